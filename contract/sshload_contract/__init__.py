@@ -1,0 +1,1 @@
+"""What the operator, the workers and the target agree on: values, words and their wire forms, standard library only."""

@@ -1,0 +1,1 @@
+"""The operator: it observes SSHLoadTests and their pods, decides, and applies."""
