@@ -1,0 +1,135 @@
+"""Frozen dataclasses to JSON and back, strictly: an unknown, missing or mistyped field is refused by its path.
+
+Members of a union carry their tag in a class variable `kind`, which stands in the JSON under the same name.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from math import isfinite
+from types import NoneType, UnionType
+from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from sshload_contract.errors import ContractError
+
+T = TypeVar("T")
+
+
+def to_json(value: object) -> str:
+    """Return the compact JSON text of a contract value; NaN and infinities raise ValueError (RFC 8259 has none)."""
+    return json.dumps(to_plain(value), separators=(",", ":"), allow_nan=False)
+
+
+def from_json(kind: type[T], text: str) -> T:
+    """Return the value of type `kind` that `text` spells; raises ContractError where it does not."""
+    try:
+        plain = json.loads(text)
+    except ValueError as error:
+        raise ContractError("", f"is not JSON: {error}") from error
+    return from_plain(kind, plain)
+
+
+def to_plain(value: object) -> Any:
+    """Return `value` as dicts, lists, strings, numbers, booleans and None."""
+    if is_dataclass(value) and not isinstance(value, type):
+        plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+        tag = getattr(type(value), "kind", None)
+        return {"kind": tag, **plain} if tag is not None else plain
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [to_plain(item) for item in value]
+    return value
+
+
+def from_plain(kind: type[T], plain: object) -> T:
+    """Return the value of type `kind` that `plain` stands for; raises ContractError where it does not."""
+    value: T = _read(kind, plain, "")
+    return value
+
+
+def _read(kind: Any, plain: Any, path: str) -> Any:
+    origin = get_origin(kind)
+    if origin in (Union, UnionType):
+        return _read_union(get_args(kind), plain, path)
+    if origin is tuple:
+        return _read_tuple(get_args(kind), plain, path)
+    if origin is Mapping:
+        return _read_mapping(get_args(kind), plain, path)
+    if is_dataclass(kind):
+        return _read_dataclass(kind, plain, path)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _read_enum(kind, plain, path)
+    return _read_scalar(kind, plain, path)
+
+
+def _read_union(members: tuple[Any, ...], plain: Any, path: str) -> Any:
+    if plain is None and NoneType in members:
+        return None
+    present = [member for member in members if member is not NoneType]
+    if len(present) == 1:
+        return _read(present[0], plain, path)
+    tag = plain.get("kind") if isinstance(plain, dict) else None
+    for member in present:
+        if member.kind == tag:
+            return _read_dataclass(member, plain, path)
+    known = ", ".join(sorted(member.kind for member in present))
+    raise ContractError(path, f"kind is {tag!r}, expected one of {known}")
+
+
+def _read_tuple(members: tuple[Any, ...], plain: Any, path: str) -> tuple[Any, ...]:
+    if not isinstance(plain, list):
+        raise ContractError(path, f"expected a list, got {type(plain).__name__}")
+    return tuple(_read(members[0], item, f"{path}[{index}]") for index, item in enumerate(plain))
+
+
+def _read_mapping(members: tuple[Any, ...], plain: Any, path: str) -> dict[str, Any]:
+    if not isinstance(plain, dict):
+        raise ContractError(path, f"expected an object, got {type(plain).__name__}")
+    return {key: _read(members[1], item, _join(path, key)) for key, item in plain.items()}
+
+
+def _read_dataclass(kind: Any, plain: Any, path: str) -> Any:
+    if not isinstance(plain, dict):
+        raise ContractError(path, f"expected an object, got {type(plain).__name__}")
+    types = _field_types(kind)
+    given = {key: item for key, item in plain.items() if key != "kind" or "kind" in types}
+    for key in given:
+        if key not in types:
+            raise ContractError(_join(path, key), "unknown field")
+    for key in types:
+        if key not in given:
+            raise ContractError(_join(path, key), "missing field")
+    return kind(**{key: _read(types[key], given[key], _join(path, key)) for key in types})
+
+
+@cache
+def _field_types(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
+
+
+def _read_enum(kind: type[Enum], plain: Any, path: str) -> Enum:
+    try:
+        return kind(plain)
+    except ValueError as error:
+        known = ", ".join(str(member.value) for member in kind)
+        raise ContractError(path, f"is {plain!r}, expected one of {known}") from error
+
+
+def _read_scalar(kind: Any, plain: Any, path: str) -> Any:
+    if kind is float and isinstance(plain, int | float) and not isinstance(plain, bool):
+        if not isfinite(plain):
+            raise ContractError(path, "is not a finite number")
+        return float(plain)
+    if type(plain) is not kind:
+        raise ContractError(path, f"expected {kind.__name__}, got {type(plain).__name__}")
+    return plain
+
+
+def _join(path: str, key: str) -> str:
+    return f"{path}.{key}" if path else key

@@ -1,0 +1,115 @@
+"""Sample, and Report: the wire form in which a worker's samples reach the master."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from sshload_contract.vocabulary import Outcome, Window
+
+REPORT_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One timed step. `scheduled_ns` is the monotonic instant at which its iteration was due."""
+
+    step: str
+    window: Window
+    scheduled_ns: int
+    latency_us: int
+    outcome: Outcome
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedHistogram:
+    """An HDR histogram (1 us to 1 h, 3 digits) of one step and outcome, in the V2 compressed base64 encoding."""
+
+    step: str
+    window: Window
+    outcome: Outcome
+    count: int
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalCounts:
+    """Iterations of one window: due, begun, ended well, ended ill, begun too late, and not begun for want of room.
+
+    `completed_inside` are those that ended well before the window's own end: the completed rate is theirs.
+    """
+
+    scheduled: int
+    started: int
+    succeeded: int
+    failed: int
+    completed_inside: int
+    late: int
+    dropped: int
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a worker's numbers are worth: its own lag and shortages, since the start of the run.
+
+    `cpu_share` is CPU time over wall time of the busiest second; `run_delay_share` the share of time that the process
+    was runnable and not run (/proc/self/schedstat); `loop_lag_p99_us` how late the event loop woke.
+    """
+
+    cpu_share: float
+    run_delay_share: float
+    loop_lag_p99_us: int
+    loop_lag_max_us: int
+    ports_used: int
+    ports_available: int
+    overflows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Negotiated:
+    """What a handshake agreed on. A cheap handshake must not pass for a real one, so every result carries these."""
+
+    kex: str
+    cipher: str
+    mac: str
+    host_key: str
+    server_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class NegotiatedCount:
+    """How many logins agreed on this."""
+
+    negotiated: Negotiated
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCount:
+    """Failures of one step and outcome, with the first message seen (at most 200 characters, no credentials)."""
+
+    step: str
+    outcome: Outcome
+    window: Window
+    count: int
+    first_message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one worker adds since its last report: deltas, except `in_flight`, `users` and `health`, which are current.
+
+    `worker` is the completion index of its pod. `sequence` grows by one with each report of a worker, so that a lost
+    or repeated report is seen. `final` marks the last one.
+    """
+
+    version: int
+    run_id: str
+    worker: int
+    sequence: int
+    final: bool
+    in_flight: int
+    users: int
+    counts: Mapping[str, ArrivalCounts]
+    histograms: tuple[EncodedHistogram, ...]
+    errors: tuple[ErrorCount, ...]
+    negotiated: tuple[NegotiatedCount, ...]
+    health: Health

@@ -1,0 +1,35 @@
+"""Snapshot: the run as it stands, printed by the master once a second in a line of 4 kB at most."""
+
+from dataclasses import dataclass
+from enum import StrEnum, unique
+
+SNAPSHOT_VERSION = 1
+
+
+@unique
+class Stage(StrEnum):
+    """Where a run stands, as its master sees it."""
+
+    WAITING_FOR_WORKERS = "waitingForWorkers"
+    WARM_UP = "warmUp"
+    MEASURING = "measuring"
+    DRAINING = "draining"
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The last second of a run, and what is left of it. Rates are per second; `p99_us` is of successful totals."""
+
+    version: int
+    run_id: str
+    stage: Stage
+    elapsed_s: float
+    remaining_s: float
+    workers_connected: int
+    users: int
+    in_flight: int
+    offered_rate: float
+    completed_rate: float
+    iterations: int
+    failures: int
+    p99_us: int | None

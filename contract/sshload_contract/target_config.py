@@ -1,0 +1,41 @@
+"""TargetConfig: what PID 1 of a managed target makes and runs."""
+
+from dataclasses import dataclass
+
+TARGET_CONFIG_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class FileFixture:
+    """A file of `size_bytes` in the user's home, under `path`."""
+
+    path: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryFixture:
+    """A directory in the user's home with `files` empty files in it."""
+
+    path: str
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
+class TargetConfig:
+    """A managed target, as it is read from `--config`.
+
+    `keys_dir` holds `ssh_host_ed25519_key`, `ssh_host_ecdsa_key` and `id_ed25519.pub` (the key that may log in).
+    `home` is the user's home, which is made if need be. `sshd_config` is the rendered file's text without HostKey,
+    AuthorizedKeysFile, Port and PidFile lines, which the target adds because it knows the places.
+    """
+
+    version: int
+    user: str
+    home: str
+    keys_dir: str
+    sshd_config: str
+    sshd_port: int
+    stats_port: int
+    files: tuple[FileFixture, ...]
+    directories: tuple[DirectoryFixture, ...]

@@ -1,0 +1,92 @@
+"""The words that cross a process border: steps, outcomes, windows, run ends and verdicts, each spelled once."""
+
+from enum import StrEnum, unique
+
+
+@unique
+class Step(StrEnum):
+    """What is timed in one iteration, in the order in which it happens.
+
+    `CONNECT` to `AUTH` follow RFC 4253 and RFC 4252, `CHANNEL_OPEN` to `CLOSE` RFC 4254. `LOGIN` is the sum from
+    connect to auth, `COMMAND` the sum from channel open to close, `TOTAL` runs from the *scheduled* start of the
+    iteration to the end of its last scenario step.
+    """
+
+    CONNECT = "connect"
+    BANNER = "banner"
+    KEX = "kex"
+    AUTH = "auth"
+    LOGIN = "login"
+    CHANNEL_OPEN = "channelOpen"
+    EXEC = "exec"
+    FIRST_BYTE = "firstByte"
+    READ = "read"
+    CLOSE = "close"
+    COMMAND = "command"
+    TOTAL = "total"
+
+
+@unique
+class Outcome(StrEnum):
+    """How a step ended: every step that was begun ends in exactly one of these."""
+
+    OK = "ok"
+    REFUSED = "refused"
+    CONNECT_TIMEOUT = "connectTimeout"
+    CONNECT_FAILED = "connectFailed"
+    THROTTLED = "throttled"
+    DROPPED_UNKNOWN = "droppedUnknown"
+    RESET_BEFORE_BANNER = "resetBeforeBanner"
+    BANNER_TIMEOUT = "bannerTimeout"
+    NOT_SSH = "notSsh"
+    KEX_FAILED = "kexFailed"
+    KEX_TIMEOUT = "kexTimeout"
+    HOST_KEY_MISMATCH = "hostKeyMismatch"
+    AUTH_REJECTED = "authRejected"
+    AUTH_TIMEOUT = "authTimeout"
+    CHANNEL_REFUSED = "channelRefused"
+    EXEC_REJECTED = "execRejected"
+    EXIT_CODE = "exitCode"
+    KILLED_BY_SIGNAL = "killedBySignal"
+    OUTPUT_MISMATCH = "outputMismatch"
+    STEP_TIMEOUT = "stepTimeout"
+    DISCONNECTED = "disconnected"
+    UNFINISHED = "unfinished"
+    GENERATOR_FAULT = "generatorFault"
+
+
+@unique
+class Window(StrEnum):
+    """Which part of a run a sample belongs to, by the scheduled start of its iteration."""
+
+    WARM_UP = "warmUp"
+    MEASURED = "measured"
+
+
+@unique
+class RunEnd(StrEnum):
+    """Why the master ended the run."""
+
+    COMPLETED = "completed"
+    WORKERS_MISSING = "workersMissing"
+    WORKER_LOST = "workerLost"
+    TARGET_UNREACHABLE = "targetUnreachable"
+    STOPPED = "stopped"
+    GENERATOR_FAULT = "generatorFault"
+
+
+@unique
+class Verdict(StrEnum):
+    """What a finished run says."""
+
+    PASSED = "Passed"
+    FAILED = "Failed"
+    INCONCLUSIVE = "Inconclusive"
+    INVALID = "Invalid"
+    ERROR = "Error"
+    ABORTED = "Aborted"
+
+
+def measured_step(scenario_step: str, step: Step) -> str:
+    """Return the name under which a timing is published: `uptime.exec`, or `exec` where the step has no name."""
+    return f"{scenario_step}.{step}" if scenario_step else str(step)
