@@ -1,0 +1,132 @@
+"""LoadTestSpec: the spec of an SSHLoadTest as values. `parse.parse` makes it; defaults are the CRD's."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sshload_contract.run_config import Client, Load, ScenarioStep
+from sshload_contract.target_config import DirectoryFixture, FileFixture
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where and with what a pod runs: Kubernetes' own objects, handed through as they are."""
+
+    resources: Mapping[str, Any]
+    node_selector: Mapping[str, str]
+    tolerations: tuple[Mapping[str, Any], ...]
+    affinity: Mapping[str, Any]
+    topology_spread_constraints: tuple[Mapping[str, Any], ...]
+    priority_class_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sshd:
+    """The typed knobs of sshd_config(5), None where sshd's own default is to hold; `extra_config` is taken verbatim."""
+
+    max_startups: str | None
+    max_sessions: int | None
+    per_source_max_startups: str | None
+    per_source_penalties: str | None
+    login_grace_time_s: float | None
+    use_dns: bool | None
+    kex_algorithms: tuple[str, ...]
+    ciphers: tuple[str, ...]
+    macs: tuple[str, ...]
+    host_key_algorithms: tuple[str, ...]
+    compression: str | None
+    rekey_limit: str | None
+    log_level: str
+    sftp_subsystem: str
+    extra_config: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ManagedTarget:
+    """A target that the operator makes. Empty `image` means the installation's."""
+
+    image: str
+    image_pull_secrets: tuple[str, ...]
+    placement: Placement
+    sshd: Sshd
+    files: tuple[FileFixture, ...]
+    directories: tuple[DirectoryFixture, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ExternalTarget:
+    """A server that exists. The Secret holds `id` (a private key) or `password`; known hosts are in the other one.
+
+    `known_hosts_secret` is empty only with `insecure_ignore_host_key`.
+    """
+
+    host: str
+    port: int
+    user: str
+    credentials_secret: str
+    known_hosts_secret: str
+    insecure_ignore_host_key: bool
+
+
+Target = ManagedTarget | ExternalTarget
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyThreshold:
+    """The percentile of a step is to stay below `below_s`."""
+
+    step: str
+    percentile: float
+    below_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRateThreshold:
+    """The share of failed iterations is to stay below this fraction."""
+
+    below: float
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputThreshold:
+    """Iterations completed per second are to be above this."""
+
+    above: float
+
+
+Threshold = LatencyThreshold | ErrorRateThreshold | ThroughputThreshold
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """The load pods. Empty `image` means the installation's."""
+
+    replicas: int
+    image: str
+    image_pull_secrets: tuple[str, ...]
+    placement: Placement
+
+
+@dataclass(frozen=True, slots=True)
+class TimeToLive:
+    """How long a finished test is kept, in seconds, by verdict; None: for ever."""
+
+    passed_s: float | None
+    failed_s: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTestSpec:
+    """A whole SSHLoadTest spec."""
+
+    target: Target
+    client: Client
+    steps: tuple[ScenarioStep, ...]
+    load: Load
+    warm_up_s: float
+    thresholds: tuple[Threshold, ...]
+    workers: Workers
+    deadline_s: float
+    start_timeout_s: float
+    time_to_live: TimeToLive
+    abort: bool

@@ -1,0 +1,220 @@
+"""The operator's words and the values between its stages: what is observed, remembered and decided.
+
+Every phase, condition type and reason is spelled here, once.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum, unique
+from typing import Any
+
+from sshload_contract.master_log import MasterLog
+from sshload_contract.vocabulary import Verdict
+
+Manifest = Mapping[str, Any]
+
+
+@unique
+class Phase(StrEnum):
+    """Where a run stands. Only FINISHED is terminal."""
+
+    PENDING = "Pending"
+    PREPARING_TARGET = "PreparingTarget"
+    STARTING_WORKERS = "StartingWorkers"
+    RUNNING = "Running"
+    COLLECTING = "Collecting"
+    FINISHED = "Finished"
+
+
+@unique
+class ConditionType(StrEnum):
+    """The conditions that every status carries. The last three are kstatus's, for Argo CD, Flux and `kubectl wait`."""
+
+    TARGET_READY = "TargetReady"
+    WORKERS_READY = "WorkersReady"
+    COMPLETE = "Complete"
+    PASSED = "Passed"
+    READY = "Ready"
+    RECONCILING = "Reconciling"
+    STALLED = "Stalled"
+
+
+@unique
+class ConditionStatus(StrEnum):
+    """Kubernetes' three-valued truth."""
+
+    TRUE = "True"
+    FALSE = "False"
+    UNKNOWN = "Unknown"
+
+
+@unique
+class Reason(StrEnum):
+    """Why a status is as it is, for machines. The message beside it is for people and says what to change."""
+
+    # under way
+    ACCEPTED = "Accepted"
+    TARGET_STARTING = "TargetStarting"
+    TARGET_READY = "TargetReady"
+    TARGET_EXTERNAL = "TargetExternal"
+    WORKERS_STARTING = "WorkersStarting"
+    WORKERS_CONNECTED = "WorkersConnected"
+    LOAD_RUNNING = "LoadRunning"
+    COLLECTING_RESULTS = "CollectingResults"
+    # Passed, Failed
+    THRESHOLDS_MET = "ThresholdsMet"
+    NO_THRESHOLDS = "NoThresholds"
+    THRESHOLD_BROKEN = "ThresholdBroken"
+    # Inconclusive
+    TOO_FEW_SAMPLES = "TooFewSamples"
+    # Invalid
+    WORKER_LOST = "WorkerLost"
+    NO_REQUESTS = "NoRequests"
+    LATE_ARRIVALS = "LateArrivals"
+    ARRIVALS_DROPPED = "ArrivalsDropped"
+    GENERATOR_SATURATED = "GeneratorSaturated"
+    GENERATOR_FAULT = "GeneratorFault"
+    SOURCE_PORTS_USED_UP = "SourcePortsUsedUp"
+    REPORTS_MISSING = "ReportsMissing"
+    COUNTS_DISAGREE = "CountsDisagree"
+    # Error
+    INVALID_SPEC = "InvalidSpec"
+    TARGET_NOT_ALLOWED = "TargetNotAllowed"
+    LOAD_IMPOSSIBLE = "LoadImpossible"
+    IMAGE_UNAVAILABLE = "ImageUnavailable"
+    POD_REJECTED = "PodRejected"
+    POD_CONFIG_ERROR = "PodConfigError"
+    UNSCHEDULABLE = "Unschedulable"
+    SSHD_CONFIG_REJECTED = "SshdConfigRejected"
+    TARGET_FAILED = "TargetFailed"
+    TARGET_NEVER_READY = "TargetNeverReady"
+    TARGET_LOST = "TargetLost"
+    TARGET_UNREACHABLE = "TargetUnreachable"
+    WORKERS_MISSING = "WorkersMissing"
+    MASTER_LOST = "MasterLost"
+    RESULTS_UNREADABLE = "ResultsUnreadable"
+    CREDENTIALS_REJECTED = "CredentialsRejected"
+    HOST_KEY_MISMATCH = "HostKeyMismatch"
+    DEADLINE_EXCEEDED = "DeadlineExceeded"
+    # Aborted
+    ABORT_REQUESTED = "AbortRequested"
+    SPEC_CHANGED = "SpecChanged"
+
+
+@unique
+class Role(StrEnum):
+    """What a child pod is, as its `sshload.dev/role` label says."""
+
+    TARGET = "target"
+    MASTER = "master"
+    WORKER = "worker"
+
+
+@dataclass(frozen=True, slots=True)
+class PodFacts:
+    """What matters of one pod. `run_id` is its label's; strings are empty and numbers None where there is nothing.
+
+    `waiting_reason` and `waiting_message` are the container's (ImagePullBackOff, CreateContainerConfigError),
+    `blocked_message` why the scheduler has not placed it, `termination_message` what the container left behind.
+    """
+
+    name: str
+    role: Role
+    run_id: str
+    phase: str
+    ready: bool
+    deleting: bool
+    restarts: int
+    waiting_reason: str
+    waiting_message: str
+    blocked_message: str
+    exit_code: int | None
+    termination_message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """All facts of one pass. `pods` are the test's, of any run; `log` is this run's master's, None while unreadable.
+
+    `rejected_message` is what a controller said of pods that it could not create (quota, Pod Security), else empty.
+    """
+
+    pods: tuple[PodFacts, ...]
+    log: MasterLog | None
+    rejected_message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition as Kubernetes writes it."""
+
+    type: ConditionType
+    status: ConditionStatus
+    reason: Reason
+    message: str
+    last_transition_time: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What the object's status says of the past, which is all that survives a restart of the operator.
+
+    `run` is the generation that the current run was started for, and `spec_hash` the hash of what it measures; both
+    are empty (0, "") before the first run.
+    """
+
+    run: int
+    spec_hash: str
+    phase: Phase | None
+    verdict: Verdict | None
+    start_time: datetime | None
+    completion_time: datetime | None
+    conditions: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdResult:
+    """One threshold as judged: its text, what was seen (None: too few samples) and whether it held (None likewise)."""
+
+    threshold: str
+    observed: str | None
+    passed: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """The verdict on a summary."""
+
+    verdict: Verdict
+    reason: Reason
+    message: str
+    thresholds: tuple[ThresholdResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """A Kubernetes Event to be sent about the test. `warning` makes its type Warning, else Normal."""
+
+    reason: Reason
+    message: str
+    warning: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What is to be done, in this order: make the keys, apply, write the status, delete, announce.
+
+    `status` is the whole status as it is patched, None where it stands already. `start` says that a new run's
+    children are to be applied (`manifests.children(plan)`), `store` the results ConfigMap to apply, `sweep` the
+    run ids whose children are to be deleted. `delete_self` deletes the test (its TTL is over). `requeue_after_s` is
+    the time to the next pass when nothing happens before; None: wait for an event.
+    """
+
+    status: Mapping[str, Any] | None
+    start: bool
+    store: Manifest | None
+    sweep: tuple[str, ...]
+    announcements: tuple[Announcement, ...]
+    delete_self: bool
+    requeue_after_s: float | None
