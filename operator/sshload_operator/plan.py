@@ -15,7 +15,7 @@ class AllowedTarget:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What the installer settled: images, pull rules, allowed external targets. Read from the operator's config file."""
+    """What the installer settled: images, pull rules, allowed external targets. Read from the operator's config."""
 
     worker_image: str
     target_image: str
