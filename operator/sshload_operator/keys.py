@@ -1,0 +1,80 @@
+"""The keys of one run with a managed target, made by ssh-keygen(1) and known to nobody else.
+
+They live in a private temporary folder for the milliseconds of their making, then in the run's Secret only.
+"""
+
+import asyncio
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+_LOGIN_KEY: Final = "id_ed25519"
+_HOST_KEYS: Final = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
+_TYPES: Final = {_LOGIN_KEY: "ed25519", "ssh_host_ed25519_key": "ed25519", "ssh_host_ecdsa_key": "ecdsa"}
+_SSH_PORT: Final = 22
+
+
+class KeysError(Exception):
+    """ssh-keygen is missing or failed. Its text holds no key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """What the run's Secret holds, as OpenSSH writes it. No value shows in `repr`, so that none gets into a log.
+
+    `login_private` and `login_public` are the key pair that logs in (id_ed25519), `host_private` the target's host
+    keys by file name, `known_hosts` one known_hosts(5) line for each of them.
+    """
+
+    login_private: str = field(repr=False)
+    login_public: str = field(repr=False)
+    host_private: Mapping[str, str] = field(repr=False)
+    known_hosts: str = field(repr=False)
+
+    def files(self) -> Mapping[str, str]:
+        """Return all of it by file name: id_ed25519, id_ed25519.pub, ssh_host_*_key and known_hosts."""
+        return {
+            _LOGIN_KEY: self.login_private,
+            f"{_LOGIN_KEY}.pub": self.login_public,
+            **self.host_private,
+            "known_hosts": self.known_hosts,
+        }
+
+
+async def make_keys(host: str, port: int) -> Keys:
+    """Return fresh keys whose known_hosts lines name `host` and `port`; raises KeysError."""
+    with tempfile.TemporaryDirectory(prefix="sshload-keys-") as folder:
+        paths = {name: Path(folder) / name for name in _TYPES}
+        await asyncio.gather(*(_generate(_TYPES[name], path) for name, path in paths.items()))
+        private = {name: path.read_text(encoding="ascii") for name, path in paths.items()}
+        public = {name: path.with_suffix(".pub").read_text(encoding="ascii").strip() for name, path in paths.items()}
+    return Keys(
+        login_private=private[_LOGIN_KEY],
+        login_public=public[_LOGIN_KEY] + "\n",
+        host_private={name: private[name] for name in _HOST_KEYS},
+        known_hosts="".join(known_hosts_line(host, port, public[name]) for name in _HOST_KEYS),
+    )
+
+
+def known_hosts_line(host: str, port: int, public_key: str) -> str:
+    """Return the known_hosts(5) line for a public key; ports other than 22 take the bracketed form."""
+    key_type, key = public_key.split()[:2]
+    name = host if port == _SSH_PORT else f"[{host}]:{port}"
+    return f"{name} {key_type} {key}\n"
+
+
+async def _generate(key_type: str, path: Path) -> None:
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *("ssh-keygen", "-q", "-t", key_type, "-N", "", "-C", "", "-f", str(path)),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+        )
+    except FileNotFoundError as error:
+        raise KeysError("ssh-keygen is not installed (Debian: openssh-client)") from error
+    _, stderr = await process.communicate()
+    if process.returncode != 0:
+        raise KeysError(f"ssh-keygen -t {key_type} failed: {stderr.decode(errors='replace').strip()}")
