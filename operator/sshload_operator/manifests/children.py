@@ -1,0 +1,74 @@
+"""All objects of a run, as what is applied at its start and what is deleted at its end."""
+
+from dataclasses import dataclass
+
+from sshload_operator.manifests.config_map import config_map
+from sshload_operator.manifests.master import master_job, master_service
+from sshload_operator.manifests.names import Part, run_child_name
+from sshload_operator.manifests.network_policy import master_policy, target_policy, workers_policy
+from sshload_operator.manifests.target import target_deployment, target_service
+from sshload_operator.manifests.workers import workers_job
+from sshload_operator.plan import Plan, TestIdentity
+from sshload_operator.spec import ManagedTarget
+from sshload_operator.state import Manifest
+
+_RESOURCES = {
+    "ConfigMap": "api/v1/{}configmaps",
+    "Deployment": "apis/apps/v1/{}deployments",
+    "Job": "apis/batch/v1/{}jobs",
+    "NetworkPolicy": "apis/networking.k8s.io/v1/{}networkpolicies",
+    "Secret": "api/v1/{}secrets",
+    "Service": "api/v1/{}services",
+}
+_SWEPT = (
+    ("Job", Part.WORKERS),
+    ("Job", Part.MASTER),
+    ("Deployment", Part.TARGET),
+    ("Service", Part.MASTER),
+    ("Service", Part.TARGET),
+    ("Secret", Part.KEYS),
+    ("ConfigMap", Part.CONFIG),
+    ("NetworkPolicy", Part.WORKERS),
+    ("NetworkPolicy", Part.MASTER),
+    ("NetworkPolicy", Part.TARGET),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRef:
+    """One object of a run: `api_path` is its own address at the API server, `/api/v1/namespaces/x/services/y`."""
+
+    kind: str
+    api_path: str
+    name: str
+
+
+def children(plan: Plan) -> tuple[Manifest, ...]:
+    """Return the objects of a run in the order to apply them, without the Secret: policies stand before the pods."""
+    target = plan.spec.target
+    shared = (config_map(plan), master_service(plan))
+    jobs = (master_job(plan), workers_job(plan))
+    if isinstance(target, ManagedTarget):
+        policies = (target_policy(plan, target), master_policy(plan), workers_policy(plan))
+        return (*policies, *shared, target_service(plan), target_deployment(plan, target), *jobs)
+    return (master_policy(plan), workers_policy(plan), *shared, *jobs)
+
+
+def child_ref(manifest: Manifest) -> ChildRef:
+    """Return where a manifest of a run is applied."""
+    metadata = manifest["metadata"]
+    return _ref(manifest["kind"], metadata["namespace"], metadata["name"])
+
+
+def collection_path(kind: str, namespace: str) -> str:
+    """Return where objects of a kind are listed and created, `/api/v1/namespaces/x/secrets`."""
+    return "/" + _RESOURCES[kind].format(f"namespaces/{namespace}/")
+
+
+def swept(test: TestIdentity, run_id: str) -> tuple[ChildRef, ...]:
+    """Return what is to be deleted of a run: all but its results, the load first. Some may not be there."""
+    return tuple(_ref(kind, test.namespace, run_child_name(test.name, run_id, part)) for kind, part in _SWEPT)
+
+
+def _ref(kind: str, namespace: str, name: str) -> ChildRef:
+    return ChildRef(kind=kind, api_path=f"{collection_path(kind, namespace)}/{name}", name=name)

@@ -1,0 +1,72 @@
+"""The Locust master: a Job of one pod, and the headless Service by which workers find it."""
+
+from dataclasses import replace
+from typing import Any
+
+from sshload_operator.manifests.labels import metadata, role_selector
+from sshload_operator.manifests.load_job import MASTER_RESOURCES, job_limits, load_pod_spec
+from sshload_operator.manifests.mounts import CONFIG_DIR, RUN_FILE, config_source, config_volume
+from sshload_operator.manifests.names import Part
+from sshload_operator.manifests.pod import Container, image_pull_secrets, placement, pod_template
+from sshload_operator.manifests.ports import LOCUST_PORT, LOCUST_PORT_NAME, MASTER_HTTP_PORT, METRICS_PORT_NAME
+from sshload_operator.plan import Plan
+from sshload_operator.state import Manifest, Role
+
+
+def master_service(plan: Plan) -> Manifest:
+    """Return the headless Service; it names the master as soon as that has an address, for workers make it ready."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(plan, Part.MASTER, Role.MASTER),
+        "spec": {
+            "clusterIP": "None",
+            "selector": role_selector(plan, Role.MASTER),
+            "publishNotReadyAddresses": True,
+            "ports": [
+                {"name": LOCUST_PORT_NAME, "port": LOCUST_PORT, "targetPort": LOCUST_PORT_NAME, "protocol": "TCP"},
+                {
+                    "name": METRICS_PORT_NAME,
+                    "port": MASTER_HTTP_PORT,
+                    "targetPort": METRICS_PORT_NAME,
+                    "protocol": "TCP",
+                },
+            ],
+        },
+    }
+
+
+def master_job(plan: Plan) -> Manifest:
+    """Return the master's Job: one try, and the pod stays until it is deleted, because its log is the result."""
+    return {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": metadata(plan, Part.MASTER, Role.MASTER),
+        "spec": {
+            "completions": 1,
+            "parallelism": 1,
+            "backoffLimit": 0,
+            **job_limits(plan),
+            "template": pod_template(plan, _container(plan), _pod_spec(plan)),
+        },
+    }
+
+
+def _container(plan: Plan) -> Container:
+    return Container(
+        role=Role.MASTER,
+        image=plan.spec.workers.image or plan.installation.worker_image,
+        command=("python", "-m", "sshload_worker", "--role", "master", "--config", f"{CONFIG_DIR}/{RUN_FILE}"),
+        ports={LOCUST_PORT_NAME: LOCUST_PORT, METRICS_PORT_NAME: MASTER_HTTP_PORT},
+        resources=MASTER_RESOURCES,
+        readiness_port=METRICS_PORT_NAME,
+        mounts=(),
+        volumes=(config_volume(config_source(plan, RUN_FILE)),),
+    )
+
+
+def _pod_spec(plan: Plan) -> dict[str, Any]:
+    """Return where the master runs: on the workers' kind of node, but it takes no part in how those are spread."""
+    workers = plan.spec.workers
+    placed = replace(workers.placement, affinity={}, topology_spread_constraints=())
+    return {**load_pod_spec(), **image_pull_secrets(plan, workers.image_pull_secrets), **placement(placed, {})}

@@ -1,0 +1,100 @@
+"""RunConfig from a plan, for a cluster or for wherever else the run takes place."""
+
+from dataclasses import dataclass
+
+from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, ExecStep, RunConfig, ScenarioStep, Timeouts
+
+from sshload_operator.manifests.mounts import (
+    EXTERNAL_KNOWN_HOSTS_PATH,
+    EXTERNAL_PASSWORD_PATH,
+    EXTERNAL_PRIVATE_KEY_PATH,
+    MANAGED_KNOWN_HOSTS_PATH,
+    MANAGED_PRIVATE_KEY_PATH,
+    TARGET_USER,
+)
+from sshload_operator.manifests.names import Part, child_name
+from sshload_operator.manifests.ports import SSH_PORT, TARGET_HTTP_PORT
+from sshload_operator.plan import Plan
+from sshload_operator.spec import ExternalTarget, LatencyThreshold, LoadTestSpec
+
+_PUBLISHED_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
+_START_LEAD_S = 0.3
+_DRAIN_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where a run takes place, as its master and workers see it. `stats_url` is empty for an external target."""
+
+    endpoint: Endpoint
+    stats_url: str
+
+
+def cluster_places(plan: Plan) -> Places:
+    """Return the places of a run in a cluster: Services by name, credentials as the kubelet mounts them.
+
+    An external target's Secret holds a private key or a password: both paths are given, and one of the files is there.
+    """
+    target = plan.spec.target
+    if isinstance(target, ExternalTarget):
+        return Places(endpoint=_external_endpoint(target), stats_url="")
+    host = child_name(plan, Part.TARGET)
+    endpoint = Endpoint(
+        host=host,
+        port=SSH_PORT,
+        user=TARGET_USER,
+        private_key_path=MANAGED_PRIVATE_KEY_PATH,
+        password_path="",
+        known_hosts_path=MANAGED_KNOWN_HOSTS_PATH,
+    )
+    return Places(endpoint=endpoint, stats_url=f"http://{host}:{TARGET_HTTP_PORT}/stats")
+
+
+def _external_endpoint(target: ExternalTarget) -> Endpoint:
+    return Endpoint(
+        host=target.host,
+        port=target.port,
+        user=target.user,
+        private_key_path=EXTERNAL_PRIVATE_KEY_PATH,
+        password_path=EXTERNAL_PASSWORD_PATH,
+        known_hosts_path="" if target.insecure_ignore_host_key else EXTERNAL_KNOWN_HOSTS_PATH,
+    )
+
+
+def run_config(plan: Plan, places: Places) -> RunConfig:
+    """Return what the run's master and workers are told."""
+    spec = plan.spec
+    return RunConfig(
+        version=RUN_CONFIG_VERSION,
+        run_id=plan.run_id,
+        namespace=plan.test.namespace,
+        test=plan.test.name,
+        target=places.endpoint,
+        stats_url=places.stats_url,
+        client=spec.client,
+        steps=spec.steps,
+        load=spec.load,
+        warm_up_s=spec.warm_up_s,
+        workers=spec.workers.replicas,
+        workers_timeout_s=spec.start_timeout_s,
+        start_lead_s=_START_LEAD_S,
+        drain_s=_drain_s(spec),
+        percentiles=_percentiles(spec),
+        labels={},
+    )
+
+
+def _percentiles(spec: LoadTestSpec) -> tuple[float, ...]:
+    asked = {threshold.percentile for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)}
+    return tuple(sorted(asked.union(_PUBLISHED_PERCENTILES)))
+
+
+def _drain_s(spec: LoadTestSpec) -> float:
+    """Return how long the slowest iteration can take by its timeouts, but not more than a minute."""
+    timeouts = spec.client.timeouts
+    login_s = timeouts.connect_s + timeouts.banner_s + timeouts.kex_s + timeouts.auth_s
+    return min(_DRAIN_LIMIT_S, login_s + sum(_step_limit_s(step, timeouts) for step in spec.steps))
+
+
+def _step_limit_s(step: ScenarioStep, timeouts: Timeouts) -> float:
+    return timeouts.channel_s + timeouts.step_s if isinstance(step, ExecStep) else step.duration_s

@@ -1,0 +1,143 @@
+"""The managed target: a Deployment of one sshd, and the Service in front of it."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from sshload_contract.target_config import TARGET_CONFIG_VERSION, DirectoryFixture, FileFixture, TargetConfig
+
+from sshload_operator.manifests.labels import metadata, role_selector
+from sshload_operator.manifests.mounts import (
+    CONFIG_DIR,
+    HOST_KEY_FILES,
+    PUBLIC_KEY_FILE,
+    TARGET_FILE,
+    TARGET_HOME,
+    TARGET_KEYS_DIR,
+    TARGET_USER,
+    config_source,
+    config_volume,
+    empty_dir,
+    run_keys_source,
+)
+from sshload_operator.manifests.names import Part
+from sshload_operator.manifests.pod import Container, image_pull_secrets, placement, pod_template
+from sshload_operator.manifests.ports import METRICS_PORT_NAME, SSH_PORT, SSH_PORT_NAME, TARGET_HTTP_PORT
+from sshload_operator.plan import Plan
+from sshload_operator.spec import ManagedTarget
+from sshload_operator.sshd_config import sshd_config
+from sshload_operator.state import Manifest, Role
+
+_RESOURCES = {"requests": {"cpu": "100m", "memory": "128Mi"}}
+_GRACE_PERIOD_S = 2
+_MIB = 1024 * 1024
+_FILE_OVERHEAD_BYTES = 4096
+_HOME_SPARE_MIB = 256
+
+
+@dataclass(frozen=True, slots=True)
+class TargetPlaces:
+    """Where a managed target runs: the user who may log in and their home, the keys' folder, and the two ports."""
+
+    user: str
+    home: str
+    keys_dir: str
+    sshd_port: int
+    stats_port: int
+
+
+CLUSTER_TARGET_PLACES = TargetPlaces(
+    user=TARGET_USER,
+    home=TARGET_HOME,
+    keys_dir=TARGET_KEYS_DIR,
+    sshd_port=SSH_PORT,
+    stats_port=TARGET_HTTP_PORT,
+)
+
+
+def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
+    """Return what PID 1 of the target is told."""
+    return TargetConfig(
+        version=TARGET_CONFIG_VERSION,
+        user=places.user,
+        home=places.home,
+        keys_dir=places.keys_dir,
+        sshd_config=sshd_config(target.sshd, places.user),
+        sshd_port=places.sshd_port,
+        stats_port=places.stats_port,
+        files=target.files,
+        directories=target.directories,
+    )
+
+
+def target_service(plan: Plan) -> Manifest:
+    """Return the Service by which workers find sshd, and the master the target's counts.
+
+    It leads to the pod whether that is ready or not: an overloaded sshd is to be measured, not hidden.
+    """
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": metadata(plan, Part.TARGET, Role.TARGET),
+        "spec": {
+            "type": "ClusterIP",
+            "selector": role_selector(plan, Role.TARGET),
+            "publishNotReadyAddresses": True,
+            "ports": [
+                {"name": SSH_PORT_NAME, "port": SSH_PORT, "targetPort": SSH_PORT_NAME, "protocol": "TCP"},
+                {
+                    "name": METRICS_PORT_NAME,
+                    "port": TARGET_HTTP_PORT,
+                    "targetPort": METRICS_PORT_NAME,
+                    "protocol": "TCP",
+                },
+            ],
+        },
+    }
+
+
+def target_deployment(plan: Plan, target: ManagedTarget) -> Manifest:
+    """Return the Deployment of the target. Its pod has no deadline (Kubernetes refuses one), and idles without load."""
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": metadata(plan, Part.TARGET, Role.TARGET),
+        "spec": {
+            "replicas": 1,
+            "revisionHistoryLimit": 0,
+            "strategy": {"type": "Recreate"},
+            "selector": {"matchLabels": role_selector(plan, Role.TARGET)},
+            "template": pod_template(plan, _container(plan, target), _pod_spec(plan, target)),
+        },
+    }
+
+
+def _container(plan: Plan, target: ManagedTarget) -> Container:
+    keys = run_keys_source(plan, (PUBLIC_KEY_FILE, *HOST_KEY_FILES))
+    return Container(
+        role=Role.TARGET,
+        image=target.image or plan.installation.target_image,
+        command=("python", "-m", "sshload_target", "--config", f"{CONFIG_DIR}/{TARGET_FILE}"),
+        ports={SSH_PORT_NAME: SSH_PORT, METRICS_PORT_NAME: TARGET_HTTP_PORT},
+        resources=target.placement.resources or _RESOURCES,
+        readiness_port=METRICS_PORT_NAME,
+        mounts=({"name": "home", "mountPath": "/home"},),
+        volumes=(
+            config_volume(config_source(plan, TARGET_FILE), keys),
+            empty_dir("home", f"{_home_mib(target.files, target.directories)}Mi"),
+        ),
+    )
+
+
+def _pod_spec(plan: Plan, target: ManagedTarget) -> dict[str, Any]:
+    return {
+        "terminationGracePeriodSeconds": _GRACE_PERIOD_S,
+        **image_pull_secrets(plan, target.image_pull_secrets),
+        **placement(target.placement, {}),
+    }
+
+
+def _home_mib(files: tuple[FileFixture, ...], directories: tuple[DirectoryFixture, ...]) -> int:
+    """Return the size limit of the home volume: the fixtures with a block for each file, and room to write."""
+    content_bytes = sum(file.size_bytes + _FILE_OVERHEAD_BYTES for file in files)
+    entries_bytes = sum((directory.files + 1) * _FILE_OVERHEAD_BYTES for directory in directories)
+    return -(-(content_bytes + entries_bytes) // _MIB) + _HOME_SPARE_MIB
