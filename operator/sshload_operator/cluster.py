@@ -1,0 +1,238 @@
+"""The Kubernetes API server, as far as the operator needs it. The only module that imports the Kubernetes client.
+
+Of that client it uses the configuration and the generic ApiClient with plain dicts: the typed classes cost 31 MB more.
+Nothing is retried here: the loop above is level-triggered and tries again as a whole.
+"""
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+import aiohttp
+from kubernetes.aio.client.api_client import ApiClient
+from kubernetes.aio.client.configuration import Configuration
+from kubernetes.aio.config import load_incluster_config, load_kube_config
+
+FIELD_MANAGER: Final = "sshload"
+GROUP: Final = "sshload.dev"
+VERSION: Final = "v1alpha1"
+PLURAL: Final = "sshloadtests"
+
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=5)
+# Few connections, much used: each costs a TLS handshake, which on small machines takes longer than the requests do.
+_CONNECTIONS: Final = 6
+_PLURALS: Final = {
+    "ConfigMap": "configmaps",
+    "Deployment": "deployments",
+    "Event": "events",
+    "Job": "jobs",
+    "NetworkPolicy": "networkpolicies",
+    "SSHLoadTest": PLURAL,
+    "Secret": "secrets",
+    "Service": "services",
+}
+
+Object = Mapping[str, Any]
+CountRequest = Callable[[str, str], None]
+
+
+class ApiError(Exception):
+    """The API server refused or did not answer (`status` 0). The text is the server's own, never a request's body."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status or 'no answer'}: {message}")
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    verb: str
+    resource: str
+    method: str
+    path: str
+    query: Sequence[tuple[str, str]] = ()
+    content_type: str = "application/json"
+    body: object = None
+
+
+class Cluster:
+    """One connection pool to one API server. `count_request` is called with verb and resource before each request."""
+
+    def __init__(self, configuration: Configuration, count_request: CountRequest) -> None:
+        configuration.connection_pool_maxsize = _CONNECTIONS
+        self._api = ApiClient(configuration)
+        self._api.user_agent = "sshload-operator"
+        self._count_request = count_request
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._api.close()
+
+    async def apply(self, manifest: Object) -> Object:
+        """Apply an object on the server's side, taking over fields that others set, and return it as it is now."""
+        query = [("fieldManager", FIELD_MANAGER), ("force", "true")]
+        return await self._patch(_PLURALS[manifest["kind"]], object_path(manifest), manifest, query)
+
+    async def create(self, manifest: Object) -> bool:
+        """Create an object; returns False where it exists already, untouched."""
+        plural = _PLURALS[manifest["kind"]]
+        path = collection_path(manifest["apiVersion"], manifest["metadata"]["namespace"], plural)
+        query = [("fieldManager", FIELD_MANAGER)]
+        try:
+            await self._send(_Request("create", plural, "POST", path, query, body=manifest))
+        except ApiError as error:
+            if error.status == HTTPStatus.CONFLICT:
+                return False
+            raise
+        return True
+
+    async def delete(self, path: str, preconditions: Mapping[str, str] | None = None) -> bool:
+        """Delete the object at `path`, its dependents in the background; returns False where it was gone already.
+
+        With `preconditions` (uid, resourceVersion) another object, or a newer one, is left alone: False as well.
+        """
+        options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        if preconditions:
+            options["preconditions"] = dict(preconditions)
+        try:
+            await self._send(_Request("delete", path.split("/")[-2], "DELETE", path, body=options))
+        except ApiError as error:
+            if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+                return False
+            raise
+        return True
+
+    async def read_test(self, namespace: str, name: str) -> Object | None:
+        """Return an SSHLoadTest, or None where there is none."""
+        return await self._get_or_none(PLURAL, test_path(namespace, name))
+
+    async def read_deployment(self, namespace: str, name: str) -> Object | None:
+        """Return a Deployment, or None where there is none."""
+        path = f"{collection_path('apps/v1', namespace, 'deployments')}/{name}"
+        return await self._get_or_none("deployments", path)
+
+    async def write_status(self, test: Object, status: Object) -> Object | None:
+        """Make `status` the whole status of `test` and return the object; None where that very object is gone.
+
+        Server-side apply, because then what the operator no longer says vanishes without being named, nobody
+        else's edit of the spec conflicts, and an unchanged status writes nothing. The uid guards against a new
+        object of the same name.
+        """
+        metadata = test["metadata"]
+        patch = {
+            "apiVersion": f"{GROUP}/{VERSION}",
+            "kind": "SSHLoadTest",
+            "metadata": {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]},
+            "status": status,
+        }
+        query = [("fieldManager", FIELD_MANAGER), ("force", "true")]
+        path = f"{test_path(metadata['namespace'], metadata['name'])}/status"
+        try:
+            return await self._patch(f"{PLURAL}/status", path, patch, query)
+        except ApiError as error:
+            if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+                return None
+            raise
+
+    async def list_pods(self, namespace: str, label_selector: str) -> Sequence[Object]:
+        """Return the pods with these labels."""
+        return await self._list("v1", namespace, "pods", [("labelSelector", label_selector)])
+
+    async def list_events(self, namespace: str, field_selector: str) -> Sequence[Object]:
+        """Return the events that match, such as `involvedObject.kind=Job,reason=FailedCreate`."""
+        return await self._list("v1", namespace, "events", [("fieldSelector", field_selector)])
+
+    async def read_log(self, namespace: str, pod: str, tail_lines: int) -> str | None:
+        """Return the end of a pod's log; None where there is no pod, or no log yet.
+
+        The server counts `tail_lines` in pieces of 16 KiB at most, so that longer lines count more than once.
+        """
+        path = f"{collection_path('v1', namespace, 'pods')}/{pod}/log"
+        try:
+            text = await self._send(_Request("get", "pods/log", "GET", path, [("tailLines", str(tail_lines))]))
+        except ApiError as error:
+            if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST):
+                return None
+            raise
+        return text.decode(errors="replace")
+
+    async def _list(
+        self, api_version: str, namespace: str, plural: str, query: Sequence[tuple[str, str]]
+    ) -> Sequence[Object]:
+        path = collection_path(api_version, namespace, plural)
+        items: Sequence[Object] = json.loads(await self._send(_Request("list", plural, "GET", path, query)))["items"]
+        return items
+
+    async def _get_or_none(self, plural: str, path: str) -> Object | None:
+        try:
+            found: Object = json.loads(await self._send(_Request("get", plural, "GET", path)))
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+        return found
+
+    async def _patch(self, resource: str, path: str, body: Object, query: Sequence[tuple[str, str]]) -> Object:
+        content_type = "application/apply-patch+yaml"
+        applied: Object = json.loads(
+            await self._send(_Request("patch", resource, "PATCH", path, query, content_type, body))
+        )
+        return applied
+
+    async def _send(self, request: _Request) -> bytes:
+        self._count_request(request.verb, request.resource)
+        serialised = await self._api.param_serialize(
+            method=request.method,
+            resource_path=request.path,
+            query_params=list(request.query),
+            header_params={"Content-Type": request.content_type, "Accept": "application/json, */*"},
+            body=request.body,
+            auth_settings=["BearerToken"],
+        )
+        try:
+            response = await self._api.call_api(*serialised, _request_timeout=_TIMEOUT)
+            content: bytes = await response.read()
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise ApiError(0, f"{request.method} {request.path}: {type(error).__name__} {error}") from error
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            raise ApiError(response.status, f"{request.method} {request.path}: {_server_message(content)}")
+        return content
+
+
+async def load_configuration() -> Configuration:
+    """Return how to reach the API server: from the pod's service account, else from KUBECONFIG or ~/.kube/config."""
+    configuration = Configuration()
+    if "KUBERNETES_SERVICE_HOST" in os.environ and "KUBECONFIG" not in os.environ:
+        load_incluster_config(client_configuration=configuration)
+    else:
+        await load_kube_config(client_configuration=configuration, persist_config=False)
+    return configuration
+
+
+def collection_path(api_version: str, namespace: str, plural: str) -> str:
+    """Return the URL path of all objects of one kind in a namespace."""
+    prefix = "/api/v1" if api_version == "v1" else f"/apis/{api_version}"
+    return f"{prefix}/namespaces/{namespace}/{plural}"
+
+
+def object_path(manifest: Object) -> str:
+    """Return the URL path of the object that a manifest describes."""
+    metadata = manifest["metadata"]
+    collection = collection_path(manifest["apiVersion"], metadata["namespace"], _PLURALS[manifest["kind"]])
+    return f"{collection}/{metadata['name']}"
+
+
+def test_path(namespace: str, name: str) -> str:
+    """Return the URL path of an SSHLoadTest."""
+    return f"{collection_path(f'{GROUP}/{VERSION}', namespace, PLURAL)}/{name}"
+
+
+def _server_message(content: bytes) -> str:
+    try:
+        status = json.loads(content)
+    except ValueError:
+        return content[:200].decode(errors="replace")
+    return str(status.get("message", "")) if isinstance(status, dict) else ""
