@@ -1,0 +1,110 @@
+"""Bad input: each ends within its deadline in a clear condition and an Error, and nothing keeps running."""
+
+from typing import Any
+
+import pytest
+from live_cluster import LiveCluster, condition, load_test
+
+MANAGED = {"sshd": {"maxStartups": "3000:30:3000"}}
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        pytest.param({"lod": {}}, "spec.lod", id="an-unknown-field"),
+        pytest.param(
+            {"target": {"managed": {}, "external": {"host": "h", "user": "u", "credentialsSecretRef": {"name": "s"}}}},
+            "spec.target",
+            id="two-targets",
+        ),
+        pytest.param({"deadline": "soon"}, "spec.deadline", id="an-unparsable-duration"),
+        pytest.param({"workers": {"replicas": 0}}, "spec.workers.replicas", id="zero-workers"),
+        pytest.param(
+            {"target": {"managed": {"sshd": {"maxStartups": "many"}}}},
+            "spec.target.managed.sshd.maxStartups",
+            id="max-startups-that-sshd-rejects",
+        ),
+    ],
+)
+def test_kubectl_apply_refuses(cluster: LiveCluster, change: dict[str, Any], named: str) -> None:
+    with pytest.raises(AssertionError, match=named):
+        cluster.apply(load_test("refused", **change))
+
+
+def ends_in_error(cluster: LiveCluster, name: str, reason: str, within_s: float = 60, **change: Any) -> dict[str, Any]:
+    cluster.apply(load_test(name, **change))
+    status = cluster.finished(name, within_s)
+    assert (status["verdict"], status["reason"]) == ("Error", reason), status["message"]
+    assert condition(status, "Stalled")["status"] == "True"
+    cluster.gone(lambda: cluster.children(name), "children")
+    return status
+
+
+def test_a_directive_that_sshd_rejects_is_named_by_sshds_own_message(cluster: LiveCluster) -> None:
+    target = {"managed": {"sshd": {"extraConfig": {"IPQoS": "nonsense"}}}}
+    status = ends_in_error(cluster, "rejected-config", "SshdConfigRejected", target=target)
+    assert "IPQoS" in status["message"]
+
+
+def test_an_image_that_does_not_exist_is_named(cluster: LiveCluster) -> None:
+    target = {"managed": {**MANAGED, "image": "localhost/no-such-image:1"}}
+    status = ends_in_error(cluster, "no-image", "ImageUnavailable", target=target)
+    assert "localhost/no-such-image:1" in status["message"]
+
+
+def test_the_reason_for_a_missing_image_is_in_the_status_before_the_verdict(cluster: LiveCluster) -> None:
+    cluster.apply(load_test("image-reason", workers={"replicas": 1, "image": "localhost/no-such-image:1"}))
+    status = cluster.wait("image-reason", lambda status: "no-such-image" in status.get("message", ""), "reason", 20)
+    assert status["reason"] == "ImageUnavailable"
+    cluster.kubectl("delete", "slt", "image-reason")
+
+
+def test_a_target_that_never_gets_ready_is_an_error_at_the_start_timeout(cluster: LiveCluster) -> None:
+    target = {"managed": {**MANAGED, "nodeSelector": {"no-such": "node"}}}
+    status = ends_in_error(cluster, "no-node", "TargetNeverReady", target=target, startTimeout="5s")
+    assert "node" in status["message"]
+
+
+def test_a_run_that_takes_longer_than_its_deadline_is_an_error(cluster: LiveCluster) -> None:
+    steps = [{"exec": {"command": "sleep 60"}}]
+    ends_in_error(
+        cluster,
+        "too-long",
+        "DeadlineExceeded",
+        scenario={"steps": steps},
+        load={"arrivals": {"stages": [{"rate": 1, "duration": "2s"}]}},
+        client={"timeouts": {"step": "50s"}},
+        startTimeout="10s",
+        deadline="16s",
+    )
+
+
+def test_a_command_that_does_not_exist_fails_every_iteration_by_its_exit_code(cluster: LiveCluster) -> None:
+    cluster.apply(
+        load_test(
+            "no-command",
+            scenario={"steps": [{"exec": {"command": "cat no-such-file"}}]},
+            thresholds=[{"errorRate": {"below": "1%"}}],
+        )
+    )
+    status = cluster.finished("no-command")
+    assert status["verdict"] == "Failed"
+    (error,) = [item for item in status["results"]["errors"] if item["step"] == "total"]
+    assert (error["outcome"], error["count"]) == ("exitCode", 30)
+
+
+def test_an_external_target_that_nobody_allowed_is_refused_without_a_single_connection(cluster: LiveCluster) -> None:
+    external = {
+        "host": "bastion.example.org",
+        "user": "load",
+        "credentialsSecretRef": {"name": "credentials"},
+        "knownHostsSecretRef": {"name": "known-hosts"},
+    }
+    status = ends_in_error(cluster, "not-allowed", "TargetNotAllowed", target={"external": external})
+    assert "bastion.example.org" in status["message"]
+
+
+def test_more_connections_than_there_are_source_ports_are_refused(cluster: LiveCluster) -> None:
+    load = {"arrivals": {"stages": [{"rate": 5000, "duration": "60s"}]}}
+    status = ends_in_error(cluster, "too-fast", "LoadImpossible", load=load)
+    assert "workers" in status["message"]

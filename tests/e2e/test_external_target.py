@@ -1,0 +1,140 @@
+"""An external target: one's own server, allowed by the installer, with one's own key and known hosts."""
+
+import base64
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_cluster import LiveCluster, load_test
+
+OWN_SERVER = "own-server"
+
+
+def external(**change: Any) -> dict[str, Any]:
+    return {
+        "external": {
+            "host": OWN_SERVER,
+            "port": 2222,
+            "user": "load",
+            "credentialsSecretRef": {"name": "credentials"},
+            "knownHostsSecretRef": {"name": "known-hosts"},
+            **change,
+        }
+    }
+
+
+def key_pair(folder: Path, name: str) -> tuple[str, str]:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", folder / name], check=True)
+    return (folder / name).read_text(), (folder / f"{name}.pub").read_text()
+
+
+def secret(name: str, **data: str) -> dict[str, Any]:
+    encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": encoded}
+
+
+@pytest.fixture(scope="module")
+def own_server(
+    module_cluster: LiveCluster, operator: Any, target_image: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[LiveCluster]:
+    """Run sshd of the target image by hand, behind a Service: a server that sshload did not make."""
+    folder = tmp_path_factory.mktemp("keys")
+    host_key, host_key_public = key_pair(folder, "host")
+    login_key, login_key_public = key_pair(folder, "login")
+    wrong_key, _ = key_pair(folder, "wrong")
+    start = (
+        "mkdir -m 700 /home/load /home/load/.ssh; cp /keys/authorized_keys /home/load/.ssh/;"
+        "cp /keys/host /tmp/host; chmod 600 /tmp/host;"
+        "exec /usr/sbin/sshd -D -e -p 2222 -o HostKey=/tmp/host -o PidFile=none -o UsePAM=no"
+        " -o PerSourcePenalties=no -o MaxStartups=100 -f /dev/null"
+    )
+    module_cluster.apply(
+        secret("server-keys", host=host_key, authorized_keys=login_key_public),
+        secret("credentials", id=login_key),
+        secret("wrong-credentials", id=wrong_key),
+        secret("known-hosts", known_hosts=f"[{OWN_SERVER}]:2222 {host_key_public}"),
+        secret("wrong-known-hosts", known_hosts=f"[{OWN_SERVER}]:2222 {login_key_public}"),
+        {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": OWN_SERVER},
+            "spec": {"selector": {"app": OWN_SERVER}, "ports": [{"port": 2222}]},
+        },
+        {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": OWN_SERVER, "labels": {"app": OWN_SERVER}},
+            "spec": {
+                "securityContext": {
+                    "runAsNonRoot": True,
+                    "runAsUser": 10001,
+                    "runAsGroup": 10001,
+                    "fsGroup": 10001,
+                    "seccompProfile": {"type": "RuntimeDefault"},
+                },
+                "terminationGracePeriodSeconds": 0,
+                "containers": [
+                    {
+                        "name": "sshd",
+                        "image": target_image,
+                        "command": ["sh", "-c", start],
+                        "securityContext": {
+                            "allowPrivilegeEscalation": False,
+                            "capabilities": {"drop": ["ALL"]},
+                        },
+                        "volumeMounts": [
+                            {"name": "keys", "mountPath": "/keys"},
+                            {"name": "home", "mountPath": "/home"},
+                            {"name": "tmp", "mountPath": "/tmp"},
+                        ],
+                    }
+                ],
+                "volumes": [
+                    {"name": "keys", "secret": {"secretName": "server-keys"}},
+                    {"name": "home", "emptyDir": {}},
+                    {"name": "tmp", "emptyDir": {}},
+                ],
+            },
+        },
+    )
+    module_cluster.kubectl("wait", "pod", OWN_SERVER, "--for=condition=Ready", "--timeout=60s")
+    operator.install("--set", f"externalTargets[0].host={OWN_SERVER}", "--set", "externalTargets[0].ports={2222}")
+    yield module_cluster
+    operator.install()
+
+
+def test_ones_own_server_is_measured_without_a_managed_target(own_server: LiveCluster) -> None:
+    own_server.apply(load_test("own", target=external()))
+    status = own_server.finished("own")
+    assert status["verdict"] == "Passed", status["message"]
+    assert status["results"]["iterations"] == 30
+    accepted = own_server.kubectl("logs", OWN_SERVER).count("Accepted publickey for load")
+    assert accepted == 30
+
+
+def test_wrong_credentials_are_an_error_that_says_so(own_server: LiveCluster) -> None:
+    target = external(credentialsSecretRef={"name": "wrong-credentials"})
+    own_server.apply(load_test("wrong-key", target=target))
+    status = own_server.finished("wrong-key")
+    assert (status["verdict"], status["reason"]) == ("Error", "CredentialsRejected"), status["message"]
+
+
+def test_a_host_key_that_known_hosts_does_not_hold_is_an_error(own_server: LiveCluster) -> None:
+    own_server.apply(load_test("other-host", target=external(knownHostsSecretRef={"name": "wrong-known-hosts"})))
+    status = own_server.finished("other-host")
+    assert (status["verdict"], status["reason"]) == ("Error", "HostKeyMismatch"), status["message"]
+
+
+def test_a_missing_secret_is_named(own_server: LiveCluster) -> None:
+    own_server.apply(load_test("no-secret", target=external(credentialsSecretRef={"name": "no-such-secret"})))
+    status = own_server.finished("no-secret", within_s=60)
+    assert (status["verdict"], status["reason"]) == ("Error", "PodConfigError"), status["message"]
+    assert "no-such-secret" in status["message"]
+
+
+def test_a_port_that_the_installer_did_not_allow_is_refused(own_server: LiveCluster) -> None:
+    own_server.apply(load_test("other-port", target=external(port=22)))
+    status = own_server.finished("other-port")
+    assert (status["verdict"], status["reason"]) == ("Error", "TargetNotAllowed")

@@ -1,0 +1,116 @@
+"""A live cluster as the end-to-end tests see it: kubectl, namespaces of their own, and SSHLoadTests waited for."""
+
+import json
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+Manifest = Mapping[str, Any]
+LOAD_POD_KINDS = "deployments,jobs,pods"
+CHILD_KINDS = "deployments,jobs,pods,services,secrets,networkpolicies"
+
+
+@dataclass(frozen=True, slots=True)
+class LiveCluster:
+    """kubectl against one cluster, bound to one namespace."""
+
+    kubectl_path: str
+    kubeconfig: Path
+    namespace: str
+
+    def kubectl(self, *arguments: str, stdin: str = "", check: bool = True) -> str:
+        """Run kubectl in the namespace and return what it prints; raises AssertionError with its stderr if it fails."""
+        command = [self.kubectl_path, f"--kubeconfig={self.kubeconfig}", f"--namespace={self.namespace}", *arguments]
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
+        assert not check or done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}"
+        return done.stdout if check else done.stdout + done.stderr
+
+    def apply(self, *manifests: Manifest) -> None:
+        """Apply manifests with kubectl's strict validation."""
+        self.kubectl("apply", "-f", "-", stdin=yaml.safe_dump_all(manifests))
+
+    def get(self, kind: str, name: str) -> dict[str, Any]:
+        """Return one object."""
+        found: dict[str, Any] = json.loads(self.kubectl("get", kind, name, "-o", "json"))
+        return found
+
+    def exists(self, kind: str, name: str) -> bool:
+        """Tell whether the object is there."""
+        return bool(self.kubectl("get", kind, name, "--ignore-not-found", "-o", "name"))
+
+    def labelled(self, kinds: str, selector: str) -> list[dict[str, Any]]:
+        """Return the objects of these kinds that carry the labels."""
+        items: list[dict[str, Any]] = json.loads(self.kubectl("get", kinds, "-l", selector, "-o", "json"))["items"]
+        return items
+
+    def children(self, test: str, kinds: str = CHILD_KINDS) -> list[str]:
+        """Return kind/name of everything made for the test, objects on their way out excepted."""
+        return [
+            f"{item['kind']}/{item['metadata']['name']}"
+            for item in self.labelled(kinds, f"sshload.dev/test={test}")
+            if "deletionTimestamp" not in item["metadata"]
+        ]
+
+    def status(self, test: str) -> dict[str, Any]:
+        """Return the test's status, empty while it has none."""
+        status: dict[str, Any] = self.get("sshloadtest", test).get("status", {})
+        return status
+
+    def wait(
+        self, test: str, holds: Callable[[dict[str, Any]], object], what: str, within_s: float = 90
+    ) -> dict[str, Any]:
+        """Return the test's status once `holds` says so; fails with the last status after `within_s`."""
+        give_up = time.monotonic() + within_s
+        while True:
+            status = self.status(test)
+            if holds(status):
+                return status
+            assert time.monotonic() < give_up, f"{test}: no {what} within {within_s} s: {json.dumps(status)[:3000]}"
+            time.sleep(0.2)
+
+    def finished(self, test: str, within_s: float = 90) -> dict[str, Any]:
+        """Return the status of the test once it is Finished."""
+        return self.wait(test, lambda status: status.get("phase") == "Finished", "end", within_s)
+
+    def running(self, test: str, within_s: float = 60) -> dict[str, Any]:
+        """Return the status of the test once its load has completed iterations."""
+
+        def completes(status: dict[str, Any]) -> bool:
+            return status.get("phase") == "Running" and status.get("progress", {}).get("iterations", 0) > 0
+
+        return self.wait(test, completes, "load", within_s)
+
+    def gone(self, find: Callable[[], object], what: str, within_s: float = 30) -> None:
+        """Wait until `find` finds nothing any more."""
+        give_up = time.monotonic() + within_s
+        while found := find():
+            assert time.monotonic() < give_up, f"{what} still there after {within_s} s: {found}"
+            time.sleep(0.2)
+
+
+def condition(status: Mapping[str, Any], kind: str) -> dict[str, Any]:
+    """Return one condition of a status."""
+    found: dict[str, Any] = next(item for item in status["conditions"] if item["type"] == kind)
+    return found
+
+
+def load_test(name: str, **spec: Any) -> Manifest:
+    """Return a small SSHLoadTest: five logins per second for six seconds by two workers; `spec` replaces parts."""
+    return {
+        "apiVersion": "sshload.dev/v1alpha1",
+        "kind": "SSHLoadTest",
+        "metadata": {"name": name},
+        "spec": {
+            "target": {"managed": {"sshd": {"maxStartups": "3000:30:3000", "maxSessions": 3000}}},
+            "scenario": {"steps": [{"exec": {"command": "uptime"}}]},
+            "load": {"arrivals": {"stages": [{"rate": 5, "duration": "6s"}]}},
+            "warmUp": "0s",
+            "workers": {"replicas": 2},
+            **spec,
+        },
+    }
