@@ -62,10 +62,13 @@ class Reason(StrEnum):
     WORKERS_CONNECTED = "WorkersConnected"
     LOAD_RUNNING = "LoadRunning"
     COLLECTING_RESULTS = "CollectingResults"
+    TARGET_NOT_READY = "TargetNotReady"
+    RUN_FINISHED = "RunFinished"
     # Passed, Failed
     THRESHOLDS_MET = "ThresholdsMet"
     NO_THRESHOLDS = "NoThresholds"
     THRESHOLD_BROKEN = "ThresholdBroken"
+    ALL_FAILED = "AllFailed"
     # Inconclusive
     TOO_FEW_SAMPLES = "TooFewSamples"
     # Invalid
@@ -161,7 +164,8 @@ class Remembered:
     """What the object's status says of the past, which is all that survives a restart of the operator.
 
     `run` is the generation that the current run was started for, and `spec_hash` the hash of what it measures; both
-    are empty (0, "") before the first run.
+    are empty (0, "") before the first run. `written` is the whole status as it stands, so that what a pass does not
+    know anew (the results of a finished run) is written again as it was.
     """
 
     run: int
@@ -171,6 +175,7 @@ class Remembered:
     start_time: datetime | None
     completion_time: datetime | None
     conditions: tuple[Condition, ...]
+    written: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
