@@ -24,16 +24,6 @@ PLURAL: Final = "sshloadtests"
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=5)
 # Few connections, much used: each costs a TLS handshake, which on small machines takes longer than the requests do.
 _CONNECTIONS: Final = 6
-_PLURALS: Final = {
-    "ConfigMap": "configmaps",
-    "Deployment": "deployments",
-    "Event": "events",
-    "Job": "jobs",
-    "NetworkPolicy": "networkpolicies",
-    "SSHLoadTest": PLURAL,
-    "Secret": "secrets",
-    "Service": "services",
-}
 
 Object = Mapping[str, Any]
 CountRequest = Callable[[str, str], None]
@@ -71,18 +61,16 @@ class Cluster:
         """Close all connections."""
         await self._api.close()
 
-    async def apply(self, manifest: Object) -> Object:
-        """Apply an object on the server's side, taking over fields that others set, and return it as it is now."""
-        query = [("fieldManager", FIELD_MANAGER), ("force", "true")]
-        return await self._patch(_PLURALS[manifest["kind"]], object_path(manifest), manifest, query)
+    async def apply(self, path: str, manifest: Object) -> None:
+        """Apply an object at its own path on the server's side, taking over fields that others set."""
+        await self._patch(_plural_of(path), path, manifest)
 
-    async def create(self, manifest: Object) -> bool:
-        """Create an object; returns False where it exists already, untouched."""
-        plural = _PLURALS[manifest["kind"]]
-        path = collection_path(manifest["apiVersion"], manifest["metadata"]["namespace"], plural)
+    async def create(self, path: str, manifest: Object) -> bool:
+        """Create the object of this path; returns False where it exists already, which is left as it is."""
+        collection = path.rpartition("/")[0]
         query = [("fieldManager", FIELD_MANAGER)]
         try:
-            await self._send(_Request("create", plural, "POST", path, query, body=manifest))
+            await self._send(_Request("create", _plural_of(path), "POST", collection, query, body=manifest))
         except ApiError as error:
             if error.status == HTTPStatus.CONFLICT:
                 return False
@@ -98,7 +86,7 @@ class Cluster:
         if preconditions:
             options["preconditions"] = dict(preconditions)
         try:
-            await self._send(_Request("delete", path.split("/")[-2], "DELETE", path, body=options))
+            await self._send(_Request("delete", _plural_of(path), "DELETE", path, body=options))
         except ApiError as error:
             if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 return False
@@ -128,10 +116,9 @@ class Cluster:
             "metadata": {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]},
             "status": status,
         }
-        query = [("fieldManager", FIELD_MANAGER), ("force", "true")]
         path = f"{test_path(metadata['namespace'], metadata['name'])}/status"
         try:
-            return await self._patch(f"{PLURAL}/status", path, patch, query)
+            return await self._patch(f"{PLURAL}/status", path, patch)
         except ApiError as error:
             if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 return None
@@ -175,11 +162,10 @@ class Cluster:
             raise
         return found
 
-    async def _patch(self, resource: str, path: str, body: Object, query: Sequence[tuple[str, str]]) -> Object:
-        content_type = "application/apply-patch+yaml"
-        applied: Object = json.loads(
-            await self._send(_Request("patch", resource, "PATCH", path, query, content_type, body))
-        )
+    async def _patch(self, resource: str, path: str, body: Object) -> Object:
+        query = [("fieldManager", FIELD_MANAGER), ("force", "true")]
+        request = _Request("patch", resource, "PATCH", path, query, "application/apply-patch+yaml", body)
+        applied: Object = json.loads(await self._send(request))
         return applied
 
     async def _send(self, request: _Request) -> bytes:
@@ -218,16 +204,13 @@ def collection_path(api_version: str, namespace: str, plural: str) -> str:
     return f"{prefix}/namespaces/{namespace}/{plural}"
 
 
-def object_path(manifest: Object) -> str:
-    """Return the URL path of the object that a manifest describes."""
-    metadata = manifest["metadata"]
-    collection = collection_path(manifest["apiVersion"], metadata["namespace"], _PLURALS[manifest["kind"]])
-    return f"{collection}/{metadata['name']}"
-
-
 def test_path(namespace: str, name: str) -> str:
     """Return the URL path of an SSHLoadTest."""
     return f"{collection_path(f'{GROUP}/{VERSION}', namespace, PLURAL)}/{name}"
+
+
+def _plural_of(path: str) -> str:
+    return path.split("/")[-2]
 
 
 def _server_message(content: bytes) -> str:
