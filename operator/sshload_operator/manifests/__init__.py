@@ -1,6 +1,6 @@
 """The Kubernetes objects of one run, as plain dicts made from a Plan. Pure: the same plan, the same objects."""
 
-from sshload_operator.manifests.children import ChildRef, child_ref, children, collection_path, swept
+from sshload_operator.manifests.children import ChildRef, child_ref, children, swept
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.manifests.results import results_config_map
 from sshload_operator.manifests.run_config import Places, cluster_places, run_config
@@ -17,7 +17,6 @@ __all__ = [
     "child_ref",
     "children",
     "cluster_places",
-    "collection_path",
     "keys_secret",
     "results_config_map",
     "run_config",

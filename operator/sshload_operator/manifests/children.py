@@ -13,12 +13,12 @@ from sshload_operator.spec import ManagedTarget
 from sshload_operator.state import Manifest
 
 _RESOURCES = {
-    "ConfigMap": "api/v1/{}configmaps",
-    "Deployment": "apis/apps/v1/{}deployments",
-    "Job": "apis/batch/v1/{}jobs",
-    "NetworkPolicy": "apis/networking.k8s.io/v1/{}networkpolicies",
-    "Secret": "api/v1/{}secrets",
-    "Service": "api/v1/{}services",
+    "ConfigMap": "/api/v1/namespaces/{}/configmaps",
+    "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
+    "Job": "/apis/batch/v1/namespaces/{}/jobs",
+    "NetworkPolicy": "/apis/networking.k8s.io/v1/namespaces/{}/networkpolicies",
+    "Secret": "/api/v1/namespaces/{}/secrets",
+    "Service": "/api/v1/namespaces/{}/services",
 }
 _SWEPT = (
     ("Job", Part.WORKERS),
@@ -60,15 +60,11 @@ def child_ref(manifest: Manifest) -> ChildRef:
     return _ref(manifest["kind"], metadata["namespace"], metadata["name"])
 
 
-def collection_path(kind: str, namespace: str) -> str:
-    """Return where objects of a kind are listed and created, `/api/v1/namespaces/x/secrets`."""
-    return "/" + _RESOURCES[kind].format(f"namespaces/{namespace}/")
-
-
 def swept(test: TestIdentity, run_id: str) -> tuple[ChildRef, ...]:
     """Return what is to be deleted of a run: all but its results, the load first. Some may not be there."""
     return tuple(_ref(kind, test.namespace, run_child_name(test.name, run_id, part)) for kind, part in _SWEPT)
 
 
 def _ref(kind: str, namespace: str, name: str) -> ChildRef:
-    return ChildRef(kind=kind, api_path=f"{collection_path(kind, namespace)}/{name}", name=name)
+    path = _RESOURCES[kind].format(namespace)
+    return ChildRef(kind=kind, api_path=f"{path}/{name}", name=name)

@@ -1,0 +1,8 @@
+{{- /* What the operator is told of its installation. */ -}}
+{{- define "sshload.installation" -}}
+workerImage: {{ include "sshload.image" (dict "root" . "part" "worker") }}
+targetImage: {{ include "sshload.image" (dict "root" . "part" "target") }}
+imagePullPolicy: {{ .Values.image.pullPolicy }}
+imagePullSecrets: {{ toJson .Values.image.pullSecrets }}
+externalTargets: {{ toJson .Values.externalTargets }}
+{{- end -}}
