@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum, unique
 from typing import Any
 
 from sshload_contract.run_config import Client, Load, ScenarioStep
@@ -53,11 +54,19 @@ class ManagedTarget:
     directories: tuple[DirectoryFixture, ...]
 
 
+@unique
+class Auth(StrEnum):
+    """How the workers log in."""
+
+    PUBLICKEY = "publickey"
+    PASSWORD = "password"  # noqa: S105 - the method's name (RFC 4252)
+
+
 @dataclass(frozen=True, slots=True)
 class ExternalTarget:
-    """A server that exists. The Secret holds `id` (a private key) or `password`; known hosts are in the other one.
+    """A server that exists. The Secret holds, by `auth`, `id` (a private key) or `password`.
 
-    `known_hosts_secret` is empty only with `insecure_ignore_host_key`.
+    Known hosts are in the other Secret; its name is empty only with `insecure_ignore_host_key`.
     """
 
     host: str
@@ -66,6 +75,7 @@ class ExternalTarget:
     credentials_secret: str
     known_hosts_secret: str
     insecure_ignore_host_key: bool
+    auth: Auth = Auth.PUBLICKEY
 
 
 Target = ManagedTarget | ExternalTarget
