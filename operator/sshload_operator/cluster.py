@@ -188,13 +188,21 @@ class Cluster:
         return content
 
 
-async def load_configuration() -> Configuration:
-    """Return how to reach the API server: from the pod's service account, else from KUBECONFIG or ~/.kube/config."""
+async def load_configuration(kubeconfig: str = "", context: str = "") -> Configuration:
+    """Return how to reach the API server: from the pod's service account, else from KUBECONFIG or ~/.kube/config.
+
+    A `kubeconfig` or `context` that is given goes before all of these.
+    """
     configuration = Configuration()
-    if "KUBERNETES_SERVICE_HOST" in os.environ and "KUBECONFIG" not in os.environ:
+    if not (kubeconfig or context) and "KUBERNETES_SERVICE_HOST" in os.environ and "KUBECONFIG" not in os.environ:
         load_incluster_config(client_configuration=configuration)
     else:
-        await load_kube_config(client_configuration=configuration, persist_config=False)
+        await load_kube_config(
+            config_file=kubeconfig or None,
+            context=context or None,
+            client_configuration=configuration,
+            persist_config=False,
+        )
     return configuration
 
 
