@@ -1,0 +1,47 @@
+"""Where this process's cgroups are in the file system."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class CgroupMount:
+    """One cgroup file system: the cgroup at its top, where it is mounted, and its v1 controllers (v2: none)."""
+
+    version: int
+    top: str
+    mounted_at: Path
+    controllers: frozenset[str]
+
+
+def read_mounts(mountinfo: str) -> Iterator[CgroupMount]:
+    """Yield the cgroup mounts in the text of /proc/self/mountinfo."""
+    for line in mountinfo.splitlines():
+        mount, _, file_system = line.partition(" - ")
+        _, _, _, top, mounted_at, *_ = mount.split()
+        kind, _, options = file_system.split()[:3]
+        if kind == "cgroup2":
+            yield CgroupMount(2, top, Path(mounted_at), frozenset())
+        elif kind == "cgroup":
+            yield CgroupMount(1, top, Path(mounted_at), frozenset(options.split(",")))
+
+
+def read_own_paths(own_cgroups: str) -> dict[str, str]:
+    """Return the cgroup path by v1 controller in the text of /proc/self/cgroup; that of v2 has the key ''."""
+    paths = {}
+    for line in own_cgroups.splitlines():
+        _, controllers, path = line.split(":", 2)
+        paths.update(dict.fromkeys(controllers.split(","), path))
+    return paths
+
+
+def directory(mount: CgroupMount, path: str) -> Path:
+    """Return where the cgroup `path` is seen below `mount`.
+
+    In a container without a cgroup namespace the path is the host's while the mount shows the container's own cgroup
+    at its top: then that is the one.
+    """
+    inside = path.removeprefix(mount.top) if mount.top != "/" else path
+    seen = mount.mounted_at / inside.lstrip("/")
+    return seen if seen.is_dir() else mount.mounted_at

@@ -1,0 +1,47 @@
+"""Observer: puts together what a target saw, as TargetStats."""
+
+import time
+
+from sshload_contract.target_stats import TARGET_STATS_VERSION, TargetStats
+
+from sshload_target.network import listen_overflows
+from sshload_target.resources import Resources
+from sshload_target.sshd_log import SshdLog
+
+
+class Observer:
+    """One target's counts, from any thread."""
+
+    def __init__(self, sshd_version: str, log: SshdLog, resources: Resources) -> None:
+        self._sshd_version = sshd_version
+        self._log = log
+        self._resources = resources
+        self._overflows_before = listen_overflows()
+
+    @property
+    def ready(self) -> bool:
+        """Whether sshd listens."""
+        return self._log.listening
+
+    def stats(self) -> TargetStats:
+        """Return the counts by now."""
+        usage = self._resources.read()
+        sessions = self._log.sessions()
+        counts = self._log.counts
+        return TargetStats(
+            version=TARGET_STATS_VERSION,
+            at_unix_s=time.time(),
+            sshd_version=self._sshd_version,
+            accepted=counts.accepted,
+            auth_failed=counts.auth_failed,
+            dropped_max_startups=counts.dropped_max_startups,
+            dropped_penalty=counts.dropped_penalty,
+            dropped_is_lower_bound=counts.is_lower_bound,
+            sessions=sessions,
+            cpu_s=usage.cpu_s,
+            cpu_throttled_s=usage.cpu_throttled_s,
+            memory_bytes=usage.memory_bytes,
+            memory_peak_bytes=usage.memory_peak_bytes,
+            processes=usage.processes,
+            listen_overflows=listen_overflows() - self._overflows_before,
+        )

@@ -1,0 +1,43 @@
+"""Usage of the process tree under this process, where there is no cgroup of our own."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from sshload_target.process_tree import descendants, read_stat
+from sshload_target.usage import Usage
+
+_PROC = Path("/proc")
+_BYTES_PER_KB = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTreeReader:
+    """Reads /proc. Ended processes count by what their parents have reaped, so no CPU time is lost.
+
+    The memory is the sum of resident anonymous pages. Pages that processes share after a fork count for each of them,
+    so it is an upper bound of those; the page cache is not in it.
+    """
+
+    proc: Path = _PROC
+
+    def read(self) -> Usage:
+        """Return the usage now."""
+        own = read_stat(os.getpid(), self.proc)
+        below = descendants(os.getpid(), self.proc)
+        processes = ([own] if own is not None else []) + below
+        return Usage(
+            cpu_s=sum(process.cpu_s for process in processes),
+            cpu_throttled_s=0.0,
+            memory_bytes=sum(self._anonymous_bytes(process.pid) for process in processes),
+            memory_peak_bytes=0,
+            processes=len(processes),
+        )
+
+    def _anonymous_bytes(self, pid: int) -> int:
+        try:
+            status = (self.proc / str(pid) / "status").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return 0
+        found = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
+        return int(found[0]) * _BYTES_PER_KB if found else 0

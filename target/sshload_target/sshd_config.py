@@ -1,0 +1,51 @@
+"""sshd's configuration: the given text, and our own lines before it, which win because sshd takes the first value."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+_COUNTING_LOG_LEVELS = ("INFO", "VERBOSE", "DEBUG", "DEBUG1", "DEBUG2", "DEBUG3")
+
+
+@dataclass(frozen=True, slots=True)
+class OwnLines:
+    """What the target sets because it alone knows it. An empty `listen_address` means every address.
+
+    `check_modes` is StrictModes: with it sshd refuses keys below a folder that others may write to, up to the user's
+    home in the user database.
+    """
+
+    port: int
+    listen_address: str
+    host_keys: tuple[Path, ...]
+    authorized_keys: Path
+    check_modes: bool
+
+
+def render(own: OwnLines, given: Path) -> str:
+    """Return the text of the file that sshd reads; `given` is included, so that sshd names its lines rightly."""
+    lines = [f"Port {own.port}"]
+    if own.listen_address:
+        lines.append(f"ListenAddress {own.listen_address}")
+    lines += [f'HostKey "{path}"' for path in own.host_keys]
+    lines += ["PidFile none", f'AuthorizedKeysFile "{own.authorized_keys}"']
+    if not own.check_modes:
+        lines.append("StrictModes no")
+    lines.append(f'Include "{given}"')
+    return "\n".join(lines) + "\n"
+
+
+def objection(effective: str, port: int) -> str:
+    """Return why a configuration that sshd accepts cannot be measured, empty where it can.
+
+    `effective` is what `sshd -T` prints.
+    """
+    settings: dict[str, list[str]] = {}
+    for line in effective.splitlines():
+        name, _, value = line.partition(" ")
+        settings.setdefault(name, []).append(value)
+    if settings.get("port") != [str(port)]:
+        return f"sshd_config must not set Port: the target serves port {port}"
+    log_level = settings.get("loglevel", [""])[0]
+    if log_level.upper() not in _COUNTING_LOG_LEVELS:
+        return f"LogLevel {log_level} hides the logins that are to be counted: set INFO or VERBOSE"
+    return ""

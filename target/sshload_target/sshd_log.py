@@ -1,0 +1,94 @@
+"""SshdLog: reads sshd's log while it is written, passes it on to stdout, and keeps what it says."""
+
+import os
+import threading
+from collections import deque
+from contextlib import suppress
+
+from sshload_target.log_counts import LogCounts, count
+from sshload_target.log_line import Accepted, Listening, read_log_line
+from sshload_target.network import Peer, open_peers
+
+_CHUNK_BYTES = 65_536
+_TAIL_LINES = 5
+_STDOUT = 1
+_FIRST_PRUNE_AT = 1_024
+
+
+class SshdLog:
+    """The log of one sshd. `read_from` runs in a thread of its own, everything else may be asked from any thread."""
+
+    def __init__(self, sshd_port: int) -> None:
+        self._sshd_port = sshd_port
+        self._lock = threading.Lock()
+        self._counts = LogCounts()
+        self._logged_in: set[Peer] = set()
+        self._prune_at = _FIRST_PRUNE_AT
+        self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
+        self._listening = False
+
+    @property
+    def listening(self) -> bool:
+        """Whether sshd has said that it listens on its port."""
+        return self._listening
+
+    @property
+    def tail(self) -> str:
+        """The last lines, for the one who asks why sshd has ended."""
+        with self._lock:
+            return "\n".join(self._tail)
+
+    @property
+    def counts(self) -> LogCounts:
+        """What the log adds up to by now."""
+        with self._lock:
+            return self._counts
+
+    def sessions(self) -> int:
+        """Return the number of logged-in connections that are open now.
+
+        A login is told at every log level, its end is not (a client that just closes its socket leaves no line at
+        INFO), so the kernel says which of them still are.
+        """
+        with self._lock:
+            self._prune()
+            return len(self._logged_in)
+
+    def read_from(self, log_fd: int) -> None:
+        """Read until the last process that holds the log's other end is gone; closes `log_fd`."""
+        with os.fdopen(log_fd, "rb", buffering=0) as log:
+            rest = b""
+            while chunk := log.read(_CHUNK_BYTES):
+                text = chunk.replace(b"\r\n", b"\n")
+                _pass_on(text)
+                *lines, rest = (rest + text).split(b"\n")
+                self._take([line.decode(errors="replace").rstrip("\r") for line in lines])
+            if rest:
+                self._take([rest.decode(errors="replace")])
+
+    def _take(self, lines: list[str]) -> None:
+        events = [(line, read_log_line(line)) for line in lines]
+        with self._lock:
+            for line, event in events:
+                self._tail.append(line)
+                match event:
+                    case None:
+                        continue
+                    case Listening(port) if port == self._sshd_port:
+                        self._listening = True
+                    case Accepted(address, port):
+                        self._logged_in.add(Peer(address, port))
+                self._counts = count(self._counts, event)
+            if len(self._logged_in) >= self._prune_at:
+                self._prune()
+
+    def _prune(self) -> None:
+        self._logged_in &= open_peers(self._sshd_port)
+        self._prune_at = max(_FIRST_PRUNE_AT, 2 * len(self._logged_in))
+
+
+def _pass_on(text: bytes) -> None:
+    """Write to stdout. Who started us may have closed its end; the counts go on without it."""
+    with suppress(OSError):
+        while text:
+            text = text[os.write(_STDOUT, text) :]
