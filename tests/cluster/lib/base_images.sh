@@ -1,0 +1,64 @@
+# The two images that a registry would serve: debian:trixie-slim and the pause container. Sourced by ../cluster.
+
+cluster_buildah() {
+  # chroot isolation needs no more rights than the cluster itself; the run root lives where a reboot forgets it
+  BUILDAH_ISOLATION=chroot buildah --root "$cache/containers" --runroot /run/sshload-cluster "$@"
+}
+
+base_images() {
+  cluster_buildah inspect --type image localhost/pause:1 > /dev/null 2>&1 || pause_image
+  cluster_buildah inspect --type image docker.io/library/debian:trixie-slim > /dev/null 2>&1 || debian_image
+}
+
+pause_image() {
+  local tmp
+  tmp=$(mktemp -d)
+  cat > "$tmp/pause.c" << 'C'
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void leave(int s) { (void)s; _exit(0); }
+static void reap(int s) { (void)s; while (waitpid(-1, 0, WNOHANG) > 0); }
+int main(void) { signal(SIGINT, leave); signal(SIGTERM, leave); signal(SIGCHLD, reap); for (;;) pause(); }
+C
+  gcc -static -O2 -o "$tmp/pause" "$tmp/pause.c"
+  printf 'FROM scratch\nCOPY pause /pause\nUSER 65535:65535\nENTRYPOINT ["/pause"]\n' > "$tmp/Containerfile"
+  cluster_buildah bud -q -f "$tmp/Containerfile" -t localhost/pause:1 "$tmp" > /dev/null
+  rm -rf "$tmp"
+}
+
+debian_image() {
+  local tmp mirror=''
+  began=$SECONDS
+  tmp=$(mktemp -d)
+  say "making the base image debian:trixie-slim with debootstrap (about a minute)"
+  if grep -qx 'ID=debian' /etc/os-release; then # the mirror that this machine uses
+    mirror=$(awk '/^URIs:/{print $2; exit} /^deb /{for (i = 2; i <= NF; i++) if ($i ~ "://") {print $i; exit}}' /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2> /dev/null || true)
+  fi
+  # The script named sid is the one that every release of debootstrap knows, and what its trixie is a link to.
+  debootstrap --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg trixie "$tmp/root" "$mirror" \
+    /usr/share/debootstrap/scripts/sid > "$cache/debootstrap.log" 2>&1 || {
+    tail -n 5 "$cache/debootstrap.log" >&2
+    rm -rf "$tmp"
+    fail "debootstrap failed; the whole log is $cache/debootstrap.log"
+  }
+  slim "$tmp/root"
+  tar -C "$tmp/root" --exclude='./dev/*' -cf "$tmp/root.tar" .
+  printf 'FROM scratch\nADD root.tar /\nCMD ["bash"]\n' > "$tmp/Containerfile"
+  cluster_buildah bud -q -f "$tmp/Containerfile" -t docker.io/library/debian:trixie-slim "$tmp" > /dev/null
+  rm -rf --one-file-system "$tmp"
+  say "base image made in $(clock)"
+}
+
+slim() { # what Debian's own slim images leave out, now and at every later install
+  local root=$1
+  printf 'path-exclude %s\n' '/usr/share/doc/*' '/usr/share/man/*' '/usr/share/locale/*' '/usr/share/info/*' '/usr/share/lintian/*' '/usr/share/groff/*' \
+    > "$root/etc/dpkg/dpkg.cfg.d/slim"
+  printf 'path-include /usr/share/doc/*/copyright\n' >> "$root/etc/dpkg/dpkg.cfg.d/slim"
+  printf 'APT::Install-Recommends "false";\n' > "$root/etc/apt/apt.conf.d/slim"
+  find "$root/usr/share/doc" -type f ! -name copyright -delete
+  find "$root/usr/share/doc" -type l -delete
+  find "$root/usr/share/doc" -mindepth 1 -type d -empty -delete
+  rm -rf "$root"/usr/share/{man,locale,info,lintian,groff}/* "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/* "$root"/var/log/* \
+    "$root"/var/cache/apt/*.bin "$root"/var/cache/debconf/*-old
+}

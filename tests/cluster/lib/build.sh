@@ -1,0 +1,90 @@
+# Compiles Kubernetes, etcd, containerd and CoreDNS from their own Go modules, each once. Sourced by ../cluster.
+
+build() {
+  local module modules=("$@")
+  [ ${#modules[@]} -gt 0 ] || modules=(kubernetes etcd containerd coredns)
+  for module in "${modules[@]}"; do
+    built "$module" || { build_from_nothing "${modules[@]}"; return; }
+  done
+}
+
+module_key() { cat "$here/$1"/go.mod "$here/$1"/go.sum "$here/$1"/*.go 2> /dev/null | sha256sum | cut -c1-16; }
+built() { [ "$(cat "$bin/.$1" 2> /dev/null)" = "$(module_key "$1")" ]; }
+
+build_from_nothing() {
+  local go k=k8s.io/kubernetes/cmd c=github.com/containerd/containerd/v2/cmd module
+  go=${GO:-$("$project/scripts/find-go")}
+  mkdir -p "$bin"
+  began=$SECONDS
+  export CGO_ENABLED=0 GOFLAGS=-mod=readonly GOTOOLCHAIN=local
+  export GOMODCACHE=${GOMODCACHE:-$cache/go/mod} GOCACHE=${GOCACHE:-$cache/go/build}
+  say "compiling once: $* (about 8 minutes for all on 2 cores)"
+  for module; do
+    built "$module" && continue
+    case $module in
+      kubernetes)
+        compile kubernetes -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kube_version" \
+          -- $k/kube-apiserver $k/kube-controller-manager $k/kube-scheduler $k/kubelet $k/kube-proxy $k/kubeadm $k/kubectl
+        ;;
+      etcd)
+        compile etcd -ldflags "-s -w" -- go.etcd.io/etcd/server/v3
+        mv "$bin/v3" "$bin/etcd"
+        ;;
+      containerd) compile containerd -tags no_btrfs,no_zfs,no_devmapper -ldflags "-s -w" -- $c/containerd $c/containerd-shim-runc-v2 $c/ctr ;;
+      coredns) compile coredns -ldflags "-s -w" -- . ;;
+      *) fail "no module $module" ;;
+    esac
+    module_key "$module" > "$bin/.$module"
+  done
+  if [ "$GOMODCACHE" = "$cache/go/mod" ]; then # gigabytes that nothing needs any more
+    chmod -R u+w "$cache/go"
+    rm -rf "$cache/go"
+  fi
+  say "compiled in $(clock)"
+}
+
+compile() { # MODULE FLAG... -- PACKAGE...
+  local module=$1 flags=() list
+  shift
+  while [ "$1" != -- ]; do
+    flags+=("$1")
+    shift
+  done
+  shift
+  list=$(mktemp)
+  (
+    cd "$here/$module" || exit
+    "$go" list -deps "${flags[@]}" "$@" 2>&1 > "$list" | progress "$module: sources" 0
+    "$go" build -v -trimpath "${flags[@]}" -o "$bin/" "$@" 2>&1 | progress "$module: packages" "$(wc -l < "$list")"
+  )
+  rm -f "$list"
+}
+
+began=0
+clock() { printf '%d:%02d' $(((SECONDS - began) / 60)) $(((SECONDS - began) % 60)); } # since the work at hand began
+
+progress() { # reads what go says; shows how far it is: a live line on a terminal, else a line each 20 s
+  local what=$1 total=$2 line count=0 shown=$SECONDS status message
+  while true; do
+    status=0
+    IFS= read -r -t 5 line || status=$?
+    if [ $status -eq 0 ]; then
+      case $line in
+        "go: downloading "*) count=$((count + 1)) ;;
+        *[[:space:]]*) echo "$line" >&2 ;;
+        *) count=$((count + 1)) ;;
+      esac
+    elif [ $status -le 128 ]; then
+      break
+    fi
+    message="$what $count"
+    [ "$total" -eq 0 ] || message+=" of $total"
+    if [ -t 2 ]; then
+      printf '\r\033[Kcluster: %s, %s' "$message" "$(clock)" >&2
+    elif [ $((SECONDS - shown)) -ge 20 ]; then
+      shown=$SECONDS
+      say "$message, $(clock)"
+    fi
+  done
+  if [ -t 2 ]; then printf '\r\033[Kcluster: %s, %s\n' "$message" "$(clock)" >&2; else say "$message, $(clock)"; fi
+}

@@ -1,0 +1,67 @@
+# The node: containerd, kubelet, kube-proxy and CoreDNS. Sourced by ../cluster.
+
+containerd_up() {
+  cat > "$run/containerd.toml" << T
+version = 3
+root = "$run/containerd/root"
+state = "$run/containerd/state"
+[grpc]
+  address = "$run/containerd/containerd.sock"
+[plugins.'io.containerd.cri.v1.images'.pinned_images]
+  sandbox = "localhost/pause:1"
+[plugins.'io.containerd.cri.v1.runtime']
+  # without CAP_SYS_RESOURCE a container cannot lower its oom score: runc would die with "can't get final child's PID"
+  restrict_oom_score_adj = true
+  [plugins.'io.containerd.cri.v1.runtime'.cni]
+    bin_dirs = ["/usr/lib/cni"]
+    conf_dir = "$run/cni"
+T
+  cat > "$run/cni/10-bridge.conflist" << C
+{"cniVersion": "1.0.0", "name": "sshload", "plugins": [
+  {"type": "bridge", "bridge": "sshload1", "isGateway": true, "hairpinMode": true,
+   "ipam": {"type": "host-local", "ranges": [[{"subnet": "$node_cidr"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+  {"type": "portmap", "capabilities": {"portMappings": true}}]}
+C
+  start containerd containerd -c "$run/containerd.toml"
+}
+
+node_up() {
+  cat > "$run/kubelet.yaml" << K
+apiVersion: kubelet.config.k8s.io/v1beta1
+kind: KubeletConfiguration
+authentication: {anonymous: {enabled: false}, webhook: {enabled: true}, x509: {clientCAFile: $run/pki/ca.crt}}
+authorization: {mode: Webhook}
+cgroupDriver: cgroupfs
+failCgroupV1: false
+failSwapOn: false
+containerRuntimeEndpoint: unix://$run/containerd/containerd.sock
+clusterDNS: [$node_ip]
+clusterDomain: cluster.local
+resolvConf: /dev/null
+evictionHard: {memory.available: 100Mi, nodefs.available: 1%, imagefs.available: 1%}
+imageGCHighThresholdPercent: 100
+K
+  cat > "$run/kube-proxy.yaml" << K
+apiVersion: kubeproxy.config.k8s.io/v1alpha1
+kind: KubeProxyConfiguration
+clientConnection: {kubeconfig: $run/pki/admin.conf}
+clusterCIDR: $pod_cidr
+mode: nftables
+hostnameOverride: node
+conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
+K
+  cat > "$run/Corefile" << D
+cluster.local in-addr.arpa {
+  bind $node_ip
+  errors
+  kubernetes cluster.local in-addr.arpa {
+    kubeconfig $run/pki/admin.conf
+  }
+}
+D
+  await ctr -a "$run/containerd/containerd.sock" version
+  start kubelet kubelet --config="$run/kubelet.yaml" --kubeconfig="$run/pki/kubelet.conf" --hostname-override=node --node-ip=$node_ip --root-dir="$run/kubelet" --cert-dir="$run/kubelet-pki"
+  start kube-proxy kube-proxy --config="$run/kube-proxy.yaml"
+  start coredns coredns -conf "$run/Corefile"
+  await kube get node node
+}

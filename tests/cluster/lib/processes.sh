@@ -1,0 +1,59 @@
+# Starting the cluster's processes, telling them from everybody else's, and ending them. Sourced by ../cluster.
+
+start() { # NAME COMMAND...: in a session of its own, so that it outlives this shell
+  local name=$1
+  shift
+  setsid "$@" > "$run/log/$name" 2>&1 < /dev/null 9>&- &
+  echo $! > "$run/pids/$name"
+}
+
+started() { # NAME: still the process that we started under it
+  local pid
+  pid=$(cat "$run/pids/$1" 2> /dev/null) && [ "$(readlink "/proc/$pid/exe")" = "$bin/$1" ]
+}
+
+ours() { # PROGRAM PATTERN: told by both the file that a process runs and a path of this cluster among its arguments
+  local p
+  for p in /proc/[0-9]*; do
+    # shellcheck disable=SC2053  # a pattern is meant
+    [[ $(readlink "$p/exe" 2> /dev/null) == "$bin"/$1 ]] || continue
+    if tr '\0' '\n' < "$p/cmdline" 2> /dev/null | grep -qF "$run/"; then echo "${p#/proc/}"; fi
+  done
+}
+
+daemons() {
+  local name
+  for name in "${processes[@]}"; do ours "$name"; done
+}
+
+containers() { # the shims, and whatever has a layer of our containerd for its root
+  ours containerd-shim-runc-v2
+  awk -v run="$run/" '$5 == "/" && index($0, "upperdir=" run) {split(FILENAME, part, "/"); print part[3]}' /proc/[0-9]*/mountinfo 2> /dev/null || true
+}
+
+end() { # SIGNAL LISTING: end what the listing names, by SIGKILL if it takes more than 10 s, and wait until it is gone
+  local signal=$1 pids i
+  for i in $(seq 150); do
+    pids=$("$2")
+    [ -n "$pids" ] || return 0
+    [ "$i" -ne 100 ] || signal=KILL
+    # shellcheck disable=SC2086  # one argument per process
+    [ $((i % 50)) -ne 1 ] && [ "$i" -ne 100 ] || kill "-$signal" $pids 2> /dev/null || true
+    sleep 0.1
+  done
+  fail "these processes would not end: $pids"
+}
+
+await() { # COMMAND...: until it succeeds, two minutes at most
+  local end=$((SECONDS + 120))
+  until "$@" > /dev/null 2>&1; do
+    if [ $SECONDS -ge $end ]; then
+      tail -n 5 "$run"/log/* >&2
+      fail "gave up waiting for: $*"
+    fi
+    sleep 0.1
+  done
+}
+
+kube() { kubectl --kubeconfig "$kubeconfig" "$@"; }
+node_ctr() { ctr -a "$run/containerd/containerd.sock" -n k8s.io "$@" 2> >(grep -v 'DEPRECATION: The support for cgroup v1' >&2 || true); }

@@ -1,0 +1,96 @@
+# Up, down and what lies between: the cluster as a whole. Sourced by ../cluster.
+
+processes=(containerd etcd kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy coredns)
+
+healthy() {
+  local name
+  [ -e "$run/up" ] || return 1
+  for name in "${processes[@]}"; do started "$name" || return 1; done
+  [ "$(kube --request-timeout=5s get node node -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}' 2> /dev/null)" = True ]
+}
+
+up() {
+  began=$SECONDS
+  if healthy; then
+    say "already up"
+    echo "$kubeconfig"
+    return
+  fi
+  if [ -e "$run" ]; then say "found a broken or stopped cluster: starting afresh"; fi
+  down
+  ports_free
+  say "starting etcd, the control plane, containerd and the kubelet"
+  mkdir -p "$run"/{pki,pids,log,cni,etcd,containerd,kubelet}
+  network
+  certificates
+  containerd_up
+  control_plane_up
+  node_up
+  load_image localhost/pause:1
+  kube wait --for=condition=Ready node/node --timeout=120s > /dev/null
+  await kube -n default get serviceaccount default
+  [ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID" "$kubeconfig"
+  touch "$run/up"
+  say "up after $(clock)"
+  echo "$kubeconfig"
+}
+
+ports_free() {
+  local port used
+  used=$(ss -Hltn | awk '{sub(/.*:/, "", $4); print $4}')
+  for port in 2379 2380 6443 10248 10249 10250 10256 10257 10259; do
+    if grep -qx $port <<< "$used"; then fail "port $port is in use: another Kubernetes runs here? Stop it, or name its context in DEMO_CONTEXT"; fi
+  done
+}
+
+network() {
+  # A bridge without ports stands for the node's address, and swallows service and pod addresses that nothing serves.
+  ip link add sshload0 type bridge
+  ip addr replace $node_ip/32 dev sshload0
+  ip link set sshload0 up
+  ip route replace $svc_cidr dev sshload0
+  ip route replace $pod_cidr dev sshload0
+  [ -e /proc/sys/net/bridge ] || modprobe br_netfilter
+  sysctl -qw net.ipv4.ip_forward=1 net.bridge.bridge-nf-call-iptables=1
+}
+
+load() { # OCI archives
+  local archive
+  for archive; do node_ctr images import --digests=false "$archive" > /dev/null; done
+}
+
+load_image() { # from the storage of base images
+  local tmp
+  tmp=$(mktemp -d)
+  cluster_buildah push -q --disable-compression "$1" "oci-archive:$tmp/image.tar:$1"
+  load "$tmp/image.tar"
+  rm -rf "$tmp"
+}
+
+tag() { # NEW OLD: another name for each of our images that has the tag OLD
+  local image
+  for image in $(node_images | grep "^localhost/.*:$2\$"); do node_ctr images tag --force "$image" "${image%:*}:$1" > /dev/null; done
+}
+
+node_images() { node_ctr images ls -q | grep -v '^sha256:' || true; }
+
+down() {
+  end TERM daemons
+  end KILL containers
+  awk -v run="$run/" 'index($2, run) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount -l 2> /dev/null || true
+  if ip link show sshload0 > /dev/null 2>&1; then # then what follows is ours too
+    local table
+    for table in ip ip6; do nft delete table $table kube-proxy 2> /dev/null || true; done
+    ip link del sshload1 2> /dev/null || true
+    ip link del sshload0
+  fi
+  rm -rf --one-file-system "$run"
+}
+
+clean() {
+  if [ -d "$cache/containers" ]; then
+    cluster_buildah rm -a > /dev/null 2>&1 || true
+    umount -l "$cache/containers/overlay" 2> /dev/null || true
+  fi
+  rm -rf --one-file-system "$cache" /run/sshload-cluster
+}
