@@ -5,12 +5,13 @@ from typing import Any
 
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.plan import Plan
+from sshload_operator.spec import Auth
 
 CONFIG_DIR = "/etc/sshload"
 RUN_FILE = "run.json"
 TARGET_FILE = "target.json"
 KEYS_FOLDER = "keys"
-TARGET_KEYS_DIR = f"{CONFIG_DIR}/{KEYS_FOLDER}"
+KEYS_DIR = f"{CONFIG_DIR}/{KEYS_FOLDER}"
 
 TARGET_USER = "load"
 TARGET_HOME = f"/home/{TARGET_USER}"
@@ -19,14 +20,7 @@ PRIVATE_KEY_FILE = "id_ed25519"
 PUBLIC_KEY_FILE = "id_ed25519.pub"
 KNOWN_HOSTS_FILE = "known_hosts"
 HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
-EXTERNAL_PRIVATE_KEY_FILE = "id"
-EXTERNAL_PASSWORD_FILE = "password"  # noqa: S105 a file's name
-
-MANAGED_PRIVATE_KEY_PATH = f"{CONFIG_DIR}/{KEYS_FOLDER}/{PRIVATE_KEY_FILE}"
-MANAGED_KNOWN_HOSTS_PATH = f"{CONFIG_DIR}/{KEYS_FOLDER}/{KNOWN_HOSTS_FILE}"
-EXTERNAL_PRIVATE_KEY_PATH = f"{CONFIG_DIR}/{KEYS_FOLDER}/{EXTERNAL_PRIVATE_KEY_FILE}"
-EXTERNAL_PASSWORD_PATH = f"{CONFIG_DIR}/{KEYS_FOLDER}/{EXTERNAL_PASSWORD_FILE}"
-EXTERNAL_KNOWN_HOSTS_PATH = f"{CONFIG_DIR}/{KEYS_FOLDER}/{KNOWN_HOSTS_FILE}"
+EXTERNAL_CREDENTIALS_FILES = {Auth.PUBLICKEY: "id", Auth.PASSWORD: "password"}
 
 CONFIG_VOLUME = "config"
 _OWNER_AND_GROUP_READ = 0o440
@@ -56,12 +50,8 @@ def run_keys_source(plan: Plan, files: Iterable[str]) -> dict[str, Any]:
 
 
 def user_secret_source(name: str, file: str) -> dict[str, Any]:
-    """Return one file of a Secret that the test's author made.
-
-    It is optional for the kubelet, so that the pod starts without it and says what is missing, at once: otherwise the
-    pod would hang before its start, and only an event would tell why.
-    """
-    return {"secret": {"name": name, "optional": True, "items": [_key_item(file)]}}
+    """Return one file of a Secret that the author made; without it the kubelet holds the pod back and says so."""
+    return {"secret": {"name": name, "items": [_key_item(file)]}}
 
 
 def empty_dir(name: str, size_limit: str) -> dict[str, Any]:

@@ -5,19 +5,19 @@ from dataclasses import dataclass
 from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, ExecStep, RunConfig, ScenarioStep, Timeouts
 
 from sshload_operator.manifests.mounts import (
-    EXTERNAL_KNOWN_HOSTS_PATH,
-    EXTERNAL_PASSWORD_PATH,
-    EXTERNAL_PRIVATE_KEY_PATH,
-    MANAGED_KNOWN_HOSTS_PATH,
-    MANAGED_PRIVATE_KEY_PATH,
+    EXTERNAL_CREDENTIALS_FILES,
+    KEYS_DIR,
+    KNOWN_HOSTS_FILE,
+    PRIVATE_KEY_FILE,
     TARGET_USER,
 )
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.manifests.ports import SSH_PORT, TARGET_HTTP_PORT
 from sshload_operator.plan import Plan
-from sshload_operator.spec import ExternalTarget, LatencyThreshold, LoadTestSpec
+from sshload_operator.spec import Auth, ExternalTarget, LatencyThreshold, LoadTestSpec
 
 _PUBLISHED_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
+_KNOWN_HOSTS_PATH = f"{KEYS_DIR}/{KNOWN_HOSTS_FILE}"
 _START_LEAD_S = 0.3
 _DRAIN_LIMIT_S = 60.0
 
@@ -31,10 +31,7 @@ class Places:
 
 
 def cluster_places(plan: Plan) -> Places:
-    """Return the places of a run in a cluster: Services by name, credentials as the kubelet mounts them.
-
-    An external target's Secret holds a private key or a password: both paths are given, and one of the files is there.
-    """
+    """Return the places of a run in a cluster: Services by name, credentials as the kubelet mounts them."""
     target = plan.spec.target
     if isinstance(target, ExternalTarget):
         return Places(endpoint=_external_endpoint(target), stats_url="")
@@ -43,21 +40,22 @@ def cluster_places(plan: Plan) -> Places:
         host=host,
         port=SSH_PORT,
         user=TARGET_USER,
-        private_key_path=MANAGED_PRIVATE_KEY_PATH,
+        private_key_path=f"{KEYS_DIR}/{PRIVATE_KEY_FILE}",
         password_path="",
-        known_hosts_path=MANAGED_KNOWN_HOSTS_PATH,
+        known_hosts_path=_KNOWN_HOSTS_PATH,
     )
     return Places(endpoint=endpoint, stats_url=f"http://{host}:{TARGET_HTTP_PORT}/stats")
 
 
 def _external_endpoint(target: ExternalTarget) -> Endpoint:
+    path = f"{KEYS_DIR}/{EXTERNAL_CREDENTIALS_FILES[target.auth]}"
     return Endpoint(
         host=target.host,
         port=target.port,
         user=target.user,
-        private_key_path=EXTERNAL_PRIVATE_KEY_PATH,
-        password_path=EXTERNAL_PASSWORD_PATH,
-        known_hosts_path="" if target.insecure_ignore_host_key else EXTERNAL_KNOWN_HOSTS_PATH,
+        private_key_path=path if target.auth is Auth.PUBLICKEY else "",
+        password_path=path if target.auth is Auth.PASSWORD else "",
+        known_hosts_path="" if target.insecure_ignore_host_key else _KNOWN_HOSTS_PATH,
     )
 
 

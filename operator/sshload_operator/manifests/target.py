@@ -9,10 +9,10 @@ from sshload_operator.manifests.labels import metadata, role_selector
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
     HOST_KEY_FILES,
+    KEYS_DIR,
     PUBLIC_KEY_FILE,
     TARGET_FILE,
     TARGET_HOME,
-    TARGET_KEYS_DIR,
     TARGET_USER,
     config_source,
     config_volume,
@@ -48,7 +48,7 @@ class TargetPlaces:
 CLUSTER_TARGET_PLACES = TargetPlaces(
     user=TARGET_USER,
     home=TARGET_HOME,
-    keys_dir=TARGET_KEYS_DIR,
+    keys_dir=KEYS_DIR,
     sshd_port=SSH_PORT,
     stats_port=TARGET_HTTP_PORT,
 )

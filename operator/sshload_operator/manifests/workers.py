@@ -6,8 +6,7 @@ from sshload_operator.manifests.labels import metadata, role_selector
 from sshload_operator.manifests.load_job import WORKER_RESOURCES, job_limits, load_pod_spec
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
-    EXTERNAL_PASSWORD_FILE,
-    EXTERNAL_PRIVATE_KEY_FILE,
+    EXTERNAL_CREDENTIALS_FILES,
     KNOWN_HOSTS_FILE,
     PRIVATE_KEY_FILE,
     RUN_FILE,
@@ -64,13 +63,10 @@ def _credentials(plan: Plan) -> tuple[dict[str, Any], ...]:
     target = plan.spec.target
     if not isinstance(target, ExternalTarget):
         return (run_keys_source(plan, (PRIVATE_KEY_FILE, KNOWN_HOSTS_FILE)),)
-    credentials = tuple(
-        user_secret_source(target.credentials_secret, file)
-        for file in (EXTERNAL_PRIVATE_KEY_FILE, EXTERNAL_PASSWORD_FILE)
-    )
+    credentials = user_secret_source(target.credentials_secret, EXTERNAL_CREDENTIALS_FILES[target.auth])
     if target.insecure_ignore_host_key:
-        return credentials
-    return (*credentials, user_secret_source(target.known_hosts_secret, KNOWN_HOSTS_FILE))
+        return (credentials,)
+    return (credentials, user_secret_source(target.known_hosts_secret, KNOWN_HOSTS_FILE))
 
 
 def _pod_spec(plan: Plan) -> dict[str, Any]:
