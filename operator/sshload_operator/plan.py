@@ -1,8 +1,17 @@
 """Plan: one run of one test, with all names and numbers settled. Pure: the same test and generation, the same plan."""
 
-from dataclasses import dataclass
+import hashlib
+import json
+from dataclasses import dataclass, fields
 
+from sshload_contract.codec import to_plain
+
+from sshload_operator.load_duration import load_duration_s
 from sshload_operator.spec import LoadTestSpec
+
+_NOT_MEASURED = frozenset({"abort", "time_to_live"})
+_SPEC_HASH_CHARACTERS = 16
+_RUN_ID_CHARACTERS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,3 +59,34 @@ class Plan:
     spec_hash: str
     installation: Installation
     load_s: float
+
+
+def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation, run: int) -> Plan:
+    """Return the plan of the run that was started for generation `run`."""
+    return Plan(
+        test=test,
+        run=run,
+        run_id=run_id(test.uid, run),
+        spec=spec,
+        spec_hash=spec_hash(spec),
+        installation=installation,
+        load_s=spec.warm_up_s + load_duration_s(spec.load),
+    )
+
+
+def run_id(uid: str, run: int) -> str:
+    """Return ten hexadecimal digits that no other run of any object has; they are part of the names of its children."""
+    return hashlib.sha256(f"{uid}/{run}".encode()).hexdigest()[:_RUN_ID_CHARACTERS]
+
+
+def spec_hash(spec: LoadTestSpec) -> str:
+    """Return a hash of what a spec measures: the same for the same measurement, however the YAML is written.
+
+    It is made from the parsed values, so that a default that is written out changes nothing; a version of sshload
+    that adds a field changes the hash of every spec.
+    """
+    measured = {
+        field.name: to_plain(getattr(spec, field.name)) for field in fields(spec) if field.name not in _NOT_MEASURED
+    }
+    canonical = json.dumps(measured, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:_SPEC_HASH_CHARACTERS]
