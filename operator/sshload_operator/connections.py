@@ -1,6 +1,6 @@
 """How many connections a load begins, at most, within a stretch of time. Pure arithmetic on the load model."""
 
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from math import ceil
 
 from sshload_contract.run_config import ArrivalsLoad, BurstLoad
@@ -31,5 +31,5 @@ def _most_arrivals_within(load: ArrivalsLoad, warm_up_s: float, stretch_s: float
 
 
 def _arrivals_between(rates: list[float], edges: list[float], start: float, end: float) -> float:
-    overlaps = (max(0.0, min(end, right) - max(start, left)) for left, right in zip(edges, edges[1:], strict=False))
+    overlaps = (max(0.0, min(end, right) - max(start, left)) for left, right in pairwise(edges))
     return sum(rate * overlap for rate, overlap in zip(rates, overlaps, strict=True))

@@ -13,6 +13,7 @@ from sshload_operator.plan import AllowedTarget, Installation
 
 _IMAGE = text(shortest=1, longest=500)
 _HOST_PATTERN = text(shortest=1, longest=253, pattern=r"[A-Za-z0-9.:*?/_\[\]!-]+", wanted="a host pattern or a CIDR")
+_PULL_POLICY = choice("Always", "IfNotPresent", "Never")
 _TARGETS_MOST = 10_000
 
 
@@ -50,7 +51,7 @@ def _read_allowed_target(value: Any, path: str) -> AllowedTarget:
 
 
 def _read_host_pattern(value: Any, path: str) -> str:
-    """Read a pattern, or a CIDR: a slash makes it one, and then it must be right, or it would silently allow nothing."""
+    """Read a pattern, or a CIDR: with a slash it must be right, or it would silently allow nothing."""
     pattern = _HOST_PATTERN(value, path)
     if "/" in pattern:
         try:
