@@ -1,0 +1,159 @@
+"""A real API server for tests: etcd and kube-apiserver on loopback, without controllers and without a kubelet."""
+
+import contextlib
+import os
+import socket
+import subprocess
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+from live_cluster import LiveCluster
+
+CRDS = Path(__file__).parents[2] / "crds"
+TOKEN = "admin-of-a-server-that-lives-for-one-test-session"
+PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
+START_LIMIT_S = 180
+ATTEMPTS = 3
+
+
+class StartError(RuntimeError):
+    """A process of the server ended while it started; the message holds the ends of the logs."""
+
+
+@dataclass(frozen=True, slots=True)
+class ApiServer:
+    """A running API server with RBAC. `kubeconfig` is its administrator's; service accounts get tokens by kubectl."""
+
+    kubectl_path: str
+    kubeconfig: Path
+    url: str
+
+    def namespace(self) -> LiveCluster:
+        """Return kubectl bound to a new namespace. Nothing has to be taken away: the server goes with the session."""
+        name = f"test-{uuid.uuid4().hex[:10]}"
+        cluster = LiveCluster(self.kubectl_path, self.kubeconfig, name)
+        cluster.kubectl("create", "namespace", name)
+        return cluster
+
+
+@contextlib.contextmanager
+def api_server(folder: Path) -> Iterator[ApiServer]:
+    """Run an API server with the project's CRDs, its files in `folder`, and end it by its process ids."""
+    programs = _programs()
+    for attempt in range(ATTEMPTS):
+        with contextlib.ExitStack() as running:
+            try:
+                server = _start(programs, folder / str(attempt), running)
+            except StartError:  # another process may have taken one of the ports that were free a moment ago
+                if attempt + 1 == ATTEMPTS:
+                    raise
+                continue
+            yield server
+            return
+
+
+def _programs() -> Path:
+    cache = os.environ.get("SSHLOAD_CLUSTER_CACHE") or Path(
+        os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "sshload-cluster"
+    )
+    programs = Path(cache, "bin")
+    missing = [name for name in PROGRAMS if not os.access(programs / name, os.X_OK)]
+    if missing:
+        raise FileNotFoundError(f"{', '.join(missing)} not in {programs}: run `make cluster-build` once")
+    return programs
+
+
+def _start(programs: Path, folder: Path, running: contextlib.ExitStack) -> ApiServer:
+    folder.mkdir(parents=True)
+    etcd_port, peer_port, port = _free_ports(3)
+    etcd_url = f"http://127.0.0.1:{etcd_port}"
+    etcd = _run(running, folder / "etcd.log", programs / "etcd", "--unsafe-no-fsync", f"--data-dir={folder / 'etcd'}",
+                f"--listen-client-urls={etcd_url}", f"--advertise-client-urls={etcd_url}",
+                f"--listen-peer-urls=http://127.0.0.1:{peer_port}")  # fmt: skip
+    server = _run(running, folder / "kube-apiserver.log", programs / "kube-apiserver", *_flags(folder, etcd_url, port))
+    found = ApiServer(str(programs / "kubectl"), _kubeconfig(folder, port), f"https://127.0.0.1:{port}")
+    _await(found, ("get", "--raw", "/readyz"), folder, etcd, server)
+    kubectl = LiveCluster(found.kubectl_path, found.kubeconfig, "default").kubectl
+    kubectl("apply", "--server-side", "-f", str(CRDS))
+    kubectl("wait", "--for=condition=Established", "-f", str(CRDS), "--timeout=30s")
+    return found
+
+
+def _flags(folder: Path, etcd_url: str, port: int) -> list[str]:
+    key = folder / "service-accounts.key"
+    subprocess.run(["ssh-keygen", "-q", "-t", "ecdsa", "-m", "PEM", "-N", "", "-f", key], check=True)
+    tokens = folder / "tokens.csv"
+    tokens.touch(mode=0o600)
+    tokens.write_text(f'{TOKEN},admin,admin,"system:masters"\n')
+    return [
+        "--bind-address=127.0.0.1",
+        f"--secure-port={port}",
+        f"--cert-dir={folder}",
+        f"--etcd-servers={etcd_url}",
+        "--authorization-mode=RBAC",
+        f"--token-auth-file={tokens}",
+        "--service-account-issuer=https://kubernetes.default.svc",
+        f"--service-account-key-file={key}",
+        f"--service-account-signing-key-file={key}",
+        "--service-cluster-ip-range=10.0.0.0/24",
+        "--disable-admission-plugins=ServiceAccount",  # no controller makes the default accounts that it asks for
+        "--shutdown-delay-duration=0s",
+    ]
+
+
+def _kubeconfig(folder: Path, port: int) -> Path:
+    """Write the administrator's kubeconfig; the server writes its self-signed certificate where this points to."""
+    path = folder / "kubeconfig"
+    path.touch(mode=0o600)
+    cluster = {"server": f"https://127.0.0.1:{port}", "certificate-authority": str(folder / "apiserver.crt")}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "test", "cluster": cluster}],
+        "users": [{"name": "admin", "user": {"token": TOKEN}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": "admin"}}],
+        "current-context": "test",
+    }
+    path.write_text(yaml.safe_dump(config))
+    return path
+
+
+def _run(running: contextlib.ExitStack, log: Path, *command: str | Path) -> subprocess.Popen[bytes]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    running.callback(_end, process)
+    return process
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    try:
+        process.wait(timeout=10)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def _await(server: ApiServer, arguments: tuple[str, ...], folder: Path, *processes: subprocess.Popen[bytes]) -> None:
+    give_up = time.monotonic() + START_LIMIT_S
+    command = [server.kubectl_path, f"--kubeconfig={server.kubeconfig}", *arguments]
+    while subprocess.run(command, capture_output=True, check=False).returncode != 0:
+        dead = [process for process in processes if process.poll() is not None]
+        logs = "\n".join(f"{log.name}: {log.read_text()[-2000:]}" for log in sorted(folder.glob("*.log")))
+        if dead:
+            raise StartError(logs)
+        if time.monotonic() > give_up:
+            raise TimeoutError(f"not ready within {START_LIMIT_S} s\n{logs}")
+        time.sleep(0.1)
+
+
+def _free_ports(count: int) -> list[int]:
+    with contextlib.ExitStack() as held:
+        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
