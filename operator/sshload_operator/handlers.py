@@ -60,7 +60,7 @@ class Operator:
     def _registry(self) -> kopf.OperatorRegistry:
         registry = kopf.OperatorRegistry()
         labels = {TEST_LABEL: kopf.PRESENT}
-        kopf.on.startup(registry=registry)(self._start)
+        kopf.on.startup(registry=registry, errors=kopf.ErrorsMode.PERMANENT)(self._start)
         kopf.on.cleanup(registry=registry)(self._stop)
         kopf.on.login(registry=registry)(self._log_in)
         kopf.on.probe(registry=registry, id="loop")(self._probe)

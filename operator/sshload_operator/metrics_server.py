@@ -17,12 +17,12 @@ class MetricsServer:
         self._is_ready = is_ready
         app = web.Application()
         app.add_routes([web.get("/metrics", self._metrics), web.get("/readyz", self._readyz)])
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
 
     async def start(self) -> None:
         """Listen; raises OSError where the port is taken."""
         await self._runner.setup()
-        await web.TCPSite(self._runner, port=self._port, shutdown_timeout=0.5).start()
+        await web.TCPSite(self._runner, port=self._port).start()
 
     async def stop(self) -> None:
         """Stop listening and close all connections."""
