@@ -22,6 +22,7 @@ RUN_FILE = "run.json"
 
 _LIMIT_CHARACTERS = 900_000
 _FEW_ERRORS = 100
+_SHORT_MESSAGE = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +39,7 @@ def results_config_map(plan: Plan, summary: RunSummary) -> Manifest:
     then all but the first errors; `omitted` in results.json says what went.
     """
     run_json = to_json(run_config(plan, cluster_places(plan)))
-    texts = next(texts for texts in map(_texts, _ever_smaller(summary)) if _fits(run_json, *texts))
-    results_json, packed = texts
+    results_json, packed = next(texts for texts in map(_texts, _ever_smaller(summary)) if _fits(run_json, *texts))
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -57,7 +57,8 @@ def _ever_smaller(summary: RunSummary) -> Iterator[_Kept]:
     yield _Kept(without_histograms, ("series", "histograms"))
     few_errors = replace(without_histograms, errors=summary.errors[:_FEW_ERRORS])
     yield _Kept(few_errors, ("series", "histograms", f"errors after the first {_FEW_ERRORS}"))
-    yield _Kept(replace(few_errors, steps=(), errors=(), negotiated=()), ("all but the totals",))
+    totals = replace(few_errors, steps=(), errors=(), negotiated=(), message=summary.message[:_SHORT_MESSAGE])
+    yield _Kept(totals, ("all but the totals",))
 
 
 def _texts(kept: _Kept) -> tuple[str, str]:

@@ -1,0 +1,37 @@
+"""Each case is a spec and all objects of its run; texts within the ConfigMap are shown as what they say."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import plans
+import pytest
+import yaml
+from sshload_operator.manifests import KEY_FILES, children, keys_secret
+from sshload_operator.spec import ManagedTarget
+from sshload_operator.state import Manifest
+
+CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/spec.yaml"))
+
+
+def readable(manifest: Manifest) -> dict[str, Any]:
+    if manifest["kind"] != "ConfigMap":
+        return dict(manifest)
+    return {
+        **manifest,
+        "data": {name: json.loads(text, object_hook=in_lines) for name, text in manifest["data"].items()},
+    }
+
+
+def in_lines(said: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.splitlines() if name == "sshd_config" else value for name, value in said.items()}
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
+def test_a_spec_becomes_these_objects(case: Path, golden: Callable[[Path, str], None]) -> None:
+    plan = plans.plan(yaml.safe_load((case / "spec.yaml").read_text()))
+    manifests = list(children(plan))
+    if isinstance(plan.spec.target, ManagedTarget):
+        manifests.append(keys_secret(plan, {file: f"<{file}>" for file in KEY_FILES}))
+    golden(case / "expected.yaml", yaml.safe_dump_all(map(readable, manifests), sort_keys=False, width=120))

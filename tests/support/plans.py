@@ -1,0 +1,50 @@
+"""Plans from specs as they are written in YAML, with everything that identifies a run settled."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sshload_operator.parse import parse
+from sshload_operator.plan import Installation, Plan, TestIdentity
+
+INSTALLATION = Installation(
+    worker_image="registry.example.com/sshload-worker:1.2.3",
+    target_image="registry.example.com/sshload-target:1.2.3",
+    image_pull_policy="IfNotPresent",
+    image_pull_secrets=(),
+    allowed_targets=(),
+)
+QUICKSTART: Mapping[str, Any] = {
+    "target": {"managed": {}},
+    "scenario": {"steps": [{"exec": {"command": "uptime"}}]},
+    "load": {"arrivals": {"stages": [{"rate": 20, "duration": "30s"}]}},
+}
+EXTERNAL: Mapping[str, Any] = {
+    "host": "bastion.example.com",
+    "user": "probe",
+    "credentialsSecretRef": {"name": "credentials"},
+    "knownHostsSecretRef": {"name": "hosts"},
+}
+
+
+def plan(
+    spec: Mapping[str, Any] | None = None,
+    *,
+    name: str = "quickstart",
+    run_id: str = "a1b2c3d4e5",
+    installation: Installation = INSTALLATION,
+) -> Plan:
+    """Return the plan of one run of `spec`; without one, of QUICKSTART."""
+    return Plan(
+        test=TestIdentity("load-tests", name, "11111111-2222-3333-4444-555555555555", 1),
+        run=1,
+        run_id=run_id,
+        spec=parse(QUICKSTART if spec is None else spec),
+        spec_hash="0" * 16,
+        installation=installation,
+        load_s=35.0,
+    )
+
+
+def quickstart(**changes: Any) -> dict[str, Any]:
+    """Return QUICKSTART with other top-level fields."""
+    return {**QUICKSTART, **changes}

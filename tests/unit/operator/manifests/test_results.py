@@ -1,0 +1,123 @@
+"""A run's results fit into one ConfigMap, and say what had to go."""
+
+import base64
+import gzip
+import json
+from dataclasses import replace
+from hashlib import sha256
+from typing import Any
+
+import plans
+import pytest
+from sshload_contract.codec import from_json
+from sshload_contract.run_config import RunConfig
+from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, SeriesPoint, StepStats
+from sshload_contract.sample import EncodedHistogram, ErrorCount
+from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_operator.manifests import child_ref, results_config_map, swept
+
+CONFIG_MAP_LIMIT_BYTES = 1_048_576
+ETCD_REQUEST_LIMIT_BYTES = 1_572_864
+
+
+def noise(characters: int, seed: int) -> str:
+    return "".join(sha256(f"{seed}-{number}".encode()).hexdigest() for number in range(characters // 64 + 1))
+
+
+def histograms(characters: int) -> tuple[EncodedHistogram, ...]:
+    return (EncodedHistogram("total", Window.MEASURED, Outcome.OK, 600, noise(characters, 1)),)
+
+
+def series(points: int) -> tuple[SeriesPoint, ...]:
+    numbers = (int(noise(64, at)[:12], 16) for at in range(points))
+    return tuple(SeriesPoint(float(at), 0, 9, number, number, 0, number) for at, number in enumerate(numbers))
+
+
+def errors(kinds: int) -> tuple[ErrorCount, ...]:
+    return tuple(
+        ErrorCount(f"step-{kind}", Outcome.RESET_BEFORE_BANNER, Window.MEASURED, 1, noise(200, kind))
+        for kind in range(kinds)
+    )
+
+
+def steps(count: int) -> tuple[StepStats, ...]:
+    percentiles = {"50": 180_000, "99": None}
+    return tuple(
+        StepStats(noise(64, step), Window.MEASURED, 600, 0, 20.0, 90_000, 181_000.5, 400_000, percentiles)
+        for step in range(count)
+    )
+
+
+SMALL = RunSummary(
+    version=1,
+    run_id="a1b2c3d4e5",
+    end=RunEnd.COMPLETED,
+    message="",
+    started_unix_s=1_000.0,
+    finished_unix_s=1_030.0,
+    load=LoadStats(30.0, 600, 600, 600, 0, 0, 0, 20.0, 20.0, 20.0),
+    steps=steps(12),
+    errors=(),
+    negotiated=(),
+    generator=GeneratorStats(2, 2, 0, 0, 0.1, 0.0, 900, 2_000, 40, 28_000, 0),
+    target_before=None,
+    target_after=None,
+    series_interval_s=1.0,
+    series=series(30),
+    histograms=histograms(20_000),
+)
+
+
+def stored(summary: RunSummary) -> tuple[dict[str, Any], RunSummary]:
+    config_map = results_config_map(plans.plan(), summary)
+    packed = base64.b64decode(config_map["binaryData"]["summary.json.gz"])
+    return json.loads(config_map["data"]["results.json"]), from_json(RunSummary, gzip.decompress(packed).decode())
+
+
+def test_an_ordinary_summary_is_stored_whole() -> None:
+    results, summary = stored(SMALL)
+    assert summary == SMALL
+    assert results["omitted"] == []
+    assert results["load"]["succeeded"] == 600
+    assert results["steps"][0]["percentiles_us"] == {"50": 180_000, "99": None}
+
+
+def test_what_was_run_stands_beside_its_results() -> None:
+    config_map = results_config_map(plans.plan(), SMALL)
+    assert from_json(RunConfig, config_map["data"]["run.json"]).load == plans.plan().spec.load
+
+
+@pytest.mark.parametrize(
+    ("summary", "omitted"),
+    [
+        pytest.param(replace(SMALL, series=series(50_000)), ["series"], id="a long series"),
+        pytest.param(replace(SMALL, histograms=histograms(1_500_000)), ["series", "histograms"], id="big histograms"),
+        pytest.param(
+            replace(SMALL, errors=errors(5_000)),
+            ["series", "histograms", "errors after the first 100"],
+            id="very many errors",
+        ),
+        pytest.param(replace(SMALL, steps=steps(5_000)), ["all but the totals"], id="very many steps"),
+        pytest.param(replace(SMALL, message=noise(1_000_000, 1)), ["all but the totals"], id="an endless message"),
+    ],
+)
+def test_whatever_the_size_it_fits_and_says_what_went(summary: RunSummary, omitted: list[str]) -> None:
+    config_map = results_config_map(plans.plan(), summary)
+    texts = [*config_map["data"].values(), *config_map["binaryData"].values()]
+    assert sum(len(text.encode()) for text in texts) < CONFIG_MAP_LIMIT_BYTES
+    assert len(json.dumps(config_map)) < ETCD_REQUEST_LIMIT_BYTES
+    results, packed = stored(summary)
+    assert results["omitted"] == omitted
+    assert packed.load == summary.load
+
+
+def test_the_same_results_make_the_same_object() -> None:
+    assert results_config_map(plans.plan(), SMALL) == results_config_map(plans.plan(), SMALL)
+
+
+def test_results_are_owned_by_the_test_and_outlive_the_run() -> None:
+    plan = plans.plan()
+    config_map = results_config_map(plan, SMALL)
+    assert config_map["metadata"]["name"] == "quickstart-a1b2c3d4e5-results"
+    assert config_map["metadata"]["ownerReferences"][0]["uid"] == plan.test.uid
+    assert child_ref(config_map) not in swept(plan.test, plan.run_id)
