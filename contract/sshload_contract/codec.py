@@ -24,11 +24,17 @@ def to_json(value: object) -> str:
 
 def from_json(kind: type[T], text: str) -> T:
     """Return the value of type `kind` that `text` spells; raises ContractError where it does not."""
+    return from_plain(kind, parse_json(text))
+
+
+def parse_json(text: str) -> Any:
+    """Return what a JSON text says as dicts, lists, strings, numbers, booleans and None; raises ContractError."""
     try:
-        plain = json.loads(text)
+        return json.loads(text)
     except ValueError as error:
         raise ContractError("", f"is not JSON: {error}") from error
-    return from_plain(kind, plain)
+    except RecursionError as error:
+        raise ContractError("", "is not JSON that can be read: it is nested too deeply") from error
 
 
 def to_plain(value: object) -> Any:

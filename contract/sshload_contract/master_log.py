@@ -6,12 +6,11 @@ Lines that are not ours (warnings, tracebacks of the interpreter) may stand betw
 
 import base64
 import hashlib
-import json
 import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from sshload_contract.codec import from_json, to_json
+from sshload_contract.codec import from_json, from_plain, parse_json, to_json
 from sshload_contract.errors import ContractError
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Snapshot
@@ -19,6 +18,7 @@ from sshload_contract.snapshot import Snapshot
 _MARK = '{"sshload":'
 _CHUNK_CHARACTERS = 12_000
 SNAPSHOT_LINE_LIMIT_BYTES = 4_096
+_UNPACKED_LIMIT_BYTES = 67_108_864  # a log is 10 MiB at most, and may be anybody's
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,22 @@ class MasterLog:
     summary: RunSummary | None
     summary_lines: int
     problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One part of a packed summary."""
+
+    number: int
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The closing line of a summary: how many parts there are, and the SHA-256 of them all."""
+
+    parts: int
+    sha256: str
 
 
 def snapshot_line(snapshot: Snapshot) -> str:
@@ -55,37 +71,54 @@ def read_master_log(text: str) -> MasterLog:
     """Return the newest snapshot and the summary that `text`, a whole log or its tail, holds."""
     snapshot: Snapshot | None = None
     parts: dict[int, str] = {}
-    end: tuple[int, str] | None = None
+    end: _End | None = None
     problem = ""
     for line in _our_lines(text.splitlines()):
         try:
-            record = json.loads(line)
-            match record["sshload"]:
-                case "snapshot":
-                    snapshot = from_json(Snapshot, json.dumps(record["data"]))
-                case "part":
-                    parts[record["number"]] = record["data"]
-                case "end":
-                    end = (record["parts"], record["sha256"])
-        except (ContractError, ValueError, KeyError, TypeError) as error:
+            match _read_line(line):
+                case Snapshot() as snapshot:
+                    pass
+                case _Part(number, data):
+                    parts[number] = data
+                case _End() as end:
+                    pass
+        except ContractError as error:
             problem = f"a line of the master's log cannot be read: {error}"
     if end is None:
         return MasterLog(snapshot=snapshot, summary=None, summary_lines=0, problem=problem)
-    count, digest = end
-    if any(number not in parts for number in range(count)):
-        return MasterLog(snapshot=snapshot, summary=None, summary_lines=count + 1, problem=problem)
-    summary, problem = _unpack("".join(parts[number] for number in range(count)), digest)
-    return MasterLog(snapshot=snapshot, summary=summary, summary_lines=count + 1, problem=problem)
+    if any(number not in parts for number in range(end.parts)):
+        return MasterLog(snapshot=snapshot, summary=None, summary_lines=end.parts + 1, problem=problem)
+    summary, problem = _unpack("".join(parts[number] for number in range(end.parts)), end.sha256)
+    return MasterLog(snapshot=snapshot, summary=summary, summary_lines=end.parts + 1, problem=problem)
 
 
 def _our_lines(lines: Iterable[str]) -> Iterator[str]:
     return (line for line in lines if line.startswith(_MARK))
 
 
+def _read_line(line: str) -> Snapshot | _Part | _End | None:
+    record = parse_json(line)
+    match record.pop("sshload"):
+        case "snapshot":
+            return from_plain(Snapshot, record.get("data"))
+        case "part":
+            return from_plain(_Part, record)
+        case "end":
+            end = from_plain(_End, record)
+            if end.parts < 1:
+                raise ContractError("parts", f"is {end.parts}: a summary has one part at least")
+            return end
+    return None
+
+
 def _unpack(packed: str, digest: str) -> tuple[RunSummary | None, str]:
-    if hashlib.sha256(packed.encode()).hexdigest() != digest:
+    if hashlib.sha256(packed.encode(errors="replace")).hexdigest() != digest:
         return None, "the summary in the master's log does not have the SHA-256 that it states"
     try:
-        return from_json(RunSummary, zlib.decompress(base64.b64decode(packed)).decode()), ""
+        unpacking = zlib.decompressobj()
+        text = unpacking.decompress(base64.b64decode(packed), _UNPACKED_LIMIT_BYTES)
+        if unpacking.unconsumed_tail:
+            return None, f"the summary in the master's log is too large: over {_UNPACKED_LIMIT_BYTES} bytes"
+        return from_json(RunSummary, text.decode()), ""
     except (ContractError, ValueError, zlib.error) as error:
         return None, f"the summary in the master's log cannot be read: {error}"

@@ -1,0 +1,43 @@
+"""Makes any value of a contract type, from the type itself: a new field is tested without a new line here."""
+
+import enum
+import types
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, Union, get_args, get_origin, get_type_hints
+
+import pytest
+from hypothesis import strategies as st
+
+_FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+_TEXT = st.text(max_size=40)
+_SCALARS: dict[type, st.SearchStrategy[Any]] = {
+    int: st.integers(),
+    float: _FLOATS,
+    str: _TEXT,
+    bool: st.booleans(),
+    types.NoneType: st.none(),
+}
+
+
+def values_of(kind: Any) -> st.SearchStrategy[Any]:
+    """Return a strategy for all values of a contract type."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin in (Union, types.UnionType):
+        return st.one_of([values_of(member) for member in arguments])
+    if origin is tuple:
+        return st.lists(values_of(arguments[0]), max_size=3).map(tuple)
+    if origin is Mapping:
+        return st.dictionaries(_TEXT, values_of(arguments[1]), max_size=3)
+    if kind in _SCALARS:
+        return _SCALARS[kind]
+    if issubclass(kind, enum.Enum):
+        return st.sampled_from(kind)
+    hints = get_type_hints(kind)
+    wanted = [field.name for field in fields(kind) if get_origin(hints[field.name]) is not ClassVar]
+    return st.builds(kind, **{name: values_of(hints[name]) for name in wanted})
+
+
+@pytest.fixture(scope="session", name="values_of")
+def _values_of() -> Any:
+    return values_of

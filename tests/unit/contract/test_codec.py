@@ -1,0 +1,97 @@
+"""The codec refuses what its types do not promise, and names the place."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from sshload_contract.codec import from_json, to_json, to_plain
+from sshload_contract.errors import ContractError
+from sshload_contract.run_config import ArrivalProcess, ArrivalsLoad, ArrivalsStage, ExecStep, RunConfig, SleepStep
+from sshload_contract.target_config import TargetConfig
+
+TARGET: dict[str, Any] = {
+    "version": 1,
+    "user": "load",
+    "home": "/home/load",
+    "keys_dir": "/keys",
+    "sshd_config": "",
+    "sshd_port": 2222,
+    "stats_port": 9200,
+    "files": [{"path": "a", "size_bytes": 1}, {"path": "b", "size_bytes": 2}],
+    "directories": [],
+}
+
+
+def _refusal(kind: type, text: str) -> ContractError:
+    with pytest.raises(ContractError) as refused:
+        from_json(kind, text)
+    return refused.value
+
+
+def _with(path: list[str | int], value: Any) -> str:
+    plain = copy.deepcopy(TARGET)
+    place: Any = plain
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = value
+    return json.dumps(plain)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        pytest.param(["sshd_port"], "2222", "sshd_port: expected int, got str", id="a string for a number"),
+        pytest.param(["sshd_port"], True, "sshd_port: expected int, got bool", id="a boolean for a number"),
+        pytest.param(["sshd_port"], 2222.0, "sshd_port: expected int, got float", id="a float for an integer"),
+        pytest.param(["user"], None, "user: expected str, got NoneType", id="null for a string"),
+        pytest.param(["files"], {}, "files: expected a list, got dict", id="an object for a list"),
+        pytest.param(["files", 1], 5, "files[1]: expected an object, got int", id="a number for an object"),
+        pytest.param(
+            ["files", 1, "size_bytes"], "1k", "files[1].size_bytes: expected int, got str", id="deep in a list"
+        ),
+        pytest.param(["files", 0, "mode"], 7, "files[0].mode: unknown field", id="an unknown field deep in a list"),
+    ],
+)
+def test_the_message_names_the_place_and_what_is_wrong(path: list[str | int], value: Any, message: str) -> None:
+    assert str(_refusal(TargetConfig, _with(path, value))) == message
+
+
+def test_a_text_that_is_not_json_is_refused() -> None:
+    assert str(_refusal(TargetConfig, "{")).startswith("document: is not JSON")
+
+
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999"])
+def test_numbers_that_are_not_finite_are_refused(word: str) -> None:
+    refused = _refusal(ArrivalsStage, f'{{"rate": {word}, "duration_s": 1.0}}')
+    assert (refused.path, refused.problem) == ("rate", "is not a finite number")
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_numbers_that_are_not_finite_are_never_written(value: float) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        to_json(ArrivalsStage(rate=value, duration_s=1.0))
+
+
+def test_an_integer_is_read_where_a_float_is_promised() -> None:
+    stage = from_json(ArrivalsStage, '{"rate": 90, "duration_s": 60}')
+    assert stage == ArrivalsStage(rate=90.0, duration_s=60.0)
+    assert isinstance(stage.rate, float)
+
+
+def test_members_of_a_union_are_told_apart_by_their_kind() -> None:
+    steps = (SleepStep(duration_s=1.0), ExecStep(name="a", command="true", expect_exit_code=0, expect_stdout=""))
+    assert [to_plain(step)["kind"] for step in steps] == ["sleep", "exec"]
+
+
+def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
+    load = ArrivalsLoad(stages=(), process=ArrivalProcess.POISSON, max_in_flight=1, seed=0)
+    text = to_json(load).replace('"kind":"arrivals"', '"kind":"tsunami"')
+    refused = _refusal(RunConfig, f'{{"load": {text}}}')
+    assert refused.problem in ("missing field", "kind is 'tsunami', expected one of arrivals, burst, users")
+
+
+def test_an_unknown_word_of_an_enum_is_refused_with_the_known_ones() -> None:
+    load = ArrivalsLoad(stages=(), process=ArrivalProcess.POISSON, max_in_flight=1, seed=0)
+    refused = _refusal(ArrivalsLoad, to_json(load).replace("poisson", "steady"))
+    assert str(refused) == "process: is 'steady', expected one of constant, poisson"
