@@ -1,0 +1,167 @@
+"""The result of a test as text: rendered from the status alone, so that `run` and `watch` say the same."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from sshload_operator.state import Phase
+
+Status = Mapping[str, Any]
+_ABSENT = "-"
+_LATENCIES = (("p50 ms", "p50Ms"), ("p90 ms", "p90Ms"), ("p99 ms", "p99Ms"), ("max ms", "maxMs"))
+_PLAIN_FROM_MS = 100.0
+_ONE_DECIMAL_FROM_MS = 10.0
+
+
+def result_text(status: Status) -> str:
+    """Return the whole result, the verdict last. What the status does not state is left out, or shown as `-`.
+
+    Text from servers is printed without control characters.
+    """
+    sections = [*_results(status.get("results")), *_thresholds(status.get("thresholds", ())), _verdict(status)]
+    return "\n\n".join(sections) + "\n"
+
+
+def milliseconds(value: float | None) -> str:
+    """Return a latency to three digits, the precision in which it was measured; `-` where there is none."""
+    if value is None:
+        return _ABSENT
+    if value >= _PLAIN_FROM_MS:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= _ONE_DECIMAL_FROM_MS else f"{value:.2f}"
+
+
+def printable(text: str) -> str:
+    """Return `text` in one line and without control characters, so that no server writes to the terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def _results(results: Status | None) -> Iterator[str]:
+    if results is None:
+        return
+    yield _headline(results)
+    if results.get("steps"):
+        yield _steps(results["steps"])
+    if results.get("errors"):
+        yield _errors(results["errors"])
+    measured_by = [*_negotiated(results), *_generator(results), *_target(results)]
+    if measured_by:
+        yield "\n".join(measured_by)
+
+
+def _headline(results: Status) -> str:
+    percent = results.get("errorPercent")
+    share = "" if percent is None else f" ({percent:.2f} %)"
+    return (
+        f"{results['iterations']:,} iterations measured in {results['durationSeconds']:,.1f} s, "
+        f"{results['failures']:,} failed{share}\n"
+        f"{results['offeredRate']:,.1f}/s offered, {results['achievedRate']:,.1f}/s begun, "
+        f"{results['completedRate']:,.1f}/s completed"
+    )
+
+
+def _steps(steps: Sequence[Status]) -> str:
+    head = ("step", "count", "failures", "rate/s", *(title for title, _ in _LATENCIES))
+    rows = [
+        (
+            printable(step["step"]),
+            f"{step['count']:,}",
+            f"{step['failures']:,}",
+            f"{step['rate']:,.1f}",
+            *(milliseconds(step.get(key)) for _, key in _LATENCIES),
+        )
+        for step in steps
+    ]
+    table = _columns(head, rows, left=1)
+    if any(_ABSENT in row[4:] for row in rows):
+        table += f"\n{_ABSENT}: too few samples to state it"
+    return table
+
+
+def _errors(errors: Sequence[Status]) -> str:
+    head = ("failed step", "outcome", "count", "first message")
+    rows = [
+        (
+            printable(error["step"]),
+            printable(error["outcome"]),
+            f"{error['count']:,}",
+            printable(error.get("firstMessage", "")),
+        )
+        for error in errors
+    ]
+    return _columns(head, rows, left=2, last_left=True)
+
+
+def _negotiated(results: Status) -> Iterator[str]:
+    for one in results.get("negotiated", ()):
+        words = (one["serverVersion"], one["kex"], one["hostKey"], one["cipher"], one["mac"])
+        yield f"server     {printable(', '.join(word for word in words if word))}: {one['count']:,} logins"
+
+
+def _generator(results: Status) -> Iterator[str]:
+    generator = results.get("generator", {})
+    words = [
+        text.format(generator[key])
+        for key, text in (
+            ("cpuPercent", "CPU {:.0f} % of a core"),
+            ("runDelayPercent", "waited {:.1f} % for a CPU"),
+            ("loopLagP99Ms", "event loop lag p99 {:.1f} ms"),
+            ("lateArrivals", "{:,} late"),
+            ("droppedArrivals", "{:,} dropped"),
+        )
+        if key in generator
+    ]
+    if "workersConnected" in generator and "workersExpected" in generator:
+        words.insert(0, f"{generator['workersConnected']} of {generator['workersExpected']} took part")
+    if words:
+        yield f"workers    {', '.join(words)}"
+
+
+def _target(results: Status) -> Iterator[str]:
+    target = results.get("target", {})
+    words = [
+        text.format(target[key])
+        for key, text in (
+            ("accepted", "{:,} logins accepted"),
+            ("clientLogins", "the workers count {:,}"),
+            ("authFailed", "{:,} refused for credentials"),
+            ("cpuPerLoginMs", "{:.1f} ms CPU per login"),
+        )
+        if key in target
+    ]
+    dropped = target.get("dropped", {})
+    count = dropped.get("maxStartups", 0) + dropped.get("penalty", 0)
+    if count:
+        words.append(f"{'at least ' if dropped.get('lowerBound') else ''}{count:,} connections dropped")
+    if words:
+        yield f"target     {', '.join(words)}"
+
+
+def _thresholds(thresholds: Sequence[Status]) -> Iterator[str]:
+    if not thresholds:
+        return
+    words = {True: "met", False: "BROKEN", None: "unknown"}
+    rows = [
+        (printable(one["threshold"]), printable(one.get("observed", _ABSENT)), words[one.get("passed")])
+        for one in thresholds
+    ]
+    yield _columns(("threshold", "observed", "held"), rows, left=3)
+
+
+def _verdict(status: Status) -> str:
+    if status.get("phase") != Phase.FINISHED:
+        return f"no verdict yet: {status.get('phase', Phase.PENDING)}"
+    return f"verdict    {status['verdict']} ({status['reason']})\n           {printable(status['message'])}"
+
+
+def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, last_left: bool = False) -> str:
+    """Return rows under their heads; the first `left` columns (and the last, if asked) to the left, else right."""
+    lines = [head, *rows]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
+    to_left = {*range(left), *([len(head) - 1] if last_left else [])}
+    return "\n".join(
+        "  ".join(
+            cell.ljust(widths[column]) if column in to_left else cell.rjust(widths[column])
+            for column, cell in enumerate(line)
+        ).rstrip()
+        for line in lines
+    )

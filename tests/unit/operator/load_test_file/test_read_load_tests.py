@@ -1,0 +1,63 @@
+from pathlib import Path
+
+import pytest
+from sshload_operator.errors import SpecError
+from sshload_operator.load_test_file import read_load_tests
+
+TEST = """\
+apiVersion: sshload.dev/v1alpha1
+kind: SSHLoadTest
+metadata: {name: one, namespace: tests}
+spec: {load: 1}
+"""
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: login}\n"
+
+
+def written(folder: Path, text: str) -> Path:
+    path = folder / "test.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_a_test_is_read_with_its_spec_as_written(tmp_path: Path) -> None:
+    (test,) = read_load_tests(written(tmp_path, TEST))
+    assert (test.name, test.namespace, test.spec) == ("one", "tests", {"load": 1})
+
+
+def test_other_kinds_and_empty_documents_are_passed_over(tmp_path: Path) -> None:
+    tests = read_load_tests(written(tmp_path, f"{SECRET}---\n---\n{TEST}---\n{TEST.replace('one', 'two')}"))
+    assert [test.name for test in tests] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "problem"),
+    [
+        pytest.param(SECRET, "", "no SSHLoadTest", id="no test"),
+        pytest.param("", "", "no SSHLoadTest", id="empty file"),
+        pytest.param("- 1\n", "", "is a list, expected an object", id="a list"),
+        pytest.param("kind: SSHLoadTest\n", "apiVersion", "missing", id="no apiVersion"),
+        pytest.param(TEST.replace("v1alpha1", "v9"), "apiVersion", "expected sshload.dev/v1alpha1", id="version"),
+        pytest.param(TEST.replace("SSHLoadTest", "SSHLoadtest"), "kind", "expected SSHLoadTest", id="kind"),
+        pytest.param(TEST + "spce: {}\n", "spce", "unknown field", id="unknown field"),
+        pytest.param(TEST.replace("name: one", "nmae: one"), "metadata.name", "missing", id="no name"),
+        pytest.param(TEST.replace("name: one", "name: One"), "metadata.name", "is 'One'", id="upper case"),
+        pytest.param(TEST.replace("name: one", f"name: {'x' * 41}"), "metadata.name", "at most 40", id="long name"),
+        pytest.param(TEST.replace("spec: {load: 1}", "spec: 3"), "spec", "is a int", id="spec is a number"),
+        pytest.param(TEST.replace("spec: {load: 1}", ""), "spec", "missing", id="no spec"),
+        pytest.param(TEST + "kind: SSHLoadTest\n", "", "line 5: the key 'kind' stands twice", id="key twice"),
+        pytest.param("a: [1,\n", "", "not YAML: line 2", id="broken YAML"),
+        pytest.param("a: \x07\n", "", "not YAML", id="control character"),
+        pytest.param("? [1]\n: 2\n", "", "not YAML", id="a list as key"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, path: str, problem: str) -> None:
+    with pytest.raises(SpecError) as raised:
+        read_load_tests(written(tmp_path, text))
+    assert raised.value.path == path
+    assert problem in raised.value.problem
+
+
+def test_a_yaml_merge_is_no_key_that_stands_twice(tmp_path: Path) -> None:
+    merged = TEST.replace("spec: {load: 1}", "spec:\n  a: &a {x: 1}\n  b: {<<: *a, x: 2}")
+    (test,) = read_load_tests(written(tmp_path, merged))
+    assert test.spec["b"] == {"x": 2}

@@ -1,0 +1,81 @@
+import io
+from typing import Any
+
+from sshload_operator.progress_line import ProgressLine, progress_text
+
+RUNNING: dict[str, Any] = {
+    "phase": "Running",
+    "progress": {
+        "stage": "measuring",
+        "elapsedSeconds": 12.3,
+        "remainingSeconds": 22.7,
+        "workersConnected": 2,
+        "users": 0,
+        "inFlight": 3,
+        "offeredRate": 20.0,
+        "completedRate": 19.0,
+        "iterations": 240,
+        "failures": 6,
+        "errorPercent": 2.5,
+        "p99Ms": 43.21,
+    },
+}
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def later(seconds: float) -> dict[str, Any]:
+    return {**RUNNING, "progress": {**RUNNING["progress"], "elapsedSeconds": 12.3 + seconds}}
+
+
+def test_the_line_says_how_far_how_fast_and_how_well() -> None:
+    assert progress_text(RUNNING) == (
+        "Running measuring 12/35 s  20.0/s offered  19.0/s completed  3 in flight  p99 43.2 ms  6 of 240 failed (2.50 %)"
+    )
+
+
+def test_before_any_figures_the_line_says_what_is_waited_for() -> None:
+    assert progress_text({"phase": "PreparingTarget", "message": "sshd\nstarts"}) == "PreparingTarget: sshd starts"
+
+
+def test_without_a_status_the_test_is_pending() -> None:
+    assert progress_text({}) == "Pending"
+
+
+def test_on_a_terminal_the_line_is_rewritten_and_in_the_end_taken_away() -> None:
+    stream = Terminal()
+    line = ProgressLine(stream)
+    line.show(RUNNING)
+    line.show(later(1))
+    line.close()
+    assert "\n" not in stream.getvalue()
+    assert stream.getvalue().count("\r\x1b[K") == 3
+    assert stream.getvalue().endswith("\r\x1b[K")
+
+
+def test_on_a_terminal_a_line_is_cut_so_that_it_does_not_wrap() -> None:
+    stream = Terminal()
+    ProgressLine(stream).show(RUNNING)
+    assert len(stream.getvalue().removeprefix("\r\x1b[K")) == 79
+
+
+def test_elsewhere_a_new_phase_is_a_line_and_figures_of_the_same_second_are_not() -> None:
+    stream = io.StringIO()
+    line = ProgressLine(stream)
+    line.show({"phase": "PreparingTarget"})
+    line.show(RUNNING)
+    line.show(later(1))
+    line.close()
+    assert stream.getvalue() == f"PreparingTarget\n{progress_text(RUNNING)}\n"
+
+
+def test_what_is_said_stays_when_the_line_goes() -> None:
+    stream = Terminal()
+    line = ProgressLine(stream)
+    line.show(RUNNING)
+    line.say("a note")
+    line.close()
+    assert stream.getvalue().endswith("\r\x1b[Ka note\n")

@@ -1,0 +1,147 @@
+from typing import Any
+
+import pytest
+from sshload_operator.result_table import milliseconds, printable, result_text
+
+RESULTS: dict[str, Any] = {
+    "durationSeconds": 30.0,
+    "offeredRate": 20.0,
+    "achievedRate": 19.967,
+    "completedRate": 19.9,
+    "iterations": 12_345,
+    "failures": 3,
+    "errorPercent": 0.024,
+    "steps": [
+        {
+            "step": "connect",
+            "count": 12_345,
+            "failures": 0,
+            "rate": 20.0,
+            "p50Ms": 0.123,
+            "p90Ms": 0.2,
+            "p99Ms": 1.5,
+            "maxMs": 9.999,
+        },
+        {"step": "total", "count": 12_342, "failures": 3, "rate": 19.9, "p50Ms": 43.21, "p90Ms": 120.4, "maxMs": 1900},
+    ],
+    "errors": [{"step": "kex", "outcome": "droppedUnknown", "count": 3, "firstMessage": "closed \x1b[31mby\npeer"}],
+}
+FINISHED: dict[str, Any] = {
+    "phase": "Finished",
+    "verdict": "Failed",
+    "reason": "ThresholdBroken",
+    "message": "one threshold is broken",
+    "results": RESULTS,
+    "thresholds": [
+        {"threshold": "total p99 below 2 s", "passed": None},
+        {"threshold": "errors below 0.01 %", "observed": "0.024 %", "passed": False},
+        {"threshold": "throughput above 1/s", "observed": "19.9/s", "passed": True},
+    ],
+}
+
+
+def lines(status: dict[str, Any]) -> list[str]:
+    return result_text(status).splitlines()
+
+
+def cells(line: str) -> list[str]:
+    return line.split()
+
+
+def test_each_step_stands_in_its_row_under_heads_with_units() -> None:
+    rows = lines(FINISHED)
+    head = next(number for number, line in enumerate(rows) if line.startswith("step "))
+    assert cells(rows[head]) == "step count failures rate/s p50 ms p90 ms p99 ms max ms".split()
+    assert cells(rows[head + 1]) == ["connect", "12,345", "0", "20.0", "0.12", "0.20", "1.50", "10.00"]
+    assert cells(rows[head + 2]) == ["total", "12,342", "3", "19.9", "43.2", "120", "-", "1,900"]
+
+
+def test_a_figure_that_is_not_stated_is_explained_and_never_zero() -> None:
+    assert "-: too few samples to state it" in lines(FINISHED)
+
+
+def test_without_missing_figures_nothing_is_explained() -> None:
+    whole = {**RESULTS, "steps": RESULTS["steps"][:1]}
+    assert "too few samples" not in result_text({**FINISHED, "results": whole})
+
+
+def test_columns_are_aligned() -> None:
+    rows = lines(FINISHED)
+    head = next(number for number, line in enumerate(rows) if line.startswith("step "))
+    assert len({len(row) for row in rows[head : head + 3]}) == 1
+
+
+def test_errors_are_listed_by_step_and_outcome_with_what_was_said_first() -> None:
+    row = next(line for line in lines(FINISHED) if "droppedUnknown" in line)
+    assert cells(row)[:3] == ["kex", "droppedUnknown", "3"]
+
+
+def test_a_server_cannot_write_control_characters_to_the_terminal() -> None:
+    text = result_text(FINISHED)
+    assert "\x1b" not in text
+    assert "closed  [31mby peer" in text
+
+
+@pytest.mark.parametrize(
+    ("threshold", "observed", "held"),
+    [
+        pytest.param("total p99 below 2 s", "-", "unknown", id="too few samples"),
+        pytest.param("errors below 0.01 %", "0.024 %", "BROKEN", id="broken"),
+        pytest.param("throughput above 1/s", "19.9/s", "met", id="met"),
+    ],
+)
+def test_each_threshold_shows_what_was_observed_and_whether_it_held(threshold: str, observed: str, held: str) -> None:
+    row = next(line for line in lines(FINISHED) if line.startswith(threshold))
+    assert row.split()[-1] == held
+    assert observed in row.removeprefix(threshold)
+
+
+def test_the_verdict_stands_last_with_its_reason_and_message() -> None:
+    assert lines(FINISHED)[-2:] == ["verdict    Failed (ThresholdBroken)", "           one threshold is broken"]
+
+
+def test_a_test_without_results_shows_its_verdict_alone() -> None:
+    status = {"phase": "Finished", "verdict": "Error", "reason": "InvalidSpec", "message": "spec.load: missing"}
+    assert result_text(status) == "verdict    Error (InvalidSpec)\n           spec.load: missing\n"
+
+
+def test_an_unfinished_test_has_no_verdict() -> None:
+    assert result_text({"phase": "Running"}) == "no verdict yet: Running\n"
+
+
+def test_drops_that_sshd_did_not_log_in_full_are_at_least_so_many() -> None:
+    target = {"accepted": 5, "dropped": {"maxStartups": 2, "penalty": 1, "lowerBound": True}}
+    text = result_text({**FINISHED, "results": {**RESULTS, "target": target}})
+    assert "target     5 logins accepted, at least 3 connections dropped" in text
+
+
+def test_what_was_negotiated_is_shown_because_a_cheap_handshake_is_no_real_one() -> None:
+    one = {
+        "serverVersion": "SSH-2.0-OpenSSH_10.0",
+        "kex": "curve25519-sha256",
+        "hostKey": "ssh-ed25519",
+        "cipher": "aes128-gcm@openssh.com",
+        "mac": "",
+        "count": 600,
+    }
+    text = result_text({**FINISHED, "results": {**RESULTS, "negotiated": [one]}})
+    words = "SSH-2.0-OpenSSH_10.0, curve25519-sha256, ssh-ed25519, aes128-gcm@openssh.com: 600 logins"
+    assert f"server     {words}" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param(None, "-", id="absent"),
+        pytest.param(0.0, "0.00", id="zero"),
+        pytest.param(9.994, "9.99", id="below ten"),
+        pytest.param(99.94, "99.9", id="below a hundred"),
+        pytest.param(1234.5, "1,234", id="above"),
+    ],
+)
+def test_a_latency_has_three_digits(value: float | None, text: str) -> None:
+    assert milliseconds(value) == text
+
+
+def test_printable_keeps_letters_of_all_scripts() -> None:
+    assert printable("Zürich 東京\t\x07!") == "Zürich 東京  !"
