@@ -1,0 +1,83 @@
+"""Descriptor: a non-blocking TCP socket with persistent gevent watchers, closed only when its last user lets go.
+
+libssh2 may write to its socket while a session is freed. So the session holds the Descriptor, and the number of the
+socket is given back only after the session is gone: never can a dying session write into another connection.
+"""
+
+import _socket
+import errno
+import os
+import socket
+from contextlib import suppress
+
+from gevent import get_hub
+
+from sshload_worker.outcomes import StepFailure, connect_outcome
+
+_READ = 1
+_WRITE = 2
+_TCP_CLOSE_WAIT = 8  # linux/include/net/tcp_states.h
+
+Address = tuple[socket.AddressFamily, tuple[object, ...]]
+
+
+class Descriptor:
+    """One connection's socket; `fileno` is what ssh2-python asks for."""
+
+    __slots__ = ("_loop", "_quick_ack", "_readable", "_wait", "_writable", "socket")
+
+    def __init__(self, family: socket.AddressFamily, *, quick_ack: bool) -> None:
+        hub = get_hub()
+        self._wait = hub.wait
+        self._loop = hub.loop
+        self._quick_ack = quick_ack
+        self.socket = _socket.socket(family, socket.SOCK_STREAM)
+        self.socket.setblocking(False)
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._readable = self._loop.io(self.socket.fileno(), _READ)
+        self._writable = self._loop.io(self.socket.fileno(), _WRITE)
+
+    def __del__(self) -> None:
+        self.socket.close()
+
+    def fileno(self) -> int:
+        """Return the number of the open socket."""
+        return self.socket.fileno()
+
+    def connect(self, address: tuple[object, ...]) -> None:
+        """Connect; raises StepFailure where that fails."""
+        number = self.socket.connect_ex(address)
+        if number == errno.EINPROGRESS:
+            self._wait(self._writable)
+            number = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if number:
+            raise StepFailure(connect_outcome(number), os.strerror(number))
+
+    def peer_has_closed(self) -> bool:
+        """Tell whether the other side has sent its last byte, which may still be unread."""
+        return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _TCP_CLOSE_WAIT
+
+    def wait_readable(self) -> None:
+        """Let others run until there is something to read."""
+        if self._quick_ack:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+        self._wait(self._readable)
+
+    def wait_writable(self) -> None:
+        """Let others run until there is room to write."""
+        self._wait(self._writable)
+
+    def wait_either(self) -> None:
+        """Let others run until there is something to read or room to write."""
+        watcher = self._loop.io(self.socket.fileno(), _READ | _WRITE)
+        try:
+            self._wait(watcher)
+        finally:
+            watcher.close()
+
+    def shut_down(self) -> None:
+        """End the connection now, and every wait for it; the socket's number is kept until the last user lets go."""
+        self._readable.close()
+        self._writable.close()
+        with suppress(OSError):  # not connected, or ended by the other side
+            self.socket.shutdown(socket.SHUT_RDWR)

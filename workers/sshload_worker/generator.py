@@ -1,0 +1,115 @@
+"""Generator: starts iterations when they are due, and ends with the load, the drain, or a stop."""
+
+from random import Random
+from time import monotonic_ns
+
+import gevent
+from gevent.event import Event
+from gevent.pool import Group
+from sshload_contract.run_config import ArrivalsLoad, BurstLoad, RunConfig, UsersLoad
+from sshload_contract.vocabulary import Window
+
+from sshload_worker.iteration import Iteration
+from sshload_worker.load import Share, arrivals, duration_s, user_changes, window_at
+from sshload_worker.recorder import Recorder
+from sshload_worker.step_clock import Due
+
+_NS_PER_S = 1_000_000_000
+_STARTS_PER_TURN = 16
+"""How many overdue iterations begin before those under way get their turn of the loop."""
+
+
+class Generator:
+    """One worker's share of one run, from the instant `start_ns` on."""
+
+    def __init__(
+        self, config: RunConfig, share: Share, iteration: Iteration, recorder: Recorder, start_ns: int
+    ) -> None:
+        self._config = config
+        self._share = share
+        self._iteration = iteration
+        self._recorder = recorder
+        self._start_ns = start_ns
+        self._warm_up_end_ns = start_ns + int(config.warm_up_s * _NS_PER_S)
+        self._end_ns = self._warm_up_end_ns + int(duration_s(config.load) * _NS_PER_S)
+        self._running = Group()
+        self._leaving: dict[int, Event] = {}
+        self._schedule: gevent.Greenlet[[], None] | None = None
+
+    def run(self) -> None:
+        """Generate the whole load, then wait for the last iterations, those of the drain's end being cut off."""
+        self._schedule = gevent.spawn(self._follow_schedule)
+        self._schedule.join()
+        self._running.join(timeout=self._config.drain_s)
+        self.stop()
+
+    def stop(self) -> None:
+        """Begin nothing more, and end what runs as unfinished."""
+        if self._schedule is not None:
+            self._schedule.kill()
+        self._running.kill()
+
+    def _follow_schedule(self) -> None:
+        match self._config.load:
+            case UsersLoad() as users:
+                self._follow_users(users)
+            case ArrivalsLoad() as load:
+                self._follow_arrivals(load, self._share.part(load.max_in_flight))
+                _wait_until(self._end_ns)
+            case BurstLoad() as load:
+                self._follow_arrivals(load, None)
+
+    def _follow_arrivals(self, load: ArrivalsLoad | BurstLoad, room: int | None) -> None:
+        begun_in_turn = 0
+        for offset_s in self._share.take(arrivals(load, self._config.warm_up_s)):
+            due = self._due(offset_s)
+            if due.at_ns > monotonic_ns():
+                _wait_until(due.at_ns)
+                begun_in_turn = 0
+            elif begun_in_turn >= _STARTS_PER_TURN:
+                gevent.sleep(0)
+                begun_in_turn = 0
+            begun_in_turn += 1
+            if room is not None and len(self._running) >= room:
+                self._recorder.dropped(due.window)
+            else:
+                self._running.add(gevent.spawn(self._iteration.run, due))
+
+    def _follow_users(self, load: UsersLoad) -> None:
+        for change in user_changes(load, self._config.warm_up_s):
+            if not self._share.owns(change.user):
+                continue
+            at_ns = self._start_ns + int(change.at_s * _NS_PER_S)
+            _wait_until(at_ns)
+            if change.begins:
+                leaving = self._leaving[change.user] = Event()
+                self._running.add(gevent.spawn(self._be_user, change.user, at_ns, leaving, load))
+            else:
+                self._leaving.pop(change.user).set()
+        _wait_until(self._end_ns)
+
+    def _be_user(self, user: int, at_ns: int, leaving: Event, load: UsersLoad) -> None:
+        random = Random(f"{self._config.run_id}/{user}")  # noqa: S311 - think times, no secrets
+        due_ns = at_ns
+        self._recorder.users += 1
+        try:
+            while due_ns < self._end_ns and not leaving.is_set():
+                self._iteration.run(self._due((due_ns - self._start_ns) / _NS_PER_S))
+                think_s = random.uniform(load.think_time_min_s, load.think_time_max_s)
+                now_ns = monotonic_ns()
+                due_ns = now_ns + int(think_s * _NS_PER_S)
+                gevent.sleep(0)  # a refusal may come without any wait, and others want to run too
+                leaving.wait(max(min(due_ns, self._end_ns) - now_ns, 0) / _NS_PER_S)
+        finally:
+            self._recorder.users -= 1
+
+    def _due(self, offset_s: float) -> Due:
+        window = window_at(offset_s, self._config.warm_up_s)
+        end_ns = self._warm_up_end_ns if window is Window.WARM_UP else self._end_ns
+        return Due(at_ns=self._start_ns + int(offset_s * _NS_PER_S), window=window, window_end_ns=end_ns)
+
+
+def _wait_until(instant_ns: int) -> None:
+    """Let others run until the instant; the loop may wake a little too early, so look again."""
+    while (remaining_ns := instant_ns - monotonic_ns()) > 0:
+        gevent.sleep(remaining_ns / _NS_PER_S)

@@ -1,0 +1,124 @@
+"""The HDR histogram V2 compressed encoding, straight from and to a sparse table of counts.
+
+The wire form is that of every HdrHistogram library. Theirs for Python walks all 23,552 counters of 1 us to 1 h at each
+encoding and decoding; a worker's second fills some dozens of them, and its event loop must not
+stand still for the rest.
+"""
+
+import base64
+import struct
+import zlib
+from collections.abc import Iterator, Mapping
+
+LOWEST_US = 1
+HIGHEST_US = 3_600_000_000
+SIGNIFICANT_DIGITS = 3
+
+_SUB_BUCKETS = 2_048
+_SUB_BUCKET_BITS = 11
+_HALF = _SUB_BUCKETS // 2
+_PAYLOAD_COOKIE = 0x1C849303 | 0x10
+_COMPRESSED_COOKIE = 0x1C849304 | 0x10
+_HEADER = struct.Struct(">iiiiqqd")
+_ENVELOPE = struct.Struct(">ii")
+_SEVEN_BITS = 0x7F
+_MORE = 0x80
+_LAST_BYTE_SHIFT = 56
+
+
+class EncodingError(ValueError):
+    """A text is no V2 compressed histogram of the range and precision used here."""
+
+
+def bucket_floor(value: int) -> int:
+    """Return the lowest value that shares its bucket with `value`, which identifies the bucket."""
+    shift = value.bit_length() - _SUB_BUCKET_BITS
+    return value if shift <= 0 else (value >> shift) << shift
+
+
+def bucket_ceiling(floor: int) -> int:
+    """Return the highest value of the bucket that `floor` identifies."""
+    shift = floor.bit_length() - _SUB_BUCKET_BITS
+    return floor if shift <= 0 else floor + (1 << shift) - 1
+
+
+def encode(counts: Mapping[int, int]) -> str:
+    """Return the base64 text of a table of counts by bucket floor."""
+    payload = bytearray()
+    previous = -1
+    for floor in sorted(counts):
+        index = _index(floor)
+        zeros = index - previous - 1
+        if zeros:
+            payload += _varint(-zeros if zeros > 1 else 0)
+        payload += _varint(counts[floor])
+        previous = index
+    header = _HEADER.pack(_PAYLOAD_COOKIE, len(payload), 0, SIGNIFICANT_DIGITS, LOWEST_US, HIGHEST_US, 1.0)
+    packed = zlib.compress(header + bytes(payload))
+    return base64.b64encode(_ENVELOPE.pack(_COMPRESSED_COOKIE, len(packed)) + packed).decode("ascii")
+
+
+def decode(text: str) -> dict[int, int]:
+    """Return the table of counts by bucket floor that `text` encodes; raises EncodingError where it does not."""
+    try:
+        raw = base64.b64decode(text, validate=True)
+        cookie, length = _ENVELOPE.unpack_from(raw)
+        unpacked = zlib.decompress(raw[_ENVELOPE.size : _ENVELOPE.size + length])
+        header = _HEADER.unpack_from(unpacked)
+    except (ValueError, zlib.error, struct.error) as error:
+        raise EncodingError(f"no HDR histogram: {error}") from error
+    expected = (_PAYLOAD_COOKIE, header[1], 0, SIGNIFICANT_DIGITS, LOWEST_US, HIGHEST_US, 1.0)
+    if cookie != _COMPRESSED_COOKIE or header != expected:
+        raise EncodingError("the HDR histogram has another version, range or precision")
+    payload = unpacked[_HEADER.size :]
+    if len(payload) != header[1]:
+        raise EncodingError("the HDR histogram's payload is cut short")
+    return _read_counts(payload)
+
+
+def _read_counts(payload: bytes) -> dict[int, int]:
+    counts = {}
+    index = 0
+    for number in _varints(payload):
+        if number > 0:
+            counts[_floor(index)] = number
+        index += max(-number, 1)
+    return counts
+
+
+def _index(floor: int) -> int:
+    shift = max(floor.bit_length() - _SUB_BUCKET_BITS, 0)
+    return shift * _HALF + (floor >> shift)
+
+
+def _floor(index: int) -> int:
+    if index < _SUB_BUCKETS:
+        return index
+    shift = index // _HALF - 1
+    return (index - shift * _HALF) << shift
+
+
+def _varint(number: int) -> bytes:
+    value = (number << 1) ^ (number >> 63)
+    out = bytearray()
+    while value > _SEVEN_BITS:
+        out.append(value & _SEVEN_BITS | _MORE)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _varints(payload: bytes) -> Iterator[int]:
+    value = shift = 0
+    for byte in payload:
+        if shift == _LAST_BYTE_SHIFT:
+            value |= byte << shift
+        else:
+            value |= (byte & _SEVEN_BITS) << shift
+            if byte & _MORE:
+                shift += 7
+                continue
+        yield (value >> 1) ^ -(value & 1)
+        value = shift = 0
+    if shift:
+        raise EncodingError("the HDR histogram ends within a number")

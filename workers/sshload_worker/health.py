@@ -1,0 +1,95 @@
+"""HealthMonitor: what this worker's numbers are worth, from its own lag and shortages.
+
+A generator that is starved of CPU measures itself. The kernel tells it exactly (schedstat: how long the process was
+runnable and not run), the event loop by how late it wakes, and the source ports by what the kernel holds.
+"""
+
+from pathlib import Path
+from time import monotonic, monotonic_ns, thread_time
+
+import gevent
+from sshload_contract.sample import Health
+
+from sshload_worker.histogram import LatencyHistogram
+
+_PROBE_INTERVAL_S = 0.02
+_CPU_INTERVAL_S = 1.0
+_NS_PER_S = 1_000_000_000
+_NS_PER_US = 1_000
+_SCHEDSTAT = Path("/proc/thread-self/schedstat")
+_SOCKSTAT = Path("/proc/net/sockstat")
+_PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+
+
+class HealthMonitor:
+    """Watches the thread that it is started in, from `start` on."""
+
+    def __init__(self) -> None:
+        self._lag = LatencyHistogram()
+        self._lag_max_us = 0
+        self._cpu_share = 0.0
+        self._begin_ns = monotonic_ns()
+        self._delay_before_ns = run_delay_ns()
+        self._ports_used = 0
+
+    def start(self) -> None:
+        """Begin to watch; what was before does not count."""
+        self._begin_ns = monotonic_ns()
+        self._delay_before_ns = run_delay_ns()
+        gevent.spawn(self._watch_loop)
+        gevent.spawn(self._watch_cpu)
+
+    def health(self, *, connections: int, overflows: int) -> Health:
+        """Return the figures since the start. `connections` are those open now."""
+        self._ports_used = max(self._ports_used, connections + waiting_ports())
+        elapsed_ns = max(monotonic_ns() - self._begin_ns, 1)
+        return Health(
+            cpu_share=self._cpu_share,
+            run_delay_share=(run_delay_ns() - self._delay_before_ns) / elapsed_ns,
+            loop_lag_p99_us=self._lag_p99_us(),
+            loop_lag_max_us=self._lag_max_us,
+            ports_used=self._ports_used,
+            ports_available=available_ports(),
+            overflows=overflows,
+        )
+
+    def _lag_p99_us(self) -> int:
+        """Return the p99, or the maximum while there are too few samples for it."""
+        p99_us = self._lag.percentile_us(99)
+        return self._lag_max_us if p99_us is None else p99_us
+
+    def _watch_loop(self) -> None:
+        while True:
+            due_ns = monotonic_ns() + int(_PROBE_INTERVAL_S * _NS_PER_S)
+            gevent.sleep(_PROBE_INTERVAL_S)
+            lag_us = max(monotonic_ns() - due_ns, 0) // _NS_PER_US
+            self._lag.record(lag_us)
+            self._lag_max_us = max(self._lag_max_us, lag_us)
+
+    def _watch_cpu(self) -> None:
+        wall_s, cpu_s = monotonic(), thread_time()
+        while True:
+            gevent.sleep(_CPU_INTERVAL_S)
+            wall_now_s, cpu_now_s = monotonic(), thread_time()
+            self._cpu_share = max(self._cpu_share, (cpu_now_s - cpu_s) / (wall_now_s - wall_s))
+            wall_s, cpu_s = wall_now_s, cpu_now_s
+
+
+def run_delay_ns() -> int:
+    """Return how long this thread was runnable and not run, in nanoseconds since it began."""
+    return int(_SCHEDSTAT.read_text(encoding="ascii").split()[1])
+
+
+def waiting_ports() -> int:
+    """Return how many connections of this network namespace hold their port in TIME_WAIT."""
+    for line in _SOCKSTAT.read_text(encoding="ascii").splitlines():
+        words = line.split()
+        if words[0] == "TCP:":
+            return int(words[words.index("tw") + 1])
+    return 0
+
+
+def available_ports() -> int:
+    """Return how many source ports the kernel may choose from for one target address and port."""
+    low, high = _PORT_RANGE.read_text(encoding="ascii").split()
+    return int(high) - int(low) + 1

@@ -1,0 +1,108 @@
+"""LatencyHistogram: exact counts of latencies in HDR buckets, 1 us to 1 h, 3 digits, merged without loss."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from math import ceil, log
+
+from sshload_worker.hdr_encoding import HIGHEST_US, LOWEST_US, bucket_ceiling, bucket_floor, decode, encode
+
+_MISSED_SHARE = 0.05
+
+
+def samples_needed(percentile: float) -> int:
+    """Return how many samples a percentile needs before it may be shown.
+
+    With fewer, the chance that even the largest sample lies below the true percentile exceeds 5 % (Wilks 1941): 5
+    for the median, 29 for p90, 299 for p99, 2,995 for p99.9.
+    """
+    return ceil(log(_MISSED_SHARE) / log(percentile / 100))
+
+
+class LatencyHistogram:
+    """How many latencies fell into each bucket. A bucket is at most 1/1,024 of its values wide.
+
+    `counts` is keyed by the lowest value of each bucket. A latency above one hour counts as one hour, and in `overflows`.
+    """
+
+    __slots__ = ("count", "counts", "overflows")
+
+    def __init__(self, latencies_us: Iterable[int] = ()) -> None:
+        self.counts: dict[int, int] = {}
+        self.count = 0
+        self.overflows = 0
+        for latency_us in latencies_us:
+            self.record(latency_us)
+
+    @classmethod
+    def decode(cls, data: str) -> "LatencyHistogram":
+        """Return the histogram that `data` encodes; raises EncodingError where it does not."""
+        histogram = cls()
+        histogram.counts = decode(data)
+        histogram.count = sum(histogram.counts.values())
+        return histogram
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LatencyHistogram) and self.counts == other.counts
+
+    __hash__ = None  # type: ignore[assignment] # it changes, so it has no hash
+
+    def encode(self) -> str:
+        """Return the V2 compressed base64 text."""
+        return encode(self.counts)
+
+    def record(self, latency_us: int) -> None:
+        """Count one latency."""
+        if latency_us > HIGHEST_US:
+            self.overflows += 1
+        floor = bucket_floor(min(max(latency_us, LOWEST_US), HIGHEST_US))
+        self.counts[floor] = self.counts.get(floor, 0) + 1
+        self.count += 1
+
+    def merge(self, other: "LatencyHistogram") -> None:
+        """Add the other's counts to these."""
+        for floor, count in other.counts.items():
+            self.counts[floor] = self.counts.get(floor, 0) + count
+        self.count += other.count
+        self.overflows += other.overflows
+
+    def minus(self, earlier: "LatencyHistogram") -> "LatencyHistogram":
+        """Return what was recorded since `earlier`, which is an older state of this histogram."""
+        difference = LatencyHistogram()
+        for floor, count in self.counts.items():
+            added = count - earlier.counts.get(floor, 0)
+            if added:
+                difference.counts[floor] = added
+        difference.count = self.count - earlier.count
+        return difference
+
+    def percentile_us(self, percentile: float) -> int | None:
+        """Return the nearest-rank percentile, rounded up to its bucket's end, or None with too few samples."""
+        if self.count < samples_needed(percentile):
+            return None
+        rank = ceil(Fraction(str(percentile)) * self.count / 100)
+        passed = 0
+        for floor in sorted(self.counts):
+            passed += self.counts[floor]
+            if passed >= rank:
+                return bucket_ceiling(floor)
+        raise AssertionError("a percentile's rank lies within the count")
+
+    def min_us(self) -> int | None:
+        """Return the lowest value of the first bucket, None without samples."""
+        return min(self.counts) if self.counts else None
+
+    def max_us(self) -> int | None:
+        """Return the highest value of the last bucket, None without samples."""
+        return bucket_ceiling(max(self.counts)) if self.counts else None
+
+    def mean_us(self) -> float | None:
+        """Return the mean of the buckets' middles, None without samples."""
+        if not self.counts:
+            return None
+        total = sum((floor + bucket_ceiling(floor)) * count for floor, count in self.counts.items())
+        return total / 2 / self.count
+
+    def count_up_to(self, limits_us: tuple[int, ...]) -> tuple[int, ...]:
+        """Return for each limit how many latencies lie in buckets that end at or below it."""
+        ends = [(bucket_ceiling(floor), count) for floor, count in self.counts.items()]
+        return tuple(sum(count for end, count in ends if end <= limit) for limit in limits_us)

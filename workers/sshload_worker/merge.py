@@ -1,0 +1,124 @@
+"""Totals: the reports of all workers added up. The order and the grouping of the additions do not matter."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sshload_contract.sample import ArrivalCounts, Health, Negotiated, Report
+from sshload_contract.vocabulary import Outcome, Window
+
+from sshload_worker.histogram import LatencyHistogram
+
+NO_COUNTS = ArrivalCounts(scheduled=0, started=0, succeeded=0, failed=0, completed_inside=0, late=0, dropped=0)
+SampleKey = tuple[str, Window, Outcome]
+ErrorKey = tuple[str, Outcome, Window]
+
+
+@dataclass(slots=True)
+class WorkerState:
+    """What a worker said last, and which of its reports have arrived."""
+
+    latest: Report
+    sequences: set[int] = field(default_factory=set)
+    final: bool = False
+
+    @property
+    def missing(self) -> int:
+        """How many reports before the latest have not arrived."""
+        return self.latest.sequence - len(self.sequences)
+
+
+@dataclass(slots=True)
+class Totals:
+    """Counts, histograms and errors over workers and time, and each worker's last word."""
+
+    counts: dict[Window, ArrivalCounts] = field(default_factory=dict)
+    histograms: dict[SampleKey, LatencyHistogram] = field(default_factory=dict)
+    errors: dict[ErrorKey, tuple[int, str]] = field(default_factory=dict)
+    negotiated: dict[Negotiated, int] = field(default_factory=dict)
+    workers: dict[int, WorkerState] = field(default_factory=dict)
+
+    def add(self, report: Report) -> bool:
+        """Add a report; return False for one that was added before, which changes nothing."""
+        state = self.workers.get(report.worker)
+        if state is None:
+            state = self.workers[report.worker] = WorkerState(latest=report)
+        if report.sequence in state.sequences:
+            return False
+        state.sequences.add(report.sequence)
+        state.final = state.final or report.final
+        if report.sequence > state.latest.sequence:
+            state.latest = report
+        for window, counts in report.counts.items():
+            self._add_counts(Window(window), counts)
+        for encoded in report.histograms:
+            key = (encoded.step, encoded.window, encoded.outcome)
+            self._add_histogram(key, LatencyHistogram.decode(encoded.data))
+        for error in report.errors:
+            self._add_error((error.step, error.outcome, error.window), error.count, error.first_message)
+        for agreed in report.negotiated:
+            self.negotiated[agreed.negotiated] = self.negotiated.get(agreed.negotiated, 0) + agreed.count
+        return True
+
+    def window(self, window: Window) -> ArrivalCounts:
+        """Return the counts of a window."""
+        return self.counts.get(window, NO_COUNTS)
+
+    def successes(self, step: str, window: Window) -> LatencyHistogram:
+        """Return the latencies of a step's successes in a window."""
+        return self.histograms.get((step, window, Outcome.OK), LatencyHistogram())
+
+    def _add_counts(self, window: Window, counts: ArrivalCounts) -> None:
+        self.counts[window] = add_counts((self.window(window), counts))
+
+    def _add_histogram(self, key: SampleKey, histogram: LatencyHistogram) -> None:
+        known = self.histograms.get(key)
+        if known is None:
+            self.histograms[key] = histogram
+        else:
+            known.merge(histogram)
+
+    def _add_error(self, key: ErrorKey, count: int, message: str) -> None:
+        known_count, known_message = self.errors.get(key, (0, message))
+        # Of the workers' first messages the one that sorts first: a choice that no order of arrival can change.
+        self.errors[key] = (known_count + count, min(known_message, message))
+
+
+def add_counts(counts: Iterable[ArrivalCounts]) -> ArrivalCounts:
+    """Return the sums."""
+    every = tuple(counts)
+    return ArrivalCounts(
+        scheduled=sum(one.scheduled for one in every),
+        started=sum(one.started for one in every),
+        succeeded=sum(one.succeeded for one in every),
+        failed=sum(one.failed for one in every),
+        completed_inside=sum(one.completed_inside for one in every),
+        late=sum(one.late for one in every),
+        dropped=sum(one.dropped for one in every),
+    )
+
+
+def subtract_counts(later: ArrivalCounts, earlier: ArrivalCounts) -> ArrivalCounts:
+    """Return what `later` has more than `earlier`."""
+    return ArrivalCounts(
+        scheduled=later.scheduled - earlier.scheduled,
+        started=later.started - earlier.started,
+        succeeded=later.succeeded - earlier.succeeded,
+        failed=later.failed - earlier.failed,
+        completed_inside=later.completed_inside - earlier.completed_inside,
+        late=later.late - earlier.late,
+        dropped=later.dropped - earlier.dropped,
+    )
+
+
+def worst_health(healths: Iterable[Health]) -> Health:
+    """Return each figure of the worker that has it worst; of ports the fewest, of overflows all."""
+    every = tuple(healths)
+    return Health(
+        cpu_share=max((one.cpu_share for one in every), default=0.0),
+        run_delay_share=max((one.run_delay_share for one in every), default=0.0),
+        loop_lag_p99_us=max((one.loop_lag_p99_us for one in every), default=0),
+        loop_lag_max_us=max((one.loop_lag_max_us for one in every), default=0),
+        ports_used=max((one.ports_used for one in every), default=0),
+        ports_available=min((one.ports_available for one in every), default=0),
+        overflows=sum(one.overflows for one in every),
+    )

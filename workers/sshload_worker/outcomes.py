@@ -1,0 +1,86 @@
+"""From what went wrong to its Outcome: one table per kind of evidence, and StepFailure, which carries the verdict."""
+
+import errno
+
+from ssh2 import exceptions as ssh2_errors
+from sshload_contract.vocabulary import Outcome, Step
+
+MESSAGE_LIMIT_CHARACTERS = 200
+
+PRE_BANNER_TEXTS = {
+    "Exceeded MaxStartups": Outcome.THROTTLED,  # OpenSSH 8.2 to 9.7
+    "Not allowed at this time": Outcome.DROPPED_UNKNOWN,  # 9.8 and later, for MaxStartups and penalties alike
+}
+
+CONNECT_ERRNOS = {
+    errno.ECONNREFUSED: Outcome.REFUSED,
+    errno.ETIMEDOUT: Outcome.CONNECT_TIMEOUT,
+    errno.EADDRNOTAVAIL: Outcome.GENERATOR_FAULT,  # source ports used up
+    errno.EADDRINUSE: Outcome.GENERATOR_FAULT,
+    errno.EMFILE: Outcome.GENERATOR_FAULT,
+    errno.ENFILE: Outcome.GENERATOR_FAULT,
+    errno.ENOBUFS: Outcome.GENERATOR_FAULT,
+    errno.ENOMEM: Outcome.GENERATOR_FAULT,
+}
+
+TIMEOUTS = {
+    Step.CONNECT: Outcome.CONNECT_TIMEOUT,
+    Step.BANNER: Outcome.BANNER_TIMEOUT,
+    Step.KEX: Outcome.KEX_TIMEOUT,
+    Step.AUTH: Outcome.AUTH_TIMEOUT,
+}
+
+LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
+    ssh2_errors.SocketDisconnectError: Outcome.DISCONNECTED,
+    ssh2_errors.SocketSendError: Outcome.DISCONNECTED,
+    ssh2_errors.SocketRecvError: Outcome.DISCONNECTED,
+    ssh2_errors.ChannelClosedError: Outcome.DISCONNECTED,
+    ssh2_errors.ChannelFailure: Outcome.CHANNEL_REFUSED,
+    ssh2_errors.ChannelRequestDenied: Outcome.EXEC_REJECTED,
+    ssh2_errors.AuthenticationError: Outcome.AUTH_REJECTED,
+    ssh2_errors.PublickeyUnverifiedError: Outcome.AUTH_REJECTED,
+    ssh2_errors.PasswordExpiredError: Outcome.AUTH_REJECTED,
+    ssh2_errors.MethodNoneError: Outcome.AUTH_REJECTED,
+    ssh2_errors.AllocError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.BadUseError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.BadSocketError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.InvalidRequestError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.FileError: Outcome.GENERATOR_FAULT,  # the private key cannot be read
+}
+
+OTHER_LIBRARY_ERRORS = {
+    Step.KEX: Outcome.KEX_FAILED,
+    Step.AUTH: Outcome.AUTH_REJECTED,
+    Step.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
+    Step.EXEC: Outcome.EXEC_REJECTED,
+}
+
+
+class StepFailure(Exception):  # noqa: N818 - a refused login is a finding, not an error
+    """A step ended in an outcome other than OK. `message` has no credentials and at most 200 characters."""
+
+    def __init__(self, outcome: Outcome, message: str) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+        self.message = message[:MESSAGE_LIMIT_CHARACTERS]
+
+
+def connect_outcome(number: int) -> Outcome:
+    """Return the outcome of a connect that ended with this errno."""
+    return CONNECT_ERRNOS.get(number, Outcome.CONNECT_FAILED)
+
+
+def timeout_outcome(step: Step) -> Outcome:
+    """Return the outcome of a step that took longer than it may."""
+    return TIMEOUTS.get(step, Outcome.STEP_TIMEOUT)
+
+
+def library_outcome(step: Step, error: type[Exception]) -> Outcome:
+    """Return the outcome of a step in which ssh2-python raised an error of this type."""
+    known = LIBRARY_ERRORS.get(error)
+    return known if known is not None else OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)
+
+
+def pre_banner_outcome(line: str) -> Outcome | None:
+    """Return the outcome that a server's line before its banner announces, None where it announces none."""
+    return next((outcome for text, outcome in PRE_BANNER_TEXTS.items() if text in line), None)

@@ -1,0 +1,146 @@
+"""Recorder: where a worker counts what happened, until its next report takes the counts away."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from sshload_contract.sample import (
+    REPORT_VERSION,
+    ArrivalCounts,
+    EncodedHistogram,
+    ErrorCount,
+    Health,
+    Negotiated,
+    NegotiatedCount,
+    Report,
+    Sample,
+)
+from sshload_contract.vocabulary import Outcome, Window
+
+from sshload_worker.histogram import LatencyHistogram
+
+LATE_AFTER_NS = 20_000_000
+"""An iteration that began later than this after it was due is counted as late: 20 ms, two turns of a busy loop."""
+
+
+@dataclass(slots=True)
+class _Counts:
+    scheduled: int = 0
+    started: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    completed_inside: int = 0
+    late: int = 0
+    dropped: int = 0
+
+    def frozen(self) -> ArrivalCounts:
+        return ArrivalCounts(
+            scheduled=self.scheduled,
+            started=self.started,
+            succeeded=self.succeeded,
+            failed=self.failed,
+            completed_inside=self.completed_inside,
+            late=self.late,
+            dropped=self.dropped,
+        )
+
+
+@dataclass(slots=True)
+class _Failures:
+    count: int
+    first_message: str
+
+
+class Recorder:
+    """Everything since the last report, and what stands now: iterations in flight and users.
+
+    `listener` is told of each sample as well.
+    """
+
+    def __init__(self, run_id: str, worker: int, listener: Callable[[Sample], None] | None = None) -> None:
+        self._listener = listener
+        self.in_flight = 0
+        self.users = 0
+        self.overflows = 0
+        self._run_id = run_id
+        self._worker = worker
+        self._sequence = 0
+        self._empty()
+
+    def _empty(self) -> None:
+        self._counts = {window: _Counts() for window in Window}
+        self._histograms: dict[tuple[str, Window, Outcome], LatencyHistogram] = {}
+        self._failures: dict[tuple[str, Outcome, Window], _Failures] = {}
+        self._negotiated: dict[Negotiated, int] = {}
+
+    def dropped(self, window: Window) -> None:
+        """Count an iteration that was due and not begun, for want of room."""
+        counts = self._counts[window]
+        counts.scheduled += 1
+        counts.dropped += 1
+
+    def started(self, window: Window, delay_ns: int) -> None:
+        """Count an iteration that begins, `delay_ns` after it was due."""
+        counts = self._counts[window]
+        counts.scheduled += 1
+        counts.started += 1
+        counts.late += delay_ns > LATE_AFTER_NS
+        self.in_flight += 1
+
+    def ended(self, window: Window, outcome: Outcome, *, inside: bool) -> None:
+        """Count the end of an iteration; `inside` tells whether its window was still open."""
+        counts = self._counts[window]
+        if outcome is Outcome.OK:
+            counts.succeeded += 1
+            counts.completed_inside += inside
+        else:
+            counts.failed += 1
+        self.in_flight -= 1
+
+    def sample(self, sample: Sample) -> None:
+        """Count one timed step."""
+        key = (sample.step, sample.window, sample.outcome)
+        histogram = self._histograms.get(key)
+        if histogram is None:
+            histogram = self._histograms[key] = LatencyHistogram()
+        histogram.record(sample.latency_us)
+        if self._listener is not None:
+            self._listener(sample)
+
+    def failure(self, step: str, window: Window, outcome: Outcome, message: str) -> None:
+        """Count the step in which an iteration failed; the first message of its kind is kept."""
+        failures = self._failures.setdefault((step, outcome, window), _Failures(count=0, first_message=message))
+        failures.count += 1
+
+    def login(self, negotiated: Negotiated) -> None:
+        """Count what a login agreed on."""
+        self._negotiated[negotiated] = self._negotiated.get(negotiated, 0) + 1
+
+    def take_report(self, health: Health, *, final: bool) -> Report:
+        """Return what came since the last report, and begin the next."""
+        self._sequence += 1
+        self.overflows += sum(histogram.overflows for histogram in self._histograms.values())
+        report = Report(
+            version=REPORT_VERSION,
+            run_id=self._run_id,
+            worker=self._worker,
+            sequence=self._sequence,
+            final=final,
+            in_flight=self.in_flight,
+            users=self.users,
+            counts=self._frozen_counts(),
+            histograms=tuple(
+                EncodedHistogram(step, window, outcome, histogram.count, histogram.encode())
+                for (step, window, outcome), histogram in self._histograms.items()
+            ),
+            errors=tuple(
+                ErrorCount(step, outcome, window, failures.count, failures.first_message)
+                for (step, outcome, window), failures in self._failures.items()
+            ),
+            negotiated=tuple(NegotiatedCount(negotiated, count) for negotiated, count in self._negotiated.items()),
+            health=health,
+        )
+        self._empty()
+        return report
+
+    def _frozen_counts(self) -> Mapping[str, ArrivalCounts]:
+        return {str(window): counts.frozen() for window, counts in self._counts.items()}

@@ -1,0 +1,162 @@
+"""From Totals to the RunSummary: rates, percentiles where there are samples enough, and all that explains them."""
+
+from dataclasses import dataclass
+
+from sshload_contract.run_config import BurstLoad, RunConfig
+from sshload_contract.run_summary import (
+    RUN_SUMMARY_VERSION,
+    GeneratorStats,
+    LoadStats,
+    RunSummary,
+    SeriesPoint,
+    StepStats,
+)
+from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCount
+from sshload_contract.target_stats import TargetStats
+from sshload_contract.vocabulary import Outcome, RunEnd, Window
+
+from sshload_worker.load import duration_s
+from sshload_worker.merge import Totals, worst_health
+
+ERRORS_LIMIT = 200
+NEGOTIATED_LIMIT = 50
+
+
+@dataclass(frozen=True, slots=True)
+class RunCourse:
+    """How a run went, seen from the master. `elapsed_s` is from the agreed start to the end, 0 without a start."""
+
+    end: RunEnd
+    message: str
+    started_unix_s: float
+    finished_unix_s: float
+    elapsed_s: float
+    workers_connected: int
+    workers_lost: int
+    target_before: TargetStats | None
+    target_after: TargetStats | None
+    series_interval_s: float
+    series: tuple[SeriesPoint, ...]
+
+
+def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSummary:
+    """Return the summary of a run."""
+    durations = window_durations_s(config, course.elapsed_s)
+    return RunSummary(
+        version=RUN_SUMMARY_VERSION,
+        run_id=config.run_id,
+        end=course.end,
+        message=course.message,
+        started_unix_s=course.started_unix_s,
+        finished_unix_s=course.finished_unix_s,
+        load=load_stats(totals, durations[Window.MEASURED]),
+        steps=_step_stats(config, totals, durations),
+        errors=_errors(totals),
+        negotiated=_negotiated(totals),
+        generator=_generator_stats(config, totals, course),
+        target_before=course.target_before,
+        target_after=course.target_after,
+        series_interval_s=course.series_interval_s,
+        series=course.series,
+        histograms=tuple(
+            EncodedHistogram(step, window, outcome, histogram.count, histogram.encode())
+            for (step, window, outcome), histogram in sorted(totals.histograms.items())
+        ),
+    )
+
+
+def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, float]:
+    """Return how long each window was open: as planned, or as long as the run lasted where that is shorter.
+
+    A burst load's last interval ends with its last iteration.
+    """
+    planned_s = duration_s(config.load)
+    warm_up_s = min(config.warm_up_s, elapsed_s)
+    measured_s = min(planned_s, elapsed_s - warm_up_s)
+    if isinstance(config.load, BurstLoad) and not planned_s:
+        measured_s = elapsed_s - warm_up_s
+    return {Window.WARM_UP: warm_up_s, Window.MEASURED: measured_s}
+
+
+def load_stats(totals: Totals, measured_s: float) -> LoadStats:
+    """Return what the load was in the measured window."""
+    counts = totals.window(Window.MEASURED)
+    return LoadStats(
+        duration_s=measured_s,
+        scheduled=counts.scheduled,
+        started=counts.started,
+        succeeded=counts.succeeded,
+        failed=counts.failed,
+        late=counts.late,
+        dropped=counts.dropped,
+        offered_rate=_rate(counts.scheduled, measured_s),
+        achieved_rate=_rate(counts.started, measured_s),
+        completed_rate=_rate(counts.completed_inside, measured_s),
+    )
+
+
+def _step_stats(config: RunConfig, totals: Totals, durations: dict[Window, float]) -> tuple[StepStats, ...]:
+    keys = dict.fromkeys((step, window) for step, window, _ in totals.histograms)
+    return tuple(_one_step(config, totals, step, window, durations[window]) for step, window in keys)
+
+
+def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open_s: float) -> StepStats:
+    successes = totals.successes(step, window)
+    failures = sum(
+        histogram.count
+        for (other, other_window, outcome), histogram in totals.histograms.items()
+        if (other, other_window) == (step, window) and outcome is not Outcome.OK
+    )
+    return StepStats(
+        step=step,
+        window=window,
+        count=successes.count,
+        failures=failures,
+        rate=_rate(successes.count, open_s),
+        min_us=successes.min_us(),
+        mean_us=successes.mean_us(),
+        max_us=successes.max_us(),
+        percentiles_us={f"{percentile:g}": successes.percentile_us(percentile) for percentile in config.percentiles},
+    )
+
+
+def _errors(totals: Totals) -> tuple[ErrorCount, ...]:
+    errors = [
+        ErrorCount(step, outcome, window, count, message)
+        for (step, outcome, window), (count, message) in totals.errors.items()
+    ]
+    errors.sort(key=lambda error: (-error.count, error.step, error.outcome, error.window))
+    return tuple(errors[:ERRORS_LIMIT])
+
+
+def _negotiated(totals: Totals) -> tuple[NegotiatedCount, ...]:
+    ranked = sorted(totals.negotiated.items(), key=lambda item: -item[1])
+    return tuple(NegotiatedCount(negotiated, count) for negotiated, count in ranked[:NEGOTIATED_LIMIT])
+
+
+def _generator_stats(config: RunConfig, totals: Totals, course: RunCourse) -> GeneratorStats:
+    health = worst_health(state.latest.health for state in totals.workers.values())
+    return GeneratorStats(
+        workers_expected=config.workers,
+        workers_connected=course.workers_connected,
+        workers_lost=course.workers_lost,
+        reports_missing=_reports_missing(config, totals, course),
+        cpu_share=health.cpu_share,
+        run_delay_share=health.run_delay_share,
+        loop_lag_p99_us=health.loop_lag_p99_us,
+        loop_lag_max_us=health.loop_lag_max_us,
+        ports_used=health.ports_used,
+        ports_available=health.ports_available,
+        overflows=health.overflows,
+    )
+
+
+def _reports_missing(config: RunConfig, totals: Totals, course: RunCourse) -> int:
+    """Return how many reports are known not to have come: gaps in sequences, and finals of workers once started."""
+    gaps = sum(state.missing for state in totals.workers.values())
+    finals = sum(state.final for state in totals.workers.values())
+    return gaps + (config.workers - finals if course.elapsed_s else 0)
+
+
+def _rate(count: int, seconds: float) -> float:
+    return count / seconds if seconds > 0 else 0.0

@@ -1,0 +1,99 @@
+"""RollCall: which workers have come, are ready, are lost. Pure but for the instants it is told."""
+
+from dataclasses import dataclass
+
+LOST_AFTER_S = 5.0
+
+
+@dataclass(slots=True)
+class _Member:
+    client_id: str
+    seen_s: float
+    ready: bool = False
+    final: bool = False
+    lost: str = ""
+
+
+class RollCall:
+    """The workers of one run by their index, from their hello to their final report."""
+
+    def __init__(self, expected: int) -> None:
+        self._expected = expected
+        self._members: dict[int, _Member] = {}
+        self._started = False
+
+    def hello(self, index: int, client_id: str, now_s: float) -> None:
+        """Take in a worker. A newcomer replaces the worker of its index; after the start, that one is lost."""
+        known = self._members.get(index)
+        if known is not None and self._started:
+            known.lost = known.lost or f"worker {index} was replaced during the run"
+        elif index in range(self._expected):
+            self._members[index] = _Member(client_id=client_id, seen_s=now_s)
+
+    def ready(self, index: int) -> None:
+        """Note that a worker can be started."""
+        if index in self._members:
+            self._members[index].ready = True
+
+    def started(self, now_s: float) -> None:
+        """Note that the start was ordered: from now on silence is a loss."""
+        self._started = True
+        for member in self._members.values():
+            member.seen_s = now_s
+
+    def seen(self, client_id: str, now_s: float) -> None:
+        """Note a sign of life."""
+        for member in self._members.values():
+            if member.client_id == client_id:
+                member.seen_s = now_s
+
+    def final(self, index: int) -> None:
+        """Note a worker's final report."""
+        if index in self._members:
+            self._members[index].final = True
+
+    def left(self, index: int, reason: str) -> None:
+        """Note that a worker went by itself, before or without its final report."""
+        member = self._members.get(index)
+        if member is not None and not member.final:
+            if self._started:
+                member.lost = f"worker {index} left: {reason}"
+            else:
+                del self._members[index]
+
+    def note_silence(self, now_s: float) -> None:
+        """Count as lost whoever was silent for too long and has not sent its final report."""
+        for index, member in self._members.items():
+            silent_s = now_s - member.seen_s
+            if self._started and not member.final and not member.lost and silent_s > LOST_AFTER_S:
+                member.lost = f"worker {index} was silent for {silent_s:.1f} s"
+
+    @property
+    def connected(self) -> int:
+        """How many workers are there, or have been there when the start was ordered."""
+        return len(self._members)
+
+    @property
+    def all_connected(self) -> bool:
+        """Whether every worker has come."""
+        return len(self._members) == self._expected
+
+    @property
+    def all_ready(self) -> bool:
+        """Whether every worker has come and can be started."""
+        return self.all_connected and all(member.ready for member in self._members.values())
+
+    @property
+    def all_done(self) -> bool:
+        """Whether nobody's final report can still be waited for."""
+        return all(member.final or member.lost for member in self._members.values())
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """Why each lost worker is lost."""
+        return tuple(member.lost for _, member in sorted(self._members.items()) if member.lost)
+
+    @property
+    def absent(self) -> tuple[int, ...]:
+        """The indexes that have not come."""
+        return tuple(index for index in range(self._expected) if index not in self._members)

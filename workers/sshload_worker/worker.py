@@ -1,0 +1,188 @@
+"""The worker: joins its master, generates its share of the load from the start order on, and reports."""
+
+import logging
+from time import monotonic, monotonic_ns
+from typing import Any
+
+import gevent
+from gevent.event import Event
+from locust import runners
+from locust.env import Environment
+from sshload_contract.codec import to_json
+from sshload_contract.run_config import RunConfig
+from sshload_contract.sample import Sample
+from sshload_contract.vocabulary import Outcome, Step
+
+from sshload_worker import messages
+from sshload_worker.clients.ssh2 import Login
+from sshload_worker.dial import dial_until_accepted
+from sshload_worker.generator import Generator
+from sshload_worker.health import HealthMonitor
+from sshload_worker.iteration import Iteration
+from sshload_worker.load import Share
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.recorder import Recorder
+from sshload_worker.target_login import GeneratorFaultError, prepare_login, resolve
+
+REPORT_INTERVAL_S = 0.5
+HEARTBEAT_TIMEOUT_S = 5.0
+_WATCH_INTERVAL_S = 0.5
+_PROBLEM_INTERVAL_S = 1.0
+_END_TIMEOUT_S = 10.0
+_LINGER_MS = 500
+_NS_PER_S = 1_000_000_000
+_US_PER_MS = 1_000
+_STEPS_FOR_LOCUST = (Step.LOGIN, Step.COMMAND, Step.TOTAL)
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """One worker process of one run."""
+
+    def __init__(self, config: RunConfig, index: int) -> None:
+        self._config = config
+        self._index = index
+        self._environment: Any = Environment()
+        self._recorder = Recorder(config.run_id, index, self._tell_locust)
+        self._health = HealthMonitor()
+        self._generator: Generator | None = None
+        self._start_order: dict[str, Any] | None = None
+        self._woken = Event()
+        self._ordered_to_end = Event()
+        self._leave_reason = ""
+        self._heartbeat_s = monotonic()
+        self._runner: Any = None
+
+    def run(self, master_host: str, master_port: int) -> int:
+        """Join the master and do as it says; return the process's exit code, 0 after an end that it ordered."""
+        dial_until_accepted(master_host, master_port, lambda problem: log.debug("no master yet: %s", problem))
+        self._join(master_host, master_port)
+        try:
+            self._take_part()
+        except GeneratorFaultError as fault:
+            self._leave_reason = str(fault)
+            self._send(messages.FAULT, worker=self._index, message=self._leave_reason)
+        else:
+            if self._leave_reason:
+                self._send(messages.LEAVE, worker=self._index, message=self._leave_reason)
+        if self._leave_reason:
+            log.error("%s", self._leave_reason)
+        self._runner.greenlet.kill()
+        self._runner.client.close(linger=_LINGER_MS)
+        return 1 if self._leave_reason else 0
+
+    def leave(self, reason: str) -> None:
+        """Stop what runs, tell the master why this worker goes, and end `run` with an exit code other than 0."""
+        self._leave_reason = reason
+        self._ordered_to_end.set()
+        self._stop()
+
+    def _join(self, master_host: str, master_port: int) -> None:
+        runners.WORKER_LOG_REPORT_INTERVAL = -1  # our logs are the pod's
+        self._environment.events.heartbeat_received.add_listener(self._on_heartbeat)
+        self._runner = self._environment.create_worker_runner(master_host, master_port)
+        self._runner.register_message(messages.START, self._on_start)
+        self._runner.register_message(messages.STOP, self._on_stop)
+        self._runner.register_message(messages.END, self._on_end)
+        self._heartbeat_s = monotonic()
+        gevent.spawn(self._watch_master)
+
+    def _take_part(self) -> None:
+        self._send(messages.HELLO, run_id=self._config.run_id, worker=self._index)
+        preparation = gevent.spawn(self._prepare)
+        preparation.link(lambda _: self._woken.set())
+        self._woken.wait()
+        if self._ordered_to_end.is_set():
+            preparation.kill()
+            return
+        login = preparation.get()
+        self._woken.clear()
+        self._send(messages.READY, worker=self._index)
+        self._woken.wait()
+        if self._start_order is not None and not self._ordered_to_end.is_set():
+            self._generate(login, self._start_order)
+
+    def _prepare(self) -> Login:
+        """Resolve the target, and wait for an external one to take connections (the master asks a managed one)."""
+        target = self._config.target
+        problem_s = 0.0
+
+        def tell(problem: str) -> None:
+            nonlocal problem_s
+            if monotonic() - problem_s >= _PROBLEM_INTERVAL_S:
+                problem_s = monotonic()
+                self._send(messages.TARGET_PROBLEM, worker=self._index, message=problem)
+
+        address = resolve(target, tell)
+        login = prepare_login(self._config, address)
+        if self._index == 0 and not self._config.stats_url:
+            dial_until_accepted(target.host, target.port, tell)
+        return login
+
+    def _generate(self, login: Login, order: dict[str, Any]) -> None:
+        start_ns = order["received_ns"] + int(order["lead_s"] * _NS_PER_S)
+        share = Share(index=self._index, of=order["of"])
+        iteration = Iteration(login=login, steps=self._config.steps, recorder=self._recorder)
+        self._generator = Generator(self._config, share, iteration, self._recorder, start_ns)
+        self._health.start()
+        reporter = gevent.spawn(self._report_regularly)
+        self._generator.run()
+        reporter.kill()
+        self._report(final=True)
+        self._ordered_to_end.wait(_END_TIMEOUT_S)
+
+    def _report_regularly(self) -> None:
+        while True:
+            gevent.sleep(REPORT_INTERVAL_S)
+            self._report(final=False)
+
+    def _report(self, *, final: bool) -> None:
+        recorder = self._recorder
+        health = self._health.health(connections=recorder.in_flight, overflows=recorder.overflows)
+        self._send(messages.REPORT, report=to_json(recorder.take_report(health, final=final)))
+
+    def _send(self, kind: str, **fields: object) -> None:
+        self._runner.send_message(kind, fields)
+
+    def _stop(self) -> None:
+        self._woken.set()
+        if self._generator is not None:
+            gevent.spawn(self._generator.stop)
+
+    def _on_start(self, msg: Any, **_: object) -> None:
+        self._start_order = {**msg.data, "received_ns": monotonic_ns()}
+        self._woken.set()
+
+    def _on_stop(self, **_: object) -> None:
+        self._stop()
+
+    def _on_end(self, **_: object) -> None:
+        self._ordered_to_end.set()
+        self._stop()
+
+    def _on_heartbeat(self, **_: object) -> None:
+        self._heartbeat_s = monotonic()
+
+    def _watch_master(self) -> None:
+        """Leave when the master is silent for too long; a time in which this process itself stood still counts not."""
+        while True:
+            before_s = monotonic()
+            gevent.sleep(_WATCH_INTERVAL_S)
+            self._heartbeat_s += max(monotonic() - before_s - 2 * _WATCH_INTERVAL_S, 0)
+            if monotonic() - self._heartbeat_s > HEARTBEAT_TIMEOUT_S:
+                self.leave(f"the master was silent for {HEARTBEAT_TIMEOUT_S:g} s")
+                return
+
+    def _tell_locust(self, sample: Sample) -> None:
+        if sample.step.rpartition(".")[2] not in _STEPS_FOR_LOCUST:
+            return
+        failure = None if sample.outcome is Outcome.OK else StepFailure(sample.outcome, str(sample.outcome))
+        self._environment.events.request.fire(
+            request_type="SSH",
+            name=sample.step,
+            response_time=sample.latency_us / _US_PER_MS,
+            response_length=0,
+            exception=failure,
+            context={},
+        )
