@@ -14,7 +14,7 @@ def main() -> None:
     """Run the operator until it is told to stop."""
     arguments = _parser().parse_args()
     logging.basicConfig(level=arguments.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    prometheus_client.disable_created_metrics()
+    prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it unannotated
     installation = read_installation(arguments.installation.read_text(encoding="utf-8"))
     options = Options(
         namespaces=tuple(arguments.namespace),
