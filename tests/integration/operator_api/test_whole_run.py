@@ -1,0 +1,53 @@
+from collections.abc import Callable
+
+from api_proxy import ApiProxy
+from live_cluster import LiveCluster, condition, load_test
+from master_words import says_running, says_summary
+from operator_process import OperatorProcess
+from played_pods import READY, STARTING, PlayedPods, ended
+
+Pods = Callable[[str], PlayedPods]
+
+
+def test_a_run_goes_from_apply_to_a_verdict(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
+) -> None:
+    operator.start()
+    cluster.apply(load_test("whole"))
+    cluster.wait("whole", lambda status: status.get("phase") == "PreparingTarget", "start")
+    played = pods("whole")
+    played.create()
+    played.all_fare(STARTING)
+    played.fare("target", READY)
+    cluster.wait("whole", lambda status: status["phase"] == "StartingWorkers", "target")
+    played.all_fare(READY)
+    says_running(proxy, played)
+    status = cluster.wait("whole", lambda status: status["phase"] == "Running", "load")
+    assert status["progress"]["iterations"] == 300
+    assert condition(status, "WorkersReady")["status"] == "True"
+    says_summary(proxy, played)
+    played.fare("master", ended(0))
+    status = cluster.finished("whole")
+    assert (status["verdict"], status["results"]["iterations"]) == ("Passed", 600)
+    assert cluster.exists("configmap", status["resultsConfigMap"])
+    cluster.gone(lambda: cluster.children("whole", "deployments,jobs,services,secrets,networkpolicies"), "children")
+
+
+def test_nothing_is_left_on_objects_that_would_block_their_deletion(
+    cluster: LiveCluster, operator: OperatorProcess, pods: Pods
+) -> None:
+    operator.start()
+    cluster.apply(load_test("clean"))
+    cluster.wait("clean", lambda status: status.get("phase") == "PreparingTarget", "start")
+    pods("clean").create()
+    operator.stop()
+    objects = [cluster.get("sshloadtest", "clean"), *cluster.labelled("all,pods,secrets,configmaps,networkpolicies",
+                                                                       "sshload.dev/test=clean")]  # fmt: skip
+    assert len(objects) >= 12
+    assert [found["metadata"].get("finalizers") for found in objects if found["kind"] != "Job"] == [None] * (
+        len(objects) - 2
+    )
+    kept = [set(found["metadata"].get("annotations", {})) for found in objects]
+    assert set().union(*kept) <= {"kubectl.kubernetes.io/last-applied-configuration"}
+    cluster.kubectl("delete", "sshloadtest", "clean", "--timeout=10s")
+    assert not cluster.exists("sshloadtest", "clean")

@@ -1,0 +1,28 @@
+"""What the master of a played run prints, given to the operator by the proxy."""
+
+from dataclasses import replace
+
+from api_proxy import ApiProxy
+from played_pods import PlayedPods
+from runs import snapshot, summary
+from sshload_contract.master_log import snapshot_line, summary_lines
+
+
+def says_running(proxy: ApiProxy, pods: PlayedPods) -> None:
+    """Let the master print a snapshot in the middle of the load."""
+    (name,) = pods.names("master")
+    line = snapshot_line(replace(snapshot(), run_id=_run_id(pods)))
+    proxy.logs[name] = f"a warning of some library\n{line}\n"
+
+
+def says_summary(proxy: ApiProxy, pods: PlayedPods) -> None:
+    """Let the master print the summary of a run that went well, after all else."""
+    (name,) = pods.names("master")
+    lines = summary_lines(replace(summary(), run_id=_run_id(pods)))
+    proxy.logs[name] = proxy.logs.get(name, "") + "".join(f"{line}\n" for line in lines)
+
+
+def _run_id(pods: PlayedPods) -> str:
+    (name,) = pods.names("master")
+    run_id: str = pods.cluster.get("pod", name)["metadata"]["labels"]["sshload.dev/run-id"]
+    return run_id

@@ -1,0 +1,104 @@
+"""The operator as a process of its own, started and killed by a test."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+INSTALLATION = """\
+workerImage: registry.example.com/sshload-worker:1.2.3
+targetImage: registry.example.com/sshload-target:1.2.3
+"""
+_START_LIMIT_S = 60
+_STOP_LIMIT_S = 20
+
+
+@dataclass(slots=True)
+class OperatorProcess:
+    """One operator for some namespaces (none: all). It may be started again after it was stopped or killed."""
+
+    kubeconfig: Path
+    folder: Path
+    namespaces: Sequence[str]
+    metrics_port: int = 0
+    _process: "subprocess.Popen[bytes] | None" = None
+    _starts: int = field(default=0)
+
+    def start(self) -> None:
+        """Start the operator and wait until it is ready."""
+        self.begin()
+        give_up = time.monotonic() + _START_LIMIT_S
+        while not self._is_ready():
+            assert self.is_running(), f"the operator ended: {self.log()[-3000:]}"
+            assert time.monotonic() < give_up, f"the operator is not ready: {self.log()[-3000:]}"
+            time.sleep(0.05)
+
+    def begin(self) -> None:
+        """Start the operator."""
+        installation = self.folder / "installation.yaml"
+        installation.write_text(INSTALLATION, encoding="utf-8")
+        self._starts += 1
+        self.metrics_port, liveness_port = _free_port(), _free_port()
+        command = [sys.executable, "-m", "sshload_operator", f"--installation={installation}",
+                   f"--metrics-port={self.metrics_port}", f"--liveness-port={liveness_port}",
+                   *(f"--namespace={namespace}" for namespace in self.namespaces)]  # fmt: skip
+        with self._log_path().open("wb") as log:
+            environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
+            self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+
+    def is_running(self) -> bool:
+        """Tell whether the process lives."""
+        return self._process is not None and self._process.poll() is None
+
+    def kill(self) -> None:
+        """End the process at once, without a chance to do anything more."""
+        if self._process is not None:
+            self._process.send_signal(signal.SIGKILL)
+
+    def wait(self) -> int:
+        """Wait for the end of the process and return its exit code."""
+        assert self._process is not None
+        return self._process.wait(timeout=_STOP_LIMIT_S)
+
+    def stop(self) -> int:
+        """Ask the process to end, and return its exit code; a process that has ended already gives the same."""
+        assert self._process is not None
+        self._process.terminate()
+        return self.wait()
+
+    def log(self) -> str:
+        """Return what the newest process has printed."""
+        return self._log_path().read_text(encoding="utf-8")
+
+    def logs(self) -> str:
+        """Return what all processes have printed."""
+        return "".join(path.read_text(encoding="utf-8") for path in sorted(self.folder.glob("operator-*.log")))
+
+    def metrics(self) -> str:
+        """Return the operator's metrics page."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=10) as answer:
+            page: bytes = answer.read()
+        return page.decode()
+
+    def _is_ready(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/readyz", timeout=10) as answer:
+                return bool(answer.status == 200)
+        except OSError:
+            return False
+
+    def _log_path(self) -> Path:
+        return self.folder / f"operator-{self._starts:03}.log"
+
+
+def _free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port: int = free.getsockname()[1]
+    return port
