@@ -9,9 +9,11 @@ TARGET_STATS_VERSION = 1
 class TargetStats:
     """Counts from sshd's log and the container's resources, at `at_unix_s`.
 
-    sshd limits the rate of its own drop lines (log_ratelimit_init in sshd.c since 9.8), so the `dropped_*` counts are
-    lower bounds and say so in `dropped_is_lower_bound`. `cpu_s` is user and system time of the container since its
-    start; `memory_bytes` its working set now; `sessions` the logged-in connections now.
+    sshd does not tell every drop (log_ratelimit_init in sshd.c since 10.0, LogLevel INFO before), so the `dropped_*`
+    counts may be lower bounds and say so in `dropped_is_lower_bound`. Drops by PerSourceMaxStartups count as
+    `dropped_max_startups`, as sshd's log has it. `auth_failed` counts connections that had named a user and ended
+    without a login. `cpu_s` is user and system time of the container since its start; `memory_bytes` its working set
+    now; `sessions` the logged-in connections now; `listen_overflows` those of the network namespace.
     """
 
     version: int

@@ -1,0 +1,87 @@
+"""Usage over time, and of real processes."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sshload_target.process_usage import ProcessTreeReader
+from sshload_target.resources import Resources, choose_reader
+from sshload_target.usage import Usage
+
+usages = st.builds(
+    Usage,
+    cpu_s=st.floats(min_value=0, max_value=1e6),
+    cpu_throttled_s=st.floats(min_value=0, max_value=1e6),
+    memory_bytes=st.integers(min_value=0, max_value=10**12),
+    memory_peak_bytes=st.integers(min_value=0, max_value=10**12),
+    processes=st.integers(min_value=0, max_value=10_000),
+)
+
+
+class Readings:
+    """A source whose readings are given."""
+
+    def __init__(self, readings: list[Usage]) -> None:
+        self._readings = iter(readings)
+
+    def read(self) -> Usage:
+        """Return the next one."""
+        return next(self._readings)
+
+
+@given(st.lists(usages, min_size=2))
+def test_totals_never_fall_and_the_peak_covers_every_reading(readings: list[Usage]) -> None:
+    resources = Resources(Readings(readings))
+    seen = [resources.read() for _ in readings]
+    for before, after, read in zip(seen, seen[1:], readings[1:], strict=False):
+        assert after.cpu_s >= before.cpu_s
+        assert after.cpu_throttled_s >= before.cpu_throttled_s
+        assert after.memory_peak_bytes >= max(before.memory_peak_bytes, read.memory_bytes)
+        assert (after.memory_bytes, after.processes) == (read.memory_bytes, read.processes)
+
+
+@pytest.fixture(name="busy_grandchild")
+def _busy_grandchild() -> Iterator[subprocess.Popen[str]]:
+    """Start a child whose own child has used 0.5 s of CPU and 50 MB before the child prints a line."""
+    work = (
+        "import subprocess, sys, time\n"
+        "grandchild = subprocess.Popen([sys.executable, '-c', '''\n"
+        "import sys, time\n"
+        "ballast = bytearray(b'x' * 50_000_000)\n"
+        "while time.process_time() < 0.5: pass\n"
+        "print('done', flush=True)\n"
+        "sys.stdin.read()\n"
+        "'''], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)\n"
+        "print(grandchild.stdout.readline(), end='', flush=True)\n"
+        "sys.stdin.read()\n"
+        "grandchild.stdin.close()\n"
+        "grandchild.wait()\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", work], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    yield child
+    child.communicate()
+
+
+def test_a_process_tree_counts_its_grandchildren_living_and_reaped(busy_grandchild: subprocess.Popen[str]) -> None:
+    before = ProcessTreeReader().read()
+    assert busy_grandchild.stdout is not None
+    assert busy_grandchild.stdout.readline() == "done\n"
+    living = ProcessTreeReader().read()
+    assert living.processes >= 3
+    assert living.cpu_s >= 0.5
+    assert living.memory_bytes >= 50_000_000
+    busy_grandchild.communicate()
+    reaped = ProcessTreeReader().read()
+    assert reaped.processes == living.processes - 2
+    assert reaped.cpu_s >= living.cpu_s - 0.02  # two clock ticks of rounding
+    assert reaped.memory_bytes <= living.memory_bytes - 50_000_000
+    assert before.cpu_s <= living.cpu_s
+
+
+def test_a_process_that_is_not_pid_1_measures_its_own_tree() -> None:
+    assert os.getpid() != 1
+    assert isinstance(choose_reader(), ProcessTreeReader)

@@ -1,0 +1,47 @@
+"""Our own lines come first, because sshd takes the first value it finds."""
+
+from pathlib import Path
+
+import pytest
+from sshload_target.sshd_config import OwnLines, objection, render
+
+OWN = OwnLines(
+    port=2222,
+    listen_address="",
+    host_keys=(Path("/private/ssh_host_ed25519_key"), Path("/private/ssh_host_ecdsa_key")),
+    authorized_keys=Path("/home/load/.ssh/authorized_keys"),
+    check_modes=True,
+)
+
+
+def test_the_given_text_is_included_last_so_that_no_match_block_swallows_our_lines() -> None:
+    assert render(OWN, Path("/private/sshd_config")) == (
+        "Port 2222\n"
+        'HostKey "/private/ssh_host_ed25519_key"\n'
+        'HostKey "/private/ssh_host_ecdsa_key"\n'
+        "PidFile none\n"
+        'AuthorizedKeysFile "/home/load/.ssh/authorized_keys"\n'
+        'Include "/private/sshd_config"\n'
+    )
+
+
+def test_an_address_and_a_home_elsewhere_are_stated() -> None:
+    own = OwnLines(2222, "127.0.0.1", (), Path("/tmp/home/.ssh/authorized_keys"), check_modes=False)  # noqa: S108 -- text only
+    lines = render(own, Path("/private/sshd_config")).splitlines()
+    assert "ListenAddress 127.0.0.1" in lines
+    assert "StrictModes no" in lines
+
+
+@pytest.mark.parametrize("level", ["INFO", "VERBOSE", "DEBUG", "DEBUG1", "DEBUG3"])
+def test_log_levels_that_tell_of_logins_are_taken(level: str) -> None:
+    assert objection(f"port 2222\nloglevel {level}\n", 2222) == ""
+
+
+@pytest.mark.parametrize("level", ["QUIET", "FATAL", "ERROR"])
+def test_log_levels_that_hide_logins_are_objected_to(level: str) -> None:
+    assert level in objection(f"port 2222\nloglevel {level}\n", 2222)
+
+
+@pytest.mark.parametrize("effective", ["port 2222\nport 22\nloglevel INFO\n", "port 22\nloglevel INFO\n"])
+def test_a_port_of_its_own_is_objected_to(effective: str) -> None:
+    assert "Port" in objection(effective, 2222)
