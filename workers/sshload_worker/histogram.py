@@ -21,7 +21,7 @@ def samples_needed(percentile: float) -> int:
 class LatencyHistogram:
     """How many latencies fell into each bucket. A bucket is at most 1/1,024 of its values wide.
 
-    `counts` is keyed by the lowest value of each bucket. A latency above one hour counts as one hour, and in `overflows`.
+    `counts` is keyed by the lowest value of each bucket. A latency above an hour counts as an hour, and in `overflows`.
     """
 
     __slots__ = ("count", "counts", "overflows")

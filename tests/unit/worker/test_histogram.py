@@ -1,0 +1,133 @@
+from fractions import Fraction
+from math import ceil
+
+import pytest
+from hdrh.histogram import HdrHistogram
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sshload_worker.hdr_encoding import HIGHEST_US, EncodingError, bucket_ceiling, bucket_floor
+from sshload_worker.histogram import LatencyHistogram, samples_needed
+
+latencies = st.integers(min_value=1, max_value=HIGHEST_US)
+percentiles = st.sampled_from([50.0, 90.0, 95.0, 99.0, 99.9])
+
+
+def by_the_library(samples: list[int]) -> HdrHistogram:
+    histogram = HdrHistogram(1, HIGHEST_US, 3)
+    for sample in samples:
+        assert histogram.record_value(sample)
+    return histogram
+
+
+@given(st.lists(latencies, max_size=200))
+def test_the_encoding_is_read_by_the_hdrhistogram_library(samples: list[int]) -> None:
+    theirs = HdrHistogram.decode(LatencyHistogram(samples).encode())
+    expected = by_the_library(samples)
+    assert theirs.get_total_count() == len(samples)
+    for sample in samples:
+        assert theirs.get_count_at_value(sample) == expected.get_count_at_value(sample)
+
+
+@given(st.lists(latencies, min_size=1, max_size=200))
+def test_the_hdrhistogram_librarys_encoding_is_read(samples: list[int]) -> None:
+    theirs = by_the_library(samples).encode().decode("ascii")
+    assert LatencyHistogram.decode(theirs) == LatencyHistogram(samples)
+
+
+@given(st.lists(latencies, max_size=200), st.integers(min_value=1, max_value=2**60))
+def test_encoding_loses_nothing(samples: list[int], many: int) -> None:
+    histogram = LatencyHistogram(samples)
+    histogram.counts[1] = histogram.counts.get(1, 0) + many
+    assert LatencyHistogram.decode(histogram.encode()) == histogram
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="empty"),
+        pytest.param("?", id="no base64"),
+        pytest.param("AAAA", id="too short"),
+        pytest.param(HdrHistogram(1, 1_000, 2).encode().decode("ascii"), id="another range"),
+        pytest.param(LatencyHistogram([5]).encode()[:-8], id="cut"),
+    ],
+)
+def test_what_is_no_histogram_of_ours_is_refused(text: str) -> None:
+    with pytest.raises(EncodingError):
+        LatencyHistogram.decode(text)
+
+
+@given(latencies)
+def test_a_bucket_is_at_most_a_thousandth_of_its_values_wide(latency_us: int) -> None:
+    floor = bucket_floor(latency_us)
+    assert floor <= latency_us <= bucket_ceiling(floor)
+    assert bucket_ceiling(floor) - floor <= floor / 1_000
+
+
+@given(st.lists(latencies, min_size=1, max_size=4_000), percentiles)
+def test_percentiles_are_within_a_thousandth_of_the_sorted_truth_and_never_below(
+    samples: list[int], percentile: float
+) -> None:
+    found = LatencyHistogram(samples).percentile_us(percentile)
+    if len(samples) < samples_needed(percentile):
+        assert found is None
+    else:
+        truth = sorted(samples)[ceil(Fraction(str(percentile)) * len(samples) / 100) - 1]
+        assert found is not None
+        assert truth <= found <= truth * 1.001
+
+
+@pytest.mark.parametrize(
+    ("percentile", "needed"), [(50.0, 5), (90.0, 29), (95.0, 59), (99.0, 299), (99.9, 2_995)], ids=str
+)
+def test_a_percentile_needs_so_many_samples_that_the_largest_bounds_it(percentile: float, needed: int) -> None:
+    assert samples_needed(percentile) == needed
+    assert LatencyHistogram([7] * (needed - 1)).percentile_us(percentile) is None
+    assert LatencyHistogram([7] * needed).percentile_us(percentile) == 7
+
+
+@given(st.lists(latencies, max_size=100), st.lists(latencies, max_size=100))
+def test_merging_is_recording_all_at_once_in_any_order(first: list[int], second: list[int]) -> None:
+    one, other = LatencyHistogram(first), LatencyHistogram(second)
+    one.merge(LatencyHistogram(second))
+    other.merge(LatencyHistogram(first))
+    assert one == other == LatencyHistogram(first + second)
+    assert one.count == len(first) + len(second)
+
+
+@given(st.lists(latencies, max_size=100), st.lists(latencies, max_size=100))
+def test_subtracting_an_older_state_leaves_what_came_since(earlier: list[int], since: list[int]) -> None:
+    difference = LatencyHistogram(earlier + since).minus(LatencyHistogram(earlier))
+    assert difference == LatencyHistogram(since)
+    assert difference.count == len(since)
+
+
+@given(st.lists(latencies, min_size=1, max_size=100))
+def test_extremes_and_mean_are_within_a_thousandth(samples: list[int]) -> None:
+    histogram = LatencyHistogram(samples)
+    assert histogram.min_us() == pytest.approx(min(samples), rel=0.001)
+    assert histogram.max_us() == pytest.approx(max(samples), rel=0.001)
+    assert histogram.mean_us() == pytest.approx(sum(samples) / len(samples), rel=0.001)
+
+
+def test_without_samples_there_is_no_number() -> None:
+    empty = LatencyHistogram()
+    assert (empty.min_us(), empty.max_us(), empty.mean_us(), empty.percentile_us(50)) == (None,) * 4
+
+
+def test_more_than_an_hour_is_kept_and_counted_as_an_overflow() -> None:
+    histogram = LatencyHistogram([HIGHEST_US, HIGHEST_US + 1])
+    assert (histogram.count, histogram.overflows) == (2, 1)
+
+
+def test_less_than_a_microsecond_counts_as_one() -> None:
+    assert LatencyHistogram([0]) == LatencyHistogram([1])
+
+
+@given(st.lists(latencies, max_size=100))
+def test_cumulative_counts_grow_and_never_count_what_is_above_the_limit(samples: list[int]) -> None:
+    limits = (1_000, 50_000, HIGHEST_US * 2)
+    counts = LatencyHistogram(samples).count_up_to(limits)
+    assert list(counts) == sorted(counts)
+    assert counts[-1] == len(samples)
+    assert all(count <= sum(sample <= limit for sample in samples) for count, limit in zip(counts, limits, strict=True))

@@ -1,0 +1,107 @@
+import base64
+import hashlib
+import hmac
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from sshload_worker.known_hosts import ANY_HOST_KEY, KnownHostsError, read_known_hosts
+
+KEY = b"\x00\x00\x00\x0bssh-ed25519" + b"k" * 36
+OTHER = b"\x00\x00\x00\x0bssh-ed25519" + b"o" * 36
+KEY64 = base64.b64encode(KEY).decode()
+OTHER64 = base64.b64encode(OTHER).decode()
+
+
+def hashed(name: str) -> str:
+    salt = b"0123456789abcdefghij"
+    digest = hmac.new(salt, name.encode(), hashlib.sha1).digest()
+    return f"|1|{base64.b64encode(salt).decode()}|{base64.b64encode(digest).decode()}"
+
+
+@pytest.mark.parametrize(
+    ("hosts", "host", "port"),
+    [
+        pytest.param("server", "server", 22, id="a name"),
+        pytest.param("server", "SERVER", 22, id="names have no case"),
+        pytest.param("other,server", "server", 22, id="one of several"),
+        pytest.param("[server]:2222", "server", 2222, id="another port"),
+        pytest.param("[127.0.0.1]:2222", "127.0.0.1", 2222, id="an address at another port"),
+        pytest.param("[fe80::1]:2222", "fe80::1", 2222, id="an IPv6 address"),
+        pytest.param("*.example.org", "a.example.org", 22, id="a star"),
+        pytest.param("serve?", "server", 22, id="a question mark"),
+        pytest.param("[*.example.org]:2222", "a.example.org", 2222, id="a star at another port"),
+        pytest.param(hashed("server"), "server", 22, id="hashed"),
+        pytest.param(hashed("[server]:2222"), "server", 2222, id="hashed at another port"),
+    ],
+)
+def test_a_line_for_the_host_makes_its_key_known(hosts: str, host: str, port: int) -> None:
+    keys = read_known_hosts(f"{hosts} ssh-ed25519 {KEY64} a comment\n", host, port)
+    assert keys.accepts(KEY)
+    assert not keys.accepts(OTHER)
+    assert keys.algorithms == ("ssh-ed25519",)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "host", "port"),
+    [
+        pytest.param("server", "server", 2222, id="the name without its other port"),
+        pytest.param("server", "server2", 22, id="a longer name"),
+        pytest.param("*.example.org,!a.example.org", "a.example.org", 22, id="an exception"),
+        pytest.param("!a.example.org,*.example.org", "a.example.org", 22, id="an exception before"),
+        pytest.param("[ab]", "a", 22, id="brackets are no character class"),
+        pytest.param(hashed("other"), "server", 22, id="hashed for another"),
+        pytest.param("|1|!|!", "server", 22, id="a hash that is none"),
+    ],
+)
+def test_a_line_for_others_makes_nothing_known(hosts: str, host: str, port: int) -> None:
+    assert not read_known_hosts(f"{hosts} ssh-ed25519 {KEY64}\n", host, port).accepts(KEY)
+
+
+def test_a_revoked_key_is_refused_even_where_another_line_knows_it() -> None:
+    text = f"server ssh-ed25519 {KEY64}\n@revoked * ssh-ed25519 {KEY64}\n"
+    assert not read_known_hosts(text, "server", 22).accepts(KEY)
+
+
+def test_a_certificate_authority_is_no_host_key() -> None:
+    assert not read_known_hosts(f"@cert-authority * ssh-ed25519 {KEY64}\n", "server", 22).accepts(KEY)
+
+
+def test_comments_and_empty_lines_are_passed_over() -> None:
+    assert read_known_hosts(f"# a comment\n\nserver ssh-ed25519 {KEY64}\n", "server", 22).accepts(KEY)
+
+
+def test_a_host_may_have_several_keys() -> None:
+    keys = read_known_hosts(f"server ssh-ed25519 {KEY64}\nserver ssh-rsa {OTHER64}\n", "server", 22)
+    assert keys.accepts(KEY)
+    assert keys.accepts(OTHER)
+    assert keys.algorithms == ("ssh-ed25519", "rsa-sha2-512", "rsa-sha2-256", "ssh-rsa")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("server ssh-ed25519", id="no key"),
+        pytest.param("server ssh-ed25519 !!!", id="no base64"),
+        pytest.param(f"@unheard-of server ssh-ed25519 {KEY64}", id="an unknown marker"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named(line: str) -> None:
+    with pytest.raises(KnownHostsError, match="line 2"):
+        read_known_hosts(f"# first\n{line}\n", "server", 22)
+
+
+def test_any_key_is_accepted_only_when_asked_for() -> None:
+    assert ANY_HOST_KEY.accepts(KEY)
+    assert not read_known_hosts("", "server", 22).accepts(KEY)
+
+
+def test_what_ssh_keygen_hashes_is_read(tmp_path: Path) -> None:
+    known_hosts = tmp_path / "known_hosts"
+    known_hosts.write_text(f"[server.example.org]:2222 ssh-ed25519 {KEY64}\n")
+    subprocess.run(["ssh-keygen", "-q", "-H", "-f", known_hosts], check=True, capture_output=True)
+    text = known_hosts.read_text()
+    assert "server" not in text
+    assert read_known_hosts(text, "server.example.org", 2222).accepts(KEY)
+    assert not read_known_hosts(text, "server.example.org", 22).accepts(KEY)

@@ -1,0 +1,177 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sshload_contract.run_config import (
+    ArrivalProcess,
+    ArrivalsLoad,
+    ArrivalsStage,
+    BurstLoad,
+    UsersLoad,
+    UsersStage,
+)
+from sshload_contract.vocabulary import Window
+from sshload_worker.load import Share, arrivals, duration_s, user_changes, window_at
+
+WARM_UPS = st.sampled_from([0.0, 0.5, 3.0])
+
+arrivals_loads = st.builds(
+    ArrivalsLoad,
+    stages=st.lists(
+        st.builds(
+            ArrivalsStage,
+            rate=st.floats(min_value=0, max_value=80, allow_nan=False),
+            duration_s=st.floats(min_value=0.1, max_value=5),
+        ),
+        min_size=1,
+        max_size=4,
+    ).map(tuple),
+    process=st.sampled_from(ArrivalProcess),
+    max_in_flight=st.integers(min_value=1, max_value=1000),
+    seed=st.integers(min_value=0, max_value=2**32),
+)
+burst_loads = st.builds(
+    BurstLoad,
+    connections=st.integers(min_value=1, max_value=50),
+    repeat=st.integers(min_value=1, max_value=5),
+    interval_s=st.floats(min_value=0.1, max_value=10),
+)
+users_loads = st.builds(
+    UsersLoad,
+    stages=st.lists(
+        st.builds(
+            UsersStage,
+            users=st.integers(min_value=0, max_value=30),
+            duration_s=st.floats(min_value=0.1, max_value=5),
+        ),
+        min_size=1,
+        max_size=4,
+    ).map(tuple),
+    spawn_rate=st.sampled_from([0.0, 0.7, 10.0, 1000.0]),
+    think_time_min_s=st.just(0.0),
+    think_time_max_s=st.just(0.0),
+)
+
+
+def constant(*stages: tuple[float, float]) -> ArrivalsLoad:
+    return ArrivalsLoad(
+        stages=tuple(ArrivalsStage(rate=rate, duration_s=seconds) for rate, seconds in stages),
+        process=ArrivalProcess.CONSTANT,
+        max_in_flight=100,
+        seed=1,
+    )
+
+
+@given(load=arrivals_loads | burst_loads, warm_up_s=WARM_UPS, workers=st.integers(min_value=1, max_value=7))
+def test_the_union_over_workers_is_exactly_the_schedule_of_one(
+    load: ArrivalsLoad | BurstLoad, warm_up_s: float, workers: int
+) -> None:
+    whole = list(arrivals(load, warm_up_s))
+    shares = [list(Share(index, workers).take(arrivals(load, warm_up_s))) for index in range(workers)]
+    assert sorted(offset for share in shares for offset in share) == whole
+    assert max(map(len, shares)) - min(map(len, shares)) <= 1
+
+
+@given(load=arrivals_loads | burst_loads, warm_up_s=WARM_UPS)
+def test_arrivals_never_go_back_and_end_with_the_load(load: ArrivalsLoad | BurstLoad, warm_up_s: float) -> None:
+    offsets = list(arrivals(load, warm_up_s))
+    assert all(before <= after for before, after in pairwise(offsets))
+    assert all(0 <= offset <= warm_up_s + duration_s(load) for offset in offsets)
+
+
+def test_constant_arrivals_are_evenly_spaced_stage_by_stage() -> None:
+    assert list(arrivals(constant((2, 1), (4, 0.5)), 0.0)) == [0.0, 0.5, 1.0, 1.25]
+
+
+def test_a_stage_of_rate_zero_is_a_pause() -> None:
+    assert list(arrivals(constant((1, 2), (0, 3), (1, 1)), 0.0)) == [0.0, 1.0, 5.0]
+
+
+def test_the_warm_up_runs_the_first_rate_before_the_stages() -> None:
+    offsets = list(arrivals(constant((2, 1), (100, 1)), 1.0))
+    assert [offset for offset in offsets if window_at(offset, 1.0) is Window.WARM_UP] == [0.0, 0.5]
+    assert offsets[2:4] == [1.0, 1.5]
+
+
+def test_poisson_arrivals_have_the_mean_rate_and_the_spread_of_a_memoryless_process() -> None:
+    load = ArrivalsLoad(
+        stages=(ArrivalsStage(rate=50, duration_s=400),), process=ArrivalProcess.POISSON, max_in_flight=1, seed=7
+    )
+    offsets = list(arrivals(load, 0.0))
+    gaps = [after - before for before, after in pairwise(offsets)]
+    mean = sum(gaps) / len(gaps)
+    variance = sum((gap - mean) ** 2 for gap in gaps) / len(gaps)
+    assert len(offsets) / 400 == pytest.approx(50, rel=0.03)
+    assert variance**0.5 / mean == pytest.approx(1, abs=0.05)
+
+
+def test_the_same_seed_gives_the_same_poisson_arrivals() -> None:
+    def offsets(seed: int) -> list[float]:
+        stages = (ArrivalsStage(rate=50, duration_s=2),)
+        load = ArrivalsLoad(stages=stages, process=ArrivalProcess.POISSON, max_in_flight=1, seed=seed)
+        return list(arrivals(load, 0.0))
+
+    assert offsets(1) == offsets(1)
+    assert offsets(1) != offsets(2)
+
+
+def test_a_burst_has_all_its_connections_at_one_instant() -> None:
+    load = BurstLoad(connections=3, repeat=2, interval_s=10)
+    assert list(arrivals(load, 0.0)) == [0.0] * 3 + [10.0] * 3
+    assert duration_s(load) == 20
+
+
+def test_a_burst_warms_up_with_one_burst_of_its_own() -> None:
+    load = BurstLoad(connections=2, repeat=1, interval_s=10)
+    assert list(arrivals(load, 5.0)) == [0.0, 0.0, 5.0, 5.0]
+
+
+@given(total=st.integers(min_value=0, max_value=10_000), workers=st.integers(min_value=1, max_value=50))
+def test_the_parts_of_a_limit_add_up_to_it(total: int, workers: int) -> None:
+    assert sum(Share(index, workers).part(total) for index in range(workers)) == total
+
+
+@given(load=users_loads, warm_up_s=WARM_UPS)
+def test_every_user_that_leaves_had_begun_and_none_begins_twice(load: UsersLoad, warm_up_s: float) -> None:
+    running: set[int] = set()
+    at_s = 0.0
+    for change in user_changes(load, warm_up_s):
+        assert change.at_s >= at_s
+        at_s = change.at_s
+        assert (change.user in running) is not change.begins
+        running.symmetric_difference_update({change.user})
+        assert running == set(range(len(running)))
+    if load.spawn_rate == 0.0:
+        assert len(running) == load.stages[-1].users
+
+
+@given(load=users_loads, workers=st.integers(min_value=1, max_value=6))
+def test_every_user_belongs_to_exactly_one_worker(load: UsersLoad, workers: int) -> None:
+    for change in user_changes(load, 0.0):
+        assert sum(Share(index, workers).owns(change.user) for index in range(workers)) == 1
+
+
+def test_users_begin_at_the_spawn_rate_and_leave_at_it() -> None:
+    load = UsersLoad(
+        stages=(UsersStage(users=3, duration_s=10), UsersStage(users=1, duration_s=10)),
+        spawn_rate=2,
+        think_time_min_s=0,
+        think_time_max_s=0,
+    )
+    changes = [(change.at_s, change.user, change.begins) for change in user_changes(load, 0.0)]
+    assert changes == [(0.0, 0, True), (0.5, 1, True), (1.0, 2, True), (10.0, 2, False), (10.5, 1, False)]
+
+
+def test_a_stage_too_short_for_its_ramp_ends_where_it_got() -> None:
+    load = UsersLoad(
+        stages=(UsersStage(users=100, duration_s=1), UsersStage(users=0, duration_s=10)),
+        spawn_rate=4,
+        think_time_min_s=0,
+        think_time_max_s=0,
+    )
+    begun = [change.user for change in user_changes(load, 0.0) if change.begins]
+    left = [change.user for change in user_changes(load, 0.0) if not change.begins]
+    assert begun == [0, 1, 2, 3]
+    assert left == [3, 2, 1, 0]
