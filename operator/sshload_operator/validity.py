@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from sshload_contract.run_summary import RunSummary
-from sshload_contract.vocabulary import Window
+from sshload_contract.vocabulary import Outcome, Window
 
 from sshload_operator.plan import Plan
 from sshload_operator.results import accepted_logins, client_logins, total_step
@@ -55,6 +55,19 @@ def _reports_missing(_plan: Plan, summary: RunSummary) -> Defect | None:
         return None
     message = f"{missing} reports of workers never reached the master (limit 0), so samples are missing. Run again"
     return Defect(Reason.REPORTS_MISSING, message)
+
+
+def _generator_faults(_plan: Plan, summary: RunSummary) -> Defect | None:
+    """Refuse to count the generator's own errors against the server."""
+    faults = [error for error in summary.errors if error.outcome is Outcome.GENERATOR_FAULT and error.count > 0]
+    if not faults:
+        return None
+    count = max(error.count for error in faults)
+    said = next((f" ({error.first_message})" for error in faults if error.first_message), "")
+    message = (
+        f"{count} iterations failed by the workers' own fault{said} (limit 0). See the workers' logs, and run again"
+    )
+    return Defect(Reason.GENERATOR_FAULT, message)
 
 
 def _counts_disagree(plan: Plan, summary: RunSummary) -> Defect | None:
@@ -167,6 +180,7 @@ def _arrivals_dropped(_plan: Plan, summary: RunSummary) -> Defect | None:
 _LIMITS: tuple[Callable[[Plan, RunSummary], Defect | None], ...] = (
     _workers_lost,
     _reports_missing,
+    _generator_faults,
     _counts_disagree,
     _ports_used_up,
     _saturated,

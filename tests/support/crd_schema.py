@@ -1,0 +1,66 @@
+"""The status schema of the CRD, and what of a status would be refused or silently dropped by the API server."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+CRD = Path(__file__).parents[2] / "crds/sshloadtests.yaml"
+_TYPES: Mapping[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "integer": (int,),
+    "number": (int, float),
+    "boolean": (bool,),
+}
+
+
+def status_schema() -> Mapping[str, Any]:
+    """Return the schema of `status`."""
+    (version,) = yaml.safe_load(CRD.read_text())["spec"]["versions"]
+    schema: Mapping[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["status"]
+    return schema
+
+
+def problems(value: Any, schema: Mapping[str, Any], path: str = "status") -> Iterator[str]:
+    """Yield every place in which `value` is not as the schema says, unknown fields included."""
+    kind = schema["type"]
+    if not isinstance(value, _TYPES[kind]) or (isinstance(value, bool) and kind != "boolean"):
+        yield f"{path}: {value!r} is no {kind}"
+        return
+    if "enum" in schema and value not in schema["enum"]:
+        yield f"{path}: {value!r} is none of {schema['enum']}"
+    if "minimum" in schema and value < schema["minimum"]:
+        yield f"{path}: {value!r} is below {schema['minimum']}"
+    if "maximum" in schema and value > schema["maximum"]:
+        yield f"{path}: {value!r} is above {schema['maximum']}"
+    yield from _text_problems(value, schema, path)
+    yield from _member_problems(value, schema, path)
+
+
+def _text_problems(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
+    if not isinstance(value, str):
+        return
+    if len(value) > schema.get("maxLength", len(value)):
+        yield f"{path}: longer than {schema['maxLength']}"
+    if "pattern" in schema and not re.search(schema["pattern"], value):
+        yield f"{path}: {value!r} does not match {schema['pattern']}"
+
+
+def _member_problems(value: Any, schema: Mapping[str, Any], path: str) -> Iterator[str]:
+    if isinstance(value, list):
+        if len(value) > schema.get("maxItems", len(value)):
+            yield f"{path}: more than {schema['maxItems']} items"
+        for index, item in enumerate(value):
+            yield from problems(item, schema["items"], f"{path}[{index}]")
+    if isinstance(value, dict):
+        yield from (f"{path}.{name}: missing" for name in schema.get("required", ()) if name not in value)
+        for name, item in value.items():
+            known = schema.get("properties", {}).get(name)
+            if known is None:
+                yield f"{path}.{name}: unknown field"
+            else:
+                yield from problems(item, known, f"{path}.{name}")

@@ -1,0 +1,168 @@
+"""What a run leaves to be judged: pods, snapshots and summaries that are sound unless a test says otherwise."""
+
+from dataclasses import replace
+from typing import Any
+
+from sshload_contract.percentile import percentile_key
+from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
+from sshload_contract.sample import EncodedHistogram, ErrorCount, Negotiated, NegotiatedCount
+from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot, Stage
+from sshload_contract.target_stats import TargetStats
+from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
+from sshload_operator.state import PodFacts, Role
+
+RUN_ID = "a1b2c3d4e5"
+MEASURED_S = 30.0
+WARM_UP_LOGINS = 100
+_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
+_LATENCIES_US = (45_000, 60_000, 70_000, 90_000, 120_000)
+_STEPS = (Step.CONNECT, Step.AUTH, Step.LOGIN, Step.EXEC, Step.TOTAL)
+NEGOTIATED = Negotiated("curve25519-sha256", "aes128-gcm@openssh.com", "", "ssh-ed25519", "SSH-2.0-OpenSSH_10.0")
+
+
+def pod(role: Role, **changes: Any) -> PodFacts:
+    """Return a pod that runs and is ready, of the run RUN_ID."""
+    facts = PodFacts(
+        name=f"quickstart-{role}",
+        role=role,
+        run_id=RUN_ID,
+        phase="Running",
+        ready=True,
+        deleting=False,
+        restarts=0,
+        waiting_reason="",
+        waiting_message="",
+        blocked_message="",
+        exit_code=None,
+        termination_message="",
+    )
+    return replace(facts, **changes)
+
+
+def snapshot(stage: Stage = Stage.MEASURING, **changes: Any) -> Snapshot:
+    """Return a snapshot of a run that goes well, in the middle of its load."""
+    facts = Snapshot(
+        version=SNAPSHOT_VERSION,
+        run_id=RUN_ID,
+        stage=stage,
+        elapsed_s=15.0,
+        remaining_s=20.0,
+        workers_connected=2,
+        users=0,
+        in_flight=1,
+        offered_rate=20.0,
+        completed_rate=19.5,
+        iterations=300,
+        failures=3,
+        p99_us=90_000,
+    )
+    return replace(facts, **changes)
+
+
+def target_stats(accepted: int, **changes: Any) -> TargetStats:
+    """Return what a managed target says of itself after so many logins."""
+    facts = TargetStats(
+        version=1,
+        at_unix_s=1_800_000_000.0 + accepted,
+        sshd_version="OpenSSH_10.0p1",
+        accepted=accepted,
+        auth_failed=0,
+        dropped_max_startups=0,
+        dropped_penalty=0,
+        dropped_is_lower_bound=False,
+        sessions=0,
+        cpu_s=1.0 + 0.03 * accepted,
+        cpu_throttled_s=0.0,
+        memory_bytes=20_000_000,
+        memory_peak_bytes=30_000_000,
+        processes=3,
+        listen_overflows=0,
+    )
+    return replace(facts, **changes)
+
+
+def steps(succeeded: int, failed: int, window: Window = Window.MEASURED) -> tuple[StepStats, ...]:
+    """Return the figures of every step of so many iterations, those that failed having failed in exec."""
+    shown = dict(zip(map(percentile_key, _PERCENTILES), _LATENCIES_US, strict=True))
+    return tuple(
+        StepStats(
+            step=str(step),
+            window=window,
+            count=succeeded,
+            failures=failed if step in (Step.EXEC, Step.TOTAL) else 0,
+            rate=succeeded / MEASURED_S,
+            min_us=40_000,
+            mean_us=50_000.0,
+            max_us=130_000,
+            percentiles_us=shown if succeeded else dict.fromkeys(shown),
+        )
+        for step in _STEPS
+    )
+
+
+def errors(failed: int, outcome: Outcome = Outcome.EXIT_CODE, message: str = "exit code 1") -> tuple[ErrorCount, ...]:
+    """Return the errors of so many iterations that failed alike."""
+    return (ErrorCount(Step.TOTAL, outcome, Window.MEASURED, failed, message),) if failed else ()
+
+
+def load(succeeded: int = 600, failed: int = 0, **changes: Any) -> LoadStats:
+    """Return the counts of a measured window in which everything that was due began and ended."""
+    due = succeeded + failed
+    facts = LoadStats(
+        duration_s=MEASURED_S,
+        scheduled=due,
+        started=due,
+        succeeded=succeeded,
+        failed=failed,
+        late=0,
+        dropped=0,
+        offered_rate=due / MEASURED_S,
+        achieved_rate=due / MEASURED_S,
+        completed_rate=succeeded / MEASURED_S,
+    )
+    return replace(facts, **changes)
+
+
+def generator(**changes: Any) -> GeneratorStats:
+    """Return the figures of two workers at ease."""
+    facts = GeneratorStats(
+        workers_expected=2,
+        workers_connected=2,
+        workers_lost=0,
+        reports_missing=0,
+        cpu_share=0.2,
+        run_delay_share=0.02,
+        loop_lag_p99_us=1_500,
+        loop_lag_max_us=9_000,
+        ports_used=700,
+        ports_available=28_232,
+        overflows=0,
+    )
+    return replace(facts, **changes)
+
+
+def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary:
+    """Return the summary of a run of so many iterations, after a warm-up of WARM_UP_LOGINS; all logins succeed."""
+    logins = succeeded + failed
+    facts = RunSummary(
+        version=1,
+        run_id=RUN_ID,
+        end=RunEnd.COMPLETED,
+        message="",
+        started_unix_s=1_800_000_000.0,
+        finished_unix_s=1_800_000_035.0,
+        load=load(succeeded, failed),
+        steps=(*steps(WARM_UP_LOGINS, 0, Window.WARM_UP), *steps(succeeded, failed)),
+        errors=errors(failed),
+        negotiated=(NegotiatedCount(NEGOTIATED, logins + WARM_UP_LOGINS),),
+        generator=generator(),
+        target_before=target_stats(0),
+        target_after=target_stats(logins + WARM_UP_LOGINS),
+        series_interval_s=1.0,
+        series=(),
+        histograms=(
+            EncodedHistogram(Step.AUTH, Window.WARM_UP, Outcome.OK, WARM_UP_LOGINS, ""),
+            EncodedHistogram(Step.AUTH, Window.MEASURED, Outcome.OK, logins, ""),
+        ),
+    )
+    return replace(facts, **changes)

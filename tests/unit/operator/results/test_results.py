@@ -1,0 +1,157 @@
+"""The results in a status: every figure in the unit that its name says, and none that was not seen."""
+
+from dataclasses import replace
+
+from crd_schema import problems, status_schema
+from hypothesis import given
+from hypothesis import strategies as st
+from plans import plan, quickstart
+from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
+from sshload_contract.sample import ErrorCount, NegotiatedCount
+from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_operator.results import to_status
+
+PLAN = plan(quickstart(warmUp="5s"))
+SCHEMA = status_schema()["properties"]["results"]
+
+
+def test_the_whole_is_as_the_schema_of_the_crd_has_it() -> None:
+    assert list(problems(to_status(PLAN, summary(590, 10)), SCHEMA, "results")) == []
+
+
+def test_the_totals_are_those_of_the_measured_window() -> None:
+    results = to_status(PLAN, summary(590, 10))
+    assert {key: value for key, value in results.items() if not isinstance(value, dict | list)} == {
+        "durationSeconds": 30.0,
+        "offeredRate": 20.0,
+        "achievedRate": 20.0,
+        "completedRate": 19.667,
+        "iterations": 600,
+        "failures": 10,
+        "errorPercent": 1.666667,
+        "p99Ms": 90.0,
+    }
+
+
+def test_the_warm_up_is_reported_apart() -> None:
+    assert to_status(PLAN, summary())["warmUp"] == {"iterations": WARM_UP_LOGINS, "failures": 0, "p99Ms": 90.0}
+
+
+def test_a_step_has_its_latencies_in_milliseconds() -> None:
+    step = next(step for step in to_status(PLAN, summary(590, 10))["steps"] if step["step"] == "total")
+    assert step == {
+        "step": "total",
+        "count": 590,
+        "failures": 10,
+        "rate": 19.667,
+        "minMs": 40.0,
+        "meanMs": 50.0,
+        "p50Ms": 45.0,
+        "p90Ms": 60.0,
+        "p95Ms": 70.0,
+        "p99Ms": 90.0,
+        "p999Ms": 120.0,
+        "maxMs": 130.0,
+    }
+
+
+def test_each_step_stands_there_once() -> None:
+    names = [step["step"] for step in to_status(PLAN, summary())["steps"]]
+    assert sorted(names) == sorted({"connect", "auth", "login", "exec", "total"})
+
+
+def test_a_percentile_of_too_few_samples_is_absent() -> None:
+    bare = tuple(replace(step, percentiles_us={**step.percentiles_us, "99.9": None}) for step in summary().steps)
+    results = to_status(PLAN, summary(steps=bare))
+    assert all("p999Ms" not in step for step in results["steps"])
+    assert all("p99Ms" in step for step in results["steps"])
+
+
+def test_a_run_without_iterations_has_no_error_rate() -> None:
+    results = to_status(PLAN, summary(0, steps=(), load=load(0)))
+    assert "errorPercent" not in results
+    assert "p99Ms" not in results
+
+
+def test_errors_come_with_the_most_frequent_first_and_without_the_warm_ups() -> None:
+    found = (
+        ErrorCount(Step.TOTAL, Outcome.REFUSED, Window.MEASURED, 2, "refused"),
+        ErrorCount(Step.TOTAL, Outcome.THROTTLED, Window.MEASURED, 8, ""),
+        ErrorCount(Step.TOTAL, Outcome.REFUSED, Window.WARM_UP, 90, "refused"),
+    )
+    assert to_status(PLAN, summary(590, 10, errors=found))["errors"] == [
+        {"step": "total", "outcome": "throttled", "count": 8},
+        {"step": "total", "outcome": "refused", "count": 2, "firstMessage": "refused"},
+    ]
+
+
+def test_what_was_negotiated_is_counted_once_per_combination() -> None:
+    other = replace(NEGOTIATED, kex="ecdh-sha2-nistp256")
+    counts = (NegotiatedCount(NEGOTIATED, 3), NegotiatedCount(other, 5), NegotiatedCount(NEGOTIATED, 4))
+    entries = to_status(PLAN, summary(negotiated=counts))["negotiated"]
+    assert [(entry["kex"], entry["count"]) for entry in entries] == [
+        ("curve25519-sha256", 7),
+        ("ecdh-sha2-nistp256", 5),
+    ]
+
+
+def test_the_generator_shows_its_own_health() -> None:
+    found = to_status(PLAN, summary(load=load(599, late=3, scheduled=600, dropped=1), generator=generator()))
+    assert found["generator"] == {
+        "workersExpected": 2,
+        "workersConnected": 2,
+        "workersLost": 0,
+        "reportsMissing": 0,
+        "lateArrivals": 3,
+        "droppedArrivals": 1,
+        "cpuPercent": 20.0,
+        "runDelayPercent": 2.0,
+        "loopLagP99Ms": 1.5,
+        "loopLagMaxMs": 9.0,
+        "portsUsed": 700,
+        "portsAvailable": 28_232,
+        "overflows": 0,
+    }
+
+
+def test_the_targets_count_stands_beside_the_clients_with_the_difference() -> None:
+    after = target_stats(702, auth_failed=4, dropped_max_startups=5, dropped_is_lower_bound=True, cpu_s=22.06)
+    assert to_status(PLAN, summary(target_before=target_stats(0, cpu_s=1.0), target_after=after))["target"] == {
+        "sshdVersion": "OpenSSH_10.0p1",
+        "accepted": 702,
+        "clientLogins": 700,
+        "loginDifference": 2,
+        "authFailed": 4,
+        "dropped": {"maxStartups": 5, "penalty": 0, "lowerBound": True},
+        "cpuSeconds": 21.06,
+        "cpuPerLoginMs": 30.0,
+        "cpuThrottledSeconds": 0.0,
+        "memoryPeakBytes": 30_000_000,
+        "listenOverflows": 0,
+    }
+
+
+def test_a_target_that_was_started_anew_shows_the_difference_and_no_negative_count() -> None:
+    results = to_status(PLAN, summary(target_before=target_stats(900), target_after=target_stats(100)))
+    assert results["target"]["loginDifference"] == -1_500
+    assert "accepted" not in results["target"]
+    assert list(problems(results, SCHEMA, "results")) == []
+
+
+def test_a_target_that_did_not_answer_is_absent() -> None:
+    assert "target" not in to_status(PLAN, summary(target_after=None))
+
+
+_COUNTS = st.integers(min_value=0, max_value=10**7)
+_MANY = tuple(
+    ErrorCount(f"step-{number}", outcome, Window.MEASURED, number, "x" * 300)
+    for number in range(20)
+    for outcome in Outcome
+)
+
+
+@given(succeeded=_COUNTS, failed=_COUNTS, accepted=_COUNTS, many=st.booleans())
+def test_whatever_was_counted_fits_the_schema(succeeded: int, failed: int, accepted: int, *, many: bool) -> None:
+    found = summary(succeeded, failed, target_after=target_stats(accepted))
+    kept = replace(found, errors=_MANY if many else errors(failed))
+    assert list(problems(to_status(PLAN, kept), SCHEMA, "results")) == []

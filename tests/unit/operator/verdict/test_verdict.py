@@ -1,0 +1,232 @@
+"""The verdict on a summary: did it end as it should, can it be trusted, and only then: was the promise kept."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from plans import EXTERNAL, plan, quickstart
+from runs import WARM_UP_LOGINS, errors, generator, load, steps, summary, target_stats
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.sample import ErrorCount
+from sshload_contract.vocabulary import Outcome, RunEnd, Step, Verdict, Window
+from sshload_operator.state import Judgement, Reason
+from sshload_operator.verdict import judge
+
+P99_BELOW_2S = {"latency": {"step": "total", "percentile": 99, "below": "2s"}}
+P99_BELOW_1MS = {"latency": {"step": "total", "percentile": 99, "below": "1ms"}}
+ERRORS_BELOW_1_PERCENT = {"errorRate": {"below": "1%"}}
+THROUGHPUT_ABOVE_19 = {"throughput": {"above": 19}}
+
+
+def judged(found: RunSummary, *thresholds: Any, external: bool = False) -> Judgement:
+    changes: dict[str, Any] = {"thresholds": list(thresholds)}
+    if external:
+        changes["target"] = {"external": EXTERNAL}
+    return judge(plan(quickstart(**changes)), found)
+
+
+def outcome(judgement: Judgement) -> tuple[Verdict, Reason]:
+    return judgement.verdict, judgement.reason
+
+
+def too_few(found: RunSummary) -> RunSummary:
+    """Return the summary with no p99 of total."""
+    kept = [step for step in found.steps if (step.step, step.window) != (Step.TOTAL, Window.MEASURED)]
+    total = next(step for step in found.steps if (step.step, step.window) == (Step.TOTAL, Window.MEASURED))
+    return replace(found, steps=(*kept, replace(total, percentiles_us={**total.percentiles_us, "99": None})))
+
+
+def test_a_sound_run_that_keeps_all_promises_passes() -> None:
+    judgement = judged(summary(), P99_BELOW_2S, ERRORS_BELOW_1_PERCENT, THROUGHPUT_ABOVE_19)
+    assert outcome(judgement) == (Verdict.PASSED, Reason.THRESHOLDS_MET)
+    assert [result.passed for result in judgement.thresholds] == [True, True, True]
+
+
+def test_each_threshold_says_what_was_promised_and_what_was_seen() -> None:
+    judgement = judged(summary(599, 1), P99_BELOW_2S, ERRORS_BELOW_1_PERCENT, THROUGHPUT_ABOVE_19)
+    assert [(result.threshold, result.observed) for result in judgement.thresholds] == [
+        ("p99 of total below 2 s", "90 ms"),
+        ("error rate below 1 %", "0.1667 % (1 of 600)"),
+        ("throughput above 19/s", "19.97/s"),
+    ]
+
+
+def test_a_run_without_thresholds_passes_for_having_completed() -> None:
+    assert outcome(judged(summary())) == (Verdict.PASSED, Reason.NO_THRESHOLDS)
+
+
+@pytest.mark.parametrize(
+    ("found", "threshold"),
+    [
+        pytest.param(summary(), P99_BELOW_1MS, id="too-slow"),
+        pytest.param(summary(590, 10), ERRORS_BELOW_1_PERCENT, id="too-many-errors"),
+        pytest.param(summary(594, 6), ERRORS_BELOW_1_PERCENT, id="exactly-the-limit-is-not-below-it"),
+        pytest.param(summary(560), THROUGHPUT_ABOVE_19, id="too-few-per-second"),
+    ],
+)
+def test_a_broken_threshold_fails(found: RunSummary, threshold: Any) -> None:
+    judgement = judged(found, threshold)
+    assert outcome(judgement) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
+    assert judgement.thresholds[0].passed is False
+    assert str(judgement.thresholds[0].observed) in judgement.message
+
+
+def test_a_percentile_of_too_few_samples_is_inconclusive_and_says_how_many_it_needs() -> None:
+    judgement = judged(too_few(summary(200)), P99_BELOW_2S)
+    assert outcome(judgement) == (Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES)
+    assert "needs 299 samples, there are 200" in judgement.message
+    assert (judgement.thresholds[0].observed, judgement.thresholds[0].passed) == (None, None)
+
+
+def test_a_step_that_was_never_begun_cannot_be_judged() -> None:
+    found = replace(summary(), steps=tuple(step for step in summary().steps if step.step != Step.EXEC))
+    judgement = judged(found, {"latency": {"step": "exec", "percentile": 50, "below": "2s"}})
+    assert outcome(judgement) == (Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES)
+    assert "there are 0" in judgement.message
+
+
+def test_a_broken_threshold_outranks_an_inconclusive_one() -> None:
+    judgement = judged(too_few(summary(190, 10)), P99_BELOW_2S, ERRORS_BELOW_1_PERCENT)
+    assert outcome(judgement) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
+
+
+def test_what_the_warm_up_showed_is_not_judged() -> None:
+    slow = tuple(
+        replace(step, percentiles_us={**step.percentiles_us, "99": 9_000_000})
+        if step.window is Window.WARM_UP
+        else step
+        for step in summary().steps
+    )
+    assert judged(replace(summary(), steps=slow), P99_BELOW_2S).verdict is Verdict.PASSED
+
+
+def test_a_run_in_which_nothing_worked_fails_whatever_was_promised() -> None:
+    assert outcome(judged(summary(0, 600))) == (Verdict.FAILED, Reason.ALL_FAILED)
+
+
+@pytest.mark.parametrize(
+    ("end", "verdict", "reason"),
+    [
+        (RunEnd.WORKER_LOST, Verdict.INVALID, Reason.WORKER_LOST),
+        (RunEnd.GENERATOR_FAULT, Verdict.INVALID, Reason.GENERATOR_FAULT),
+        (RunEnd.WORKERS_MISSING, Verdict.ERROR, Reason.WORKERS_MISSING),
+        (RunEnd.TARGET_UNREACHABLE, Verdict.ERROR, Reason.TARGET_UNREACHABLE),
+        (RunEnd.STOPPED, Verdict.ERROR, Reason.MASTER_LOST),
+    ],
+)
+def test_a_run_that_ended_early_is_judged_by_its_end_alone(end: RunEnd, verdict: Verdict, reason: Reason) -> None:
+    judgement = judged(summary(end=end, message="worker 1 went silent"), P99_BELOW_2S)
+    assert outcome(judgement) == (verdict, reason)
+    assert "worker 1 went silent" in judgement.message
+
+
+def test_every_end_but_completed_has_a_verdict_of_its_own() -> None:
+    for end in RunEnd:
+        verdict = judged(summary(end=end)).verdict
+        assert (verdict is Verdict.PASSED) == (end is RunEnd.COMPLETED)
+
+
+def test_a_run_without_a_request_is_invalid_and_shows_no_threshold() -> None:
+    judgement = judged(summary(0, steps=(), load=load(0)), ERRORS_BELOW_1_PERCENT)
+    assert outcome(judgement) == (Verdict.INVALID, Reason.NO_REQUESTS)
+    assert judgement.thresholds == ()
+
+
+def all_failed(*kinds: tuple[Outcome, int]) -> RunSummary:
+    failed = sum(count for _, count in kinds)
+    found = tuple(ErrorCount(Step.TOTAL, kind, Window.MEASURED, count, "said so") for kind, count in kinds)
+    return summary(0, failed, errors=found)
+
+
+def test_credentials_that_are_always_rejected_are_an_error_of_the_setup() -> None:
+    judgement = judged(all_failed((Outcome.AUTH_REJECTED, 600)), external=True)
+    assert outcome(judgement) == (Verdict.ERROR, Reason.CREDENTIALS_REJECTED)
+    assert "credentialsSecretRef" in judgement.message
+
+
+def test_a_host_key_that_is_never_the_known_one_is_an_error_of_the_setup() -> None:
+    judgement = judged(all_failed((Outcome.HOST_KEY_MISMATCH, 600)), external=True)
+    assert outcome(judgement) == (Verdict.ERROR, Reason.HOST_KEY_MISMATCH)
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(summary(1, 599, errors=errors(599, Outcome.AUTH_REJECTED)), id="one-login-worked"),
+        pytest.param(all_failed((Outcome.AUTH_REJECTED, 599), (Outcome.REFUSED, 1)), id="one-failed-otherwise"),
+    ],
+)
+def test_credentials_that_are_sometimes_rejected_are_the_servers_failures(found: RunSummary) -> None:
+    assert outcome(judged(found, ERRORS_BELOW_1_PERCENT)) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
+
+
+LAG_LIMIT_US = 20_000
+INVALID = {
+    "a-worker-lost": (summary(generator=generator(workers_lost=1)), Reason.WORKER_LOST),
+    "a-worker-never-there": (summary(generator=generator(workers_connected=1)), Reason.WORKER_LOST),
+    "a-report-missing": (summary(generator=generator(reports_missing=1)), Reason.REPORTS_MISSING),
+    "cpu-used-up": (summary(generator=generator(cpu_share=0.91)), Reason.GENERATOR_SATURATED),
+    "starved-of-cpu": (summary(generator=generator(run_delay_share=0.26)), Reason.GENERATOR_SATURATED),
+    "loop-lag": (summary(generator=generator(loop_lag_p99_us=LAG_LIMIT_US + 1)), Reason.GENERATOR_SATURATED),
+    "late": (summary(load=load(600, late=7)), Reason.LATE_ARRIVALS),
+    "dropped": (summary(load=load(600, scheduled=601, dropped=1)), Reason.ARRIVALS_DROPPED),
+    "ports": (summary(generator=generator(ports_used=25_409)), Reason.SOURCE_PORTS_USED_UP),
+    "overflow": (summary(generator=generator(overflows=1)), Reason.COUNTS_DISAGREE),
+    "due-but-neither-begun-nor-dropped": (summary(load=load(600, scheduled=601)), Reason.COUNTS_DISAGREE),
+    "begun-but-never-ended": (summary(load=load(600, scheduled=601, started=601)), Reason.COUNTS_DISAGREE),
+    "counted-but-not-timed": (summary(steps=steps(599, 0)), Reason.COUNTS_DISAGREE),
+    "fewer-logins-at-the-server": (
+        summary(target_after=target_stats(599 + WARM_UP_LOGINS)),
+        Reason.COUNTS_DISAGREE,
+    ),
+    "server-silent-at-the-end": (summary(target_after=None), Reason.COUNTS_DISAGREE),
+    "server-silent-at-the-start": (summary(target_before=None), Reason.COUNTS_DISAGREE),
+    "the-workers-own-fault": (
+        summary(599, 1, errors=errors(1, Outcome.GENERATOR_FAULT, "no socket to be had")),
+        Reason.GENERATOR_FAULT,
+    ),
+}
+
+
+@pytest.mark.parametrize(("found", "reason"), INVALID.values(), ids=INVALID.keys())
+@pytest.mark.parametrize("threshold", [P99_BELOW_2S, P99_BELOW_1MS], ids=["threshold-met", "threshold-broken"])
+def test_a_measurement_beyond_a_limit_is_invalid_whatever_the_thresholds_say(
+    found: RunSummary, reason: Reason, threshold: Any
+) -> None:
+    assert outcome(judged(found, threshold)) == (Verdict.INVALID, reason)
+
+
+VALID = {
+    "cpu": summary(generator=generator(cpu_share=0.9)),
+    "run-delay": summary(generator=generator(run_delay_share=0.25)),
+    "loop-lag": summary(generator=generator(loop_lag_p99_us=LAG_LIMIT_US)),
+    "late": summary(load=load(600, late=6)),
+    "ports": summary(generator=generator(ports_used=25_408)),
+    "more-logins-at-the-server": summary(target_after=target_stats(605 + WARM_UP_LOGINS)),
+}
+
+
+@pytest.mark.parametrize("found", VALID.values(), ids=VALID.keys())
+def test_a_measurement_at_the_limit_is_valid(found: RunSummary) -> None:
+    assert judged(found, P99_BELOW_2S).verdict is Verdict.PASSED
+
+
+def test_the_loop_may_lag_by_a_tenth_of_a_slow_iteration() -> None:
+    slow = tuple(replace(step, percentiles_us={**step.percentiles_us, "99": 1_000_000}) for step in summary().steps)
+    within = summary(steps=slow, generator=generator(loop_lag_p99_us=100_000))
+    beyond = summary(steps=slow, generator=generator(loop_lag_p99_us=100_001))
+    assert judged(within).verdict is Verdict.PASSED
+    assert judged(beyond).reason is Reason.GENERATOR_SATURATED
+
+
+def test_an_external_target_has_no_counts_to_agree_with() -> None:
+    found = summary(target_before=None, target_after=None)
+    assert judged(found, P99_BELOW_2S, external=True).verdict is Verdict.PASSED
+
+
+def test_an_invalid_run_names_every_limit_that_it_broke() -> None:
+    found = summary(load=load(600, late=60), generator=generator(cpu_share=0.95))
+    message = judged(found).message
+    assert "95% of its core" in message
+    assert "10.0%" in message
+    assert "spec.workers.replicas" in message
