@@ -24,7 +24,7 @@ COUNTED: dict[str, tuple[str, LogEvent]] = {
     "listening": ("Server listening on 0.0.0.0 port 2222.", Listening(2222)),
     "listening on IPv6": ("Server listening on :: port 2222.", Listening(2222)),
     "accepted by key": (
-        "Accepted publickey for root from 127.0.0.1 port 60644 ssh2: ED25519 SHA256:Qxd4M9s4po4KvgPJr0kyWOfT5F8YasdZHlW",
+        "Accepted publickey for root from 127.0.0.1 port 60644 ssh2: ED25519 SHA256:Qxd4M9s4po4KvgPJr0kyWOfT5F8YasdZHl",
         Accepted("127.0.0.1", 60644),
     ),
     "accepted by password": (
@@ -71,7 +71,7 @@ COUNTED: dict[str, tuple[str, LogEvent]] = {
         PENALISED,
     ),
     "penalised for a probe, 10.0": (
-        "drop connection #0 from [10.244.0.1]:4 on [10.244.0.9]:22 penalty: connections without attempting authentication",
+        "drop connection #0 from [10.44.0.1]:4 on [10.44.0.9]:22 penalty: connections without attempting authentication",
         PENALISED,
     ),
     "untold drops, 10.0": (
