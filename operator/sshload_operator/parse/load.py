@@ -14,7 +14,7 @@ from sshload_contract.run_config import (
 
 from sshload_operator.errors import SpecError
 from sshload_operator.parse.fields import Fields
-from sshload_operator.parse.readers import choice, duration, items, number, whole
+from sshload_operator.parse.readers import choice, duration, items, number, positive, whole
 
 _STAGE_DURATION = duration("1s", "24h")
 _THINK_TIME = duration("0s", "1h")
@@ -79,7 +79,7 @@ def _read_arrivals(value: Any, path: str) -> Load:
 def _read_arrivals_stage(value: Any, path: str) -> ArrivalsStage:
     fields = Fields(value, path)
     stage = ArrivalsStage(
-        rate=fields.required("rate", number(0.001, _MANY)), duration_s=fields.required("duration", _STAGE_DURATION)
+        rate=fields.required("rate", positive(_MANY)), duration_s=fields.required("duration", _STAGE_DURATION)
     )
     fields.end()
     return stage

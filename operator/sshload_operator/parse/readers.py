@@ -73,6 +73,18 @@ def number(least: float, most: float) -> Reader[float]:
     return read
 
 
+def positive(most: float) -> Reader[float]:
+    """Read a number above 0 and up to `most`."""
+
+    def read(value: Any, path: str) -> float:
+        found = number(0, most)(value, path)
+        if found == 0:
+            raise SpecError(path, "must be above 0")
+        return found
+
+    return read
+
+
 def duration(least: str, most: str, *, whole_seconds: bool = False) -> Reader[float]:
     """Read a duration from `least` to `most`, both as durations are written, and return its seconds."""
     least_s, most_s = duration_s(least), duration_s(most)

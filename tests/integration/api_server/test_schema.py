@@ -1,0 +1,38 @@
+"""The CRD on a real API server: what it refuses, by which message, and what it fills in."""
+
+import pytest
+from dry_run import DryRun
+from specs import BAD, GOOD, SMALL, WHOLE, Bad, Spec
+from sshload_operator.parse import parse
+
+
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])
+def test_a_good_spec_is_accepted(dry_run: DryRun, spec: Spec) -> None:
+    assert not dry_run.refusal(spec)
+
+
+@pytest.mark.parametrize("bad", [pytest.param(bad, id=name) for name, bad in BAD.items()])
+def test_a_bad_spec_is_refused_by_a_message_that_names_the_field(dry_run: DryRun, bad: Bad) -> None:
+    message = dry_run.refusal(bad.spec)
+    assert bad.field in message
+    assert bad.says in message
+
+
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in WHOLE.items()])
+def test_what_the_server_completes_is_parsed_to_what_was_written(dry_run: DryRun, spec: Spec) -> None:
+    completed = dry_run.completed(spec)
+    assert parse(completed) == parse(spec)
+
+
+@pytest.mark.parametrize("name", ["a" * 41, "a.b", "1a", "a-"])
+def test_a_name_that_the_names_of_pods_cannot_be_made_from_is_refused(dry_run: DryRun, name: str) -> None:
+    assert "metadata.name must be at most 40" in dry_run.refusal(SMALL, name)
+
+
+@pytest.mark.parametrize("name", ["a", "a" * 40, "a-1"])
+def test_any_other_name_is_accepted(dry_run: DryRun, name: str) -> None:
+    assert not dry_run.refusal(SMALL, name)
+
+
+def test_a_test_without_a_spec_is_refused(dry_run: DryRun) -> None:
+    assert "spec: Required value" in dry_run.refusal(None)

@@ -1,0 +1,84 @@
+"""Install, upgrade and uninstall against a real API server, which has no controllers: objects, not pods."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import helm
+import pytest
+import yaml
+from live_cluster import LiveCluster, load_test
+
+CRD = "sshloadtests.sshload.dev"
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release of the chart in the namespace of one test."""
+
+    cluster: LiveCluster
+
+    def install(self, chart: Path = helm.CHART) -> None:
+        """Install it, or upgrade it. The test's server has the CRDs from crds/ already: the release takes them over."""
+        self._helm("upgrade", "--install", helm.RELEASE, chart, "--take-ownership")
+
+    def uninstall(self) -> None:
+        """Uninstall it."""
+        self._helm("uninstall", helm.RELEASE)
+
+    def crd(self) -> dict[str, Any]:
+        """Return the CRD as the server has it."""
+        found: dict[str, Any] = json.loads(self.cluster.kubectl("get", "crd", CRD, "-o", "json"))
+        return found
+
+    def _helm(self, verb: str, *arguments: str | Path) -> None:
+        where = (f"--kubeconfig={self.cluster.kubeconfig}", f"--namespace={self.cluster.namespace}")
+        done = helm.helm(verb, *arguments, *where)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture
+def release(cluster: LiveCluster) -> Iterator[Release]:
+    """Return the installed release."""
+    release = Release(cluster)
+    release.install()
+    yield release
+    release.install()
+    release.uninstall()
+
+
+def test_uninstalling_keeps_the_crd_and_the_tests_and_installing_takes_them_over_again(
+    release: Release, cluster: LiveCluster
+) -> None:
+    cluster.apply(load_test("kept"))
+    uid = cluster.get("slt", "kept")["metadata"]["uid"]
+    release.uninstall()
+    assert cluster.get("slt", "kept")["metadata"]["uid"] == uid
+    assert cluster.kubectl("get", "deployments", "-o", "name") == ""
+    release.install()
+    assert cluster.get("slt", "kept")["metadata"]["uid"] == uid
+
+
+def test_upgrading_the_chart_upgrades_the_crd(release: Release, tmp_path: Path) -> None:
+    newer = shutil.copytree(helm.CHART, tmp_path / "sshload")
+    file = newer / "files/crds/sshloadtests.yaml"
+    crd = yaml.safe_load(file.read_text())
+    column = {"name": "Newer", "type": "string", "jsonPath": ".metadata.uid"}
+    crd["spec"]["versions"][0]["additionalPrinterColumns"].append(column)
+    file.write_text(yaml.safe_dump(crd))
+    release.install(newer)
+    columns = release.crd()["spec"]["versions"][0]["additionalPrinterColumns"]
+    assert "Newer" in {found["name"] for found in columns}
+
+
+def test_what_the_notes_tell_to_apply_is_a_valid_test(cluster: LiveCluster) -> None:
+    done = helm.helm("install", helm.RELEASE, helm.CHART, "--dry-run=client", "--set", "crds.install=false")
+    assert done.returncode == 0, done.stderr
+    notes = done.stdout.split("NOTES:")[1]
+    document = yaml.safe_load(notes.split("<<'EOF'\n")[1].split("\n  EOF")[0])
+    document["metadata"]["namespace"] = cluster.namespace
+    cluster.apply(document)
+    assert cluster.exists("slt", "first")

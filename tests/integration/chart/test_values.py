@@ -1,0 +1,52 @@
+"""The chart is clean, and refuses values that would only fail later."""
+
+from pathlib import Path
+
+import helm
+import pytest
+
+GOLDEN_CASES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
+
+
+@pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in GOLDEN_CASES])
+def test_lint_finds_nothing(values: Path) -> None:
+    done = helm.helm("lint", "--strict", helm.CHART, "--values", values)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "WARNING" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("setting", "path"),
+    [
+        pytest.param("replicas=2", "additional properties 'replicas' not allowed", id="an unknown value"),
+        pytest.param("operator.resource.requests.cpu=1", "/operator", id="a misspelt value"),
+        pytest.param("image.pullPolicy=Sometimes", "/image/pullPolicy", id="a pull policy that is none"),
+        pytest.param("image.tag=no spaces", "/image/tag", id="a tag that is none"),
+        pytest.param("namespaced=yes", "/namespaced", id="a flag that is a word"),
+        pytest.param("watchNamespaces={Team_A}", "/watchNamespaces/0", id="a namespace that is none"),
+        pytest.param("externalTargets[0].ports={22}", "/externalTargets/0", id="an allowed target without host"),
+        pytest.param(
+            "externalTargets[0].host=a,externalTargets[0].ports={0}", "/externalTargets/0/ports/0", id="port 0"
+        ),
+        pytest.param("externalTargets[0].host=a b", "/externalTargets/0/host", id="a host with a space"),
+        pytest.param("monitoring.podMonitor.interval=often", "/monitoring/podMonitor/interval", id="an odd interval"),
+        pytest.param("networkPolicy.apiServerPorts=null", "/networkPolicy", id="no API server port"),
+    ],
+)
+def test_a_bad_value_is_refused_by_its_path(setting: str, path: str) -> None:
+    done = helm.helm("template", helm.RELEASE, helm.CHART, "--set", setting)
+    assert done.returncode != 0
+    assert path in done.stderr
+
+
+def test_a_service_account_that_is_not_made_must_be_named() -> None:
+    done = helm.helm("template", helm.RELEASE, helm.CHART, "--set", "serviceAccount.create=false")
+    assert done.returncode != 0
+    assert "serviceAccount.name" in done.stderr
+
+
+@pytest.mark.parametrize("tag", ["1.2.3", "12", "20261121", "0123", "1e5"])
+def test_an_image_tag_may_look_like_a_number(tag: str) -> None:
+    (deployment,) = (found for found in helm.objects("--set", f"image.tag={tag}") if found["kind"] == "Deployment")
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == f"localhost/sshload-operator:{tag}"

@@ -1,0 +1,74 @@
+"""A real API server takes every object that we make, strictly, and every pod under Pod Security "restricted"."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import helm
+import plans
+import pytest
+import yaml
+from live_cluster import LiveCluster
+from sshload_operator.manifests import KEY_FILES, children, keys_secret
+from sshload_operator.state import Manifest
+
+SPECS = sorted((helm.ROOT / "tests/golden/manifests").glob("*/spec.yaml"))
+VALUES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
+RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
+OWN_KINDS_ELSEWHERE = ("PodMonitor", "ServiceMonitor")
+
+
+@pytest.fixture
+def restricted(cluster: LiveCluster) -> LiveCluster:
+    """Return a namespace that admits restricted pods only."""
+    cluster.kubectl("label", "namespace", cluster.namespace, RESTRICTED)
+    return cluster
+
+
+def apply_strictly(cluster: LiveCluster, manifests: list[Manifest]) -> None:
+    documents = json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
+    arguments = ("--server-side", "--field-manager=sshload", "--dry-run=server", "--validate=strict", "-f", "-")
+    cluster.kubectl("apply", *arguments, stdin=documents)
+
+
+def here(manifest: Manifest, cluster: LiveCluster) -> Manifest:
+    if "namespace" not in manifest["metadata"]:
+        return manifest
+    return {**manifest, "metadata": {**manifest["metadata"], "namespace": cluster.namespace}}
+
+
+def pod_of(owner: Mapping[str, Any], cluster: LiveCluster) -> Manifest:
+    template = owner["spec"]["template"]
+    metadata = {**template["metadata"], "name": "pod", "namespace": cluster.namespace}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": priority_of_none(template["spec"])}
+
+
+def priority_of_none(spec: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in spec.items() if key != "priorityClassName"}
+
+
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=spec.parent.name) for spec in SPECS])
+def test_every_object_of_a_run_is_taken_and_every_pod_is_restricted(spec: Path, restricted: LiveCluster) -> None:
+    plan = plans.plan(yaml.safe_load(spec.read_text()))
+    made = [*children(plan), keys_secret(plan, dict.fromkeys(KEY_FILES, "text"))]
+    apply_strictly(restricted, [here(manifest, restricted) for manifest in made])
+    owners = [manifest for manifest in made if manifest["kind"] in ("Deployment", "Job")]
+    for owner in owners:
+        apply_strictly(restricted, [pod_of(owner, restricted)])
+
+
+@pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in VALUES])
+def test_every_object_of_the_chart_is_taken_and_its_pod_is_restricted(values: Path, restricted: LiveCluster) -> None:
+    made = [found for found in helm.objects("--values", values) if found["kind"] not in OWN_KINDS_ELSEWHERE]
+    apply_strictly(restricted, [here(manifest, restricted) for manifest in made])
+    (deployment,) = (manifest for manifest in made if manifest["kind"] == "Deployment")
+    apply_strictly(restricted, [pod_of(deployment, restricted)])
+
+
+def test_the_namespace_does_refuse_a_pod_that_is_not_restricted(restricted: LiveCluster) -> None:
+    (deployment,) = (found for found in children(plans.plan()) if found["kind"] == "Deployment")
+    pod = json.loads(json.dumps(pod_of(deployment, restricted)))
+    del pod["spec"]["containers"][0]["securityContext"]["capabilities"]
+    with pytest.raises(AssertionError, match="unrestricted capabilities"):
+        apply_strictly(restricted, [pod])

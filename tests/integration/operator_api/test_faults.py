@@ -1,0 +1,134 @@
+import json
+import time
+from collections.abc import Callable
+
+from api_proxy import ApiProxy
+from live_cluster import LiveCluster, load_test
+from master_words import says_running, says_summary
+from operator_process import OperatorProcess
+from played_pods import READY, PlayedPods, ended
+
+Pods = Callable[[str], PlayedPods]
+
+
+def test_a_run_outlives_an_api_server_that_is_away_for_ten_seconds(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
+) -> None:
+    operator.start()
+    cluster.apply(load_test("away"))
+    cluster.wait("away", lambda status: status.get("phase") == "PreparingTarget", "start")
+    played = pods("away")
+    played.create()
+    played.all_fare(READY)
+    says_running(proxy, played)
+    cluster.wait("away", lambda status: status["phase"] == "Running", "load")
+    proxy.go_away()
+    away_until = time.monotonic() + 10
+    says_summary(proxy, played)
+    played.fare("master", ended(0))
+    cluster.apply(load_test("meanwhile"))
+    while time.monotonic() < away_until:
+        assert operator.is_running()
+        time.sleep(0.1)
+    proxy.come_back()
+    assert cluster.finished("away")["verdict"] == "Passed"
+    cluster.wait("meanwhile", lambda status: status.get("phase") == "PreparingTarget", "start")
+    assert "sshload_operator_failed_passes_total 0.0" not in operator.metrics()
+
+
+def test_a_spec_that_cannot_be_read_ends_in_a_clear_condition(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy
+) -> None:
+    operator.start()
+    cluster.apply(load_test("unreadable", scenario={"steps": [{"exec": {"command": "true", "expectStdout": "("}}]}))
+    status = cluster.finished("unreadable")
+    assert (status["verdict"], status["reason"]) == ("Error", "InvalidSpec")
+    assert "spec.scenario.steps[0].exec.expectStdout" in status["message"]
+    assert not cluster.children("unreadable")
+    assert [
+        write.path for write in proxy.writes if write.method == "PATCH" and "/sshloadtests/" not in write.path
+    ] == []
+
+
+def test_a_child_that_the_api_server_refuses_is_an_error_that_says_why(
+    cluster: LiveCluster, operator: OperatorProcess
+) -> None:
+    cluster.kubectl("create", "quota", "no-jobs", "--hard=count/jobs.batch=0")
+    cluster.wait_quota("no-jobs")
+    operator.start()
+    cluster.apply(load_test("refused"))
+    status = cluster.finished("refused")
+    assert (status["verdict"], status["reason"]) == ("Error", "PodRejected")
+    assert "exceeded quota: no-jobs" in status["message"]
+    cluster.gone(lambda: cluster.children("refused"), "children")
+
+
+def test_a_test_deleted_in_mid_run_is_left_alone(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
+) -> None:
+    operator.start()
+    cluster.apply(load_test("deleted"))
+    cluster.wait("deleted", lambda status: status.get("phase") == "PreparingTarget", "start")
+    pods("deleted").create()
+    cluster.kubectl("delete", "sshloadtest", "deleted")
+    cluster.apply(load_test("next"))
+    cluster.wait("next", lambda status: status.get("phase") == "PreparingTarget", "start")
+    written = [write for write in proxy.writes if "/deleted" in write.path]
+    pods("deleted").all_fare(READY)
+    pods("next").create()
+    pods("next").all_fare(READY)
+    cluster.wait("next", lambda status: status.get("phase") == "StartingWorkers", "target")
+    assert [write for write in proxy.writes if "/deleted" in write.path] == written
+    assert 'test="deleted"' not in operator.metrics()
+
+
+def test_an_object_of_the_same_name_is_another_test(cluster: LiveCluster, operator: OperatorProcess) -> None:
+    operator.start()
+    run_ids = set()
+    for _ in range(3):
+        cluster.apply(load_test("again"))
+        cluster.wait("again", lambda status: status.get("phase") == "PreparingTarget", "start")
+        uid = cluster.get("sshloadtest", "again")["metadata"]["uid"]
+        jobs = cluster.labelled("jobs", "sshload.dev/test=again")
+        run_ids |= {job["metadata"]["labels"]["sshload.dev/run-id"] for job in jobs if owner(job) == uid}
+        cluster.kubectl("delete", "sshloadtest", "again")
+    assert len(run_ids) == 3
+
+
+def test_fifty_tests_at_once_all_start(cluster: LiveCluster, operator: OperatorProcess) -> None:
+    operator.start()
+    cluster.apply(*(load_test(f"many-{number}") for number in range(50)))
+    cluster.gone(lambda: not_started(cluster), "tests that have not started", within_s=120)
+    assert len(cluster.labelled("jobs", "sshload.dev/test")) == 100
+    assert f'sshload_tests_running{{namespace="{cluster.namespace}"}} 50.0' in operator.metrics()
+
+
+def test_a_finished_test_costs_a_new_operator_no_request(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy
+) -> None:
+    operator.start()
+    cluster.apply(load_test("kept", abort=True))
+    assert cluster.finished("kept")["verdict"] == "Aborted"
+    cluster.gone(lambda: cluster.children("kept"), "children")
+    operator.stop()
+    proxy.writes.clear()
+    operator.start()
+    cluster.apply(load_test("newer", abort=True))
+    cluster.finished("newer")
+    assert (
+        'sshload_test_verdict{namespace="%s",test="kept",verdict="Aborted"} 1.0' % cluster.namespace
+        in operator.metrics()
+    )
+    assert [write for write in proxy.writes if "kept" in json.dumps(write.body) or "kept" in write.path] == []
+
+
+def not_started(cluster: LiveCluster) -> list[str]:
+    tests = json.loads(cluster.kubectl("get", "sshloadtests", "-o", "json"))["items"]
+    return [test["metadata"]["name"] for test in tests if test.get("status", {}).get("phase") != "PreparingTarget"]
+
+
+def owner(child: dict[str, object]) -> str:
+    metadata = child["metadata"]
+    assert isinstance(metadata, dict)
+    uid: str = metadata["ownerReferences"][0]["uid"]
+    return uid

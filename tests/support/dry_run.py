@@ -1,0 +1,50 @@
+"""What an API server says of objects, without keeping them: strict server-side dry runs over one connection."""
+
+import http.client
+import json
+import ssl
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+from live_cluster import LiveCluster
+
+
+class DryRun:
+    """Creates SSHLoadTests in a namespace, each with `dryRun=All` and `fieldValidation=Strict`."""
+
+    def __init__(self, cluster: LiveCluster) -> None:
+        config = yaml.safe_load(cluster.kubeconfig.read_text())
+        server, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        context = ssl.create_default_context(cafile=server["certificate-authority"])
+        self._connection = http.client.HTTPSConnection(urlsplit(server["server"]).netloc, context=context, timeout=60)
+        self._headers = {"Authorization": f"Bearer {user['token']}", "Content-Type": "application/json"}
+        self._path = (
+            f"/apis/sshload.dev/v1alpha1/namespaces/{cluster.namespace}/sshloadtests?dryRun=All&fieldValidation=Strict"
+        )
+
+    def refusal(self, spec: Mapping[str, Any] | None, name: str = "dry") -> str:
+        """Return the message with which the server refuses a test of this spec, empty where it accepts it."""
+        status, answer = self._create(spec, name)
+        assert status in {201, 400, 422}, answer
+        return "" if status == http.client.CREATED else answer["message"]
+
+    def completed(self, spec: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the spec as the server completes it; raises AssertionError where it refuses it."""
+        status, answer = self._create(spec, "dry")
+        assert status == http.client.CREATED, answer["message"]
+        completed: dict[str, Any] = answer["spec"]
+        return completed
+
+    def _create(self, spec: Mapping[str, Any] | None, name: str) -> tuple[int, Any]:
+        body: dict[str, Any] = {
+            "apiVersion": "sshload.dev/v1alpha1",
+            "kind": "SSHLoadTest",
+            "metadata": {"name": name},
+        }
+        if spec is not None:
+            body["spec"] = spec
+        self._connection.request("POST", self._path, json.dumps(body), self._headers)
+        response = self._connection.getresponse()
+        return response.status, json.loads(response.read())
