@@ -36,8 +36,10 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{- /* The image of .part (operator, worker or target) in .root. */ -}}
 {{- define "sshload.image" -}}
 {{- $image := .root.Values.image -}}
+{{- $registry := ternary "" (printf "%s/" $image.registry) (empty $image.registry) -}}
 {{- $repository := (get .root.Values .part).image.repository -}}
-{{- printf "%s%s:%s" (ternary "" (printf "%s/" $image.registry) (empty $image.registry)) $repository (default .root.Chart.AppVersion $image.tag) -}}
+{{- $tag := ternary $image.tag (int64 $image.tag | toString) (kindIs "string" $image.tag) -}}
+{{- printf "%s%s:%s" $registry $repository (default .root.Chart.AppVersion $tag) -}}
 {{- end -}}
 
 {{- /* The watched namespaces of a namespaced install, as a JSON list. */ -}}

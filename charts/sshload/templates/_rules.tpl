@@ -29,5 +29,5 @@
   verbs: [create, delete]
 - apiGroups: [""]
   resources: [events]
-  verbs: [list, create, patch]
+  verbs: [list, create]
 {{- end -}}

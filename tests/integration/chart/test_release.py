@@ -22,8 +22,8 @@ class Release:
     cluster: LiveCluster
 
     def install(self, chart: Path = helm.CHART) -> None:
-        """Install it, or upgrade it. The test's server has the CRDs from crds/ already: the release takes them over."""
-        self._helm("upgrade", "--install", helm.RELEASE, chart, "--take-ownership")
+        """Install it, or upgrade it; the CRDs, which the test's server has from kubectl already, are taken over."""
+        self._helm("upgrade", "--install", helm.RELEASE, chart, "--take-ownership", "--force-conflicts")
 
     def uninstall(self) -> None:
         """Uninstall it."""

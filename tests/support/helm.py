@@ -1,0 +1,42 @@
+"""helm, as `scripts/tool` finds it or makes it, and the project's chart."""
+
+import functools
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+CHART = ROOT / "charts" / "sshload"
+RELEASE = "sshload"
+NAMESPACE = "sshload-system"
+
+
+@functools.cache
+def helm_path() -> str:
+    """Return the path of helm 4."""
+    given = os.environ.get("SSHLOAD_HELM")
+    return (
+        given
+        or subprocess.run([ROOT / "scripts/tool", "helm"], check=True, capture_output=True, text=True).stdout.strip()
+    )
+
+
+def helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """Run helm, and return how it ended and what it said."""
+    return subprocess.run([helm_path(), *arguments], capture_output=True, text=True, check=False, timeout=120)
+
+
+def template(*arguments: str | Path) -> str:
+    """Return what `helm template` makes of the chart; raises AssertionError with helm's words where it fails."""
+    done = helm("template", RELEASE, CHART, f"--namespace={NAMESPACE}", *arguments)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def objects(*arguments: str | Path) -> Sequence[dict[str, Any]]:
+    """Return the objects that the chart makes."""
+    return [found for found in yaml.safe_load_all(template(*arguments)) if found]
