@@ -1,0 +1,62 @@
+# `make help` lists the verbs. Everything they need is made on the way: .venv, Debian packages, helm, the cluster, the images.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+
+CLUSTER := tests/cluster/cluster
+PYTHON := .venv/bin/python
+LOCKED := .venv/.locked-$(shell sha256sum requirements/dev.txt | cut -c1-16)
+
+.PHONY: help demo test lint test-unit test-simulation test-golden test-integration test-e2e bench-operator \
+        images cluster-up cluster-down lock venv clean
+
+help: ## show this
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
+
+demo: venv ## a cluster, the operator, a load test of a real sshd, and its verdict
+	@scripts/demo
+
+test: venv ## all layers below, from lint to e2e, with one table at the end
+	@$(PYTHON) scripts/run_tests.py lint unit simulation golden integration e2e
+
+lint: venv ## ruff, mypy, import-linter, shellcheck, helm lint
+	@$(PYTHON) scripts/run_tests.py lint
+
+test-unit: venv ## functions, without any I/O beyond loopback
+	@$(PYTHON) scripts/run_tests.py unit
+
+test-simulation: venv ## the life cycle against a simulated cluster, with faults, in many orders
+	@$(PYTHON) scripts/run_tests.py simulation
+
+test-golden: venv ## whole manifests and sshd_config, compared with files
+	@$(PYTHON) scripts/run_tests.py golden
+
+test-integration: venv ## with a real sshd, a real API server and a real Prometheus, all on loopback
+	@$(PYTHON) scripts/run_tests.py integration
+
+test-e2e: venv ## on a real cluster: main job, examples, faults, bad input, security
+	@$(PYTHON) scripts/run_tests.py e2e
+
+bench-operator: venv ## how fast and how frugal the operator is, on the cluster
+	@environment=$$(scripts/bring-up); set -a; eval "$$environment"; set +a; $(PYTHON) tests/benchmarks/operator.py
+
+images: ## build the three images and load them into the cluster
+	@environment=$$(scripts/bring-up); grep IMAGE <<< "$$environment"
+
+cluster-up: ## start Kubernetes from plain processes (compiled the first time, about 8 minutes)
+	@$(CLUSTER) up
+
+cluster-down: ## stop it; what was compiled stays
+	@$(CLUSTER) down
+
+lock: venv ## lock requirements/*.txt anew, after a change of dependencies in pyproject.toml
+	@scripts/lock
+
+venv: $(LOCKED)
+
+$(LOCKED):
+	@scripts/venv $@
+
+clean: ## take everything away: cluster, images, caches, .venv
+	@scripts/clean
