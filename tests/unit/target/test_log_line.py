@@ -71,7 +71,7 @@ COUNTED: dict[str, tuple[str, LogEvent]] = {
         PENALISED,
     ),
     "penalised for a probe, 10.0": (
-        "drop connection #0 from [10.44.0.1]:4 on [10.44.0.9]:22 penalty: connections without attempting authentication",
+        "drop connection #0 from [10.4.0.1]:4 on [10.44.0.9]:22 penalty: connections without attempting authentication",
         PENALISED,
     ),
     "untold drops, 10.0": (
