@@ -85,12 +85,12 @@ def test_a_lost_worker_is_neither_replaced_nor_the_end_of_the_others() -> None:
     assert master["spec"]["backoffLimit"] == 0
 
 
-def test_by_default_no_pod_has_a_cpu_limit_and_four_pods_fit_half_a_core() -> None:
+def test_by_default_no_pod_has_a_cpu_limit_and_ten_runs_fit_two_cores() -> None:
     specs = pod_specs(MANAGED)
     resources = {role: spec["containers"][0]["resources"] for role, spec in specs.items()}
     assert not any("cpu" in found.get("limits", {}) for found in resources.values())
     millicores = {role: int(found["requests"]["cpu"].removesuffix("m")) for role, found in resources.items()}
-    assert millicores["target"] + millicores["master"] + 2 * millicores["worker"] <= 500
+    assert 10 * (millicores["target"] + millicores["master"] + 2 * millicores["worker"]) <= 1900
 
 
 def test_given_resources_replace_the_default_ones() -> None:
