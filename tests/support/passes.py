@@ -1,0 +1,88 @@
+"""Passes over one test: what a decision leaves in the status is what the next one remembers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from plans import INSTALLATION, QUICKSTART
+from sshload_contract.master_log import MasterLog
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.snapshot import Snapshot
+from sshload_operator.decide import current_run, decide
+from sshload_operator.errors import SpecError
+from sshload_operator.parse import parse
+from sshload_operator.plan import Plan, TestIdentity, make_plan, run_id, spec_hash
+from sshload_operator.state import Decision, Observed, PodFacts
+from sshload_operator.status import remembered
+
+UID = "11111111-2222-3333-4444-555555555555"
+START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+
+
+@dataclass(slots=True)
+class Passes:
+    """One test and its status. `run` does a pass as the operator does, with the pods and the log that it is given."""
+
+    spec: Mapping[str, Any] = field(default_factory=lambda: QUICKSTART)
+    generation: int = 1
+    status: Mapping[str, Any] = field(default_factory=dict)
+    now: datetime = START
+
+    @property
+    def plan(self) -> Plan | SpecError:
+        """The plan as the operator makes it in the next pass."""
+        test = self.identity()
+        try:
+            spec = parse(self.spec)
+        except SpecError as error:
+            return error
+        return make_plan(test, spec, INSTALLATION, current_run(test, spec_hash(spec), remembered(self.status)))
+
+    @property
+    def run_id(self) -> str:
+        """The id of the run that the status speaks of, or would be started next."""
+        return run_id(UID, self.status.get("run", self.generation))
+
+    def identity(self) -> TestIdentity:
+        """Return the object's metadata."""
+        return TestIdentity("load-tests", "quickstart", UID, self.generation)
+
+    def edit(self, **changes: Any) -> None:
+        """Change top-level fields of the spec, as `kubectl apply` does."""
+        self.spec = {**self.spec, **changes}
+        self.generation += 1
+
+    def run(
+        self,
+        *pods: PodFacts,
+        after_s: float = 0,
+        snapshot: Snapshot | None = None,
+        summary: RunSummary | None = None,
+        log: MasterLog | None = None,
+        rejected: str = "",
+    ) -> Decision:
+        """Do a pass `after_s` seconds later; pods, snapshot and summary are taken to be of the current run."""
+        self.now += timedelta(seconds=after_s)
+        mine = tuple(replace(pod, run_id=self.run_id) if pod.run_id == "a1b2c3d4e5" else pod for pod in pods)
+        if snapshot is not None or summary is not None:
+            log = MasterLog(
+                snapshot=replace(snapshot, run_id=self.run_id) if snapshot else None,
+                summary=replace(summary, run_id=self.run_id) if summary else None,
+                summary_lines=2 if summary else 0,
+                problem="",
+            )
+        observed = Observed(pods=mine, log=log, rejected_message=rejected)
+        decision = decide(self.identity(), self.plan, remembered(self.status), observed, self.now)
+        if decision.status is not None:
+            self.status = decision.status
+        return decision
+
+    def condition(self, kind: str) -> Mapping[str, Any]:
+        """Return a condition of the status."""
+        found: Mapping[str, Any] = next(item for item in self.status["conditions"] if item["type"] == kind)
+        return found
+
+    def said(self) -> tuple[Any, Any]:
+        """Return the verdict and the reason that the status says."""
+        return self.status.get("verdict"), self.status["reason"]

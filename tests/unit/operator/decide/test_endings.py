@@ -1,0 +1,309 @@
+"""How a run ends: each fault in its own verdict and reason, with a message that names the place."""
+
+from typing import Any
+
+import pytest
+from passes import Passes
+from plans import EXTERNAL, quickstart
+from runs import pod, snapshot, summary
+from sshload_contract.master_log import MasterLog
+from sshload_contract.snapshot import Stage
+from sshload_contract.vocabulary import RunEnd
+from sshload_operator.state import Role
+
+TARGET, MASTER, WORKER = pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER, name="quickstart-worker-0")
+SECOND_WORKER = pod(Role.WORKER, name="quickstart-worker-1")
+ALL = (TARGET, MASTER, WORKER, SECOND_WORKER)
+STARTING_TARGET = pod(Role.TARGET, ready=False)
+SPEC = quickstart(workers={"replicas": 2}, startTimeout="60s", deadline="10m")
+SILENT_LOG = MasterLog(snapshot=None, summary=None, summary_lines=0, problem="")
+
+
+@pytest.fixture
+def started() -> Passes:
+    """Return a test whose run has been started."""
+    passes = Passes(SPEC)
+    passes.run()
+    return passes
+
+
+@pytest.fixture
+def running(started: Passes) -> Passes:
+    """Return a test whose load runs."""
+    started.run(*ALL, after_s=3, snapshot=snapshot())
+    assert started.status["phase"] == "Running"
+    return started
+
+
+def test_a_whole_summary_ends_the_run_with_its_verdict_and_results(running: Passes) -> None:
+    decision = running.run(*ALL, after_s=30, snapshot=snapshot(Stage.DRAINING), summary=summary())
+    assert running.said() == ("Passed", "NoThresholds")
+    assert running.status["phase"] == "Finished"
+    assert running.status["results"]["iterations"] == 600
+    assert decision.store is not None
+    assert decision.store["metadata"]["name"] == running.status["resultsConfigMap"]
+    assert decision.sweep == (running.run_id,)
+
+
+def test_the_summary_of_another_run_counts_for_nothing(running: Passes) -> None:
+    log = MasterLog(snapshot=None, summary=summary(run_id="ffffffffff"), summary_lines=2, problem="")
+    running.run(*ALL, after_s=1, log=log)
+    assert running.status["phase"] != "Finished"
+
+
+def test_a_summary_that_comes_with_the_deadline_is_still_judged(running: Passes) -> None:
+    running.run(*ALL, after_s=3_600, summary=summary())
+    assert running.said() == ("Passed", "NoThresholds")
+
+
+def test_the_deadline_ends_a_run_that_goes_on_and_on(running: Passes) -> None:
+    running.run(*ALL, after_s=596, snapshot=snapshot())
+    assert "verdict" not in running.status
+    running.run(*ALL, after_s=1, snapshot=snapshot())
+    assert running.said() == ("Error", "DeadlineExceeded")
+    assert "spec.deadline" in running.status["message"]
+
+
+def test_a_rejected_sshd_config_is_told_in_sshds_own_words(started: Passes) -> None:
+    words = "sshd_config line 9: Bad configuration option: MaxStartup"
+    broken = pod(Role.TARGET, ready=False, exit_code=78, restarts=1, termination_message=f"{words}\n")
+    started.run(broken, MASTER, after_s=2)
+    assert started.said() == ("Error", "SshdConfigRejected")
+    assert words in started.status["message"]
+    assert started.condition("TargetReady")["reason"] == "SshdConfigRejected"
+
+
+def test_a_target_that_dies_before_the_load_is_an_error_with_its_last_words(started: Passes) -> None:
+    started.run(pod(Role.TARGET, ready=False, exit_code=137, restarts=1, termination_message="OOMKilled"), after_s=2)
+    assert started.said() == ("Error", "TargetFailed")
+    assert "137: OOMKilled" in started.status["message"]
+
+
+LOST_TARGETS = {
+    "restarted": (pod(Role.TARGET, restarts=1, exit_code=137, termination_message="OOMKilled"),),
+    "failed": (pod(Role.TARGET, phase="Failed", ready=False, termination_message="Evicted"),),
+    "deleted": (pod(Role.TARGET, deleting=True),),
+    "gone": (),
+    "its-successor-is-not-there-yet": (pod(Role.TARGET, name="quickstart-target-2", phase="Pending", ready=False),),
+    "its-successor-is-there-already": (pod(Role.TARGET, name="quickstart-target-2"),),
+}
+
+
+@pytest.mark.parametrize("target", LOST_TARGETS.values(), ids=LOST_TARGETS.keys())
+def test_a_target_lost_while_the_load_runs_is_an_error(running: Passes, target: tuple[Any, ...]) -> None:
+    running.run(*target, MASTER, WORKER, SECOND_WORKER, after_s=1, snapshot=snapshot())
+    assert running.said() == ("Error", "TargetLost")
+
+
+def test_a_target_too_busy_for_its_probe_goes_on_being_measured(running: Passes) -> None:
+    running.run(STARTING_TARGET, MASTER, WORKER, SECOND_WORKER, after_s=1, snapshot=snapshot())
+    assert "verdict" not in running.status
+    ready = running.condition("TargetReady")
+    assert (ready["status"], ready["reason"]) == ("False", "TargetNotReady")
+    running.run(*ALL, after_s=60, snapshot=snapshot())
+    assert running.condition("TargetReady")["status"] == "True"
+
+
+def test_a_master_that_died_gets_its_log_read_once_more_and_is_then_lost(running: Passes) -> None:
+    dead = pod(Role.MASTER, phase="Failed", ready=False, exit_code=1, termination_message="ValueError: oh")
+    running.run(TARGET, dead, WORKER, SECOND_WORKER, after_s=1, log=SILENT_LOG)
+    assert running.status["phase"] == "Collecting"
+    assert "verdict" not in running.status
+    running.run(TARGET, dead, WORKER, SECOND_WORKER, after_s=4, log=SILENT_LOG)
+    assert "verdict" not in running.status
+    running.run(TARGET, dead, WORKER, SECOND_WORKER, after_s=1, log=SILENT_LOG)
+    assert running.said() == ("Error", "MasterLost")
+    assert "exit code 1" in running.status["message"]
+    assert "ValueError: oh" in running.status["message"]
+
+
+def test_a_master_whose_log_is_not_readable_gets_more_time(running: Passes) -> None:
+    ended = pod(Role.MASTER, phase="Succeeded", ready=False, exit_code=0)
+    running.run(TARGET, ended, after_s=1)
+    running.run(TARGET, ended, after_s=14)
+    assert running.status["phase"] == "Collecting"
+    running.run(TARGET, ended, after_s=1)
+    assert running.said() == ("Error", "ResultsUnreadable")
+
+
+def test_results_that_come_late_count(running: Passes) -> None:
+    ended = pod(Role.MASTER, phase="Succeeded", ready=False, exit_code=0)
+    running.run(TARGET, ended, after_s=1)
+    running.run(TARGET, ended, after_s=60, summary=summary())
+    assert running.said() == ("Passed", "NoThresholds")
+
+
+@pytest.mark.parametrize(
+    ("masters", "seen"),
+    [
+        pytest.param((), None, id="gone"),
+        pytest.param((pod(Role.MASTER, phase="Pending", ready=False),), None, id="its-successor-starts"),
+        pytest.param((MASTER,), snapshot(Stage.WAITING_FOR_WORKERS), id="its-successor-waits-for-workers"),
+    ],
+)
+def test_a_master_that_vanished_is_lost_at_once(running: Passes, masters: tuple[Any, ...], seen: Any) -> None:
+    running.run(TARGET, *masters, WORKER, SECOND_WORKER, after_s=1, snapshot=seen)
+    assert running.said() == ("Error", "MasterLost")
+
+
+def test_results_that_cannot_be_used_are_said_to_be_so(running: Passes) -> None:
+    broken = MasterLog(snapshot=None, summary=None, summary_lines=3, problem="the SHA-256 differs")
+    running.run(*ALL, after_s=1, log=broken)
+    assert running.status["phase"] == "Collecting"
+    running.run(*ALL, after_s=5, log=broken)
+    assert running.said() == ("Error", "ResultsUnreadable")
+    assert "the SHA-256 differs" in running.status["message"]
+
+
+PULLING = {"phase": "Pending", "ready": False, "waiting_message": "no such host"}
+BLOCKED = {
+    "target-image": (pod(Role.TARGET, waiting_reason="ErrImagePull", **PULLING), "TargetReady", "ImageUnavailable"),
+    "target-backs-off": (
+        pod(Role.TARGET, waiting_reason="ImagePullBackOff", **PULLING),
+        "TargetReady",
+        "ImageUnavailable",
+    ),
+    "worker-image": (pod(Role.WORKER, waiting_reason="ErrImagePull", **PULLING), "WorkersReady", "ImageUnavailable"),
+    "master-image": (
+        pod(Role.MASTER, waiting_reason="ErrImageNeverPull", **PULLING),
+        "WorkersReady",
+        "ImageUnavailable",
+    ),
+    "missing-secret": (
+        pod(Role.WORKER, waiting_reason="CreateContainerConfigError", **PULLING),
+        "WorkersReady",
+        "PodConfigError",
+    ),
+}
+
+
+@pytest.mark.parametrize(("stuck", "condition", "reason"), BLOCKED.values(), ids=BLOCKED.keys())
+def test_a_pod_that_cannot_start_is_shown_at_once_and_is_an_error_after_15_s(
+    started: Passes, stuck: Any, condition: str, reason: str
+) -> None:
+    others = [one for one in (TARGET, MASTER, WORKER) if one.role is not stuck.role]
+    decision = started.run(stuck, *others, after_s=2)
+    assert started.status["reason"] == reason
+    assert "no such host" in started.status["message"]
+    assert (started.condition(condition)["status"], started.condition(condition)["reason"]) == ("False", reason)
+    assert [said.warning for said in decision.announcements] == [True]
+    assert "verdict" not in started.status
+    assert started.run(stuck, *others, after_s=14).announcements == ()
+    assert "verdict" not in started.status
+    started.run(stuck, *others, after_s=1)
+    assert started.said() == ("Error", reason)
+    assert stuck.name in started.status["message"]
+
+
+def test_an_image_that_comes_after_all_clears_the_condition(started: Passes) -> None:
+    stuck = pod(Role.TARGET, waiting_reason="ErrImagePull", **PULLING)
+    started.run(stuck, after_s=2)
+    started.run(STARTING_TARGET, after_s=10)
+    assert started.condition("TargetReady")["status"] == "Unknown"
+    started.run(stuck, after_s=10)
+    assert "verdict" not in started.status
+
+
+def test_the_image_is_named(started: Passes) -> None:
+    started.edit(target={"managed": {"image": "localhost/no-such-image:1"}})
+    started.run(after_s=1)
+    started.run(pod(Role.TARGET, waiting_reason="ErrImagePull", phase="Pending", ready=False), after_s=1)
+    assert "localhost/no-such-image:1" in started.status["message"]
+
+
+def test_an_image_name_that_is_none_is_an_error_at_once(started: Passes) -> None:
+    started.run(pod(Role.TARGET, waiting_reason="InvalidImageName", **PULLING), after_s=1)
+    assert started.said() == ("Error", "ImageUnavailable")
+
+
+def test_pods_that_are_not_admitted_are_an_error_after_15_s(started: Passes) -> None:
+    started.run(TARGET, MASTER, after_s=3, rejected="exceeded quota: few")
+    assert started.status["reason"] == "PodRejected"
+    started.run(TARGET, MASTER, after_s=15, rejected="exceeded quota: few")
+    assert started.said() == ("Error", "PodRejected")
+    assert "exceeded quota: few" in started.status["message"]
+
+
+def test_a_pod_that_no_node_takes_is_shown_and_waited_for_until_the_start_timeout(started: Passes) -> None:
+    unplaced = pod(Role.TARGET, phase="Pending", ready=False, blocked_message="0/1 nodes are available")
+    started.run(unplaced, MASTER, after_s=2)
+    assert started.status["reason"] == "Unschedulable"
+    assert "0/1 nodes are available" in started.status["message"]
+    started.run(unplaced, MASTER, after_s=57)
+    assert "verdict" not in started.status
+    started.run(unplaced, MASTER, after_s=1)
+    assert started.said() == ("Error", "TargetNeverReady")
+    assert "0/1 nodes are available" in started.status["message"]
+
+
+def test_workers_that_do_not_connect_are_missing_at_the_start_timeout(started: Passes) -> None:
+    waiting = snapshot(Stage.WAITING_FOR_WORKERS, workers_connected=1)
+    started.run(TARGET, MASTER, WORKER, after_s=60, snapshot=waiting)
+    assert started.said() == ("Error", "WorkersMissing")
+    assert "1 of 2 workers" in started.status["message"]
+
+
+def test_the_start_timeout_is_over_once_the_load_runs(running: Passes) -> None:
+    running.run(*ALL, after_s=120, snapshot=snapshot())
+    assert "verdict" not in running.status
+
+
+def test_a_lost_worker_is_left_to_the_masters_summary(running: Passes) -> None:
+    dead = pod(Role.WORKER, name="quickstart-worker-0", phase="Failed", exit_code=137)
+    running.run(TARGET, MASTER, dead, SECOND_WORKER, after_s=1, snapshot=snapshot())
+    assert running.status["reason"] == "WorkerLost"
+    running.run(*ALL, after_s=5, summary=summary(end=RunEnd.WORKER_LOST, message="worker 0 went silent"))
+    assert running.said() == ("Invalid", "WorkerLost")
+    assert "worker 0 went silent" in running.status["message"]
+
+
+@pytest.mark.parametrize(
+    "workers",
+    [
+        pytest.param((pod(Role.WORKER, phase="Failed", exit_code=137), SECOND_WORKER), id="failed"),
+        pytest.param((pod(Role.WORKER, deleting=True), SECOND_WORKER), id="deleted"),
+        pytest.param((SECOND_WORKER,), id="gone"),
+    ],
+)
+def test_a_lost_worker_that_the_master_does_not_notice_makes_the_run_invalid(
+    running: Passes, workers: tuple[Any, ...]
+) -> None:
+    running.run(TARGET, MASTER, *workers, after_s=1, snapshot=snapshot())
+    running.run(TARGET, MASTER, *workers, after_s=14, snapshot=snapshot())
+    assert "verdict" not in running.status
+    running.run(TARGET, MASTER, *workers, after_s=1, snapshot=snapshot())
+    assert running.said() == ("Invalid", "WorkerLost")
+
+
+def test_a_worker_that_dies_before_the_load_is_missing(started: Passes) -> None:
+    dead = pod(Role.WORKER, phase="Failed", exit_code=1, termination_message="no such file")
+    started.run(TARGET, MASTER, dead, after_s=1)
+    started.run(TARGET, MASTER, dead, after_s=15)
+    assert started.said() == ("Error", "WorkersMissing")
+    assert "no such file" in started.status["message"]
+
+
+def test_workers_that_ended_well_are_not_lost(running: Passes) -> None:
+    ended = [pod(Role.WORKER, name=name, phase="Succeeded", exit_code=0) for name in ("a", "b")]
+    running.run(TARGET, MASTER, *ended, after_s=20, snapshot=snapshot(Stage.DRAINING))
+    assert running.condition("WorkersReady")["status"] == "True"
+
+
+def test_the_pods_of_another_run_do_not_count(running: Passes) -> None:
+    stranger = pod(Role.TARGET, run_id="ffffffffff", phase="Failed", exit_code=137)
+    decision = running.run(*ALL, stranger, after_s=1, snapshot=snapshot())
+    assert "verdict" not in running.status
+    assert decision.sweep == ("ffffffffff",)
+
+
+def test_an_external_target_has_no_pod_to_wait_for() -> None:
+    passes = Passes({**SPEC, "target": {"external": EXTERNAL}})
+    passes.run()
+    assert passes.said() == ("Error", "TargetNotAllowed")
+
+
+def test_a_load_that_cannot_be_is_refused_and_starts_nothing() -> None:
+    passes = Passes({**SPEC, "load": {"arrivals": {"stages": [{"rate": 5000, "duration": "60s"}]}}})
+    decision = passes.run()
+    assert passes.said() == ("Error", "LoadImpossible")
+    assert not decision.start

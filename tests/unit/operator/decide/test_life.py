@@ -1,0 +1,285 @@
+"""The life of a test: when a run begins, ends by wish, begins anew, and when its object goes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from passes import UID, Passes
+from plans import quickstart
+from runs import pod, snapshot, summary
+from sshload_contract.snapshot import Stage
+from sshload_operator.plan import run_id
+from sshload_operator.state import Role
+
+TARGET, MASTER, WORKER = pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER)
+ALL = (TARGET, MASTER, WORKER)
+SPEC = quickstart(workers={"replicas": 1}, deadline="10m")
+FASTER = {"arrivals": {"stages": [{"rate": 30, "duration": "30s"}]}}
+KEPT = {"ttlAfterFinished": {"passed": "1h", "failed": "24h"}}
+
+
+@pytest.fixture
+def running() -> Passes:
+    passes = Passes({**SPEC, **KEPT})
+    passes.run()
+    passes.run(*ALL, after_s=3, snapshot=snapshot(workers_connected=1))
+    return passes
+
+
+@pytest.fixture
+def finished(running: Passes) -> Passes:
+    running.run(*ALL, after_s=35, summary=summary())
+    assert running.said() == ("Passed", "NoThresholds")
+    return running
+
+
+def test_the_first_pass_starts_the_run_and_says_so() -> None:
+    passes = Passes(SPEC)
+    decision = passes.run()
+    assert decision.start
+    assert decision.sweep == ()
+    assert passes.status["phase"] == "PreparingTarget"
+    assert (passes.status["run"], passes.status["observedGeneration"]) == (1, 1)
+    assert passes.status["startTime"] == "2026-11-21T12:00:00Z"
+    assert [(said.reason, said.warning) for said in decision.announcements] == [("TargetStarting", False)]
+
+
+def test_a_start_that_was_cut_short_is_done_again() -> None:
+    passes = Passes(SPEC)
+    passes.run()
+    passes.status = {}
+    decision = passes.run(TARGET, after_s=1)
+    assert decision.start
+    assert decision.sweep == ()
+
+
+def test_the_phases_follow_the_facts() -> None:
+    passes = Passes(SPEC)
+    phases = []
+    waiting = snapshot(Stage.WAITING_FOR_WORKERS, workers_connected=0)
+    for pods, seen in (
+        ((), None),
+        ((pod(Role.TARGET, ready=False), MASTER, WORKER), None),
+        ((pod(Role.TARGET, ready=False), MASTER, WORKER), waiting),
+        (ALL, waiting),
+        (ALL, snapshot(Stage.WARM_UP)),
+        (ALL, snapshot(Stage.MEASURING)),
+        (ALL, None),
+        (ALL, snapshot(Stage.DRAINING)),
+        (ALL, snapshot(Stage.MEASURING)),
+    ):
+        passes.run(*pods, after_s=1, snapshot=seen)
+        phases.append(passes.status["phase"])
+    assert phases == [
+        "PreparingTarget",
+        "PreparingTarget",
+        "PreparingTarget",
+        "StartingWorkers",
+        "Running",
+        "Running",
+        "Running",
+        "Collecting",
+        "Collecting",
+    ]
+
+
+def test_progress_is_shown_while_the_load_runs_and_kept_until_the_end(running: Passes) -> None:
+    assert running.status["progress"]["iterations"] == 300
+    running.run(*ALL, after_s=1, snapshot=snapshot(Stage.DRAINING, iterations=600))
+    assert running.status["progress"]["iterations"] == 300
+    running.run(*ALL, after_s=1, summary=summary())
+    assert "progress" not in running.status
+
+
+def test_nothing_is_written_or_said_when_nothing_changed(running: Passes) -> None:
+    decision = running.run(*ALL, after_s=1, snapshot=snapshot(workers_connected=1))
+    assert decision.status is None
+    assert decision.announcements == ()
+    assert decision.sweep == ()
+
+
+def test_a_finished_test_asks_for_nothing_but_its_time_to_live(finished: Passes) -> None:
+    decision = finished.run(after_s=10)
+    assert decision.status is None
+    assert not decision.start
+    assert decision.sweep == ()
+    assert decision.requeue_after_s == 3_590.0
+
+
+def test_a_finished_test_without_a_time_to_live_waits_for_ever() -> None:
+    passes = Passes({**SPEC, "abort": True})
+    passes.run()
+    assert passes.run(after_s=10**9).requeue_after_s is None
+
+
+def test_pods_that_are_left_of_a_finished_run_are_swept(finished: Passes) -> None:
+    assert finished.run(TARGET, after_s=1).sweep == (finished.run_id,)
+    assert finished.run(pod(Role.TARGET, deleting=True), after_s=1).sweep == ()
+
+
+@pytest.mark.parametrize(("abort", "ttl_s"), [(False, 3_600), (True, 86_400)], ids=["passed", "aborted"])
+def test_the_test_goes_when_its_verdicts_time_to_live_is_over(running: Passes, *, abort: bool, ttl_s: int) -> None:
+    if abort:
+        running.edit(abort=True)
+        decision = running.run(*ALL, after_s=1)
+    else:
+        decision = running.run(*ALL, after_s=1, summary=summary())
+    assert decision.requeue_after_s == ttl_s
+    assert not running.run(after_s=ttl_s - 1).delete_self
+    assert running.run(after_s=1).delete_self
+
+
+def test_abort_ends_a_run_and_takes_its_children_away(running: Passes) -> None:
+    running.edit(abort=True)
+    decision = running.run(*ALL, after_s=1, snapshot=snapshot())
+    assert running.said() == ("Aborted", "AbortRequested")
+    assert decision.sweep == (running.run_id,)
+    assert [said.warning for said in decision.announcements] == [False]
+
+
+def test_abort_leaves_a_verdict_as_it_is(finished: Passes) -> None:
+    before = finished.status
+    finished.edit(abort=True)
+    finished.run(after_s=1)
+    assert finished.status == {**before, "observedGeneration": 2}
+
+
+def test_a_test_that_is_born_aborted_never_starts() -> None:
+    passes = Passes({**SPEC, "abort": True})
+    assert not passes.run().start
+    assert passes.said() == ("Aborted", "AbortRequested")
+
+
+def test_an_aborted_test_stays_so_while_abort_is_set(running: Passes) -> None:
+    running.edit(abort=True)
+    running.run(*ALL, after_s=1)
+    running.edit(**{**KEPT, "ttlAfterFinished": {"failed": "1h"}})
+    decision = running.run(after_s=1)
+    assert not decision.start
+    assert (running.said(), running.status["run"]) == (("Aborted", "AbortRequested"), 1)
+    assert running.status["observedGeneration"] == 3
+
+
+def test_taking_abort_back_starts_a_new_run(running: Passes) -> None:
+    running.edit(abort=True)
+    running.run(*ALL, after_s=1)
+    running.edit(abort=False)
+    decision = running.run(after_s=1)
+    assert decision.start
+    assert (running.status["run"], running.status["phase"]) == (3, "PreparingTarget")
+    assert "verdict" not in running.status
+    assert "completionTime" not in running.status
+
+
+def test_a_changed_measurement_ends_the_run_under_way_and_starts_a_new_one_in_the_same_pass(running: Passes) -> None:
+    old = running.run_id
+    running.edit(load=FASTER)
+    decision = running.run(*(pod(one.role, run_id=old) for one in ALL), after_s=1)
+    assert decision.start
+    assert decision.sweep == (old,)
+    assert [said.reason for said in decision.announcements] == ["SpecChanged", "TargetStarting"]
+    assert (running.status["run"], running.status["phase"]) == (2, "PreparingTarget")
+    assert running.status["startTime"] == "2026-11-21T12:00:04Z"
+    assert "progress" not in running.status
+
+
+def test_a_changed_measurement_after_the_end_is_a_new_run(finished: Passes) -> None:
+    finished.edit(load=FASTER)
+    decision = finished.run(after_s=1)
+    assert decision.start
+    assert [said.reason for said in decision.announcements] == ["TargetStarting"]
+    assert not {"verdict", "results", "thresholds", "resultsConfigMap", "completionTime"} & set(finished.status)
+
+
+@pytest.mark.parametrize("change", [{"abort": False}, {"ttlAfterFinished": {"passed": "2h"}}], ids=["abort", "ttl"])
+def test_what_is_not_measured_changes_neither_run_nor_verdict(finished: Passes, change: Mapping[str, Any]) -> None:
+    before = finished.status
+    finished.edit(**change)
+    decision = finished.run(after_s=1)
+    assert not decision.start
+    assert finished.status == {**before, "observedGeneration": 2}
+
+
+def test_a_changed_time_to_live_lets_a_run_go_on(running: Passes) -> None:
+    running.edit(ttlAfterFinished={"passed": "2h"})
+    decision = running.run(*ALL, after_s=1, snapshot=snapshot())
+    assert not decision.start
+    assert (running.status["run"], running.status["observedGeneration"]) == (1, 2)
+
+
+def test_a_changed_measurement_with_abort_ends_the_old_run_and_starts_none(running: Passes) -> None:
+    old = running.run_id
+    running.edit(load=FASTER, abort=True)
+    decision = running.run(*(pod(one.role, run_id=old) for one in ALL), after_s=1)
+    assert not decision.start
+    assert old in decision.sweep
+    assert (running.said(), running.status["run"]) == (("Aborted", "AbortRequested"), 2)
+
+
+def test_a_spec_that_cannot_be_read_is_an_error_that_names_the_field() -> None:
+    passes = Passes({**SPEC, "deadline": "soon"})
+    decision = passes.run()
+    assert passes.said() == ("Error", "InvalidSpec")
+    assert "spec.deadline" in passes.status["message"]
+    assert not decision.start
+    assert passes.run(after_s=100).status is None
+
+
+def test_a_spec_that_becomes_unreadable_ends_the_run_under_way(running: Passes) -> None:
+    old = running.run_id
+    running.edit(deadline="soon")
+    assert running.run(*(pod(one.role, run_id=old) for one in ALL), after_s=1).sweep == (old,)
+    assert running.said() == ("Error", "InvalidSpec")
+
+
+def test_a_spec_that_becomes_readable_again_is_a_new_run(finished: Passes) -> None:
+    finished.edit(deadline="soon")
+    finished.run(after_s=1)
+    assert "results" not in finished.status
+    finished.edit(deadline="10m")
+    assert finished.run(after_s=1).start
+    assert finished.status["run"] == 3
+
+
+def test_children_of_a_run_that_was_never_written_down_are_swept() -> None:
+    passes = Passes(SPEC)
+    passes.edit(load=FASTER)
+    orphan = pod(Role.TARGET, run_id=run_id(UID, 1))
+    assert passes.run(orphan).sweep == (run_id(UID, 1),)
+
+
+@pytest.mark.parametrize(
+    ("seen", "after_s"),
+    [
+        pytest.param(snapshot(Stage.WAITING_FOR_WORKERS), 1.0, id="starting"),
+        pytest.param(snapshot(), 4.0, id="running"),
+        pytest.param(snapshot(remaining_s=2.0), 2.3, id="near-the-end"),
+        pytest.param(snapshot(remaining_s=0.0), 0.5, id="at-the-end"),
+        pytest.param(snapshot(Stage.DRAINING, remaining_s=9.0), 0.5, id="draining"),
+    ],
+)
+def test_the_next_pass_comes_as_soon_as_something_may_have_changed(seen: Any, after_s: float) -> None:
+    passes = Passes(SPEC)
+    passes.run()
+    decision = passes.run(*ALL, after_s=1, snapshot=seen)
+    assert decision.requeue_after_s == pytest.approx(after_s)
+
+
+def test_the_next_pass_never_comes_after_the_deadline(running: Passes) -> None:
+    decision = running.run(*ALL, after_s=595, snapshot=snapshot(remaining_s=100.0))
+    assert decision.requeue_after_s == pytest.approx(2.0)
+
+
+def test_a_clock_that_was_put_back_ends_nothing_and_breaks_nothing(running: Passes) -> None:
+    decision = running.run(*ALL, after_s=-3_600, snapshot=snapshot(workers_connected=1))
+    assert running.status["phase"] == "Running"
+    assert decision.requeue_after_s == pytest.approx(4.0)
+
+
+def test_an_operator_started_anew_decides_the_same(running: Passes) -> None:
+    """All that it has is the status, which is what every pass begins with; so a second look changes nothing."""
+    dead = pod(Role.WORKER, phase="Failed", exit_code=137)
+    first = running.run(TARGET, MASTER, dead, after_s=1, snapshot=snapshot())
+    again = running.run(TARGET, MASTER, dead, snapshot=snapshot())
+    assert first.status is not None
+    assert (again.status, again.start, again.sweep, again.announcements) == (None, False, (), ())
