@@ -243,6 +243,7 @@ BAD: dict[str, Bad] = {
     ),
     "users-of-zero": bad("load.users.stages.0.users", 0, "spec.load.users.stages[0].users", base=EXTERNAL_USERS),
     "burst-of-zero": bad("load.burst.connections", 0, base=EXTERNAL_BURST),
+    "burst-repeated-with-a-point": bad("load.burst.repeat", 2.0, "spec", base=EXTERNAL_BURST),
     "burst-interval-in-milliseconds": bad("load.burst.interval", "1500ms", base=EXTERNAL_BURST),
     "deadline-before-the-end-of-arrivals": bad("deadline", "154s", says="startTimeout, warmUp and the load"),
     "deadline-before-the-end-of-users": bad("deadline", "160s", base=EXTERNAL_USERS, says="startTimeout, warmUp"),
@@ -268,9 +269,7 @@ BAD: dict[str, Bad] = {
         "target.managed.sshd.extraConfig", {"Banner": "none\nPort 22"}, "spec.target.managed.sshd.extraConfig.Banner"
     ),
     "extra-directive-with-no-name": _sshd("extraConfig", {"no such": "x"}, "sshd_config(5)"),
-    "extra-directive-that-has-a-field": _sshd(
-        "extraConfig", {"MaxSessions": "9"}, "MaxSessions is not for extraConfig"
-    ),
+    "extra-directive-that-has-a-field": _sshd("extraConfig", {"MaxSessions": "9"}, "MaxSessions is not for"),
     "extra-directive-that-moves-the-port": _sshd("extraConfig", {"pOrT": "22"}, "pOrT is not for extraConfig"),
     "fixture-that-climbs": bad(
         "target.managed.fixtures.files", [{"path": "../x", "size": 1}], "spec.target.managed.fixtures.files[0].path"

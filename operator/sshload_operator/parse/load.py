@@ -14,7 +14,7 @@ from sshload_contract.run_config import (
 
 from sshload_operator.errors import SpecError
 from sshload_operator.parse.fields import Fields
-from sshload_operator.parse.readers import choice, duration, items, number, positive, whole
+from sshload_operator.parse.readers import choice, duration, integer, items, number, positive, whole
 
 _STAGE_DURATION = duration("1s", "24h")
 _THINK_TIME = duration("0s", "1h")
@@ -89,7 +89,7 @@ def _read_burst(value: Any, path: str) -> Load:
     fields = Fields(value, path)
     load = BurstLoad(
         connections=fields.required("connections", whole(1, _MANY)),
-        repeat=fields.defaulted("repeat", whole(1, 1000), 1),
+        repeat=fields.defaulted("repeat", integer(1, 1000), 1),
         interval_s=fields.defaulted("interval", duration("1s", "24h", whole_seconds=True), "30s"),
     )
     fields.end()

@@ -9,6 +9,7 @@ from sshload_operator.parse.readers import Reader, choice, entries, items, mappi
 from sshload_operator.spec import Placement
 
 _AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
+_AMOUNT_CHARACTERS = 32
 _LABEL_VALUE = text(longest=63)
 _LABEL_KEY_CHARACTERS = 316
 _INT64_MOST = 2**63 - 1
@@ -71,12 +72,11 @@ def _read_resources(value: Any, path: str) -> dict[str, Any]:
 def _read_amount(value: Any, path: str) -> int | str:
     if isinstance(value, bool) or not isinstance(value, int | str):
         raise SpecError(path, f"is {shown(value)}, but must be a whole number, or an amount in quotes such as 500m")
-    if len(str(value)) > _AMOUNT_CHARACTERS or _AMOUNT.fullmatch(str(value)) is None:
+    if isinstance(value, int):
+        whole(0, _INT64_MOST)(value, path)
+    elif len(value) > _AMOUNT_CHARACTERS or _AMOUNT.fullmatch(value) is None:
         raise SpecError(path, "must be an amount, such as 500m or 256Mi")
     return value
-
-
-_AMOUNT_CHARACTERS = 32
 
 
 def _read_toleration(value: Any, path: str) -> dict[str, Any]:

@@ -62,6 +62,17 @@ def whole(least: int, most: int) -> Reader[int]:
     return read
 
 
+def integer(least: int, most: int) -> Reader[int]:
+    """Read a whole number that is written as one: where the CRD computes with it, its CEL takes no 5.0."""
+
+    def read(value: Any, path: str) -> int:
+        if isinstance(value, float):
+            raise SpecError(path, "must be a whole number, without a decimal point")
+        return whole(least, most)(value, path)
+
+    return read
+
+
 def number(least: float, most: float) -> Reader[float]:
     """Read a number from `least` to `most`."""
 
