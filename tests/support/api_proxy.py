@@ -38,6 +38,7 @@ class Write:
 class ApiProxy:
     """The proxy as a test sees it. `before` and `after` are called with each write, around its forwarding.
 
+    Where `before` returns true, the write is not forwarded: the operator was killed before it got out.
     `logs` are the logs of pods by name. `writes` are those that were forwarded, in order.
     """
 
@@ -45,8 +46,8 @@ class ApiProxy:
     port: int
     writes: list[Write] = field(default_factory=list)
     logs: dict[str, str] = field(default_factory=dict)
-    before: Callable[[Write], None] = lambda _: None
-    after: Callable[[Write], None] = lambda _: None
+    before: Callable[[Write], bool] = lambda _: False
+    after: Callable[[Write], object] = lambda _: None
     _gate: "_Gate | None" = None
 
     def go_away(self) -> None:
@@ -129,8 +130,8 @@ class _Gate:
             return web.Response(text=_tail(self._proxy.logs[log[1]], int(request.query["tailLines"])))
         content = await request.read()
         write = Write(request.method, request.path, json.loads(content) if content else None)
-        if request.method in _WRITES:
-            self._proxy.before(write)
+        if request.method in _WRITES and self._proxy.before(write):
+            raise web.HTTPServiceUnavailable
         response = await self._forward(request, content)
         if request.method in _WRITES:
             self._proxy.writes.append(write)
@@ -155,9 +156,10 @@ class _Gate:
             }
             response = web.StreamResponse(status=answer.status, headers=passed_on)
             if request.method not in _WRITES:
-                await response.prepare(request)
-                async for chunk in answer.content.iter_any():
-                    await response.write(chunk)
+                with contextlib.suppress(ConnectionResetError):  # the operator was killed
+                    await response.prepare(request)
+                    async for chunk in answer.content.iter_any():
+                        await response.write(chunk)
                 return response
             return web.Response(status=answer.status, headers=passed_on, body=await answer.read())
 

@@ -1,6 +1,7 @@
 """The operator killed at each request of a run that writes, before and after the API server has seen it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from signal import SIGKILL
 from typing import Any
 
 import pytest
@@ -21,7 +22,6 @@ AT_THE_START = (
     ("PATCH", "-master"),
     ("PATCH", "-workers"),
     ("PATCH", "/status"),
-    ("POST", "/events"),
 )
 AT_THE_END = (
     ("PATCH", "-results"),
@@ -35,24 +35,39 @@ AT_THE_END = (
 
 
 class Killer:
-    """Kills the operator at each of some writes, one after the other."""
+    """Kills the operator at each of some writes, one in each of its lives."""
 
     def __init__(self, operator: OperatorProcess) -> None:
         self._operator = operator
-        self._points: Iterator[tuple[str, str]] = iter(())
-        self._point: tuple[str, str] | None = None
+        self._points: list[tuple[str, str]] = []
+        self._killed = False
 
     def aim(self, points: tuple[tuple[str, str], ...]) -> None:
-        self._points = iter(points)
-        self._point = next(self._points)
+        """Kill at the next write that fits the first point, in the next life at one that fits the second, and so on."""
+        self._points = list(points)
 
-    def is_done(self) -> bool:
-        return self._point is None
+    def restart_until_done(self) -> int:
+        """Start the operator again each time it was killed, until the last point is behind; return how often."""
+        lives = 0
+        while self._points:
+            lives += 1
+            self._killed = False
+            self._operator.begin()
+            assert self._operator.wait() == -SIGKILL
+        self._killed = False
+        return lives
 
-    def __call__(self, write: Write) -> None:
-        if self._point is not None and write.method == self._point[0] and write.path.endswith(self._point[1]):
-            self._point = next(self._points, None)
+    def __call__(self, write: Write) -> bool:
+        """Look at a write; tell whether the operator is dead by now."""
+        if not self._killed and self._points and self._fits(write):
+            del self._points[0]
+            self._killed = True
             self._operator.kill()
+        return self._killed
+
+    def _fits(self, write: Write) -> bool:
+        method, end = self._points[0]
+        return write.method == method and write.path.endswith(end)
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -63,8 +78,7 @@ def test_an_operator_killed_at_any_request_goes_on_with_the_same_run(
     setattr(proxy, moment, killer)
     killer.aim(AT_THE_START)
     cluster.apply(load_test("killed"))
-    lives = restart_until(operator, killer)
-    assert lives == len(AT_THE_START)
+    assert killer.restart_until_done() == len(AT_THE_START)
     operator.start()
     cluster.wait("killed", lambda status: status.get("phase") == "PreparingTarget", "start")
     made = identities(cluster)
@@ -79,8 +93,7 @@ def test_an_operator_killed_at_any_request_goes_on_with_the_same_run(
     killer.aim(AT_THE_END)
     played.fare("master", ended(0))
     operator.wait()
-    lives = 1 + restart_until(operator, killer)
-    assert lives == len(AT_THE_END)
+    assert 1 + killer.restart_until_done() == len(AT_THE_END)
     operator.start()
     status = cluster.finished("killed")
     assert (status["verdict"], status["run"]) == ("Passed", 1)
@@ -89,16 +102,6 @@ def test_an_operator_killed_at_any_request_goes_on_with_the_same_run(
     assert results["metadata"]["name"] == status["resultsConfigMap"]
     finished = [write for write in proxy.writes if is_finish(write)]
     assert len({write.body["status"]["completionTime"] for write in finished}) <= 2
-
-
-def restart_until(operator: OperatorProcess, killer: Killer) -> int:
-    """Start the operator, and again each time it was killed, until the last point is behind; return how often."""
-    lives = 0
-    while not killer.is_done():
-        lives += 1
-        operator.begin()
-        assert operator.wait() == -9
-    return lives
 
 
 def identities(cluster: LiveCluster) -> set[tuple[str, str]]:
