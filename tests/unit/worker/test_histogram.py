@@ -5,7 +5,6 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
-
 from sshload_worker.hdr_encoding import HIGHEST_US, EncodingError, bucket_ceiling, bucket_floor
 from sshload_worker.histogram import LatencyHistogram, samples_needed
 

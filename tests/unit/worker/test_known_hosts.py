@@ -5,7 +5,6 @@ import subprocess
 from pathlib import Path
 
 import pytest
-
 from sshload_worker.known_hosts import ANY_HOST_KEY, KnownHostsError, read_known_hosts
 
 KEY = b"\x00\x00\x00\x0bssh-ed25519" + b"k" * 36

@@ -3,7 +3,6 @@ from itertools import pairwise
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
 from sshload_contract.run_config import (
     ArrivalProcess,
     ArrivalsLoad,

@@ -2,7 +2,6 @@ import errno
 
 import pytest
 from ssh2 import exceptions as ssh2_errors
-
 from sshload_contract.vocabulary import Outcome, Step
 from sshload_worker.outcomes import (
     StepFailure,

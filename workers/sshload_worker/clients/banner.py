@@ -26,10 +26,10 @@ def await_banner(descriptor: Descriptor) -> str:
             line = _peek_line(descriptor, earlier)
             if line.startswith(_VERSION_START):
                 return _text(line)
-            earlier = _text(line)
-            outcome = pre_banner_outcome(earlier)
+            outcome = pre_banner_outcome(_text(line))
             if outcome is not None:
-                raise StepFailure(outcome, earlier)
+                raise StepFailure(outcome, _text(line))
+            earlier = earlier or _text(line)
             if len(line) >= _LINE_LIMIT_BYTES:
                 raise StepFailure(Outcome.NOT_SSH, earlier)
             descriptor.socket.recv(len(line))

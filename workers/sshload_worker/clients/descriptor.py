@@ -16,7 +16,7 @@ from sshload_worker.outcomes import StepFailure, connect_outcome
 
 _READ = 1
 _WRITE = 2
-_TCP_CLOSE_WAIT = 8  # linux/include/net/tcp_states.h
+_TCP_ENDED = (7, 8)  # CLOSE (reset) and CLOSE_WAIT of linux/include/net/tcp_states.h
 
 Address = tuple[socket.AddressFamily, tuple[object, ...]]
 
@@ -55,7 +55,7 @@ class Descriptor:
 
     def peer_has_closed(self) -> bool:
         """Tell whether the other side has sent its last byte, which may still be unread."""
-        return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] == _TCP_CLOSE_WAIT
+        return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] in _TCP_ENDED
 
     def wait_readable(self) -> None:
         """Let others run until there is something to read."""

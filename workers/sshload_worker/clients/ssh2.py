@@ -193,6 +193,8 @@ class SSH2Connection:
                 self._stderr = data
 
     def _failure(self, step: Step, error: SSH2Error) -> StepFailure:
+        if type(error) is SSH2Error and self._descriptor.peer_has_closed():
+            return StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
         name = type(error).__name__
         text = self._session.last_error() if self._session is not None else b""
         return StepFailure(library_outcome(step, type(error)), f"{name}: {_text(text)}")

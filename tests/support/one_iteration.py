@@ -1,0 +1,62 @@
+"""One iteration in this process, and what was counted of it."""
+
+from dataclasses import dataclass
+from time import monotonic_ns
+
+from sshload_contract.run_config import RunConfig
+from sshload_contract.sample import ArrivalCounts, NegotiatedCount
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_worker.health import HealthMonitor
+from sshload_worker.iteration import Iteration
+from sshload_worker.recorder import Recorder
+from sshload_worker.step_clock import Due
+from sshload_worker.target_login import prepare_login, resolve
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The outcome of the total, where it failed and why, and every step's outcome."""
+
+    outcome: Outcome
+    failed_step: str
+    message: str
+    steps: dict[str, Outcome]
+    counts: ArrivalCounts
+    negotiated: tuple[NegotiatedCount, ...]
+
+
+def unexpected(problem: str) -> None:
+    """Fail: nothing is in the way of a loopback target."""
+    raise AssertionError(problem)
+
+
+def prepare(config: RunConfig, recorder: Recorder) -> Iteration:
+    """Return the configured iteration, which counts into `recorder`."""
+    login = prepare_login(config, resolve(config.target, unexpected))
+    return Iteration(login=login, steps=config.steps, recorder=recorder)
+
+
+def run_once(config: RunConfig) -> Counted:
+    """Run one iteration now."""
+    recorder = Recorder(config.run_id, 0)
+    now_ns = monotonic_ns()
+    prepare(config, recorder).run(Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12))
+    return counted(recorder)
+
+
+def counted(recorder: Recorder) -> Counted:
+    """Return what was counted, of which each step was done once."""
+    report = recorder.take_report(HealthMonitor().health(connections=0, overflows=0), final=True)
+    steps = {histogram.step: histogram.outcome for histogram in report.histograms}
+    assert all(histogram.count == 1 for histogram in report.histograms)
+    assert len(steps) == len(report.histograms)
+    failed = report.errors[0] if report.errors else None
+    assert [error.count for error in report.errors] == ([1] if failed else [])
+    return Counted(
+        outcome=steps["total"],
+        failed_step=failed.step if failed else "",
+        message=failed.first_message if failed else "",
+        steps=steps,
+        counts=report.counts[Window.MEASURED],
+        negotiated=report.negotiated,
+    )

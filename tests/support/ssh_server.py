@@ -1,0 +1,107 @@
+"""A real sshd on loopback for one test: its keys, its port, and the log it wrote."""
+
+import getpass
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+_START_TIMEOUT_S = 20.0
+_POLL_S = 0.02
+_PRIVILEGE_SEPARATION = Path("/run/sshd")
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Key files: of the host, of the user who may log in, and of somebody who may not."""
+
+    host: Path
+    user: Path
+    stranger: Path
+
+
+@dataclass(frozen=True)
+class SshServer:
+    """A running sshd."""
+
+    port: int
+    user: str
+    keys: Keys
+    known_hosts: Path
+    log_path: Path
+    process: subprocess.Popen[bytes]
+
+    @property
+    def log(self) -> str:
+        """All that sshd has logged so far."""
+        return self.log_path.read_text()
+
+    def accepted(self) -> int:
+        """How many logins sshd says that it accepted."""
+        return self.log.count("Accepted ")
+
+
+def make_keys(folder: Path) -> Keys:
+    """Make the key files."""
+    keys = Keys(folder / "host", folder / "user", folder / "stranger")
+    for path in (keys.host, keys.user, keys.stranger):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True)
+    return keys
+
+
+@contextmanager
+def ssh_server(folder: Path, keys: Keys, directives: str = "") -> Iterator[SshServer]:
+    """Run sshd with these directives in place of the usual ones until the block ends."""
+    if getpass.getuser() == "root":
+        _PRIVILEGE_SEPARATION.mkdir(exist_ok=True)
+    port = free_port()
+    config = folder / "sshd_config"
+    config.write_text(_config(directives, port, keys, folder))
+    known_hosts = folder / "known_hosts"
+    known_hosts.write_text(f"[127.0.0.1]:{port} {keys.host.with_suffix('.pub').read_text()}")
+    log_path = folder / "sshd.log"
+    with log_path.open("wb") as log, subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", config], stderr=log) as sshd:
+        server = SshServer(port, getpass.getuser(), keys, known_hosts, log_path, sshd)
+        try:
+            _await_listening(server)
+            yield server
+        finally:
+            sshd.send_signal(signal.SIGTERM)
+            sshd.wait()
+
+
+def free_port() -> int:
+    """Return a port of loopback that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _config(directives: str, port: int, keys: Keys, home: Path) -> str:
+    usual = {
+        "Port": port,
+        "ListenAddress": "127.0.0.1",
+        "HostKey": keys.host,
+        "AuthorizedKeysFile": keys.user.with_suffix(".pub"),
+        "StrictModes": "no",
+        "UsePAM": "no",
+        "PidFile": "none",
+        "PermitRootLogin": "prohibit-password",
+        "MaxStartups": "3000:30:3000",
+        "MaxSessions": "3000",
+        "SetEnv": f"HOME={home}",  # the user's own shell start-up files are not what is measured
+    }
+    lines = [f"{keyword} {value}" for keyword, value in usual.items() if keyword not in directives]
+    return "\n".join([directives, *lines, ""])
+
+
+def _await_listening(server: SshServer) -> None:
+    deadline_s = time.monotonic() + _START_TIMEOUT_S
+    while "Server listening" not in server.log:
+        assert server.process.poll() is None, server.log
+        assert time.monotonic() < deadline_s, "sshd does not listen"
+        time.sleep(_POLL_S)
