@@ -2,7 +2,7 @@
 
 from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.run_summary import RunSummary
-from sshload_contract.vocabulary import Outcome, RunEnd, Step, Verdict, Window
+from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
 
 from sshload_operator.plan import Plan
 from sshload_operator.results import error_rate, find_step
@@ -70,7 +70,7 @@ def _by_common_refusal(summary: RunSummary) -> Opinion | None:
     failed = [
         error
         for error in summary.errors
-        if error.step == Step.TOTAL and error.window is Window.MEASURED and error.count > 0
+        if error.window is Window.MEASURED and error.count > 0
     ]
     outcomes = {error.outcome for error in failed}
     said = next((f" ({error.first_message})" for error in failed if error.first_message), "")
