@@ -16,7 +16,7 @@ _IMAGE_REASONS = frozenset(
     {"ErrImagePull", "ImagePullBackOff", "ImageInspectError", "ErrImageNeverPull", "RegistryUnavailable"}
 )
 _INVALID_IMAGE = "InvalidImageName"
-_CONFIG_REASONS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
+_CONFIG_REASONS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "FailedMount"})
 _IMAGE_ADVICE = "Check the image's name and tag, and that the node may pull it (imagePullSecrets)"
 _CONFIG_ADVICE = "Check that the Secrets that the spec names are there with the keys it needs"
 _REJECTED_ADVICE = "Raise the quota, lower resources or workers.replicas, or use a namespace that admits the pods"
@@ -115,10 +115,10 @@ def _lost_worker(situation: Situation) -> Blocker | None:
     workers = situation.pods(Role.WORKER)
     gone = [pod for pod in workers if pod.phase == "Failed" or pod.deleting]
     expected = situation.plan.spec.workers.replicas
-    if not gone and not (situation.load_began and len(workers) < expected):
+    if not gone and not (situation.start_over and len(workers) < expected):
         return None
     how = _end_of(gone[0]) if gone else f"{expected - len(workers)} of {expected} worker pods are gone"
-    if situation.load_began:
+    if situation.start_over:
         message = f"a worker was lost while the load ran: {how}"
         return Blocker(Reason.WORKER_LOST, message, BLOCKED_PATIENCE_S, Reason.WORKER_LOST, Verdict.INVALID)
     message = f"a worker ended before the load began: {how}"

@@ -1,8 +1,8 @@
-"""All facts of one pass over a test: the watched pods, the master's log, and what controllers could not create."""
+"""All facts of one pass over a test: the watched pods, the master's log, and what could not be created or mounted."""
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final
 
@@ -22,6 +22,10 @@ _LOG_KEEPS_S: Final = 0.4
 _REJECTION_KEEPS_S: Final = 5.0
 _PODS_ARE_MISSING_AFTER_S: Final = 3.0
 _TAIL_LINES: Final = 10
+_WAITS_FOR_MOUNTS: Final = "ContainerCreating"
+_MOUNT_FAILED: Final = "FailedMount"
+# What the kubelet says of a Secret or a key that is not there; anything else of that kind passes by itself.
+_NOT_THERE: Final = ("not found", "non-existent")
 _STARTED: Final = ("Running", "Succeeded", "Failed")
 
 
@@ -30,7 +34,7 @@ class Sight:
     """What was seen of one test so far. Instants are monotonic seconds, None for never.
 
     `refused_message` is what the API server said of a child that it refused, `rejected_message` what a controller said
-    of pods that it could not create.
+    of pods that it could not create, `mount_failures` what the kubelet said of Secrets that it could not mount, by pod.
     """
 
     pods: dict[str, PodFacts] = field(default_factory=dict)
@@ -41,6 +45,8 @@ class Sight:
     refused_message: str = ""
     rejected_message: str = ""
     rejection_read_at_s: float | None = None
+    mount_failures: Mapping[str, str] = field(default_factory=dict)
+    mounts_read_at_s: float | None = None
 
     def pod_changed(self, event_type: str | None, pod: Mapping[str, Any]) -> None:
         """Take in a watch event of a pod."""
@@ -71,9 +77,10 @@ async def observe(
     if run is not None:
         await _read_log(cluster, sight, run.plan)
         await _read_rejection(cluster, sight, run, now)
+        await _read_mount_failures(cluster, sight, run, now)
     mine = run is not None and sight.log_of_run_id == run.plan.run_id
     return Observed(
-        pods=tuple(sight.pods.values()),
+        pods=tuple(_with_mount_failure(sight, pod) for pod in sight.pods.values()),
         log=sight.log if mine else None,
         rejected_message=(sight.refused_message or sight.rejected_message) if run is not None else "",
     )
@@ -130,6 +137,28 @@ async def _rejection(cluster: Cluster, plan: Plan, missing: Sequence[Role]) -> s
     events = await cluster.list_events(namespace, "involvedObject.kind=Job,reason=FailedCreate")
     messages = (event.get("message", "") for event in events if event["involvedObject"]["name"] in names)
     return next(messages, "")
+
+
+async def _read_mount_failures(cluster: Cluster, sight: Sight, run: RunUnderWay, now: datetime) -> None:
+    waiting = {pod.name for pod in sight.pods.values() if pod.waiting_reason == _WAITS_FOR_MOUNTS}
+    if not waiting or (now - run.start_time).total_seconds() < _PODS_ARE_MISSING_AFTER_S:
+        sight.mount_failures = {}
+        return
+    if _older(sight.mounts_read_at_s, _REJECTION_KEEPS_S):
+        events = await cluster.list_events(run.plan.test.namespace, f"involvedObject.kind=Pod,reason={_MOUNT_FAILED}")
+        said = ((event["involvedObject"]["name"], str(event.get("message", ""))) for event in events)
+        sight.mount_failures = {
+            pod: message for pod, message in said if pod in waiting and any(words in message for words in _NOT_THERE)
+        }
+        sight.mounts_read_at_s = time.monotonic()
+
+
+def _with_mount_failure(sight: Sight, pod: PodFacts) -> PodFacts:
+    """Return the pod with what keeps it waiting, which its own status does not say."""
+    message = sight.mount_failures.get(pod.name, "")
+    if not message or pod.waiting_reason != _WAITS_FOR_MOUNTS:
+        return pod
+    return replace(pod, waiting_reason=_MOUNT_FAILED, waiting_message=message)
 
 
 def _replica_failure(deployment: Mapping[str, Any]) -> str:
