@@ -4,6 +4,7 @@ import socket
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
 from typing import ClassVar, NamedTuple
 
 from prometheus_client import CollectorRegistry
@@ -99,6 +100,7 @@ class _Server(ThreadingHTTPServer):
         super().__init__((host, port), handler)
 
     def server_bind(self) -> None:
+        """Bind without HTTPServer's own way, which asks DNS for a name that nobody needs."""
         if self.address_family == socket.AF_INET6:
             self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
-        super().server_bind()
+        TCPServer.server_bind(self)

@@ -12,6 +12,7 @@ from sshload_target.errors import ConfigRefusedError
 _SEARCH_PATH = "/usr/sbin:/usr/local/sbin:/sbin"
 _PRIVILEGE_SEPARATION_DIR = Path("/run/sshd")
 _CHECK_TIMEOUT_S = 30
+_KEY_LEFT_OUT = "Unable to load host key"
 
 
 def find_sshd() -> Path:
@@ -34,7 +35,7 @@ def read_effective_config(sshd: Path, config: Path) -> str:
     if os.geteuid() == 0:
         _PRIVILEGE_SEPARATION_DIR.mkdir(mode=0o755, parents=True, exist_ok=True)
     answer = _run(sshd, "-T", "-f", str(config))
-    if answer.returncode != 0:
+    if answer.returncode != 0 or _KEY_LEFT_OUT in answer.stderr:  # sshd would go on with the other host key
         raise ConfigRefusedError(f"sshd refuses its configuration: {' '.join(answer.stderr.split())}")
     return answer.stdout
 
