@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
 
 from sshload_contract.codec import to_plain
 
@@ -10,6 +11,7 @@ from sshload_operator.load_duration import load_duration_s
 from sshload_operator.spec import LoadTestSpec
 
 _NOT_MEASURED = frozenset({"abort", "time_to_live"})
+_EMPTY: tuple[Any, ...] = (None, "", (), {})
 _SPEC_HASH_CHARACTERS = 16
 _RUN_ID_CHARACTERS = 10
 
@@ -82,11 +84,19 @@ def run_id(uid: str, run: int) -> str:
 def spec_hash(spec: LoadTestSpec) -> str:
     """Return a hash of what a spec measures: the same for the same measurement, however the YAML is written.
 
-    It is made from the parsed values, so that a default that is written out changes nothing; a version of sshload
-    that adds a field changes the hash of every spec.
+    It is made from the parsed values, so that a default that is written out changes nothing. Fields that are empty
+    are left out, so that an optional field of a later version changes no hash, and no finished test runs again.
     """
-    measured = {
-        field.name: to_plain(getattr(spec, field.name)) for field in fields(spec) if field.name not in _NOT_MEASURED
-    }
+    measured = {name: value for name, value in _stated(spec).items() if name not in _NOT_MEASURED}
     canonical = json.dumps(measured, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:_SPEC_HASH_CHARACTERS]
+
+
+def _stated(value: Any) -> Any:
+    """Return a value as plain JSON, without the empty fields of its dataclasses; Kubernetes' own objects stay whole."""
+    if is_dataclass(value):
+        present = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {name: _stated(item) for name, item in present.items() if item not in _EMPTY}
+    if isinstance(value, tuple):
+        return [_stated(item) for item in value]
+    return to_plain(value)

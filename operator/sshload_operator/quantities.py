@@ -14,8 +14,10 @@ _UNIT_BYTES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**
 
 def duration_s(text: str, *, whole_seconds: bool = False) -> float:
     """Return the seconds of a duration such as `250ms`, `30s` or `1h30m`."""
-    if (_WHOLE_SECONDS if whole_seconds else _DURATION).fullmatch(text) is None:
+    if _DURATION.fullmatch(text) is None:
         raise ValueError("is not a duration such as 30s or 1m30s")
+    if whole_seconds and _WHOLE_SECONDS.fullmatch(text) is None:
+        raise ValueError("is not a duration in whole seconds such as 30s or 1m30s")
     return float(sum(Fraction(number) * _UNIT_S[unit] for number, unit in _DURATION_PART.findall(text)))
 
 

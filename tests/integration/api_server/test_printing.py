@@ -1,0 +1,114 @@
+"""What kubectl shows of the API: columns, names, and a description of every field."""
+
+import json
+from typing import Any
+
+import pytest
+from live_cluster import LiveCluster
+from specs import SMALL
+
+PROGRESS = {
+    "elapsedSeconds": 12,
+    "remainingSeconds": 23,
+    "workersConnected": 2,
+    "users": 0,
+    "inFlight": 3,
+    "offeredRate": 20,
+    "completedRate": 19.5,
+    "iterations": 240,
+    "failures": 6,
+    "p99Ms": 81.2,
+    "errorPercent": 2.5,
+}
+RESULTS = {
+    "durationSeconds": 30,
+    "offeredRate": 20,
+    "achievedRate": 20,
+    "completedRate": 19.967,
+    "iterations": 600,
+    "failures": 1,
+    "p99Ms": 84.213,
+    "errorPercent": 0.167,
+}
+CONDITION = {"status": "True", "reason": "Fine", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+
+
+@pytest.fixture
+def test_object(cluster: LiveCluster) -> LiveCluster:
+    """Return a namespace with one test in it, which is called `shown`."""
+    metadata = {"name": "shown"}
+    cluster.apply({"apiVersion": "sshload.dev/v1alpha1", "kind": "SSHLoadTest", "metadata": metadata, "spec": SMALL})
+    return cluster
+
+
+def write_status(cluster: LiveCluster, **status: Any) -> None:
+    """Write the status of the test through its subresource."""
+    patch = json.dumps({"status": status})
+    cluster.kubectl("patch", "slt", "shown", "--subresource=status", "--type=merge", "-p", patch)
+
+
+def row(cluster: LiveCluster) -> dict[str, str]:
+    """Return the columns that `kubectl get` prints, by their headings; columns are two or more spaces apart."""
+    headings, line = cluster.kubectl("get", "slt").splitlines()
+    starts = [headings.index(word) for word in ("NAME", "PHASE", "VERDICT", "RATE/S", "P99 MS", "ERRORS %", "AGE")]
+    ends = [*starts[1:], None]
+    return {headings[a:b].strip(): line[a:b].strip() for a, b in zip(starts, ends, strict=True)}
+
+
+def test_a_new_test_has_empty_columns(test_object: LiveCluster) -> None:
+    found = row(test_object)
+    assert found.pop("AGE")
+    assert found == {"NAME": "shown", "PHASE": "", "VERDICT": "", "RATE/S": "", "P99 MS": "", "ERRORS %": ""}
+
+
+def test_a_running_test_shows_its_progress(test_object: LiveCluster) -> None:
+    write_status(test_object, phase="Running", progress=PROGRESS)
+    found = row(test_object)
+    assert (found["PHASE"], found["RATE/S"], found["P99 MS"], found["ERRORS %"]) == ("Running", "19.5", "81.2", "2.5")
+
+
+def test_a_finished_test_shows_its_results_whatever_is_left_of_its_progress(test_object: LiveCluster) -> None:
+    write_status(test_object, phase="Finished", verdict="Passed", progress=PROGRESS, results=RESULTS)
+    found = row(test_object)
+    assert found["VERDICT"] == "Passed"
+    assert (found["RATE/S"], found["P99 MS"], found["ERRORS %"]) == ("19.967", "84.213", "0.167")
+
+
+@pytest.mark.parametrize("name", ["slt", "sshload", "sshloadtest", "sshloadtests.sshload.dev"])
+def test_a_test_is_found_under_every_name(test_object: LiveCluster, name: str) -> None:
+    assert test_object.kubectl("get", name, "-o", "name").strip() == "sshloadtest.sshload.dev/shown"
+
+
+def test_a_person_cannot_write_the_status_with_the_spec(test_object: LiveCluster) -> None:
+    patch = json.dumps({"status": {"phase": "Finished", "verdict": "Passed"}})
+    test_object.kubectl("patch", "slt", "shown", "--type=merge", "-p", patch)
+    assert test_object.status("shown") == {}
+
+
+@pytest.mark.parametrize(
+    ("status", "field"),
+    [
+        pytest.param({"phase": "Done"}, "status.phase", id="an-unknown-phase"),
+        pytest.param({"verdict": "Fine"}, "status.verdict", id="an-unknown-verdict"),
+        pytest.param({"results": {**RESULTS, "p99Ms": -1}}, "status.results.p99Ms", id="a-negative-latency"),
+        pytest.param({"progress": {"users": 1}}, "status.progress.elapsedSeconds", id="progress-with-gaps"),
+        pytest.param(
+            {"conditions": [{**CONDITION, "type": "Happy"}]},
+            "status.conditions[0].type",
+            id="an-unknown-condition",
+        ),
+    ],
+)
+def test_a_status_that_is_not_in_the_schema_is_refused(
+    test_object: LiveCluster, status: dict[str, Any], field: str
+) -> None:
+    with pytest.raises(AssertionError) as caught:
+        write_status(test_object, **status)
+    assert field in str(caught.value)
+
+
+def test_kubectl_explains_every_field(cluster: LiveCluster) -> None:
+    lines = cluster.kubectl("explain", "slt", "--recursive").splitlines()
+    assert any(line.strip().startswith("maxStartups\t<string>") for line in lines)
+    explained = cluster.kubectl("explain", "slt.spec.load.arrivals.stages.rate")
+    assert "Iterations begun per second, over all workers." in explained

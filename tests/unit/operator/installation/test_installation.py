@@ -1,0 +1,54 @@
+"""read_installation: what the chart writes for the operator."""
+
+import pytest
+from sshload_operator.errors import SpecError
+from sshload_operator.installation import read_installation
+from sshload_operator.plan import AllowedTarget, Installation
+
+WHOLE = """
+workerImage: localhost/sshload-worker:1
+targetImage: localhost/sshload-target:1
+imagePullPolicy: Never
+imagePullSecrets: [registry]
+externalTargets:
+  - host: "*.lab.example.com"
+    ports: [22, 2222]
+  - host: 192.0.2.0/24
+"""
+SMALL = "workerImage: w\ntargetImage: t\n"
+
+
+def test_an_installation() -> None:
+    assert read_installation(WHOLE) == Installation(
+        worker_image="localhost/sshload-worker:1",
+        target_image="localhost/sshload-target:1",
+        image_pull_policy="Never",
+        image_pull_secrets=("registry",),
+        allowed_targets=(AllowedTarget("*.lab.example.com", (22, 2222)), AllowedTarget("192.0.2.0/24", ())),
+    )
+
+
+def test_by_default_no_external_target_is_allowed() -> None:
+    assert read_installation(SMALL).allowed_targets == ()
+    assert read_installation(SMALL).image_pull_policy == "IfNotPresent"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        pytest.param("workerImage: w", "targetImage: is required", id="no-image"),
+        pytest.param(SMALL + "extra: 1", "extra: unknown field", id="unknown-field"),
+        pytest.param(
+            SMALL + "externalTargets: [{host: 192.0.2.1/24}]", r"externalTargets\[0\].host: .*host bits", id="cidr"
+        ),
+        pytest.param(
+            SMALL + "externalTargets: [{host: lab, ports: [0]}]", r"externalTargets\[0\].ports\[0\]", id="port"
+        ),
+        pytest.param(SMALL + "externalTargets: [lab]", r"externalTargets\[0\]: must be an object", id="no-object"),
+        pytest.param("[", "is not YAML", id="no-yaml"),
+        pytest.param("", "must be an object, not null", id="nothing"),
+    ],
+)
+def test_what_is_wrong_is_named(text: str, says: str) -> None:
+    with pytest.raises(SpecError, match=says):
+        read_installation(text)

@@ -1,0 +1,105 @@
+"""make_plan: one run with all names and numbers settled."""
+
+from typing import Any
+
+import pytest
+from plans import INSTALLATION
+from specs import EXTERNAL_BURST, EXTERNAL_USERS, MANAGED_ARRIVALS, SMALL, WHOLE, Spec, changed
+from sshload_operator.parse import parse
+from sshload_operator.plan import TestIdentity, make_plan, run_id, spec_hash
+
+TEST = TestIdentity(namespace="default", name="quickstart", uid="6b1f5c1e-0000-4000-8000-000000000000", generation=3)
+
+
+def test_a_plan_says_what_it_was_made_from() -> None:
+    spec = parse(SMALL)
+    plan = make_plan(TEST, spec, INSTALLATION, run=2)
+    assert (plan.test, plan.run, plan.spec, plan.installation) == (TEST, 2, spec, INSTALLATION)
+    assert plan.run_id == run_id(TEST.uid, 2)
+    assert plan.spec_hash == spec_hash(spec)
+
+
+@pytest.mark.parametrize(
+    ("spec", "seconds"),
+    [
+        pytest.param(SMALL, 5 + 30, id="arrivals"),
+        pytest.param(EXTERNAL_USERS, 5 + 30 + 10, id="users"),
+        pytest.param(EXTERNAL_BURST, 10 * 30, id="bursts"),
+    ],
+)
+def test_a_load_lasts_for_its_warm_up_and_its_stages(spec: Spec, seconds: float) -> None:
+    assert make_plan(TEST, parse(spec), INSTALLATION, run=1).load_s == seconds
+
+
+def test_a_run_id_is_ten_hexadecimal_digits() -> None:
+    assert len(run_id("uid", 1)) == 10
+    assert int(run_id("uid", 1), base=16) >= 0
+
+
+def test_run_ids_differ_by_object_and_by_run() -> None:
+    assert len({run_id(uid, run) for uid in ("a", "b", "a1", "b1") for run in range(1, 50)}) == 4 * 49
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("small", "b2e80c2126700394"),
+        ("managed-arrivals", "98ec479d311522cd"),
+        ("external-users", "3fd382babf421a13"),
+        ("external-burst", "87870a6685c4471a"),
+    ],
+)
+def test_the_hash_of_a_spec_never_changes_between_versions(name: str, known: str) -> None:
+    """Were it to change, every finished test of every cluster would run again when sshload is upgraded."""
+    assert spec_hash(parse(WHOLE[name])) == known
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("abort", True),
+        ("ttlAfterFinished", {"passed": "1s"}),
+        ("warmUp", "5s"),
+        ("warmUp", "5000ms"),
+        ("workers", {"replicas": 1}),
+        ("client", {"timeouts": {"step": "60s"}}),
+        ("target.managed.sshd", {"perSourcePenalties": "no"}),
+        ("thresholds", []),
+    ],
+)
+def test_the_hash_does_not_cover_what_is_not_measured_nor_how_it_is_written(path: str, value: Any) -> None:
+    assert spec_hash(parse(changed(SMALL, path, value))) == spec_hash(parse(SMALL))
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("warmUp", "6s"),
+        ("workers.replicas", 2),
+        ("workers.affinity", {"podAffinity": {}}),
+        ("workers.tolerations", [{}]),
+        ("target.managed.image", "other"),
+        ("target.managed.sshd.maxStartups", "1:1:1"),
+        ("target.managed.sshd.useDNS", False),
+        ("target.managed.sshd.extraConfig", {"Banner": "none"}),
+        ("scenario.steps.0.exec.command", "true"),
+        ("scenario.steps", []),
+        ("scenario.steps.0.exec.expectExitCode", 1),
+        ("load.arrivals.stages.0.rate", 21),
+        ("load.arrivals.process", "poisson"),
+        ("load.arrivals.seed", 0),
+        ("client.quickAck", False),
+        ("deadline", "31m"),
+        ("thresholds", [{"errorRate": {"below": "1%"}}]),
+    ],
+)
+def test_the_hash_covers_what_is_measured(path: str, value: Any) -> None:
+    assert spec_hash(parse(changed(SMALL, path, value))) != spec_hash(parse(SMALL))
+
+
+def test_thresholds_of_different_kinds_have_different_hashes() -> None:
+    specs = [
+        changed(MANAGED_ARRIVALS, "thresholds", [{"errorRate": {"below": "100%"}}]),
+        changed(MANAGED_ARRIVALS, "thresholds", [{"throughput": {"above": 1}}]),
+    ]
+    assert len({spec_hash(parse(spec)) for spec in specs}) == 2

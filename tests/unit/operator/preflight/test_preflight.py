@@ -1,0 +1,123 @@
+"""preflight: what is refused before anything is made."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from plans import INSTALLATION, plan
+from specs import EXTERNAL_BURST, EXTERNAL_USERS, SMALL, WHOLE, Spec, changed
+from sshload_operator.plan import AllowedTarget, Plan
+from sshload_operator.preflight import SOURCE_PORTS, preflight
+from sshload_operator.state import Reason
+
+
+def planned(spec: Spec, *allowed: AllowedTarget) -> Plan:
+    """Return the plan of a spec in an installation that allows these targets."""
+    return plan(spec, installation=replace(INSTALLATION, allowed_targets=allowed))
+
+
+def external(host: str, port: int = 22) -> Spec:
+    """Return a spec whose target is this one."""
+    return changed(changed(EXTERNAL_USERS, "target.external.host", host), "target.external.port", port)
+
+
+def rate(per_second: float, duration: str, **more: Any) -> Spec:
+    """Return a spec of one stage of arrivals, without a warm-up."""
+    load = {"arrivals": {"stages": [{"rate": per_second, "duration": duration}], **more}}
+    return {**SMALL, "load": load, "warmUp": "0s"}
+
+
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in WHOLE.items()])
+def test_what_is_allowed_and_possible_passes(spec: Spec) -> None:
+    assert preflight(planned(spec, AllowedTarget("*", ()))) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "allowed"),
+    [
+        pytest.param("a.example.com", 22, AllowedTarget("a.example.com", ()), id="by-name"),
+        pytest.param("A.Example.com", 22, AllowedTarget("a.example.COM", (22,)), id="whatever-the-case"),
+        pytest.param("a.b.example.com", 22, AllowedTarget("*.example.com", (2222, 22)), id="by-pattern-and-port"),
+        pytest.param("192.0.2.7", 22, AllowedTarget("192.0.2.0/24", ()), id="by-cidr"),
+        pytest.param("192.0.2.7", 22, AllowedTarget("192.0.2.7", ()), id="by-address"),
+        pytest.param("2001:db8:0::1", 22, AllowedTarget("2001:DB8::1", ()), id="by-address-written-otherwise"),
+        pytest.param("2001:db8::1", 22, AllowedTarget("2001:db8::/32", ()), id="by-cidr-of-six"),
+    ],
+)
+def test_an_allowed_target_passes(host: str, port: int, allowed: AllowedTarget) -> None:
+    assert preflight(planned(external(host, port), AllowedTarget("elsewhere", ()), allowed)) is None
+
+
+@pytest.mark.parametrize(
+    ("host", "port", "allowed"),
+    [
+        pytest.param("a.example.com", 22, None, id="nothing-allowed"),
+        pytest.param("a.example.com", 22, AllowedTarget("b.example.com", ()), id="another-name"),
+        pytest.param("example.com", 22, AllowedTarget("*.example.com", ()), id="above-the-pattern"),
+        pytest.param("a.example.com.evil.org", 22, AllowedTarget("*.example.com", ()), id="beyond-the-pattern"),
+        pytest.param("a.example.com", 23, AllowedTarget("a.example.com", (22, 2222)), id="another-port"),
+        pytest.param("192.0.3.7", 22, AllowedTarget("192.0.2.0/24", ()), id="outside-the-cidr"),
+        pytest.param("192.0.2.70", 22, AllowedTarget("192.0.2.7", ()), id="an-address-that-begins-alike"),
+        pytest.param("a.example.com", 22, AllowedTarget("0.0.0.0/0", ()), id="a-name-in-any-cidr"),
+        pytest.param("2001:db8::1", 22, AllowedTarget("0.0.0.0/0", ()), id="six-in-four"),
+    ],
+)
+def test_any_other_target_is_refused_by_name(host: str, port: int, allowed: AllowedTarget | None) -> None:
+    refusal = preflight(planned(external(host, port), *([allowed] if allowed else [])))
+    assert refusal is not None
+    assert refusal[0] is Reason.TARGET_NOT_ALLOWED
+    assert f"{host} port {port} is not among the external targets" in refusal[1]
+    assert "externalTargets" in refusal[1]
+
+
+def test_as_many_connections_as_source_ports_pass() -> None:
+    assert preflight(planned(rate(SOURCE_PORTS / 60, "10m", maxInFlight=100_000))) is None
+
+
+def test_more_connections_than_source_ports_are_refused_with_the_workers_that_it_takes() -> None:
+    refusal = preflight(planned(rate(5000, "60s")))
+    assert refusal is not None
+    assert refusal[0] is Reason.LOAD_IMPOSSIBLE
+    assert "needs 300000 source ports within 60 s" in refusal[1]
+    assert "set spec.workers.replicas to at least 11" in refusal[1]
+
+
+def test_the_workers_that_it_takes_suffice() -> None:
+    assert preflight(planned(changed(rate(5000, "60s"), "workers.replicas", 11))) is None
+
+
+def test_a_high_rate_that_ends_before_the_ports_are_used_up_passes() -> None:
+    assert preflight(planned(rate(5000, "5s"))) is None
+
+
+def test_sessions_that_sleep_keep_their_ports_for_longer() -> None:
+    steps = [{"sleep": "1m"}]
+    spec = rate(400, "5m", maxInFlight=100_000)
+    assert preflight(planned(spec)) is None
+    refusal = preflight(planned(changed(spec, "scenario.steps", steps)))
+    assert refusal is not None
+    assert refusal[0] is Reason.LOAD_IMPOSSIBLE
+    assert "needs 48000 source ports within 120 s" in refusal[1]
+
+
+def test_a_burst_of_more_connections_than_source_ports_is_refused() -> None:
+    spec = changed(EXTERNAL_BURST, "load.burst", {"connections": SOURCE_PORTS + 1, "repeat": 1})
+    refusal = preflight(planned(spec, AllowedTarget("*", ())))
+    assert refusal is not None
+    assert "to at least 2" in refusal[1]
+
+
+def test_more_users_than_source_ports_are_refused() -> None:
+    spec = changed(EXTERNAL_USERS, "load.users.stages.0.users", 3 * SOURCE_PORTS)
+    refusal = preflight(planned(spec, AllowedTarget("*", ())))
+    assert refusal is not None
+    assert "to at least 3" in refusal[1]
+
+
+def test_more_sleeping_sessions_than_may_be_in_flight_are_refused() -> None:
+    spec = changed(rate(10, "1m", maxInFlight=99), "scenario.steps", [{"sleep": "4s"}, {"sleep": "6s"}])
+    refusal = preflight(planned(spec))
+    assert refusal is not None
+    assert refusal[0] is Reason.LOAD_IMPOSSIBLE
+    assert "maxInFlight is 99" in refusal[1]
+    assert preflight(planned(changed(spec, "load.arrivals.maxInFlight", 100))) is None

@@ -1,0 +1,48 @@
+"""Durations, percentages and sizes as people write them."""
+
+import pytest
+from sshload_operator.quantities import duration_s, percent_share, size_bytes
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("250ms", 0.25), ("30s", 30), ("1m30s", 90), ("1h", 3600), ("1.5h", 5400), ("0s", 0), ("0.1s", 0.1), ("1s1s", 2)],
+)
+def test_a_duration(text: str, seconds: float) -> None:
+    assert duration_s(text) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "1", "s", "-1s", "1 s", "1d", "1us", ".5s", "1.s", "1s\n", "1e3s", "\uff11s"])
+def test_what_is_no_duration(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a duration"):
+        duration_s(text)
+
+
+@pytest.mark.parametrize("text", ["1500ms", "1.5m"])
+def test_what_is_no_duration_in_whole_seconds(text: str) -> None:
+    with pytest.raises(ValueError, match="whole seconds"):
+        duration_s(text, whole_seconds=True)
+
+
+@pytest.mark.parametrize(("text", "share"), [("1%", 0.01), ("0.5%", 0.005), ("100%", 1), ("0%", 0), ("0.0001%", 1e-6)])
+def test_a_percentage(text: str, share: float) -> None:
+    assert percent_share(text) == share
+
+
+@pytest.mark.parametrize("text", ["", "1", "%", "-1%", "1 %", "1.%", "0.12345%", "1%\n"])
+def test_what_is_no_percentage(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a percentage"):
+        percent_share(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("0", 0), ("26Ki", 26_624), ("11M", 11_000_000), ("1k", 1000), ("2Gi", 2**31)]
+)
+def test_a_size(text: str, size: int) -> None:
+    assert size_bytes(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "Ki", "-1", "26KB", "1.5Gi", "1e3", "1Ti", "1Ki\n"])
+def test_what_is_no_size(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a size"):
+        size_bytes(text)
