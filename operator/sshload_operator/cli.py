@@ -27,6 +27,7 @@ from sshload_operator.plan import AllowedTarget, Installation, TestIdentity, mak
 from sshload_operator.preflight import preflight
 from sshload_operator.progress_line import ProgressLine
 from sshload_operator.result_table import printable, result_text
+from sshload_operator.state import Reason
 
 _ANY_TARGET = (AllowedTarget(host="*", ports=()),)
 
@@ -50,6 +51,8 @@ def _run(arguments: Namespace) -> ExitCode:
     line.close()
     if arguments.logs is not None:
         _keep_summary(result, arguments.logs)
+    if result.status["reason"] == Reason.TARGET_NOT_ALLOWED:
+        _complain("here, --allow-target HOST[:PORT] allows it")
     namespace = document.namespace or "default"
     return _report(
         {

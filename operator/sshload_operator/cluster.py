@@ -9,12 +9,13 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
 from kubernetes.aio.client.api_client import ApiClient
 from kubernetes.aio.client.configuration import Configuration
-from kubernetes.aio.config import load_incluster_config, load_kube_config
+from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
 
 FIELD_MANAGER: Final = "sshload"
 GROUP: Final = "sshload.dev"
@@ -191,18 +192,23 @@ class Cluster:
 async def load_configuration(kubeconfig: str = "", context: str = "") -> Configuration:
     """Return how to reach the API server: from the pod's service account, else from KUBECONFIG or ~/.kube/config.
 
-    A `kubeconfig` or `context` that is given goes before all of these.
+    A `kubeconfig` or `context` that is given goes before all of these. Raises ApiError where none of them says how.
     """
     configuration = Configuration()
+    if kubeconfig and not Path(kubeconfig).is_file():
+        raise ApiError(0, f"there is no kubeconfig {kubeconfig}")
     if not (kubeconfig or context) and "KUBERNETES_SERVICE_HOST" in os.environ and "KUBECONFIG" not in os.environ:
         load_incluster_config(client_configuration=configuration)
     else:
-        await load_kube_config(
-            config_file=kubeconfig or None,
-            context=context or None,
-            client_configuration=configuration,
-            persist_config=False,
-        )
+        try:
+            await load_kube_config(
+                config_file=kubeconfig or None,
+                context=context or None,
+                client_configuration=configuration,
+                persist_config=False,
+            )
+        except ConfigException as error:
+            raise ApiError(0, str(error)) from error
     return configuration
 
 

@@ -104,7 +104,8 @@ class _LocalRun:
                 status, past = decision.status, remembered(decision.status)
                 self._options.progress(status)
             if past.phase is Phase.FINISHED:
-                return LocalResult(status, observed.log.summary if observed.log else None)
+                kept = {key: value for key, value in status.items() if key != "resultsConfigMap"}
+                return LocalResult(kept, observed.log.summary if observed.log else None)
             time.sleep(_PASS_EVERY_S)
 
     def end(self) -> None:

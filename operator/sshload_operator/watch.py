@@ -35,13 +35,17 @@ async def watch(watched: Watched, progress: Callable[[Mapping[str, Any]], None])
     A test whose spec was changed is not finished before the operator has seen the change.
     """
     give_up_at_s = None if watched.timeout_s is None else time.monotonic() + watched.timeout_s
-    cluster = Cluster(await load_configuration(watched.kubeconfig, watched.context), lambda _verb, _resource: None)
+    try:
+        configuration = await load_configuration(watched.kubeconfig, watched.context)
+    except ApiError as error:
+        raise WatchError(str(error)) from error
+    cluster = Cluster(configuration, lambda _verb, _resource: None)
     try:
         while True:
             test = await _read(cluster, watched)
             status = {} if test is None else test.get("status", {})
             if test is not None and _is_finished(test):
-                return test
+                return _as_shown(test)
             progress(status)
             if give_up_at_s is not None and time.monotonic() >= give_up_at_s:
                 raise WatchError(f"{watched.name} was not finished within {watched.timeout_s:.0f} s")
@@ -61,6 +65,12 @@ async def _read(cluster: Cluster, watched: Watched) -> Mapping[str, Any] | None:
     if test is None:
         raise WatchError(f"there is no SSHLoadTest {watched.name} in the namespace {watched.namespace}")
     return test
+
+
+def _as_shown(test: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the test without its managedFields, as kubectl shows it."""
+    metadata = {key: value for key, value in test["metadata"].items() if key != "managedFields"}
+    return {**test, "metadata": metadata}
 
 
 def _is_finished(test: Mapping[str, Any]) -> bool:

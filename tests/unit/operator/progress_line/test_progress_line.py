@@ -23,7 +23,10 @@ RUNNING: dict[str, Any] = {
 
 
 class Terminal(io.StringIO):
+    """A terminal of unknown width."""
+
     def isatty(self) -> bool:
+        """Say that it is one."""
         return True
 
 
@@ -33,7 +36,8 @@ def later(seconds: float) -> dict[str, Any]:
 
 def test_the_line_says_how_far_how_fast_and_how_well() -> None:
     assert progress_text(RUNNING) == (
-        "Running measuring 12/35 s  20.0/s offered  19.0/s completed  3 in flight  p99 43.2 ms  6 of 240 failed (2.50 %)"
+        "Running measuring 12/35 s  20.0/s offered  19.0/s completed  3 in flight  p99 43.2 ms  "
+        "6 of 240 failed (2.50 %)"
     )
 
 

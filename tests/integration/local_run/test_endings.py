@@ -1,0 +1,119 @@
+"""However a local run ends, its processes, its keys and its links in the home end with it."""
+
+import os
+import pwd
+import signal
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+from local_cli import interrupt, measured, running, sshload, start, wait_until, write_test
+
+HOME = Path(pwd.getpwuid(os.geteuid()).pw_dir)
+LONG = {"users": {"stages": [{"users": 2, "duration": "5m"}]}}
+
+
+def private_folders() -> set[Path]:
+    return set((HOME / ".cache").glob("sshload-????????"))
+
+
+def long_test(folder: Path) -> tuple[Path, str]:
+    """Write a test of minutes whose sessions are recognised by their command."""
+    nap = f"sleep 171.{uuid4().int % 10**9}"
+    return write_test(folder, scenario={"steps": [{"exec": {"command": nap}}]}, load=LONG), nap
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
+def test_a_signal_aborts_the_run_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
+    path, nap = long_test(tmp_path)
+    before = private_folders()
+    started = start("run", path, "--output", "json")
+    wait_until(lambda: running(nap), "a session")
+    interrupt(started, number)
+    ended = started.wait()
+    assert (ended.code, ended.status["verdict"]) == (5, "Aborted"), ended.err
+    assert started.left_behind() == []
+    assert running(nap) == []
+    assert private_folders() <= before
+
+
+def test_a_run_that_is_killed_outright_takes_its_processes_with_it(tmp_path: Path) -> None:
+    path, nap = long_test(tmp_path)
+    before = private_folders()
+    started = start("run", path)
+    wait_until(lambda: running(nap), "a session")
+    interrupt(started, signal.SIGKILL)
+    started.wait()
+    wait_until(lambda: not started.left_behind() and not running(nap), "the end of all processes")
+    for folder in private_folders() - before:
+        for path in sorted(folder.rglob("*"), reverse=True):
+            path.unlink() if not path.is_dir() else path.rmdir()
+        folder.rmdir()
+
+
+def test_the_deadline_ends_a_run_that_hangs(tmp_path: Path) -> None:
+    path, nap = long_test(tmp_path)
+    spec = path.read_text().replace("duration: 5m", "duration: 1s")
+    path.write_text(f"{spec}  deadline: 10s\n  startTimeout: 8s\n")
+    started = start("run", path, "--output", "json")
+    ended = started.wait()
+    assert (ended.code, ended.status["reason"]) == (4, "DeadlineExceeded"), ended.err
+    assert started.left_behind() == []
+    assert running(nap) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "verdict", "reasons"),
+    [
+        pytest.param("-m sshload_target", "Error", {"TargetLost"}, id="target"),
+        pytest.param("--role master", "Error", {"MasterLost"}, id="master"),
+        pytest.param("--role worker", "Invalid", {"WorkerLost"}, id="worker"),
+    ],
+)
+def test_a_process_that_dies_is_named_and_never_passes(
+    tmp_path: Path, words: str, verdict: str, reasons: set[str]
+) -> None:
+    path, nap = long_test(tmp_path)
+    started = start("run", path, "--output", "json")
+    wait_until(lambda: "Running" in started.said() and running(nap), "a session")
+    for pid in started.process_ids(words):
+        os.kill(pid, signal.SIGKILL)
+    ended = started.wait()
+    assert ended.status["verdict"] == verdict, ended.out
+    assert ended.status["reason"] in reasons
+    assert started.left_behind() == []
+    assert running(nap) == []
+
+
+def test_fixtures_stand_in_the_home_for_the_time_of_the_run(tmp_path: Path) -> None:
+    name = f"sshload-fixture-{uuid4().hex}"
+    target = {"managed": {"fixtures": {"files": [{"path": name, "size": "26Ki"}]}}}
+    steps = [{"exec": {"command": f"wc -c < {name}", "expectStdout": "26624"}}]
+    ended = measured(write_test(tmp_path, target=target, scenario={"steps": steps}))
+    assert (ended.code, ended.status["results"]["failures"]) == (0, 0), ended.out
+    assert not (HOME / name).is_symlink()
+
+
+def test_a_fixture_never_replaces_what_the_user_has(tmp_path: Path) -> None:
+    mine = HOME / f"sshload-fixture-{uuid4().hex}"
+    mine.write_text("mine")
+    try:
+        target = {"managed": {"fixtures": {"files": [{"path": f"{mine.name}", "size": 1}]}}}
+        ended = sshload("run", write_test(tmp_path, target=target))
+        assert ended.code == 4
+        assert str(mine) in ended.err
+        assert mine.read_text() == "mine"
+    finally:
+        mine.unlink()
+
+
+def test_the_logs_that_were_asked_for_hold_no_key(tmp_path: Path) -> None:
+    logs = tmp_path / "logs"
+    ended = sshload("run", write_test(tmp_path), "--logs", logs)
+    assert sorted(path.name for path in logs.iterdir()) == [
+        "master.log",
+        "summary.json",
+        "target.log",
+        "worker-0.log",
+    ], ended.err
+    assert not any("PRIVATE KEY" in path.read_text() for path in logs.iterdir())

@@ -1,0 +1,122 @@
+"""One's own server: it is loaded only where the command line names it, with the user's own credentials."""
+
+import os
+import pwd
+import socket
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from local_cli import ENDS_WITHIN_S, measured, sshload, wait_until, write_test
+
+USER = pwd.getpwuid(os.geteuid()).pw_name
+
+
+@dataclass(frozen=True, slots=True)
+class OwnServer:
+    """An sshd of the user's own, and the files that let a client in."""
+
+    port: int
+    identity: Path
+    known_hosts: Path
+
+    def target(self) -> dict[str, object]:
+        """Return spec.target for it."""
+        external = {"host": "127.0.0.1", "port": self.port, "user": USER, "credentialsSecretRef": {"name": "login"}}
+        return {"external": {**external, "knownHostsSecretRef": {"name": "hosts"}}}
+
+    def credentials(self) -> list[str | Path]:
+        """Return the options that let a client in."""
+        return ["--identity", self.identity, "--known-hosts", self.known_hosts]
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    folder = tmp_path_factory.mktemp("own-server")
+    for name in ("id", "host"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = folder / "sshd_config"
+    config.write_text(
+        f"ListenAddress 127.0.0.1:{port}\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/id.pub\n"
+        "StrictModes no\nPidFile none\nUsePAM no\nPasswordAuthentication no\n"
+    )
+    Path("/run/sshd").mkdir(exist_ok=True) if os.geteuid() == 0 else None
+    server = subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", config], stderr=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: accepts(port), "an sshd that listens")
+        host_key = (folder / "host.pub").read_text()
+        known_hosts = folder / "known_hosts"
+        known_hosts.write_text(f"[127.0.0.1]:{port} {host_key}")
+        yield OwnServer(port, folder / "id", known_hosts)
+    finally:
+        server.terminate()
+        server.wait(ENDS_WITHIN_S)
+
+
+def accepts(port: int) -> bool:
+    with socket.socket() as client:
+        return client.connect_ex(("127.0.0.1", port)) == 0
+
+
+def test_an_allowed_server_is_measured_with_the_users_key(tmp_path: Path, own_server: OwnServer) -> None:
+    path = write_test(tmp_path, target=own_server.target())
+    ended = measured(path, "--allow-target", f"127.0.0.1:{own_server.port}", *own_server.credentials())
+    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
+    assert "target" not in ended.status["results"]
+
+
+@pytest.mark.parametrize("allowed", [[], ["--allow-target", "127.0.0.1:1"], ["--allow-target", "other.example.com"]])
+def test_a_server_that_the_command_line_does_not_name_is_left_alone(
+    tmp_path: Path, own_server: OwnServer, allowed: list[str]
+) -> None:
+    path = write_test(tmp_path, target=own_server.target())
+    ended = sshload("run", path, "--output", "json", *allowed, *own_server.credentials())
+    assert (ended.code, ended.status["reason"]) == (4, "TargetNotAllowed")
+    assert "--allow-target" in ended.err
+
+
+def test_a_host_key_that_is_not_the_known_one_is_an_error(tmp_path: Path, own_server: OwnServer) -> None:
+    other = own_server.identity.with_suffix(".pub").read_text()
+    known_hosts = tmp_path / "known_hosts"
+    known_hosts.write_text(f"[127.0.0.1]:{own_server.port} {other}")
+    path = write_test(tmp_path, target=own_server.target())
+    options = ["--allow-target", "127.0.0.1", "--identity", own_server.identity, "--known-hosts", known_hosts]
+    ended = measured(path, *options)
+    assert (ended.code, ended.status["reason"]) == (4, "HostKeyMismatch"), ended.out
+
+
+def test_a_key_that_the_server_does_not_know_is_an_error(tmp_path: Path, own_server: OwnServer) -> None:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "other"], check=True)
+    path = write_test(tmp_path, target=own_server.target())
+    options = ["--allow-target", "127.0.0.1", "--identity", tmp_path / "other"]
+    ended = measured(path, *options, "--known-hosts", own_server.known_hosts)
+    assert (ended.code, ended.status["reason"]) == (4, "CredentialsRejected"), ended.out
+
+
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [
+        pytest.param(["--known-hosts"], "--identity", id="no credentials"),
+        pytest.param(["--identity"], "--known-hosts", id="no known hosts"),
+    ],
+)
+def test_what_the_command_line_lacks_is_named(
+    tmp_path: Path, own_server: OwnServer, given: list[str], wanted: str
+) -> None:
+    path = write_test(tmp_path, target=own_server.target())
+    ended = sshload("run", path, "--allow-target", "127.0.0.1", *given, own_server.identity)
+    assert ended.code == 4
+    assert wanted in ended.err
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path, own_server: OwnServer) -> None:
+    path = write_test(tmp_path, target=own_server.target())
+    missing = tmp_path / "missing"
+    ended = sshload("run", path, "--allow-target", "127.0.0.1", "--identity", missing, "--known-hosts", missing)
+    assert ended.code == 4
+    assert f"{missing}: No such file or directory" in ended.err

@@ -1,0 +1,96 @@
+"""`sshload run` ends in the verdict, the reason and the exit code that the run deserves, with a real sshd."""
+
+from pathlib import Path
+
+import yaml
+from local_cli import measured, sshload, write_test
+
+ROOT = Path(__file__).parents[3]
+
+
+def test_a_healthy_run_passes_and_every_login_is_accounted_for(tmp_path: Path) -> None:
+    ended = measured(write_test(tmp_path))
+    assert ended.code == 0, ended.err
+    results = ended.status["results"]
+    total = next(step for step in results["steps"] if step["step"] == "total")
+    assert ended.status["verdict"] == "Passed"
+    assert total["count"] == results["iterations"] > 0
+    assert results["target"]["accepted"] == results["target"]["clientLogins"] == total["count"]
+    assert results["negotiated"][0]["serverVersion"].startswith("SSH-2.0-OpenSSH")
+    assert "resultsConfigMap" not in ended.status
+
+
+def test_the_quickstart_passes_at_a_tenth_of_its_load(tmp_path: Path) -> None:
+    document = yaml.safe_load((ROOT / "examples/01-quickstart.yaml").read_text())
+    document["spec"]["load"]["arrivals"]["stages"] = [{"rate": 2, "duration": "4s"}]
+    document["spec"]["warmUp"] = "1s"
+    document["spec"]["thresholds"][0]["latency"]["percentile"] = 50
+    path = tmp_path / "quickstart.yaml"
+    path.write_text(yaml.safe_dump(document))
+    ended = measured(path)
+    assert (ended.code, ended.status["reason"]) == (0, "ThresholdsMet"), ended.err
+    assert ended.status["results"]["generator"]["workersConnected"] == 2
+    assert ended.status["results"]["target"]["loginDifference"] == 0
+
+
+def test_a_broken_threshold_fails_with_what_was_observed(tmp_path: Path) -> None:
+    strict = [{"latency": {"step": "total", "percentile": 50, "below": "1ms"}}]
+    ended = measured(write_test(tmp_path, thresholds=strict))
+    assert (ended.code, ended.status["verdict"]) == (1, "Failed"), ended.err
+    (threshold,) = ended.status["thresholds"]
+    assert threshold["passed"] is False
+    assert threshold["observed"].endswith("ms")
+
+
+def test_too_few_samples_for_a_percentile_are_inconclusive(tmp_path: Path) -> None:
+    demanding = [{"latency": {"step": "total", "percentile": 99.9, "below": "5s"}}]
+    ended = measured(write_test(tmp_path, thresholds=demanding))
+    assert (ended.code, ended.status["reason"]) == (2, "TooFewSamples"), ended.err
+    assert "observed" not in ended.status["thresholds"][0]
+
+
+def test_a_configuration_that_sshd_rejects_is_an_error_with_its_message(tmp_path: Path) -> None:
+    target = {"managed": {"sshd": {"extraConfig": {"MaxAuthTries": "many"}}}}
+    ended = sshload("run", write_test(tmp_path, target=target), "--output", "json")
+    assert (ended.code, ended.status["reason"]) == (4, "SshdConfigRejected"), ended.err
+    assert "MaxAuthTries" in ended.status["message"] or "integer" in ended.status["message"]
+    assert "results" not in ended.status
+
+
+def test_a_max_startups_that_cannot_be_is_refused_before_anything_is_started(tmp_path: Path) -> None:
+    target = {"managed": {"sshd": {"maxStartups": "100:30:10"}}}
+    ended = sshload("run", write_test(tmp_path, target=target), "--output", "json")
+    assert (ended.code, ended.status["reason"]) == (4, "InvalidSpec")
+    assert "target.managed.sshd.maxStartups" in ended.status["message"]
+    assert ended.err.splitlines() == [f"Finished: {ended.status['message']}"]
+
+
+def test_an_unknown_field_is_named(tmp_path: Path) -> None:
+    ended = sshload("run", write_test(tmp_path, lod={}), "--output", "json")
+    assert (ended.code, ended.status["reason"]) == (4, "InvalidSpec")
+    assert "lod" in ended.status["message"]
+
+
+def test_a_command_that_fails_breaks_the_error_rate_and_shows_its_outcome(tmp_path: Path) -> None:
+    steps = [{"exec": {"command": "exit 3"}}]
+    ended = measured(write_test(tmp_path, scenario={"steps": steps}))
+    assert (ended.code, ended.status["verdict"]) == (1, "Failed"), ended.err
+    assert {error["outcome"] for error in ended.status["results"]["errors"]} == {"exitCode"}
+
+
+def test_the_table_shows_steps_errors_thresholds_and_the_verdict(tmp_path: Path) -> None:
+    steps = [{"exec": {"name": "leave", "command": "exit 3"}}]
+    ended = sshload("run", write_test(tmp_path, scenario={"steps": steps}))
+    assert ended.code in (1, 3), ended.err
+    first_words = [line.split()[0] for line in ended.out.splitlines() if line and not line.startswith(" ")]
+    for word in ("connect", "login", "leave.exec", "total", "server", "workers", "target", "error", "verdict"):
+        assert word in first_words, ended.out
+    assert "exitCode" in ended.out
+    assert ended.out.splitlines()[-2].startswith("verdict    ")
+
+
+def test_progress_goes_to_standard_error_and_results_to_standard_output(tmp_path: Path) -> None:
+    ended = measured(write_test(tmp_path))
+    assert "Running" in ended.err
+    assert "Running" not in ended.out.replace('"Running', "")
+    assert ended.err.startswith("the target is this machine's OpenSSH_")

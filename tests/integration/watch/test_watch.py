@@ -1,0 +1,133 @@
+"""`sshload watch` follows an object of a real API server; the test writes the status in the operator's place."""
+
+import json
+import signal
+from typing import Any
+
+import pytest
+from live_cluster import LiveCluster, load_test
+from local_cli import Ended, Started, interrupt, sshload, start, wait_until
+
+RESULTS: dict[str, Any] = {
+    "durationSeconds": 6.0,
+    "offeredRate": 5.0,
+    "achievedRate": 5.0,
+    "completedRate": 5.0,
+    "iterations": 30,
+    "failures": 0,
+    "steps": [{"step": "total", "count": 30, "failures": 0, "rate": 5.0, "p50Ms": 43.2, "maxMs": 61.0}],
+}
+PROGRESS: dict[str, Any] = {
+    "stage": "measuring",
+    "elapsedSeconds": 3.0,
+    "remainingSeconds": 3.0,
+    "workersConnected": 2,
+    "users": 0,
+    "inFlight": 1,
+    "offeredRate": 5.0,
+    "completedRate": 5.0,
+    "iterations": 15,
+    "failures": 0,
+}
+
+
+def finished(verdict: str, **more: Any) -> dict[str, Any]:
+    return {
+        "observedGeneration": 1,
+        "phase": "Finished",
+        "verdict": verdict,
+        "reason": "Some",
+        "message": "why",
+        **more,
+    }
+
+
+def write_status(cluster: LiveCluster, status: dict[str, Any]) -> None:
+    patch = json.dumps({"status": status})
+    cluster.kubectl("patch", "slt", "one", "--subresource=status", "--type=merge", f"--patch={patch}")
+
+
+def options(cluster: LiveCluster) -> list[str]:
+    return ["--namespace", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig), "--timeout", "60"]
+
+
+def watch(cluster: LiveCluster, *more: str) -> Started:
+    return start("watch", "one", *options(cluster), *more)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code"),
+    [("Passed", 0), ("Failed", 1), ("Inconclusive", 2), ("Invalid", 3), ("Error", 4), ("Aborted", 5)],
+)
+def test_the_exit_code_is_the_verdicts(cluster: LiveCluster, verdict: str, code: int) -> None:
+    cluster.apply(load_test("one"))
+    write_status(cluster, finished(verdict))
+    ended = watch(cluster).wait()
+    assert ended.code == code, ended.err
+    assert ended.out == f"verdict    {verdict} (Some)\n           why\n"
+
+
+def test_a_test_is_followed_from_pending_to_its_result(cluster: LiveCluster) -> None:
+    cluster.apply(load_test("one"))
+    started = watch(cluster)
+    wait_until(lambda: "Pending" in started.said(), "word of a test without status")
+    write_status(cluster, {"observedGeneration": 1, "phase": "Running", "progress": PROGRESS})
+    wait_until(lambda: "Running measuring 3/6 s  5.0/s offered" in started.said(), "word of the progress")
+    write_status(cluster, finished("Passed", results=RESULTS))
+    ended = started.wait()
+    assert ended.code == 0, ended.err
+    assert "30 iterations measured in 6.0 s" in ended.out
+    assert ended.out.splitlines()[-2] == "verdict    Passed (Some)"
+
+
+def test_json_is_the_whole_object(cluster: LiveCluster) -> None:
+    cluster.apply(load_test("one"))
+    write_status(cluster, finished("Passed", results=RESULTS))
+    ended = watch(cluster, "--output", "json").wait()
+    assert json.loads(ended.out) == cluster.get("slt", "one")
+
+
+def test_the_end_of_an_older_run_is_not_taken_for_the_end_of_this_one(cluster: LiveCluster) -> None:
+    cluster.apply(load_test("one"))
+    write_status(cluster, finished("Passed"))
+    cluster.apply(load_test("one", warmUp="1s"))
+    started = watch(cluster)
+    wait_until(lambda: "Finished: why" in started.said(), "word of the old status")
+    assert started.process.poll() is None
+    write_status(cluster, {**finished("Failed"), "observedGeneration": 2})
+    assert started.wait().code == 1
+
+
+def test_ctrl_c_ends_the_watching_and_not_the_test(cluster: LiveCluster) -> None:
+    cluster.apply(load_test("one"))
+    started = watch(cluster)
+    wait_until(lambda: "Pending" in started.said(), "word of the test")
+    interrupt(started, signal.SIGINT)
+    ended = started.wait()
+    assert ended.code == 130
+    assert "the test goes on in the cluster" in ended.err
+    assert cluster.exists("slt", "one")
+
+
+def complaint(ended: Ended) -> str:
+    assert (ended.code, ended.out) == (4, "")
+    return ended.err.splitlines()[-1]
+
+
+def test_a_test_that_is_not_there_is_named(cluster: LiveCluster) -> None:
+    ended = sshload("watch", "none", *options(cluster))
+    assert complaint(ended) == f"sshload: there is no SSHLoadTest none in the namespace {cluster.namespace}"
+
+
+def test_the_timeout_ends_the_watching(cluster: LiveCluster) -> None:
+    cluster.apply(load_test("one"))
+    ended = watch(cluster, "--timeout", "0").wait()
+    assert complaint(ended) == "sshload: one was not finished within 0 s"
+
+
+def test_a_context_that_is_not_in_the_kubeconfig_is_named(cluster: LiveCluster) -> None:
+    assert "nowhere" in complaint(watch(cluster, "--context", "nowhere").wait())
+
+
+def test_a_kubeconfig_that_is_not_there_is_named(cluster: LiveCluster) -> None:
+    assert "/nowhere/config" in complaint(watch(cluster, "--kubeconfig", "/nowhere/config").wait())

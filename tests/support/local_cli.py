@@ -1,0 +1,157 @@
+"""The command `sshload` as a user has it, small tests for it, and whether a command left processes behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+from uuid import uuid4
+
+import yaml
+
+SSHLOAD = Path(sys.executable).parent / "sshload"
+ENDS_WITHIN_S = 100
+# On a machine that is busy otherwise a measurement may rightly be Invalid: then it is to be taken again.
+_BUSY = ("GeneratorSaturated", "LateArrivals")
+_ATTEMPTS = 4
+_MARK = "SSHLOAD_MARK"
+_SAID_BYTES = 1_000_000
+_POLL_S = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A command that ended: its exit code and what it printed."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def status(self) -> dict[str, Any]:
+        """The status in its JSON output."""
+        status: dict[str, Any] = json.loads(self.out)["status"]
+        return status
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A command under way. `mark` stands in the environment of all its processes but sshd's sessions."""
+
+    process: subprocess.Popen[str]
+    mark: str
+    err: IO[str]
+
+    def wait(self) -> Ended:
+        """Return how it ended; it is killed after ENDS_WITHIN_S."""
+        try:
+            out, _ = self.process.communicate(timeout=ENDS_WITHIN_S)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            raise
+        return Ended(self.process.returncode, out, self.said())
+
+    def said(self) -> str:
+        """Return what it printed on standard error so far."""
+        return os.pread(self.err.fileno(), _SAID_BYTES, 0).decode()
+
+    def left_behind(self) -> list[str]:
+        """Return the command lines of processes that it started and that still run."""
+        return [line for pid, line in _processes() if pid != self.process.pid and self.mark in _environment(pid)]
+
+    def process_ids(self, words: str) -> list[int]:
+        """Return the processes that it started and whose command line holds `words`."""
+        return [pid for pid, line in _processes() if words in line and self.mark in _environment(pid)]
+
+
+def start(*arguments: str | Path) -> Started:
+    """Start `sshload` with these arguments."""
+    mark = uuid4().hex
+    err = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the command is looked at
+    process = subprocess.Popen(
+        [SSHLOAD, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=err,
+        text=True,
+        env={**os.environ, _MARK: mark},
+    )
+    return Started(process, mark, err)
+
+
+def sshload(*arguments: str | Path) -> Ended:
+    """Run `sshload` with these arguments to its end."""
+    return start(*arguments).wait()
+
+
+def measured(*arguments: str | Path) -> Ended:
+    """Run a test to its end as JSON, again where this machine was too busy to measure."""
+    for _ in range(_ATTEMPTS):
+        ended = sshload("run", *arguments, "--output", "json")
+        if not ended.out or ended.status["reason"] not in _BUSY:
+            break
+    return ended
+
+
+def write_test(folder: Path, **changes: Any) -> Path:
+    """Write a small SSHLoadTest (two users for two seconds, one worker) with these parts of the spec changed."""
+    spec: dict[str, Any] = {
+        "target": {"managed": {}},
+        "scenario": {"steps": [{"exec": {"command": "echo here", "expectStdout": "here"}}]},
+        "load": {"users": {"stages": [{"users": 2, "duration": "2s"}], "thinkTime": {"min": "100ms", "max": "200ms"}}},
+        "warmUp": "0s",
+        "thresholds": [{"errorRate": {"below": "1%"}}],
+        "workers": {"replicas": 1},
+        **changes,
+    }
+    document = {
+        "apiVersion": "sshload.dev/v1alpha1",
+        "kind": "SSHLoadTest",
+        "metadata": {"name": "small"},
+        "spec": spec,
+    }
+    path = folder / "test.yaml"
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+def wait_until(claim: Callable[[], object], what: str, within_s: float = 30.0) -> None:
+    """Wait until `claim` holds."""
+    deadline = time.monotonic() + within_s
+    while not claim():
+        assert time.monotonic() < deadline, f"{what} not within {within_s} s"
+        time.sleep(_POLL_S)
+
+
+def running(words: str) -> list[str]:
+    """Return the command lines that hold `words`, whoever started them."""
+    return [line for pid, line in _processes() if words in line and pid != os.getpid()]
+
+
+def interrupt(started: Started, number: signal.Signals = signal.SIGINT) -> None:
+    """Send a signal to the command alone, as no terminal does."""
+    started.process.send_signal(number)
+
+
+def _processes() -> Iterator[tuple[int, str]]:
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            line = _read(entry / "cmdline").replace("\0", " ")
+            if line:
+                yield int(entry.name), line
+
+
+def _environment(pid: int) -> str:
+    return _read(Path(f"/proc/{pid}/environ"))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_bytes().decode(errors="replace")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return ""

@@ -1,0 +1,74 @@
+from argparse import ArgumentTypeError
+
+import pytest
+from sshload_contract.vocabulary import Verdict
+from sshload_operator.cli_parser import allowed_target, command_line
+from sshload_operator.exit_code import ExitCode, exit_code
+from sshload_operator.plan import AllowedTarget
+
+
+@pytest.mark.parametrize(
+    ("text", "allowed"),
+    [
+        pytest.param("bastion.example.com", AllowedTarget("bastion.example.com", ()), id="host"),
+        pytest.param("bastion.example.com:2222", AllowedTarget("bastion.example.com", (2222,)), id="host and port"),
+        pytest.param("*.example.com:22", AllowedTarget("*.example.com", (22,)), id="pattern"),
+        pytest.param("10.0.0.0/8:22", AllowedTarget("10.0.0.0/8", (22,)), id="CIDR"),
+        pytest.param("[2001:db8::1]:22", AllowedTarget("2001:db8::1", (22,)), id="IPv6 and port"),
+        pytest.param("[2001:db8::/32]", AllowedTarget("2001:db8::/32", ()), id="IPv6"),
+    ],
+)
+def test_an_allowed_target_is_a_host_and_perhaps_a_port(text: str, allowed: AllowedTarget) -> None:
+    assert allowed_target(text) == allowed
+
+
+@pytest.mark.parametrize("text", ["", ":22", "host:", "host:ssh", "host:0", "host:65536", "2001:db8::1", "[::1"])
+def test_what_is_no_target_is_refused(text: str) -> None:
+    with pytest.raises(ArgumentTypeError):
+        allowed_target(text)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        pytest.param([], id="no command"),
+        pytest.param(["rnu"], id="unknown command"),
+        pytest.param(["run"], id="no file"),
+        pytest.param(["run", "f", "--output", "xml"], id="unknown output"),
+        pytest.param(["run", "f", "--allow-target", "host:0"], id="bad target"),
+        pytest.param(["watch", "name", "--timeout", "soon"], id="bad number"),
+        pytest.param(["validate"], id="nothing to validate"),
+    ],
+)
+def test_a_wrong_command_line_never_looks_like_a_verdict(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        command_line().parse_args(arguments)
+    assert ended.value.code == ExitCode.USAGE
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "usage: sshload" in printed.err
+
+
+def test_every_verdict_has_a_code_of_its_own() -> None:
+    codes = {verdict: exit_code(verdict) for verdict in Verdict}
+    assert codes == {
+        Verdict.PASSED: 0,
+        Verdict.FAILED: 1,
+        Verdict.INCONCLUSIVE: 2,
+        Verdict.INVALID: 3,
+        Verdict.ERROR: 4,
+        Verdict.ABORTED: 5,
+    }
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["watch"], ["validate"]], ids=lambda command: "".join(command))
+def test_every_help_shows_the_codes(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        command_line().parse_args([*command, "--help"])
+    shown = capsys.readouterr().out
+    for code in ExitCode:
+        assert f"\n  {code.value:<3}" in shown
+    for verdict in Verdict:
+        assert verdict in shown

@@ -1,0 +1,83 @@
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+from sshload_operator.cli import main
+from sshload_operator.exit_code import ExitCode
+
+EXAMPLES = sorted((Path(__file__).parents[4] / "examples").glob("*.yaml"))
+SPEC = {
+    "target": {"managed": {}},
+    "scenario": {"steps": [{"exec": {"command": "uptime"}}]},
+    "load": {"arrivals": {"stages": [{"rate": 20, "duration": "30s"}]}},
+}
+
+
+def validate(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> int:
+    monkeypatch.setattr(sys, "argv", ["sshload", "validate", *map(str, paths)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
+
+
+def write(folder: Path, spec: object, name: str = "one") -> Path:
+    path = folder / f"{name}.yaml"
+    document = {"apiVersion": "sshload.dev/v1alpha1", "kind": "SSHLoadTest", "metadata": {"name": name}, "spec": spec}
+    path.write_text(yaml.safe_dump(document))
+    return path
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_example_is_valid(path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert validate(monkeypatch, path) == ExitCode.PASSED
+    assert ": valid" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        pytest.param({**SPEC, "lod": 1}, ["lod", "unknown"], id="unknown field"),
+        pytest.param({**SPEC, "target": {}}, ["target"], id="no target"),
+        pytest.param({**SPEC, "warmUp": "soon"}, ["warmUp"], id="no duration"),
+        pytest.param({**SPEC, "workers": {"replicas": 0}}, ["workers.replicas"], id="no workers"),
+        pytest.param(
+            {**SPEC, "load": {"arrivals": {"stages": [{"rate": 5000, "duration": "60s"}]}}},
+            ["LoadImpossible", "source ports"],
+            id="impossible load",
+        ),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_file_and_field(
+    spec: object,
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    path = write(tmp_path, spec)
+    assert validate(monkeypatch, path) == ExitCode.ERROR
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    for word in (str(path), *words):
+        assert word in printed.err
+
+
+def test_every_file_is_checked_though_one_is_wrong(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    good, missing = write(tmp_path, SPEC, "good"), tmp_path / "missing.yaml"
+    assert validate(monkeypatch, missing, write(tmp_path, {}, "bad"), good) == ExitCode.ERROR
+    printed = capsys.readouterr()
+    assert printed.out == f"{good}: good: valid\n"
+    assert "No such file" in printed.err
+    assert "bad.yaml" in printed.err
+
+
+def test_a_target_of_ones_own_is_valid_whatever_the_installation_allows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    external = {"host": "bastion.example.com", "user": "load", "credentialsSecretRef": {"name": "login"}}
+    target = {"external": {**external, "knownHostsSecretRef": {"name": "hosts"}}}
+    assert validate(monkeypatch, write(tmp_path, {**SPEC, "target": target})) == ExitCode.PASSED
