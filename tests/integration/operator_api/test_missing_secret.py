@@ -64,7 +64,7 @@ def test_a_mount_that_only_takes_its_time_is_waited_for(
     cluster: LiveCluster, operator: OperatorProcess, pods: Pods
 ) -> None:
     operator.start()
-    cluster.apply(load_test("slow", startTimeout="8s"))
+    cluster.apply(load_test("slow", startTimeout="20s"))
     cluster.wait("slow", lambda status: status.get("phase") == "PreparingTarget", "start")
     played = pods("slow")
     played.create()
