@@ -70,6 +70,9 @@ def _watch(arguments: Namespace) -> int:
     # The API client takes half a second to import, and the other commands have no need of it.
     from sshload_operator.watch import Watched, WatchError, watch  # noqa: PLC0415
 
+    if arguments.kubeconfig and not Path(arguments.kubeconfig).is_file():
+        _complain(f"there is no kubeconfig {arguments.kubeconfig}")
+        return ExitCode.ERROR
     line = ProgressLine(sys.stderr)
     watched = Watched(
         namespace=arguments.namespace,

@@ -9,7 +9,6 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from pathlib import Path
 from typing import Any, Final
 
 import aiohttp
@@ -195,8 +194,6 @@ async def load_configuration(kubeconfig: str = "", context: str = "") -> Configu
     A `kubeconfig` or `context` that is given goes before all of these. Raises ApiError where none of them says how.
     """
     configuration = Configuration()
-    if kubeconfig and not Path(kubeconfig).is_file():
-        raise ApiError(0, f"there is no kubeconfig {kubeconfig}")
     if not (kubeconfig or context) and "KUBERNETES_SERVICE_HOST" in os.environ and "KUBECONFIG" not in os.environ:
         load_incluster_config(client_configuration=configuration)
     else:

@@ -63,7 +63,7 @@ def test_every_verdict_has_a_code_of_its_own() -> None:
     }
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["watch"], ["validate"]], ids=lambda command: "".join(command))
+@pytest.mark.parametrize("command", [[], ["run"], ["watch"], ["validate"]], ids="".join)
 def test_every_help_shows_the_codes(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command_line().parse_args([*command, "--help"])
