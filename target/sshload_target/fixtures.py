@@ -41,10 +41,20 @@ def make_directory(home: Path, fixture: DirectoryFixture, owner: tuple[int, int]
     """Make a directory with `files` empty files in it, named from file-000000 on."""
     path = _place(home, fixture.path, owner)
     _make_folder(path, owner)
-    for number in range(fixture.files):
-        file = path / f"file-{number:06d}"
-        file.write_bytes(b"")
-        os.chown(file, *owner)
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        for number in range(fixture.files):
+            _make_empty_file(f"file-{number:06d}", folder, owner)
+    finally:
+        os.close(folder)
+
+
+def _make_empty_file(name: str, folder: int, owner: tuple[int, int]) -> None:
+    """Make it with as few calls as there can be: ten thousand are made before sshd may start."""
+    file = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o644, dir_fd=folder)
+    if owner[0] != os.geteuid():
+        os.fchown(file, *owner)
+    os.close(file)
 
 
 def _place(home: Path, path: str, owner: tuple[int, int]) -> Path:
