@@ -29,13 +29,15 @@ class Operator:
 
     cluster: LiveCluster
     helm: str
+    registry: str
     tag: str
 
     def install(self, *arguments: str) -> None:
         """Install or upgrade the release and wait until its operator is ready."""
         self._helm("upgrade", "--install", "sshload", str(ROOT / "charts/sshload"), "--create-namespace",
-                   "--set", "image.registry=localhost", "--set", f"image.tag={self.tag}",
-                   "--reset-values", "--wait", "--timeout=90s", *arguments)  # fmt: skip
+                   "--set", f"image.registry={self.registry}", "--set", f"image.tag={self.tag}",
+                   "--reset-values", "--wait", "--timeout=90s",
+                   "--take-ownership", "--force-conflicts", *arguments)  # fmt: skip
 
     def uninstall(self) -> None:
         """Uninstall the release."""
@@ -76,13 +78,15 @@ def system_cluster() -> LiveCluster:
 @pytest.fixture(scope="session")
 def target_image() -> str:
     """The target's image, as the cluster knows it."""
-    return f"localhost/sshload-target:{required('SSHLOAD_IMAGE_TAG')}"
+    return f"{required('SSHLOAD_IMAGE_REGISTRY')}/sshload-target:{required('SSHLOAD_IMAGE_TAG')}"
 
 
 @pytest.fixture(scope="session")
 def operator(system_cluster: LiveCluster) -> Iterator[Operator]:
     """The chart, installed with its defaults for the whole session."""
-    release = Operator(system_cluster, required("SSHLOAD_HELM"), required("SSHLOAD_IMAGE_TAG"))
+    release = Operator(
+        system_cluster, required("SSHLOAD_HELM"), required("SSHLOAD_IMAGE_REGISTRY"), required("SSHLOAD_IMAGE_TAG")
+    )
     release.install()
     yield release
     release.uninstall()
