@@ -21,7 +21,7 @@ from sshload_operator.local_sshd import (
 )
 from sshload_operator.manifests import Places, TargetPlaces, run_config, target_config
 from sshload_operator.plan import Plan
-from sshload_operator.spec import ExternalTarget, ManagedTarget
+from sshload_operator.spec import Auth, ExternalTarget, ManagedTarget
 from sshload_operator.state import Role
 
 _LOOPBACK = "127.0.0.1"
@@ -137,11 +137,7 @@ def _managed_places(places: TargetPlaces, folder: Path) -> Places:
 
 
 def _external_endpoint(target: ExternalTarget, credentials: Credentials) -> Endpoint:
-    if credentials.identity is None and credentials.password_file is None:
-        raise LocalRunError(
-            f"the test logs in to {target.host}: say how, with --identity FILE or --password-file FILE "
-            f"(in a cluster, the Secret {target.credentials_secret} says it)"
-        )
+    identity, password = _credential(target, credentials)
     if credentials.known_hosts is None and not target.insecure_ignore_host_key:
         raise LocalRunError(
             f"the host key of {target.host} is checked: say which is right, with --known-hosts FILE "
@@ -152,10 +148,24 @@ def _external_endpoint(target: ExternalTarget, credentials: Credentials) -> Endp
         host=target.host,
         port=target.port,
         user=target.user,
-        private_key_path=_readable(credentials.identity),
-        password_path=_readable(credentials.password_file),
+        private_key_path=_readable(identity),
+        password_path=_readable(password),
         known_hosts_path=_readable(known_hosts),
     )
+
+
+def _credential(target: ExternalTarget, credentials: Credentials) -> tuple[Path | None, Path | None]:
+    """Return the files of the private key and of the password, of which client.auth says which one it is."""
+    with_key = target.auth is Auth.PUBLICKEY
+    identity = credentials.identity if with_key else None
+    password = None if with_key else credentials.password_file
+    if identity is None and password is None:
+        option = "--identity" if with_key else "--password-file"
+        raise LocalRunError(
+            f"the test logs in to {target.host} by {target.auth} (spec.client.auth): say with what, with {option} FILE "
+            f"(in a cluster, the Secret {target.credentials_secret} says it)"
+        )
+    return identity, password
 
 
 def _readable(path: Path | None) -> str:
