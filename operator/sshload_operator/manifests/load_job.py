@@ -8,10 +8,10 @@ from sshload_operator.plan import Plan
 _DEADLINE_MARGIN_S = 60
 _GRACE_PERIOD_S = 5
 
-# Small, so that ten runs at once fit a node of two cores; without a CPU limit, as throttling would distort what is
-# measured. Where CPU is short, requests are weights: those of the workers, which measure, are three times the target's.
+# Small enough for ten runs at once on two cores, and large enough to hold their own, as requests are weights where CPU is
+# short. No CPU limit: throttling would distort what is measured.
 MASTER_RESOURCES = {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}}
-WORKER_RESOURCES = {"requests": {"cpu": "60m", "memory": "64Mi"}, "limits": {"memory": "2Gi"}}
+WORKER_RESOURCES = {"requests": {"cpu": "80m", "memory": "64Mi"}, "limits": {"memory": "2Gi"}}
 
 
 def job_limits(plan: Plan) -> dict[str, Any]:

@@ -27,7 +27,7 @@ from sshload_operator.spec import ManagedTarget
 from sshload_operator.sshd_config import sshd_config
 from sshload_operator.state import Manifest, Role
 
-_RESOURCES = {"requests": {"cpu": "20m", "memory": "64Mi"}}
+_RESOURCES = {"requests": {"cpu": "80m", "memory": "64Mi"}}
 _GRACE_PERIOD_S = 2
 _MIB = 1024 * 1024
 _FILE_OVERHEAD_BYTES = 4096

@@ -90,7 +90,7 @@ def test_by_default_no_pod_has_a_cpu_limit_and_ten_runs_fit_two_cores() -> None:
     resources = {role: spec["containers"][0]["resources"] for role, spec in specs.items()}
     assert not any("cpu" in found.get("limits", {}) for found in resources.values())
     millicores = {role: int(found["requests"]["cpu"].removesuffix("m")) for role, found in resources.items()}
-    assert 10 * (millicores["target"] + millicores["master"] + 2 * millicores["worker"]) <= 1900
+    assert 10 * sum(millicores.values()) <= 1900
 
 
 def test_given_resources_replace_the_default_ones() -> None:
