@@ -1,0 +1,66 @@
+"""The examples: each is a whole valid test that its load can decide."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from plans import INSTALLATION
+from sshload_contract.percentile import samples_needed
+from sshload_contract.run_config import ArrivalsLoad, BurstLoad, UsersLoad
+from sshload_operator.load_duration import load_duration_s
+from sshload_operator.parse import parse
+from sshload_operator.plan import TestIdentity, make_plan
+from sshload_operator.preflight import preflight
+from sshload_operator.spec import LatencyThreshold, LoadTestSpec, ManagedTarget
+
+FOLDER = Path(__file__).parents[4] / "examples"
+EXAMPLES = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))}
+ALL = [pytest.param(name, id=name) for name in EXAMPLES]
+SLOWEST_ITERATION_S = 3.0
+
+
+def read(name: str) -> LoadTestSpec:
+    """Return the spec of an example."""
+    return parse(EXAMPLES[name]["spec"])
+
+
+def iterations(spec: LoadTestSpec) -> float:
+    """Return how many measured iterations the load makes at least, where it leaves that open by slow ones."""
+    match spec.load:
+        case ArrivalsLoad(stages=stages):
+            return sum(stage.rate * stage.duration_s for stage in stages)
+        case BurstLoad(connections=connections, repeat=repeat):
+            return connections * repeat
+        case UsersLoad(stages=stages):
+            return sum(stage.users * stage.duration_s for stage in stages) / SLOWEST_ITERATION_S
+
+
+def test_they_are_numbered_without_gaps() -> None:
+    assert [int(name.partition("-")[0]) for name in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_example_is_called_as_its_file(name: str) -> None:
+    assert EXAMPLES[name]["metadata"]["name"] == name.partition("-")[2]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_example_passes_the_preflight_where_its_target_is_allowed(name: str) -> None:
+    spec = read(name)
+    plan = make_plan(TestIdentity("default", name, "uid", 1), spec, INSTALLATION, 1)
+    refusal = preflight(plan)
+    assert (refusal is None) == isinstance(spec.target, ManagedTarget)
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_example_makes_enough_samples_for_its_percentiles(name: str) -> None:
+    spec = read(name)
+    wanted = [threshold.percentile for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)]
+    assert wanted
+    assert all(iterations(spec) >= samples_needed(percentile) for percentile in wanted)
+
+
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if "managed" in EXAMPLES[name]["spec"]["target"]])
+def test_an_example_with_a_target_of_its_own_takes_less_than_a_minute(name: str) -> None:
+    spec = read(name)
+    assert spec.warm_up_s + load_duration_s(spec.load) < 60
