@@ -8,8 +8,8 @@ from sshload_operator.plan import Plan
 _DEADLINE_MARGIN_S = 60
 _GRACE_PERIOD_S = 5
 
-# Small enough for ten runs at once on two cores, and large enough to hold their own, as requests are weights where CPU is
-# short. No CPU limit: throttling would distort what is measured.
+# Small enough for ten runs at once on two cores, and large enough to hold their own: where CPU is short, requests are
+# weights. No CPU limit, because throttling would distort what is measured.
 MASTER_RESOURCES = {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}}
 WORKER_RESOURCES = {"requests": {"cpu": "80m", "memory": "64Mi"}, "limits": {"memory": "2Gi"}}
 

@@ -85,7 +85,7 @@ def test_a_lost_worker_is_neither_replaced_nor_the_end_of_the_others() -> None:
     assert master["spec"]["backoffLimit"] == 0
 
 
-def test_by_default_no_pod_has_a_cpu_limit_and_ten_runs_fit_two_cores() -> None:
+def test_by_default_no_pod_has_a_cpu_limit_and_ten_runs_of_one_worker_fit_two_cores() -> None:
     specs = pod_specs(MANAGED)
     resources = {role: spec["containers"][0]["resources"] for role, spec in specs.items()}
     assert not any("cpu" in found.get("limits", {}) for found in resources.values())
