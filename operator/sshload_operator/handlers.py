@@ -22,7 +22,7 @@ _LOG = logging.getLogger(__name__)
 _ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
 # Lists come in pages: a thousand finished tests with their results would take 50 MB in one piece.
 _LIST_PAGE: Final = 25
-_NOISY_LOGGERS: Final = ("kopf.objects", "aiohttp.access", "kopf._core.engines.probing")
+_NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,7 @@ from sshload_operator.observe import RunUnderWay, Sight, observe
 from sshload_operator.parse import parse
 from sshload_operator.plan import Installation, Plan, TestIdentity, make_plan, spec_hash
 from sshload_operator.spec import ManagedTarget
-from sshload_operator.state import Announcement, Decision, Manifest, Observed, Phase, Remembered
+from sshload_operator.state import Decision, Manifest, Observed, Phase, Remembered
 from sshload_operator.status import remembered
 
 _LOG = logging.getLogger(__name__)
@@ -107,12 +107,16 @@ async def reconcile(cluster: Cluster, asked: Question, test: Object, sight: Sigh
         status = await _store(cluster, decision.store, status or {})
     newest: Object | None = test
     if status is not None:
-        newest = await cluster.write_status(test, status)
+        try:
+            newest = await cluster.write_status(test, status)
+        except ApiError as error:
+            if error.status in _REFUSED:  # as where the object does not fit its CRD: an Event is all that can be said
+                await _announce(cluster, asked, decision, now)
+            raise
     if newest is None:
         return Pass(test=None, requeue_after_s=None)
     await _all(*(_sweep(cluster, asked.test, run_id) for run_id in decision.sweep))
-    run = asked.plan.run if isinstance(asked.plan, Plan) else asked.test.generation
-    await _all(*(_announce(cluster, asked.test, run, said, now) for said in decision.announcements))
+    await _announce(cluster, asked, decision, now)
     if decision.delete_self:
         await _delete_test(cluster, newest)
     return Pass(newest, 0.0 if sight.refused_message and decision.start else decision.requeue_after_s)
@@ -185,14 +189,19 @@ async def _delete_test(cluster: Cluster, test: Object) -> None:
     await cluster.delete(test_path(metadata["namespace"], metadata["name"]), preconditions)
 
 
-async def _announce(cluster: Cluster, test: TestIdentity, run: int, said: Announcement, now: datetime) -> None:
-    """Create the Event. Events are a courtesy: a test does not fail for want of one."""
-    manifest = announcement.event(test, run, said, now)
+async def _announce(cluster: Cluster, asked: Question, decision: Decision, now: datetime) -> None:
+    run = asked.plan.run if isinstance(asked.plan, Plan) else asked.test.generation
+    manifests = (announcement.event(asked.test, run, said, now) for said in decision.announcements)
+    await _all(*(_create_event(cluster, asked.test, manifest) for manifest in manifests))
+
+
+async def _create_event(cluster: Cluster, test: TestIdentity, manifest: Manifest) -> None:
+    """Create an Event. Events are a courtesy: a test does not fail for want of one."""
     path = f"{collection_path('v1', test.namespace, 'events')}/{manifest['metadata']['name']}"
     try:
         await cluster.create(path, manifest)
     except ApiError as error:
-        _LOG.warning("%s/%s: event %s was not recorded: %s", test.namespace, test.name, said.reason, error)
+        _LOG.warning("%s/%s: event %s was not recorded: %s", test.namespace, test.name, manifest["reason"], error)
 
 
 async def _all(*steps: Coroutine[Any, Any, None]) -> None:

@@ -1,8 +1,10 @@
+import contextlib
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from api_proxy import ApiProxy
+from api_server import CRDS
 from live_cluster import LiveCluster, load_test
 from master_words import says_running, says_summary
 from operator_process import OperatorProcess
@@ -36,25 +38,41 @@ def test_a_run_outlives_an_api_server_that_is_away_for_ten_seconds(
     assert "sshload_operator_failed_passes_total 0.0" not in operator.metrics()
 
 
-def test_a_spec_that_cannot_be_read_ends_in_a_clear_condition(
+def test_a_spec_that_an_older_crd_let_pass_ends_in_a_clear_condition(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy
 ) -> None:
-    operator.start()
-    cluster.apply(load_test("unreadable", scenario={"steps": [{"exec": {"command": "true", "expectStdout": "("}}]}))
-    status = cluster.finished("unreadable")
+    with any_spec_allowed(cluster):
+        operator.start()
+        cluster.apply(load_test("unreadable", warmUp="soon"))
+        status = cluster.finished("unreadable")
     assert (status["verdict"], status["reason"]) == ("Error", "InvalidSpec")
-    assert "spec.scenario.steps[0].exec.expectStdout" in status["message"]
+    assert "spec.warmUp" in status["message"]
     assert not cluster.children("unreadable")
     assert [
         write.path for write in proxy.writes if write.method == "PATCH" and "/sshloadtests/" not in write.path
     ] == []
 
 
+def test_an_object_whose_status_cannot_be_written_gets_an_event_and_holds_up_nobody(
+    cluster: LiveCluster, operator: OperatorProcess
+) -> None:
+    with any_spec_allowed(cluster):
+        cluster.apply(load_test("unreadable", warmUp="soon"))
+    operator.start()
+    cluster.apply(load_test("readable"))
+    cluster.wait("readable", lambda status: status.get("phase") == "PreparingTarget", "start")
+    warnings = ("--field-selector=type=Warning,reason=InvalidSpec", "-o", "jsonpath={.items[*].message}")
+    assert "spec.warmUp" in cluster.kubectl("get", "events", *warnings)
+    assert operator.log().count("unreadable: a pass failed") == 1
+
+
 def test_a_child_that_the_api_server_refuses_is_an_error_that_says_why(
     cluster: LiveCluster, operator: OperatorProcess
 ) -> None:
+    none = {"count/jobs.batch": "0"}
     cluster.kubectl("create", "quota", "no-jobs", "--hard=count/jobs.batch=0")
-    cluster.wait_quota("no-jobs")
+    usage = json.dumps({"status": {"hard": none, "used": none}})  # as the quota controller would
+    cluster.kubectl("patch", "quota", "no-jobs", "--subresource=status", "--type=merge", "-p", usage)
     operator.start()
     cluster.apply(load_test("refused"))
     status = cluster.finished("refused")
@@ -115,11 +133,21 @@ def test_a_finished_test_costs_a_new_operator_no_request(
     operator.start()
     cluster.apply(load_test("newer", abort=True))
     cluster.finished("newer")
-    assert (
-        'sshload_test_verdict{namespace="%s",test="kept",verdict="Aborted"} 1.0' % cluster.namespace
-        in operator.metrics()
-    )
+    verdict = f'sshload_test_verdict{{namespace="{cluster.namespace}",test="kept",verdict="Aborted"}} 1.0'
+    assert verdict in operator.metrics()
     assert [write for write in proxy.writes if "kept" in json.dumps(write.body) or "kept" in write.path] == []
+
+
+@contextlib.contextmanager
+def any_spec_allowed(cluster: LiveCluster) -> Iterator[None]:
+    """Serve the CRD without a schema of the spec, as an older or a broken one may have been."""
+    lax = {"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec",
+           "value": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}  # fmt: skip
+    cluster.kubectl("patch", "crd", "sshloadtests.sshload.dev", "--type=json", "-p", json.dumps([lax]))
+    try:
+        yield
+    finally:
+        cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(CRDS))
 
 
 def not_started(cluster: LiveCluster) -> list[str]:
