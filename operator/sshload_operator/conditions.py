@@ -38,11 +38,11 @@ def conditions(findings: Findings, before: tuple[Condition, ...], now: datetime)
     return tuple(_condition(kind, findings[kind], known.get(kind), now) for kind in ConditionType)
 
 
-def under_way(situation: Situation, phase: Phase) -> tuple[Finding, Findings]:
+def under_way(situation: Situation) -> tuple[Finding, Findings]:
     """Return the headline of a run that goes on, and its conditions."""
     target, workers = _target(situation), _workers(situation)
     blocked = next((finding for finding in (target, workers) if _blocks(finding)), None)
-    reason, message = (blocked.reason, blocked.message) if blocked is not None else _headline(situation, phase)
+    reason, message = (blocked.reason, blocked.message) if blocked is not None else _headline(situation)
     headline = Finding(ConditionStatus.UNKNOWN, reason, message)
     return headline, {
         ConditionType.TARGET_READY: target,
@@ -94,7 +94,7 @@ def _target(situation: Situation) -> Finding:
     ready = next((pod.name for pod in pods if pod.ready), None)
     if ready is not None:
         return Finding(ConditionStatus.TRUE, Reason.TARGET_READY, f"pod {ready} takes logins")
-    if situation.load_began and pods:
+    if situation.start_over and pods:
         message = f"pod {pods[0].name} does not answer its readiness probe while the load runs"
         return Finding(ConditionStatus.FALSE, Reason.TARGET_NOT_READY, message)
     return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_STARTING, "the target is starting")
@@ -114,10 +114,11 @@ def _workers(situation: Situation) -> Finding:
     if blocker is not None:
         return _blocked(blocker)
     expected = situation.plan.spec.workers.replicas
-    if situation.load_began:
+    snapshot = situation.snapshot
+    connected = snapshot.workers_connected if snapshot is not None else expected if situation.start_over else 0
+    if situation.start_over and connected >= expected:
         return Finding(ConditionStatus.TRUE, Reason.WORKERS_CONNECTED, f"{expected} of {expected} workers take part")
-    connected = situation.snapshot.workers_connected if situation.snapshot is not None else 0
-    message = f"{connected} of {expected} workers have connected to the master"
+    message = f"{connected} of {expected} workers are connected to the master"
     return Finding(ConditionStatus.UNKNOWN, Reason.WORKERS_STARTING, message)
 
 
@@ -130,9 +131,9 @@ def _blocks(finding: Finding) -> bool:
     return finding.status is ConditionStatus.FALSE or finding.reason is Reason.UNSCHEDULABLE
 
 
-def _headline(situation: Situation, phase: Phase) -> tuple[Reason, str]:
+def _headline(situation: Situation) -> tuple[Reason, str]:
     workers = situation.plan.spec.workers.replicas
-    match phase:
+    match situation.phase:
         case Phase.PENDING | Phase.PREPARING_TARGET:
             return Reason.TARGET_STARTING, "the target, the master and the workers are starting"
         case Phase.STARTING_WORKERS:

@@ -7,7 +7,6 @@ to abort; a new run (the first, or after a change of what is measured); an endin
 from dataclasses import dataclass
 from datetime import datetime
 
-from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.blockers import target_blocker, workers_blocker
@@ -36,7 +35,6 @@ RUNNING_PASS_S = 4.0
 COLLECTING_PASS_S = 0.5
 _AFTER_LOAD_S = 0.3
 _SHORTEST_PASS_S = 0.05
-_ORDER = tuple(Phase)
 _ORDINARY = (Reason.TARGET_STARTING, Reason.WORKERS_STARTING, Reason.LOAD_RUNNING, Reason.COLLECTING_RESULTS)
 
 
@@ -171,9 +169,8 @@ def _start(this: _Pass, situation: Situation) -> Decision:
 
 
 def _go_on(this: _Pass, situation: Situation) -> Decision:
-    plan, snapshot = situation.plan, situation.snapshot
-    phase = _phase(situation)
-    headline, findings = under_way(situation, phase)
+    plan, phase, snapshot = situation.plan, situation.phase, situation.snapshot
+    headline, findings = under_way(situation)
     standing = Standing(
         generation=this.test.generation,
         run=plan.run,
@@ -189,7 +186,7 @@ def _go_on(this: _Pass, situation: Situation) -> Decision:
         start=not situation.resumed,
         sweep=_old_runs(this, situation),
         announcements=_superseded(this, situation),
-        requeue_after_s=_requeue_after_s(situation, phase),
+        requeue_after_s=_requeue_after_s(situation),
     )
     return _decision(this, standing, actions)
 
@@ -198,38 +195,20 @@ def _old_progress(situation: Situation) -> Manifest | None:
     return situation.remembered.written.get("progress") if situation.resumed else None
 
 
-def _phase(situation: Situation) -> Phase:
-    """Return the phase as the facts have it, and never an earlier one than the last pass left."""
-    seen = _phase_seen(situation)
-    last = situation.last_phase
-    return seen if last is None else max(seen, last, key=_ORDER.index)
-
-
-def _phase_seen(situation: Situation) -> Phase:
-    snapshot, log = situation.snapshot, situation.observed.log
-    if situation.master_ended is not None or (log is not None and log.summary_lines):
-        return Phase.COLLECTING
-    if snapshot is not None and snapshot.stage is Stage.DRAINING:
-        return Phase.COLLECTING
-    if snapshot is not None and snapshot.stage is not Stage.WAITING_FOR_WORKERS:
-        return Phase.RUNNING
-    return Phase.STARTING_WORKERS if situation.target_ready else Phase.PREPARING_TARGET
-
-
-def _requeue_after_s(situation: Situation, phase: Phase) -> float:
+def _requeue_after_s(situation: Situation) -> float:
     spec = situation.plan.spec
-    waits = [spec.deadline_s - situation.elapsed_s, _pace_s(situation, phase)]
-    if not situation.load_began:
+    waits = [spec.deadline_s - situation.elapsed_s, _pace_s(situation)]
+    if not situation.start_over:
         waits.append(spec.start_timeout_s - situation.elapsed_s)
     if target_blocker(situation) or workers_blocker(situation):
         waits.append(STARTING_PASS_S)
     return max(_SHORTEST_PASS_S, min(waits))
 
 
-def _pace_s(situation: Situation, phase: Phase) -> float:
-    if phase is Phase.COLLECTING:
+def _pace_s(situation: Situation) -> float:
+    if situation.phase is Phase.COLLECTING:
         return COLLECTING_PASS_S
-    if phase is not Phase.RUNNING:
+    if situation.phase is not Phase.RUNNING:
         return STARTING_PASS_S
     snapshot = situation.snapshot
     left_s = snapshot.remaining_s + _AFTER_LOAD_S if snapshot is not None else RUNNING_PASS_S

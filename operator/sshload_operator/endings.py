@@ -57,7 +57,7 @@ def _past_deadline(situation: Situation) -> Ending | None:
 
 
 def _target_failed(situation: Situation) -> Ending | None:
-    if not situation.managed or situation.load_began:
+    if not situation.managed or situation.start_over:
         return None
     failed = [pod for pod in situation.pods(Role.TARGET) if _crashed(pod) and not pod.deleting]
     if not failed:
@@ -71,7 +71,7 @@ def _target_failed(situation: Situation) -> Ending | None:
 
 
 def _target_lost(situation: Situation) -> Ending | None:
-    if not situation.managed or not situation.load_began:
+    if not situation.managed or not situation.start_over or situation.results_begun:
         return None
     how = _target_loss(situation)
     if not how:
@@ -97,7 +97,7 @@ def _target_loss(situation: Situation) -> str:
 
 
 def _master_lost(situation: Situation) -> Ending | None:
-    if not situation.load_began or situation.master_ended is not None:
+    if not situation.start_over or situation.results_begun:
         return None
     masters = situation.pods(Role.MASTER)
     if not any(pod.phase == "Running" for pod in masters):
@@ -126,7 +126,7 @@ def _blocked(situation: Situation, about: ConditionType) -> Ending | None:
 
 def _start_timed_out(situation: Situation) -> Ending | None:
     timeout_s = situation.plan.spec.start_timeout_s
-    if situation.load_began or situation.elapsed_s < timeout_s:
+    if situation.start_over or situation.elapsed_s < timeout_s:
         return None
     waited = f"{timeout_s:g} s after the start (spec.startTimeout)"
     blocker = target_blocker(situation)

@@ -19,6 +19,7 @@ from sshload_operator.state import (
     Role,
 )
 
+_ORDER = tuple(Phase)
 _ENDED = ("Succeeded", "Failed")
 
 
@@ -39,13 +40,13 @@ class Situation:
 
     @property
     def start_time(self) -> datetime:
-        """When the run was started: as remembered, else now."""
-        return (self.remembered.start_time if self.resumed else None) or self.now
+        """When the run was started: as remembered, else now. A clock that was put back never makes it the future."""
+        return min((self.remembered.start_time if self.resumed else None) or self.now, self.now)
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since the start; not below 0, whatever the clock did."""
-        return max(0.0, (self.now - self.start_time).total_seconds())
+        """Seconds since the start."""
+        return (self.now - self.start_time).total_seconds()
 
     @property
     def last_phase(self) -> Phase | None:
@@ -65,11 +66,21 @@ class Situation:
         return summary if summary is not None and summary.run_id == self.plan.run_id else None
 
     @property
-    def load_began(self) -> bool:
-        """Whether the load runs or ran."""
-        if self.last_phase in (Phase.RUNNING, Phase.COLLECTING):
-            return True
-        return self.snapshot is not None and self.snapshot.stage is not Stage.WAITING_FOR_WORKERS
+    def phase(self) -> Phase:
+        """Where the run stands by the facts, and never before where the last pass left it."""
+        seen, last = self._phase_seen(), self.last_phase
+        return seen if last is None else max(seen, last, key=_ORDER.index)
+
+    @property
+    def start_over(self) -> bool:
+        """Whether the starting is over: the load runs or ran, or the master ended without one."""
+        return self.phase in (Phase.RUNNING, Phase.COLLECTING)
+
+    @property
+    def results_begun(self) -> bool:
+        """Whether the master has ended or is printing its results, so that nothing more can happen to the load."""
+        log = self.observed.log
+        return self.master_ended is not None or (log is not None and log.summary_lines > 0)
 
     @property
     def target_ready(self) -> bool:
@@ -82,6 +93,14 @@ class Situation:
         masters = self.pods(Role.MASTER)
         ended = [pod for pod in masters if pod.phase in _ENDED]
         return ended[0] if ended and len(ended) == len(masters) else None
+
+    def _phase_seen(self) -> Phase:
+        stage = self.snapshot.stage if self.snapshot is not None else Stage.WAITING_FOR_WORKERS
+        if self.results_begun or stage is Stage.DRAINING:
+            return Phase.COLLECTING
+        if stage is not Stage.WAITING_FOR_WORKERS:
+            return Phase.RUNNING
+        return Phase.STARTING_WORKERS if self.target_ready else Phase.PREPARING_TARGET
 
     def pods(self, *roles: Role) -> tuple[PodFacts, ...]:
         """Return this run's pods of these roles, by name."""

@@ -126,7 +126,10 @@ def _threshold(result: ThresholdResult) -> dict[str, Any]:
 
 
 def _word(kind: type[Word], text: str | None) -> Word | None:
-    return next((word for word in kind if word.value == text), None)
+    try:
+        return kind(text) if text is not None else None
+    except ValueError:
+        return None
 
 
 def _time(text: str | None) -> datetime | None:

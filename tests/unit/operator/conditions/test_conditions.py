@@ -21,7 +21,6 @@ from sshload_operator.state import (
     ConditionStatus,
     ConditionType,
     Observed,
-    Phase,
     Reason,
     Role,
 )
@@ -125,7 +124,7 @@ def external(iterations: int, failures: int) -> Finding:
     seen = snapshot(iterations=iterations, failures=failures)
     log = MasterLog(snapshot=seen, summary=None, summary_lines=0, problem="")
     situation = Situation(target, remembered(None), Observed(PODS, log, ""), resumed=False, now=Passes().now)
-    _, found = under_way(situation, Phase.RUNNING)
+    _, found = under_way(situation)
     return found[ConditionType.TARGET_READY]
 
 

@@ -1,0 +1,189 @@
+"""A simulated cluster: one test object, its runs, and everybody who acts on them but the operator's decision.
+
+It plays the API server (the object and its status), the controllers and the kubelet (pods), and the master (its log).
+`operator_pass` does what reconcile.py does, and can be cut short anywhere, as a killed operator is.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache
+from typing import Any
+
+from plans import INSTALLATION, quickstart
+from runs import pod, snapshot
+from sshload_contract.master_log import MasterLog
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.snapshot import Stage
+from sshload_operator.decide import current_run, decide
+from sshload_operator.errors import SpecError
+from sshload_operator.parse import parse
+from sshload_operator.plan import Plan, TestIdentity, make_plan, spec_hash
+from sshload_operator.spec import LoadTestSpec
+from sshload_operator.state import Decision, Observed, PodFacts, Role
+from sshload_operator.status import remembered
+
+WORKERS = 2
+DEADLINE_S = 180.0
+_SPEC = quickstart(
+    workers={"replicas": WORKERS},
+    startTimeout="60s",
+    deadline=f"{DEADLINE_S:.0f}s",
+    warmUp="5s",
+    ttlAfterFinished={"passed": "10m", "failed": "20m"},
+)
+_STEPS_OF_A_PASS = ("start", "store", "status", "half a sweep", "sweep")
+
+
+@cache
+def _parsed(text: str) -> tuple[LoadTestSpec, str] | SpecError:
+    """Parse a spec; the same few are parsed thousands of times."""
+    try:
+        spec = parse(json.loads(text))
+    except SpecError as error:
+        return error
+    return spec, spec_hash(spec)
+
+
+@cache
+def _planned(test: TestIdentity, text: str, run: int) -> Plan:
+    parsed = _parsed(text)
+    assert not isinstance(parsed, SpecError)
+    return make_plan(test, parsed[0], INSTALLATION, run)
+
+
+@dataclass(slots=True)
+class SimRun:
+    """The children of one run. `stage` is None until the master prints, `summary` until it ends."""
+
+    run_id: str
+    pods: dict[str, PodFacts] = field(default_factory=dict)
+    stage: Stage | None = None
+    connected: int = 0
+    summary: RunSummary | None = None
+    log_readable: bool = True
+
+    def create(self) -> None:
+        """Apply the children: server-side apply makes what is not there, and changes nothing else."""
+        roles = {"target": Role.TARGET, "master": Role.MASTER}
+        roles |= {f"worker-{index}": Role.WORKER for index in range(WORKERS)}
+        for name, role in roles.items():
+            fresh = pod(role, name=f"{self.run_id}-{name}", run_id=self.run_id, phase="Pending", ready=False)
+            self.pods.setdefault(fresh.name, fresh)
+
+    def change(self, name: str, **facts: Any) -> None:
+        """Change the facts of a pod."""
+        self.pods[name] = replace(self.pods[name], **facts)
+
+    def of_role(self, role: Role) -> list[PodFacts]:
+        """Return the pods of a role."""
+        return [found for found in self.pods.values() if found.role is role]
+
+    def alive(self) -> bool:
+        """Whether there is anything that nobody has deleted."""
+        return any(not found.deleting for found in self.pods.values())
+
+    def log(self) -> MasterLog | None:
+        """Return what the operator reads of the master's log."""
+        masters = [found for found in self.of_role(Role.MASTER) if found.phase != "Pending"]
+        if not masters or not self.log_readable:
+            return None
+        seen = (
+            None if self.stage is None else snapshot(self.stage, run_id=self.run_id, workers_connected=self.connected)
+        )
+        return MasterLog(seen, self.summary, summary_lines=2 if self.summary else 0, problem="")
+
+
+@dataclass(slots=True)
+class SimCluster:
+    """The whole world of one test. `sound` holds the run ids of which a whole and valid summary was printed."""
+
+    spec: Mapping[str, Any] = field(default_factory=lambda: _SPEC)
+    uid: str = "uid-0"
+    generation: int = 1
+    status: Mapping[str, Any] = field(default_factory=dict)
+    exists: bool = True
+    runs: dict[str, SimRun] = field(default_factory=dict)
+    stored: set[str] = field(default_factory=set)
+    sound: set[str] = field(default_factory=set)
+    rejected: str = ""
+    now: datetime = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
+    operator_up: bool = True
+
+    @property
+    def plan(self) -> Plan | SpecError:
+        """The plan as the operator makes it from the object."""
+        test, text = self.identity(), json.dumps(self.spec)
+        parsed = _parsed(text)
+        if isinstance(parsed, SpecError):
+            return parsed
+        return _planned(test, text, current_run(test, parsed[1], remembered(self.status)))
+
+    @property
+    def run(self) -> SimRun | None:
+        """The run that the plan is for, where it has been started."""
+        plan = self.plan
+        return self.runs.get(plan.run_id) if isinstance(plan, Plan) else None
+
+    def identity(self) -> TestIdentity:
+        """Return the object's metadata."""
+        return TestIdentity("load-tests", "simulated", self.uid, self.generation)
+
+    def edit(self, **changes: Any) -> None:
+        """Change the spec; like the API server, count a generation only where something changed."""
+        if {**self.spec, **changes} != self.spec:
+            self.spec = {**self.spec, **changes}
+            self.generation += 1
+
+    def pass_time(self, seconds: float) -> None:
+        """Move the clock, which may go backwards."""
+        self.now += timedelta(seconds=seconds)
+
+    def pods(self) -> Iterator[PodFacts]:
+        """Yield all pods there are."""
+        for run in self.runs.values():
+            yield from run.pods.values()
+
+    def decide(self) -> Decision:
+        """Ask for the decision on the world as it is."""
+        run = self.run
+        rejected = self.rejected if run is not None else ""
+        observed = Observed(tuple(self.pods()), run.log() if run is not None else None, rejected)
+        return decide(self.identity(), self.plan, remembered(self.status), observed, self.now)
+
+    def operator_pass(self, steps: int = len(_STEPS_OF_A_PASS)) -> Decision:
+        """Decide and apply, killed after so many steps."""
+        decision, plan = self.decide(), self.plan
+        done = _STEPS_OF_A_PASS[:steps]
+        if decision.start and "start" in done:
+            assert isinstance(plan, Plan)
+            self.runs.setdefault(plan.run_id, SimRun(plan.run_id)).create()
+        if decision.store is not None and "store" in done:
+            self.stored.add(decision.store["metadata"]["name"])
+        if decision.status is not None and "status" in done:
+            self.status = decision.status
+        for run_id in decision.sweep:
+            self._sweep(run_id, whole="sweep" in done, half="half a sweep" in done)
+        if decision.delete_self and "sweep" in done:
+            self.delete()
+        return decision
+
+    def delete(self) -> None:
+        """Delete the object; garbage collection takes the children."""
+        self.exists = False
+        self.runs.clear()
+        self.stored.clear()
+
+    def create(self, number: int) -> None:
+        """Create an object of the same name."""
+        self.exists, self.uid, self.generation, self.status = True, f"uid-{number}", 1, {}
+        self.spec = _SPEC
+
+    def _sweep(self, run_id: str, *, whole: bool, half: bool) -> None:
+        run = self.runs.get(run_id)
+        if run is None:
+            return
+        for found in list(run.pods.values()):
+            if whole or (half and found.role is not Role.MASTER):
+                run.change(found.name, deleting=True)
