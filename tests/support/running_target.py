@@ -97,12 +97,13 @@ def make_target_folder(
 ) -> TargetFolder:
     """Write keys and a configuration for a target that serves `user` (by default: who runs the test)."""
     make_keys(path / "keys")
+    own_start_files = f"SetEnv HOME={path / 'home'}\n"  # the user's own, such as ~/.bashrc, are not what is tested
     config = TargetConfig(
         version=1,
         user=user or pwd.getpwuid(os.geteuid()).pw_name,
         home=str(path / "home"),
         keys_dir=str(path / "keys"),
-        sshd_config=f"UsePAM no\n{sshd_lines()}{sshd_config}",
+        sshd_config=f"UsePAM no\n{own_start_files}{sshd_lines()}{sshd_config}",
         sshd_port=free_port(),
         stats_port=free_port(),
         files=files,

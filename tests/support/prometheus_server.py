@@ -1,0 +1,119 @@
+"""A real Prometheus that scrapes a test's processes, and promtool's opinion of what they answer."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from running_target import free_port, wait_until
+
+_INSTALL = "install the Debian package prometheus (it brings promtool)"
+
+
+@dataclass(frozen=True, slots=True)
+class Prometheus:
+    """A running Prometheus, asked through its HTTP API."""
+
+    port: int
+
+    def query(self, expression: str) -> dict[tuple[str, ...], float]:
+        """Return the values of an instant query by their labels' values, in the order of the labels' names.
+
+        The labels `__name__`, `job` and `instance` are left out.
+        """
+        answer = self._ask("/api/v1/query", {"query": expression})
+        assert answer["resultType"] == "vector", answer
+        return {_label_values(result["metric"]): float(result["value"][1]) for result in answer["result"]}
+
+    def value(self, expression: str) -> float | None:
+        """Return the value of a query that has one result at most."""
+        values = list(self.query(expression).values())
+        assert len(values) <= 1, values
+        return values[0] if values else None
+
+    def wait_for(self, expression: str, expected: float) -> None:
+        """Wait until a query has one result, and that value."""
+        seen: list[float | None] = []
+
+        def arrived() -> bool:
+            seen[:] = [self.value(expression)]
+            return seen == [expected]
+
+        wait_until(arrived, f"{expression} is {expected}, last {seen}")
+
+    def label_names(self, selector: str) -> set[str]:
+        """Return the names of the labels of all series that were ever scraped and match."""
+        series = self._ask("/api/v1/series", {"match[]": selector})
+        return {name for labels in series for name in labels}
+
+    def scrape_faults(self) -> list[str]:
+        """Return what Prometheus finds wrong with its targets that answer."""
+        active = self._ask("/api/v1/targets", {"state": "active"})["activeTargets"]
+        return [target["lastError"] for target in active if target["lastError"]]
+
+    def ready(self) -> bool:
+        """Tell whether it serves."""
+        try:
+            return self._get("/-/ready")[0] == HTTPStatus.OK
+        except OSError:
+            return False
+
+    def _ask(self, path: str, arguments: Mapping[str, str]) -> Any:
+        status, body = self._get(f"{path}?{urlencode(arguments)}")
+        assert status == HTTPStatus.OK, body
+        return json.loads(body)["data"]
+
+    def _get(self, path: str) -> tuple[int, bytes]:
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+
+
+@contextmanager
+def prometheus(folder: Path, ports_by_job: Mapping[str, int]) -> Iterator[Prometheus]:
+    """Run a Prometheus that scrapes /metrics at these ports of loopback five times a second."""
+    program = shutil.which("prometheus")
+    assert program is not None, _INSTALL
+    config = folder / "prometheus.yml"
+    config.write_text(json.dumps(_config(ports_by_job)))  # JSON is YAML
+    port = free_port()
+    command = [program, f"--config.file={config}", f"--storage.tsdb.path={folder / 'tsdb'}",
+               f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"]  # fmt: skip
+    with (folder / "prometheus.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+        server = Prometheus(port)
+        try:
+            wait_until(server.ready, "Prometheus serves")
+            yield server
+        finally:
+            process.terminate()
+            process.wait(timeout=30)
+
+
+def promtool_faults(page: str) -> str:
+    """Return what `promtool check metrics` finds wrong with a page of metrics, empty where nothing."""
+    program = shutil.which("promtool")
+    assert program is not None, _INSTALL
+    check = subprocess.run(
+        [program, "check", "metrics"], input=page, capture_output=True, text=True, check=False, timeout=60
+    )
+    faults = check.stdout + check.stderr
+    return faults or ("" if check.returncode == 0 else f"exit code {check.returncode}")
+
+
+def _config(ports_by_job: Mapping[str, int]) -> dict[str, Any]:
+    jobs = [
+        {"job_name": job, "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]} for job, port in ports_by_job.items()
+    ]
+    return {"global": {"scrape_interval": "200ms", "scrape_timeout": "200ms"}, "scrape_configs": jobs}
+
+
+def _label_values(labels: Mapping[str, str]) -> tuple[str, ...]:
+    return tuple(value for name, value in sorted(labels.items()) if name not in {"__name__", "job", "instance"})
