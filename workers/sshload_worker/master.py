@@ -165,7 +165,7 @@ class Master:
         if self._early is None:
             self._early = _End(end, message)
             log.warning("the run ends early: %s", message)
-        self._changed.set()
+            self._changed.set()
 
     def _wait(self, seconds: float) -> None:
         self._changed.wait(seconds)

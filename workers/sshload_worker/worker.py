@@ -56,16 +56,15 @@ class Worker:
 
     def run(self, master_host: str, master_port: int) -> int:
         """Join the master and do as it says; return the process's exit code, 0 after an end that it ordered."""
-        dial_until_accepted(master_host, master_port, lambda problem: log.debug("no master yet: %s", problem))
-        self._join(master_host, master_port)
         try:
-            self._take_part()
-        except GeneratorFaultError as fault:
-            self._leave_reason = str(fault)
-            self._send(messages.FAULT, worker=self._index, message=self._leave_reason)
-        else:
-            if self._leave_reason:
-                self._send(messages.LEAVE, worker=self._index, message=self._leave_reason)
+            with gevent.Timeout(self._config.workers_timeout_s):
+                dial_until_accepted(master_host, master_port, lambda problem: log.debug("no master yet: %s", problem))
+                self._join(master_host, master_port)
+        except gevent.Timeout:
+            self._leave_reason = f"no master within {self._config.workers_timeout_s:g} s"
+            log.error("%s", self._leave_reason)  # noqa: TRY400 - what was expected needs no traceback
+            return 1
+        self._take_part()
         if self._leave_reason:
             log.error("%s", self._leave_reason)
         self._runner.greenlet.kill()
@@ -75,6 +74,9 @@ class Worker:
     def leave(self, reason: str) -> None:
         """Stop what runs, tell the master why this worker goes, and end `run` with an exit code other than 0."""
         self._leave_reason = reason
+        if self._runner is not None:
+            # Before the final report, which would else pass for that of a worker that has done all its work.
+            self._send(messages.LEAVE, worker=self._index, message=reason)
         self._ordered_to_end.set()
         self._stop()
 
@@ -97,14 +99,21 @@ class Worker:
             preparation.kill()
             return
         login = preparation.get()
+        if isinstance(login, GeneratorFaultError):
+            self._leave_reason = str(login)
+            self._send(messages.FAULT, worker=self._index, message=self._leave_reason)
+            return
         self._woken.clear()
         self._send(messages.READY, worker=self._index)
         self._woken.wait()
         if self._start_order is not None and not self._ordered_to_end.is_set():
             self._generate(login, self._start_order)
 
-    def _prepare(self) -> Login:
-        """Resolve the target, and wait for an external one to take connections (the master asks a managed one)."""
+    def _prepare(self) -> Login | GeneratorFaultError:
+        """Resolve the target, and wait for an external one to take connections (the master asks a managed one).
+
+        A fault is returned, because gevent would print the traceback of one that is raised.
+        """
         target = self._config.target
         problem_s = 0.0
 
@@ -115,7 +124,10 @@ class Worker:
                 self._send(messages.TARGET_PROBLEM, worker=self._index, message=problem)
 
         address = resolve(target, tell)
-        login = prepare_login(self._config, address)
+        try:
+            login = prepare_login(self._config, address)
+        except GeneratorFaultError as fault:
+            return fault
         if self._index == 0 and not self._config.stats_url:
             dial_until_accepted(target.host, target.port, tell)
         return login

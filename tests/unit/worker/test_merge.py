@@ -1,0 +1,167 @@
+from collections.abc import Sequence
+from itertools import permutations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from sshload_contract.codec import from_json, to_json
+from sshload_contract.sample import Health, Negotiated, Report, Sample
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_worker.merge import Totals, add_counts, subtract_counts, worst_health
+from sshload_worker.recorder import LATE_AFTER_NS, Recorder
+
+HEALTHY = Health(
+    cpu_share=0.1,
+    run_delay_share=0.0,
+    loop_lag_p99_us=1,
+    loop_lag_max_us=2,
+    ports_used=3,
+    ports_available=28_232,
+    overflows=0,
+)
+AGREED = Negotiated(kex="k", cipher="c", mac="m", host_key="h", server_version="v")
+
+windows = st.sampled_from(Window)
+outcomes = st.sampled_from([Outcome.OK, Outcome.THROTTLED, Outcome.UNFINISHED])
+iterations = st.tuples(
+    windows, outcomes, st.integers(min_value=1, max_value=10**7), st.sampled_from(["why", "because"])
+)
+workers = st.lists(st.lists(st.lists(iterations, max_size=5), min_size=1, max_size=3), min_size=1, max_size=3)
+
+Iterations = Sequence[tuple[Window, Outcome, int, str]]
+
+
+def record(recorder: Recorder, done: Iterations) -> None:
+    for window, outcome, latency_us, message in done:
+        recorder.started(window, latency_us * 1_000)
+        recorder.sample(Sample("total", window, 0, latency_us, outcome))
+        if outcome is Outcome.OK:
+            recorder.login(AGREED)
+        else:
+            recorder.failure("banner", window, outcome, message)
+        recorder.ended(window, outcome, inside=True)
+
+
+def reports_of(worker: int, batches: Sequence[Iterations]) -> list[Report]:
+    recorder = Recorder("run", worker)
+    reports = []
+    for number, batch in enumerate(batches, start=1):
+        record(recorder, batch)
+        reports.append(recorder.take_report(HEALTHY, final=number == len(batches)))
+    return reports
+
+
+def merged(reports: Sequence[Report]) -> Totals:
+    totals = Totals()
+    for report in reports:
+        assert totals.add(from_json(Report, to_json(report)))
+    return totals
+
+
+@given(workers, st.randoms(use_true_random=False))
+def test_the_order_in_which_reports_arrive_changes_nothing(done: list[list[Iterations]], random: st.DataObject) -> None:
+    reports = [report for index, batches in enumerate(done) for report in reports_of(index, batches)]
+    shuffled = list(reports)
+    random.shuffle(shuffled)
+    assert merged(shuffled) == merged(reports)
+
+
+@given(workers)
+def test_merging_is_recording_everything_in_one_place(done: list[list[Iterations]]) -> None:
+    reports = [report for index, batches in enumerate(done) for report in reports_of(index, batches)]
+    everything = [one for batches in done for batch in batches for one in batch]
+    several, single = merged(reports), merged(reports_of(0, [everything]))
+    assert several.counts == single.counts
+    assert several.histograms == single.histograms
+    assert several.negotiated == single.negotiated
+    assert {key: count for key, (count, _) in several.errors.items()} == {
+        key: count for key, (count, _) in single.errors.items()
+    }
+
+
+@given(workers)
+def test_every_begun_iteration_has_ended_in_one_outcome(done: list[list[Iterations]]) -> None:
+    totals = merged([report for index, batches in enumerate(done) for report in reports_of(index, batches)])
+    for window in Window:
+        counts = totals.window(window)
+        assert counts.scheduled == counts.started + counts.dropped
+        assert counts.started == counts.succeeded + counts.failed
+        in_histograms = {
+            outcome: histogram.count for (_, other, outcome), histogram in totals.histograms.items() if other is window
+        }
+        assert counts.succeeded == in_histograms.pop(Outcome.OK, 0)
+        assert counts.failed == sum(in_histograms.values())
+
+
+def test_a_repeated_report_is_counted_once() -> None:
+    (report,) = reports_of(0, [[(Window.MEASURED, Outcome.OK, 5, "")]])
+    totals = merged([report])
+    assert not totals.add(report)
+    assert totals == merged([report])
+
+
+def test_a_report_that_did_not_come_is_missed() -> None:
+    first, _, third = reports_of(0, [[], [], []])
+    for order in permutations((first, third)):
+        state = merged(order).workers[0]
+        assert (state.missing, state.final, state.latest) == (1, True, third)
+
+
+def test_of_two_workers_first_messages_one_is_chosen_whatever_comes_first() -> None:
+    failed = Outcome.THROTTLED
+    reports = [
+        *reports_of(0, [[(Window.MEASURED, failed, 5, "why")]]),
+        *reports_of(1, [[(Window.MEASURED, failed, 5, "because")]]),
+    ]
+    for order in permutations(reports):
+        assert merged(order).errors == {("banner", failed, Window.MEASURED): (2, "because")}
+
+
+def test_an_iteration_is_late_only_beyond_the_limit() -> None:
+    recorder = Recorder("run", 0)
+    recorder.started(Window.MEASURED, LATE_AFTER_NS)
+    recorder.started(Window.MEASURED, LATE_AFTER_NS + 1)
+    assert recorder.take_report(HEALTHY, final=False).counts[Window.MEASURED].late == 1
+
+
+def test_a_dropped_arrival_is_scheduled_and_not_started() -> None:
+    recorder = Recorder("run", 0)
+    recorder.dropped(Window.MEASURED)
+    counts = recorder.take_report(HEALTHY, final=False).counts[Window.MEASURED]
+    assert (counts.scheduled, counts.started, counts.dropped) == (1, 0, 1)
+
+
+def test_a_report_takes_its_counts_away_and_leaves_what_stands() -> None:
+    recorder = Recorder("run", 0)
+    recorder.started(Window.MEASURED, 0)
+    first = recorder.take_report(HEALTHY, final=False)
+    second = recorder.take_report(HEALTHY, final=True)
+    assert (first.sequence, first.counts[Window.MEASURED].started, first.in_flight) == (1, 1, 1)
+    assert (second.sequence, second.counts[Window.MEASURED].started, second.in_flight) == (2, 0, 1)
+
+
+def test_more_than_an_hour_is_told_as_an_overflow() -> None:
+    recorder = Recorder("run", 0)
+    recorder.sample(Sample("total", Window.MEASURED, 0, 2 * 3_600_000_000, Outcome.OK))
+    recorder.take_report(HEALTHY, final=False)
+    assert recorder.overflows == 1
+
+
+def test_the_worst_worker_stands_for_all() -> None:
+    bad = Health(
+        cpu_share=0.9,
+        run_delay_share=0.5,
+        loop_lag_p99_us=0,
+        loop_lag_max_us=0,
+        ports_used=0,
+        ports_available=100,
+        overflows=4,
+    )
+    worst = worst_health([HEALTHY, bad, bad])
+    assert (worst.cpu_share, worst.run_delay_share, worst.loop_lag_p99_us) == (0.9, 0.5, 1)
+    assert (worst.loop_lag_max_us, worst.ports_used, worst.ports_available, worst.overflows) == (2, 3, 100, 8)
+
+
+def test_subtracting_counts_undoes_adding_them() -> None:
+    one = reports_of(0, [[(Window.MEASURED, Outcome.OK, 5, "")] * 3])[0].counts[Window.MEASURED]
+    other = reports_of(0, [[(Window.MEASURED, Outcome.THROTTLED, 50_000, "")]])[0].counts[Window.MEASURED]
+    assert subtract_counts(add_counts([one, other]), other) == one

@@ -1,0 +1,150 @@
+from dataclasses import replace
+
+import pytest
+from run_configs import arrivals, run_config
+from sshload_contract.codec import from_json, to_json
+from sshload_contract.master_log import read_master_log, summary_lines
+from sshload_contract.run_config import BurstLoad, Endpoint, Load, RunConfig
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.sample import ArrivalCounts, ErrorCount, Health, Report, Sample
+from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_worker.histogram import LatencyHistogram
+from sshload_worker.merge import NO_COUNTS, Totals
+from sshload_worker.progress import POINTS_LIMIT, Progress, Series, progress
+from sshload_worker.recorder import Recorder
+from sshload_worker.report import ERRORS_LIMIT, RunCourse, run_summary, window_durations_s
+
+NOWHERE = Endpoint(host="", port=22, user="", private_key_path="", password_path="", known_hosts_path="")
+HEALTHY = Health(0.1, 0.0, 1, 2, 3, 28_232, 0)
+
+
+def config(load: Load, warm_up_s: float = 0.0) -> RunConfig:
+    return replace(run_config(NOWHERE, load), warm_up_s=warm_up_s)
+
+
+def course(elapsed_s: float, end: RunEnd = RunEnd.COMPLETED) -> RunCourse:
+    return RunCourse(
+        end=end,
+        message="",
+        started_unix_s=1.0,
+        finished_unix_s=1.0 + elapsed_s,
+        elapsed_s=elapsed_s,
+        workers_connected=1,
+        workers_lost=0,
+        target_before=None,
+        target_after=None,
+        series_interval_s=1.0,
+        series=(),
+    )
+
+
+def totals_of(count: int, failures: int = 0, *, final: bool = True) -> Totals:
+    recorder = Recorder("test-run", 0)
+    for number in range(count + failures):
+        outcome = Outcome.OK if number < count else Outcome.THROTTLED
+        recorder.started(Window.MEASURED, 0)
+        recorder.sample(Sample("total", Window.MEASURED, 0, 1_000, outcome))
+        recorder.ended(Window.MEASURED, outcome, inside=True)
+    totals = Totals()
+    totals.add(recorder.take_report(HEALTHY, final=final))
+    return totals
+
+
+@pytest.mark.parametrize(
+    ("load", "warm_up_s", "elapsed_s", "durations"),
+    [
+        pytest.param(arrivals(1, 10), 2.0, 13.5, (2.0, 10.0), id="as planned, however long the drain"),
+        pytest.param(arrivals(1, 10), 2.0, 7.0, (2.0, 5.0), id="ended early"),
+        pytest.param(arrivals(1, 10), 2.0, 1.0, (1.0, 0.0), id="ended in the warm-up"),
+        pytest.param(BurstLoad(5, 2, 10.0), 0.0, 11.0, (0.0, 11.0), id="the last burst ends with its last iteration"),
+        pytest.param(BurstLoad(5, 1, 0.0), 0.0, 3.0, (0.0, 3.0), id="one burst without interval"),
+        pytest.param(arrivals(1, 10), 2.0, 0.0, (0.0, 0.0), id="never started"),
+    ],
+)
+def test_a_window_lasts_as_planned_or_until_the_end(
+    load: Load, warm_up_s: float, elapsed_s: float, durations: tuple[float, float]
+) -> None:
+    found = window_durations_s(config(load, warm_up_s), elapsed_s)
+    assert (found[Window.WARM_UP], found[Window.MEASURED]) == durations
+
+
+def test_rates_are_counts_over_the_measured_window() -> None:
+    summary = run_summary(config(arrivals(1, 10)), totals_of(90, failures=10), course(12.0))
+    load = summary.load
+    assert (load.duration_s, load.offered_rate, load.achieved_rate, load.completed_rate) == (10.0, 10.0, 10.0, 9.0)
+    (total,) = summary.steps
+    assert (total.count, total.failures, total.rate) == (90, 10, 9.0)
+    assert total.percentiles_us == {"50": 1_000, "90": 1_000, "99": None}
+
+
+def test_a_run_that_never_started_has_no_rates_and_misses_no_reports() -> None:
+    summary = run_summary(config(arrivals(1, 10)), Totals(), course(0.0, RunEnd.WORKERS_MISSING))
+    assert (summary.load.offered_rate, summary.steps, summary.generator.reports_missing) == (0.0, (), 0)
+
+
+def test_a_final_report_that_did_not_come_is_missed() -> None:
+    summary = run_summary(config(arrivals(1, 10)), totals_of(1, final=False), course(10.0))
+    assert summary.generator.reports_missing == 1
+
+
+def test_errors_are_bounded_and_the_most_frequent_are_kept() -> None:
+    totals = Totals()
+    errors = tuple(
+        ErrorCount(f"step{number}", Outcome.EXIT_CODE, Window.MEASURED, number + 1, "x" * 200) for number in range(500)
+    )
+    report = totals_report(errors)
+    totals.add(report)
+    summary = run_summary(config(arrivals(1, 10)), totals, course(10.0))
+    assert len(summary.errors) == ERRORS_LIMIT
+    assert summary.errors[0].count == 500
+
+
+def totals_report(errors: tuple[ErrorCount, ...]) -> Report:
+    return replace(Recorder("test-run", 0).take_report(HEALTHY, final=True), errors=errors)
+
+
+def test_a_summary_survives_the_masters_log() -> None:
+    summary = run_summary(config(arrivals(1, 10)), totals_of(90, failures=10), course(12.0))
+    assert from_json(RunSummary, to_json(summary)) == summary
+    assert read_master_log("\n".join(summary_lines(summary))).summary == summary
+
+
+def mark(at_s: float, started: int) -> Progress:
+    counts = replace(NO_COUNTS, scheduled=started, started=started, succeeded=started)
+    return Progress(at_s=at_s, users=0, in_flight=0, counts=counts, totals_ok=LatencyHistogram([5] * started))
+
+
+@pytest.mark.parametrize("seconds", [1, 10, POINTS_LIMIT, POINTS_LIMIT + 1, 5 * POINTS_LIMIT], ids=str)
+def test_a_series_stays_bounded_and_loses_nothing(seconds: int) -> None:
+    series = Series(1.0)
+    for second in range(1, seconds + 1):
+        series.observe(mark(float(second), second * 3))
+    series.observe(mark(seconds + 0.1, seconds * 3 + 1), final=True)
+    points = series.points()
+    assert len(points) <= POINTS_LIMIT + 1
+    assert sum(point.started for point in points) == seconds * 3 + 1
+    assert [point.at_s for point in points] == sorted({point.at_s for point in points})
+    assert points[-1].at_s == seconds + 0.1
+
+
+def test_a_series_point_has_a_p99_where_its_samples_suffice() -> None:
+    series = Series(1.0)
+    series.observe(mark(1.0, 298))
+    series.observe(mark(2.0, 298 + 299))
+    assert [point.p99_us for point in series.points()] == [None, 5]
+
+
+def test_progress_adds_up_windows_and_workers() -> None:
+    totals = Totals()
+    for worker in range(2):
+        recorder = Recorder("test-run", worker)
+        recorder.users = 3
+        for window in Window:
+            recorder.started(window, 0)
+            recorder.sample(Sample("total", window, 0, 7, Outcome.OK))
+        recorder.ended(Window.WARM_UP, Outcome.OK, inside=True)
+        totals.add(recorder.take_report(HEALTHY, final=False))
+    now = progress(totals, 2.5)
+    assert (now.users, now.in_flight, now.at_s) == (6, 2, 2.5)
+    assert now.counts == ArrivalCounts(4, 4, 2, 0, 2, 0, 0)
+    assert now.totals_ok == LatencyHistogram([7] * 4)
