@@ -14,6 +14,7 @@ from uuid import UUID
 
 from sshload_contract.codec import to_json
 
+from sshload_operator.cautions import cautions
 from sshload_operator.cli_parser import command_line
 from sshload_operator.errors import SpecError
 from sshload_operator.exit_code import ExitCode, exit_code
@@ -104,29 +105,33 @@ def _check(path: Path) -> bool:
     """Say of each test in a file whether it is valid; the installation's list of allowed targets is not known here."""
     try:
         documents = read_load_tests(path)
-        problems = [_problem(document) for document in documents]
     except (SpecError, OSError) as error:
         _complain(f"{path}: {error}")
         return False
-    for document, problem in zip(documents, problems, strict=True):
-        if problem:
-            _complain(f"{path}: {document.name}: {problem}")
-        else:
-            sys.stdout.write(f"{path}: {document.name}: valid\n")
-    return not any(problems)
+    valid = [_check_test(f"{path}: {document.name}", document) for document in documents]
+    return all(valid)
 
 
-def _problem(document: LoadTestDocument) -> str:
-    """Return what is wrong with a test, naming the field; empty for nothing."""
+def _check_test(label: str, document: LoadTestDocument) -> bool:
+    """Say whether a test is valid, what is wrong with it by the field's name, and what its author should know."""
     test = TestIdentity(namespace="default", name=document.name, uid=str(UUID(int=0)), generation=1)
     nowhere = Installation(
         worker_image="", target_image="", image_pull_policy="", image_pull_secrets=(), allowed_targets=_ANY_TARGET
     )
     try:
-        found = preflight(make_plan(test, parse(document.spec), nowhere, 1))
+        plan = make_plan(test, parse(document.spec), nowhere, 1)
     except SpecError as error:
-        return str(error)
-    return "" if found is None else f"{found[0]}: {found[1]}"
+        _complain(f"{label}: {error}")
+        return False
+    refusal = preflight(plan)
+    if refusal is not None:
+        reason, message = refusal
+        _complain(f"{label}: {reason}: {message}")
+        return False
+    sys.stdout.write(f"{label}: valid\n")
+    for caution in cautions(plan):
+        _complain(f"{label}: note: {caution}")
+    return True
 
 
 def _only_test(path: Path, name: str | None) -> LoadTestDocument:

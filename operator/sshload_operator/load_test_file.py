@@ -9,6 +9,7 @@ from typing import Any
 import yaml
 
 from sshload_operator.errors import SpecError
+from sshload_operator.parse import check_name
 
 API_VERSION = "sshload.dev/v1alpha1"
 KIND = "SSHLoadTest"
@@ -91,6 +92,7 @@ def _load_test(document: dict[Any, Any]) -> LoadTestDocument:
     name = metadata.get("name")
     if not isinstance(name, str) or not name:
         raise SpecError("metadata.name", "missing")
+    check_name(name)
     if len(name) > _NAME_CHARACTERS or _NAME.fullmatch(name) is None:
         raise SpecError("metadata.name", f"is {name!r}, expected at most {_NAME_CHARACTERS} of {_NAME_WORDS}")
     namespace = metadata.get("namespace", "")

@@ -4,6 +4,7 @@ It accepts what the CRD accepts and refuses what it refuses (tests hold it again
 `sshload run FILE` needs no cluster, and so that an object of an older or a looser CRD ends in a clear condition.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,6 +22,18 @@ from sshload_operator.spec import Auth, LoadTestSpec, ManagedTarget, TimeToLive,
 
 _TIME_TO_LIVE = duration("0s", "87600h")
 _MICROSECONDS = 1_000_000
+_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_NAME_CHARACTERS = 40
+
+
+def check_name(name: str) -> None:
+    """Raise SpecError for a test's name that the CRD refuses, because the names of its pods are made from it."""
+    if len(name) > _NAME_CHARACTERS or _NAME.fullmatch(name) is None:
+        raise SpecError(
+            "metadata.name",
+            f"is {name!r}, but must be at most {_NAME_CHARACTERS} lower-case letters, digits and hyphens, beginning"
+            " with a letter and ending with a letter or digit",
+        )
 
 
 def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:

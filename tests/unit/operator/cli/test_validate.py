@@ -81,3 +81,18 @@ def test_a_target_of_ones_own_is_valid_whatever_the_installation_allows(
     external = {"host": "bastion.example.com", "user": "load", "credentialsSecretRef": {"name": "login"}}
     target = {"external": {**external, "knownHostsSecretRef": {"name": "hosts"}}}
     assert validate(monkeypatch, write(tmp_path, {**SPEC, "target": target})) == ExitCode.PASSED
+
+
+def test_a_caution_is_said_of_a_valid_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, {**SPEC, "load": {"burst": {"connections": 500}}})
+    assert validate(monkeypatch, path) == ExitCode.PASSED
+    assert "note: spec.load.burst.connections is 500" in capsys.readouterr().err
+
+
+def test_a_name_that_the_api_server_refuses_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert validate(monkeypatch, write(tmp_path, SPEC, "a" * 41)) == ExitCode.ERROR
+    assert "metadata.name" in capsys.readouterr().err

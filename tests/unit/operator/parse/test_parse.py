@@ -16,7 +16,7 @@ from sshload_contract.run_config import (
 )
 from sshload_contract.target_config import DirectoryFixture, FileFixture
 from sshload_operator.errors import SpecError
-from sshload_operator.parse import parse
+from sshload_operator.parse import check_name, parse
 from sshload_operator.spec import (
     Auth,
     ErrorRateThreshold,
@@ -207,3 +207,14 @@ def test_a_key_of_a_file_must_be_a_string() -> None:
 def test_the_whole_spec_must_be_an_object() -> None:
     with pytest.raises(SpecError, match="spec: must be an object, not a list"):
         parse([])  # type: ignore[arg-type] - what a file may hold
+
+
+@pytest.mark.parametrize("name", ["a", "a" * 40, "a-1"])
+def test_a_name_of_at_most_forty_characters_passes(name: str) -> None:
+    check_name(name)
+
+
+@pytest.mark.parametrize("name", ["", "a" * 41, "a.b", "1a", "a-", "A", "a\n"])
+def test_a_name_that_the_names_of_pods_cannot_be_made_from_is_refused(name: str) -> None:
+    with pytest.raises(SpecError, match=r"metadata\.name: is"):
+        check_name(name)
