@@ -9,7 +9,7 @@ PYTHON := .venv/bin/python
 LOCKED := .venv/.locked-$(shell sha256sum requirements/dev.txt | cut -c1-16)
 
 .PHONY: help demo test lint test-unit test-simulation test-golden test-integration test-e2e bench-operator \
-        images cluster-up cluster-down lock venv clean
+        images cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -46,6 +46,9 @@ images: ## build the three images and load them into the cluster
 
 cluster-up: ## start Kubernetes from plain processes (compiled the first time, about 8 minutes)
 	@$(CLUSTER) up
+
+cluster-build: ## only compile it
+	@$(CLUSTER) build
 
 cluster-down: ## stop it; what was compiled stays
 	@$(CLUSTER) down

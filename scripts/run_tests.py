@@ -122,7 +122,6 @@ def environment_of(layer: Layer) -> dict[str, str]:
                 environment[name] = "".join(shlex.split(value))
     if layer.name == "golden":
         environment["SSHLOAD_HELM"] = tool("helm")
-    environment["SSHLOAD_CLUSTER_BIN"] = str(Path(output("tests/cluster/cluster kubectl").strip()).parent)
     return environment
 
 

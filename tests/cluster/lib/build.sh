@@ -8,7 +8,7 @@ build() {
   done
 }
 
-module_key() { cat "$here/$1"/go.mod "$here/$1"/go.sum "$here/$1"/*.go 2> /dev/null | sha256sum | cut -c1-16; }
+module_key() { find "$here/$1" \( -name go.mod -o -name go.sum -o -name '*.go' \) -print | LC_ALL=C sort | xargs cat | sha256sum | cut -c1-16; } # what a module is compiled from
 built() { [ "$(cat "$bin/.$1" 2> /dev/null)" = "$(module_key "$1")" ]; }
 
 build_from_nothing() {
@@ -28,7 +28,7 @@ build_from_nothing() {
         ;;
       etcd)
         compile etcd -ldflags "-s -w" -- go.etcd.io/etcd/server/v3
-        mv "$bin/v3" "$bin/etcd"
+        mv "$bin/server" "$bin/etcd" # the name that go makes of .../server/v3
         ;;
       containerd) compile containerd -tags no_btrfs,no_zfs,no_devmapper -ldflags "-s -w" -- $c/containerd $c/containerd-shim-runc-v2 $c/ctr ;;
       coredns) compile coredns -ldflags "-s -w" -- . ;;
@@ -64,7 +64,7 @@ began=0
 clock() { printf '%d:%02d' $(((SECONDS - began) / 60)) $(((SECONDS - began) % 60)); } # since the work at hand began
 
 progress() { # reads what go says; shows how far it is: a live line on a terminal, else a line each 20 s
-  local what=$1 total=$2 line count=0 shown=$SECONDS status message
+  local what=$1 total=$2 line count=0 shown=$SECONDS status message=""
   while true; do
     status=0
     IFS= read -r -t 5 line || status=$?
@@ -86,5 +86,6 @@ progress() { # reads what go says; shows how far it is: a live line on a termina
       say "$message, $(clock)"
     fi
   done
-  if [ -t 2 ]; then printf '\r\033[Kcluster: %s, %s\n' "$message" "$(clock)" >&2; else say "$message, $(clock)"; fi
+  [ ! -t 2 ] || printf '\r\033[K' >&2
+  [ $count -eq 0 ] || say "$message, $(clock)"
 }

@@ -12,19 +12,18 @@ started() { # NAME: still the process that we started under it
   pid=$(cat "$run/pids/$1" 2> /dev/null) && [ "$(readlink "/proc/$pid/exe")" = "$bin/$1" ]
 }
 
-ours() { # PROGRAM PATTERN: told by both the file that a process runs and a path of this cluster among its arguments
-  local p
-  for p in /proc/[0-9]*; do
-    # shellcheck disable=SC2053  # a pattern is meant
-    [[ $(readlink "$p/exe" 2> /dev/null) == "$bin"/$1 ]] || continue
-    if tr '\0' '\n' < "$p/cmdline" 2> /dev/null | grep -qF "$run/"; then echo "${p#/proc/}"; fi
+ours() { # PROGRAM...: told by both the file that a process runs and a path of this cluster among its arguments
+  local name exe
+  for exe in $(find /proc/[0-9]*/exe -maxdepth 0 -lname "$bin/*" -printf '%p:%l\n' 2> /dev/null || true); do
+    for name; do
+      if [ "${exe#*:}" = "$bin/$name" ] && tr '\0' '\n' < "${exe%/exe:*}/cmdline" 2> /dev/null | grep -qF "$run/"; then
+        basename "${exe%/exe:*}"
+      fi
+    done
   done
 }
 
-daemons() {
-  local name
-  for name in "${processes[@]}"; do ours "$name"; done
-}
+daemons() { ours "${processes[@]}"; }
 
 containers() { # the shims, and whatever has a layer of our containerd for its root
   ours containerd-shim-runc-v2

@@ -45,6 +45,8 @@ ports_free() {
 
 network() {
   # A bridge without ports stands for the node's address, and swallows service and pod addresses that nothing serves.
+  ip link del sshload0 2> /dev/null || true
+  touch "$run/network"
   ip link add sshload0 type bridge
   ip addr replace $node_ip/32 dev sshload0
   ip link set sshload0 up
@@ -78,11 +80,11 @@ down() {
   end TERM daemons
   end KILL containers
   awk -v run="$run/" 'index($2, run) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount -l 2> /dev/null || true
-  if ip link show sshload0 > /dev/null 2>&1; then # then what follows is ours too
+  if [ -e "$run/network" ]; then
     local table
     for table in ip ip6; do nft delete table $table kube-proxy 2> /dev/null || true; done
-    ip link del sshload1 2> /dev/null || true
-    ip link del sshload0
+    ip link del sshload1 2> /dev/null || true # the CNI's bridge
+    ip link del sshload0 2> /dev/null || true
   fi
   rm -rf --one-file-system "$run"
 }

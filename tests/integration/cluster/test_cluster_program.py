@@ -1,0 +1,130 @@
+"""The program that makes a cluster from plain processes, with a cache of its own: the running cluster is left alone."""
+
+import os
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+CLUSTER = ROOT / "tests/cluster/cluster"
+Etcd = Callable[[Path], subprocess.Popen[bytes]]
+
+
+def cluster(cache: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the program with this cache."""
+    command = [str(CLUSTER), *arguments]
+    environment = {**os.environ, "SSHLOAD_CLUSTER_CACHE": str(cache), **environment}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+
+
+def compiled() -> Path:
+    """Return the folder of the compiled programs, as `make` leaves them before this layer."""
+    done = subprocess.run([CLUSTER, "kubectl"], check=True, capture_output=True, text=True)
+    return Path(done.stdout.strip()).parent
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports that nothing listened on a moment ago."""
+    with_port = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [listener.getsockname()[1] for listener in with_port]
+    for listener in with_port:
+        listener.close()
+    return ports
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Path:
+    """A cache in which etcd is compiled and nothing else."""
+    (tmp_path / "bin").mkdir()
+    shutil.copy(compiled() / "etcd", tmp_path / "bin")
+    return tmp_path
+
+
+@pytest.fixture
+def etcd(cache: Path) -> Iterator[Etcd]:
+    """Start the cache's etcd with its data in a folder; it listens by the time it is returned."""
+    started = []
+
+    def start(data: Path) -> subprocess.Popen[bytes]:
+        client, peer = (f"http://127.0.0.1:{port}" for port in free_ports(2))
+        process = subprocess.Popen(
+            [cache / "bin/etcd", f"--data-dir={data}", f"--listen-client-urls={client}",
+             f"--advertise-client-urls={client}", f"--listen-peer-urls={peer}"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        started.append(process)
+        give_up = time.monotonic() + 30
+        while not (data / "member/snap/db").exists():
+            assert process.poll() is None
+            assert time.monotonic() < give_up
+            time.sleep(0.05)
+        return process
+
+    yield start
+    for process in started:
+        process.kill()
+        process.wait()
+
+
+def test_down_ends_the_cluster_s_own_processes_only(cache: Path, etcd: Etcd, tmp_path: Path) -> None:
+    """Other tests run the same programs on data of their own."""
+    own = etcd(cache / "run/etcd")
+    foreign = etcd(tmp_path / "of a test")
+    done = cluster(cache, "down")
+    assert done.returncode == 0, done.stderr
+    assert own.wait(timeout=5) is not None
+    assert foreign.poll() is None
+    assert not (cache / "run").exists()
+
+
+def test_down_leaves_alone_the_network_that_another_cluster_made(cache: Path) -> None:
+    """Only the cluster that made the bridge takes it away."""
+    before = subprocess.run(["ip", "-brief", "link"], check=True, capture_output=True, text=True).stdout
+    assert cluster(cache, "down").returncode == 0
+    assert subprocess.run(["ip", "-brief", "link"], check=True, capture_output=True, text=True).stdout == before
+
+
+def test_down_twice_is_as_good_as_once(cache: Path) -> None:
+    """There may be nothing to stop."""
+    assert cluster(cache, "down").returncode == 0
+    assert cluster(cache, "down").returncode == 0
+
+
+def test_a_cluster_that_was_never_started_is_down(cache: Path) -> None:
+    """A script can ask."""
+    done = cluster(cache, "status")
+    assert (done.returncode, done.stdout) == (1, "down\n")
+
+
+def test_the_kubeconfig_lies_in_the_cache(cache: Path) -> None:
+    """The path is the same before, while and after the cluster runs."""
+    assert cluster(cache, "kubeconfig").stdout == f"{cache}/run/pki/admin.conf\n"
+
+
+def test_what_is_compiled_is_not_compiled_again(cache: Path) -> None:
+    """The hash of the module's go.mod and go.sum decides: no Go is needed, and the program is not touched."""
+    shutil.copy(compiled() / ".etcd", cache / "bin")
+    before = (cache / "bin/etcd").stat()
+    done = cluster(cache, "build", "etcd", GO="/nonexistent/go")
+    assert done.returncode == 0, done.stderr
+    assert (cache / "bin/etcd").stat() == before
+
+
+def test_what_was_compiled_from_other_sources_is_compiled_anew(cache: Path) -> None:
+    """A changed lock is noticed."""
+    (cache / "bin/.etcd").write_text("another hash\n")
+    done = cluster(cache, "build", "etcd", GO="/nonexistent/go")
+    assert done.returncode != 0
+    assert "compiling once: etcd" in done.stderr
+
+
+def test_a_verb_that_does_not_exist_shows_those_that_do(cache: Path) -> None:
+    """A usage error has exit code 2."""
+    done = cluster(cache, "start")
+    assert done.returncode == 2
+    assert "cluster up" in done.stderr
