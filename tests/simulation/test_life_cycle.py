@@ -218,6 +218,29 @@ class LifeCycle(RuleBasedStateMachine):
         self.world.run.log_readable = readable
         self.operator_acts()
 
+    @rule(steps=st.integers(min_value=1, max_value=6), kind=st.sampled_from(sorted(SUMMARIES)))
+    def all_goes_well_for_a_while(self, steps: int, kind: str) -> None:
+        """Take the next steps of a run without a fault, which chance alone would hardly string together."""
+        for _ in range(steps):
+            run = self.run()
+            if run is None or not run.alive():
+                self.time_passes_as_the_operator_asked(1)
+            elif not all(found.ready for found in run.pods.values()):
+                self.all_pods_ready()
+            elif run.stage is not Stage.DRAINING:
+                stages = [*Stage]
+                self.advance(stages[stages.index(run.stage) + 1] if run.stage is not None else stages[0])
+            elif run.summary is None:
+                self.summary_arrives(kind, ends=True)
+            else:
+                self.time_passes_as_the_operator_asked(1)
+
+    def advance(self, stage: Stage) -> None:
+        if self.master() is not None:
+            run = self.world.run
+            run.stage, run.connected = stage, WORKERS
+        self.operator_acts()
+
     # the user
 
     @rule(rate=st.integers(min_value=20, max_value=22))
@@ -339,5 +362,5 @@ def check_transition_times(before: Any, after: Any) -> None:
 
 TestLifeCycle = LifeCycle.TestCase
 TestLifeCycle.settings = settings(
-    max_examples=60, stateful_step_count=30, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=200, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
