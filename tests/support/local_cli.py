@@ -19,7 +19,7 @@ SSHLOAD = Path(sys.executable).parent / "sshload"
 ENDS_WITHIN_S = 100
 # On a machine that is busy otherwise a measurement may rightly be Invalid: then it is to be taken again.
 _BUSY = ("GeneratorSaturated", "LateArrivals")
-_ATTEMPTS = 4
+_ATTEMPTS = 8
 _MARK = "SSHLOAD_MARK"
 _SAID_BYTES = 1_000_000
 _POLL_S = 0.05

@@ -1,0 +1,44 @@
+"""The metrics that a run really serves are those that the reference explains."""
+
+import json
+import re
+import urllib.request
+from pathlib import Path
+
+from guide import ROOT
+from local_cli import Started, interrupt, start, wait_until, write_test
+
+LONG = {"users": {"stages": [{"users": 2, "duration": "5m"}]}}
+
+
+def documented(title: str) -> set[str]:
+    text = (ROOT / "docs/reference/metrics.md").read_text()
+    found = re.search(rf"^## {title}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return set(re.findall(r"^\| `(\w+)`", found[1], re.MULTILINE))
+
+
+def served(port: int) -> set[str]:
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    return set(re.findall(r"^# TYPE (sshload_\w+)", text, re.MULTILINE))
+
+
+def ports(started: Started) -> tuple[int, int]:
+    """Return the HTTP ports of the run's master and target."""
+    (master,) = started.process_ids("--role master")
+    words = Path(f"/proc/{master}/cmdline").read_text().split("\0")
+    target = json.loads((Path(f"/proc/{master}/cwd").readlink() / "target.json").read_text())
+    return int(words[words.index("--http-port") + 1]), target["stats_port"]
+
+
+def test_master_and_target_serve_what_the_reference_explains(tmp_path: Path) -> None:
+    started = start("run", write_test(tmp_path, load=LONG))
+    try:
+        wait_until(lambda: "Running" in started.said(), "the load")
+        master, target = ports(started)
+        assert served(master) == documented("The master of a run")
+        assert served(target) == documented("A managed target")
+    finally:
+        interrupt(started)
+        started.wait()

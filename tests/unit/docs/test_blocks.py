@@ -1,0 +1,122 @@
+"""What the guide tells people to type exists, and the YAML that it shows is what the programs take."""
+
+import re
+import shlex
+import stat
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from guide import PAGES, ROOT, Block, blocks
+from sshload_operator.cli_parser import command_line
+from sshload_operator.installation import read_installation
+from sshload_operator.load_test_file import KIND
+from sshload_operator.parse import parse
+from sshload_operator.plan import Installation, TestIdentity, make_plan
+from sshload_operator.preflight import preflight
+from sshload_operator.spec import ExternalTarget
+
+PROGRAMS = {"helm", "kubectl", "ssh-copy-id", "ssh-keygen", "ssh-keyscan"}
+YAML = tuple(blocks("yaml"))
+COMMANDS = tuple(blocks("sh"))
+TESTS = tuple(block for block in YAML if f"kind: {KIND}" in block.text)
+VALUES = tuple(block for block in YAML if block not in TESTS)
+
+
+def commands(block: Block) -> Iterator[list[str]]:
+    """Yield the words of each command line, redirections cut off."""
+    for line in block.text.replace("\\\n", " ").splitlines():
+        words = shlex.split(line, comments=True)
+        if words:
+            yield words[: words.index(">")] if ">" in words else words
+
+
+def only(block: Block) -> dict[str, Any]:
+    document: dict[str, Any] = yaml.safe_load(block.text)
+    return document
+
+
+def test_the_guide_shows_tests_values_and_commands() -> None:
+    assert len(TESTS) >= 4
+    assert VALUES
+    assert len(COMMANDS) >= 10
+    assert {"README.md", "CONTRIBUTING.md", "CHANGELOG.md"} <= {page.name for page in PAGES}
+
+
+@pytest.mark.parametrize("block", TESTS, ids=str)
+def test_a_test_that_is_shown_is_valid_and_possible(block: Block) -> None:
+    document = only(block)
+    spec = parse(document["spec"])
+    assert document["apiVersion"] == "sshload.dev/v1alpha1"
+    allowed = read_installation(installation(block)).allowed_targets if is_external(spec) else ()
+    plan = make_plan(
+        TestIdentity("default", document["metadata"]["name"], "uid", 1),
+        spec,
+        Installation("", "", "", (), allowed),
+        1,
+    )
+    assert preflight(plan) is None
+
+
+def is_external(spec: Any) -> bool:
+    return isinstance(spec.target, ExternalTarget)
+
+
+def installation(block: Block) -> str:
+    """Return an installation's file with the external targets that the page shows, in a block or by --set."""
+    values = next((only(other) for other in VALUES if other.page == block.page), None)
+    if values is None:
+        assert "--set 'externalTargets[0].host=bastion.example.com'" in block.page.read_text()
+        values = {"externalTargets": [{"host": "bastion.example.com", "ports": [22]}]}
+    images = {"workerImage": "w", "targetImage": "t", "imagePullPolicy": "IfNotPresent", "imagePullSecrets": []}
+    return yaml.safe_dump({**images, **values})
+
+
+@pytest.mark.parametrize("block", VALUES, ids=str)
+def test_a_value_of_the_chart_that_is_shown_is_one(block: Block) -> None:
+    known = yaml.safe_load((ROOT / "charts/sshload/values.yaml").read_text())
+    assert set(only(block)) <= set(known)
+
+
+@pytest.mark.parametrize("block", COMMANDS, ids=str)
+def test_a_command_that_is_shown_exists(block: Block) -> None:
+    for words in commands(block):
+        program, arguments = words[0], words[1:]
+        if program == "make":
+            assert_make_verbs(arguments)
+        elif program == ".venv/bin/sshload":
+            command_line().parse_args(arguments)
+        elif program.startswith("scripts/"):
+            assert (ROOT / program).stat().st_mode & stat.S_IXUSR
+            assert re.search(
+                rf"^#   {program.removeprefix('scripts/')} {arguments[0]}\b", script(program), re.MULTILINE
+            )
+        else:
+            assert program in PROGRAMS, words
+
+
+def script(path: str) -> str:
+    return (ROOT / path).read_text()
+
+
+def assert_make_verbs(verbs: list[str]) -> None:
+    makefile = (ROOT / "Makefile").read_text()
+    for verb in verbs:
+        assert re.search(rf"^{re.escape(verb)}:", makefile, re.MULTILINE), verb
+
+
+@pytest.mark.parametrize("block", COMMANDS, ids=str)
+def test_files_and_values_in_a_command_exist(block: Block) -> None:
+    values = (ROOT / "charts/sshload/values.yaml").read_text()
+    for words in commands(block):
+        for word in words:
+            if word.startswith(("examples/", "charts/")):
+                assert (ROOT / word).exists(), word
+            if re.fullmatch(r"(image|externalTargets)[.\[].*=.*", word):
+                assert re.search(rf"^{re.split(r'[.[]', word)[0]}:", values, re.MULTILINE), word
+
+
+def test_the_readmes_two_commands_are_the_makefiles() -> None:
+    first = next(block for block in COMMANDS if block.page.name == "README.md")
+    assert list(commands(first)) == [["make", "demo"], ["make", "test"]]

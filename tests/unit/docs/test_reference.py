@@ -1,0 +1,159 @@
+"""The reference says what the code says: every word, every limit, every option."""
+
+import re
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+
+import pytest
+from guide import PAGES, ROOT
+from sshload_contract.percentile import samples_needed
+from sshload_contract.vocabulary import Outcome, Step, Verdict
+from sshload_operator import validity
+from sshload_operator.cli_parser import command_line
+from sshload_operator.exit_code import ExitCode, exit_code
+from sshload_operator.metrics import OperatorMetrics
+from sshload_operator.preflight import SOURCE_PORTS, TIME_WAIT_S
+from sshload_operator.state import ConditionType, Phase, Reason
+
+REFERENCE = ROOT / "docs/reference"
+_LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+
+
+def page(name: str) -> str:
+    return (REFERENCE / name).read_text(encoding="utf-8")
+
+
+def first_cells(text: str) -> list[str]:
+    """Return the first cells of all table rows that are code."""
+    return re.findall(r"^\| `([^`]+)`", text, re.MULTILINE)
+
+
+def section(text: str, title: str) -> str:
+    found = re.search(rf"^## {re.escape(title)}\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found is not None, title
+    return found[1]
+
+
+def test_the_page_of_fields_is_the_crds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import reference  # noqa: PLC0415 - a script, found by the path that was just set
+
+    assert page("sshloadtest.md") == reference.page(), "run .venv/bin/python scripts/reference.py"
+
+
+def test_every_verdict_is_explained_with_its_exit_code() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (\d) \|$", section(page("verdicts.md"), "Verdicts"), re.MULTILINE)
+    assert rows == [(verdict.value, str(exit_code(verdict).value)) for verdict in Verdict]
+
+
+def test_every_phase_is_named_in_its_order() -> None:
+    named = re.findall(r"`(\w+)`", section(page("verdicts.md"), "Phases").split(".")[0])
+    assert named == [phase.value for phase in Phase]
+
+
+def test_every_reason_is_explained() -> None:
+    assert sorted(first_cells(section(page("verdicts.md"), "Reasons"))) == sorted(reason.value for reason in Reason)
+
+
+def test_every_condition_is_explained() -> None:
+    named = re.findall(
+        r"`([A-Z]\w+)`", "".join(re.findall(r"^\| (`.*?) \|", section(page("verdicts.md"), "Conditions"), re.MULTILINE))
+    )
+    assert named == [condition.value for condition in ConditionType]
+
+
+def test_every_step_and_outcome_is_explained() -> None:
+    text = page("steps-and-outcomes.md")
+    assert sorted(first_cells(section(text, "Steps"))) == sorted(step.value for step in Step)
+    assert first_cells(section(text, "Outcomes")) == [outcome.value for outcome in Outcome]
+
+
+def test_the_limits_of_validity_are_the_codes() -> None:
+    text = page("validity.md")
+    for words in (
+        f"{validity.CPU_SHARE_LIMIT:.0%} of a core".replace("%", " %"),
+        f"{validity.RUN_DELAY_SHARE_LIMIT:.0%} of the time".replace("%", " %"),
+        f"{validity.PORTS_SHARE_LIMIT:.0%} of a worker's source ports".replace("%", " %"),
+        f"{validity.LATE_SHARE_LIMIT:.0%} of the iterations".replace("%", " %"),
+        f"never less than {validity.LOOP_LAG_FLOOR_US // 1000} ms",
+        f"{SOURCE_PORTS:,} each, which a closed connection keeps for {TIME_WAIT_S:.0f} s",
+    ):
+        assert words in text
+    assert validity.LOOP_LAG_SHARE_OF_TOTAL == 0.1
+    assert "a tenth of `total`'s p99" in text
+
+
+def test_the_samples_that_a_percentile_needs_are_the_codes() -> None:
+    text = section(page("validity.md"), "Too few samples")
+    for percentile, words in ((50, "p50 needs {}"), (90, "p90 {}"), (95, "p95 {}"), (99, "p99 {}"), (99.9, "p99.9 {}")):
+        assert words.format(f"{samples_needed(percentile):,}") in text
+
+
+def test_every_reason_of_invalidity_has_its_limit() -> None:
+    invalid = {
+        Reason.WORKER_LOST,
+        Reason.REPORTS_MISSING,
+        Reason.GENERATOR_FAULT,
+        Reason.COUNTS_DISAGREE,
+        Reason.SOURCE_PORTS_USED_UP,
+        Reason.GENERATOR_SATURATED,
+        Reason.LATE_ARRIVALS,
+        Reason.ARRIVALS_DROPPED,
+    }
+    assert set(first_cells(page("validity.md"))) == {reason.value for reason in invalid}
+
+
+def subcommands() -> dict[str, ArgumentParser]:
+    (action,) = (action for action in command_line()._actions if hasattr(action, "_name_parser_map"))
+    return dict(action.choices or {})
+
+
+@pytest.mark.parametrize("name", sorted(subcommands()))
+def test_every_option_is_explained(name: str) -> None:
+    text = page("command-line.md")
+    titles = re.findall(r"^## (sshload (\w+).*)$", text, re.MULTILINE)
+    title = next(title for title, command in titles if command == name)
+    documented = {
+        option
+        for cell in re.findall(r"^\| (`-.*?) \|", section(text, title), re.MULTILINE)
+        for option in re.findall(r"`([^`]+)`", cell)
+    }
+    options = {option for action in subcommands()[name]._actions for option in action.option_strings}
+    assert documented == options - {"-h", "--help"}
+
+
+def test_every_exit_code_is_explained() -> None:
+    rows = re.findall(r"^\| (\d+) \|", section(page("command-line.md"), "Exit codes"), re.MULTILINE)
+    assert rows == [str(code.value) for code in ExitCode]
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_link_leads_somewhere(path: Path) -> None:
+    for link in _LINK.findall(path.read_text(encoding="utf-8")):
+        if link.startswith("https://"):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (path.parent / file).resolve() if file else path
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def anchors(path: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and GitLab make them."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_python_is_new_enough_for_what_contributing_says() -> None:
+    assert "Python 3.11 or newer" in (ROOT / "CONTRIBUTING.md").read_text()
+    assert 'requires-python = ">=3.11"' in (ROOT / "pyproject.toml").read_text()
+    assert sys.version_info >= (3, 11)
+
+
+def test_every_metric_of_the_operator_is_explained() -> None:
+    rendered = OperatorMetrics().render().decode()
+    served = set(re.findall(r"^# TYPE (sshload_\w+)", rendered, re.MULTILINE))
+    explained = set(first_cells(section(page("metrics.md"), "The operator")))
+    assert explained == {name for name in served if not name.endswith("_created")}
