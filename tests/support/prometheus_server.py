@@ -3,7 +3,7 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -12,7 +12,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+import pytest
 from running_target import free_port, wait_until
+
+Values = Mapping[tuple[str, ...], float]
 
 _INSTALL = "install the Debian package prometheus (it brings promtool)"
 
@@ -23,7 +26,7 @@ class Prometheus:
 
     port: int
 
-    def query(self, expression: str) -> dict[tuple[str, ...], float]:
+    def query(self, expression: str) -> Values:
         """Return the values of an instant query by their labels' values, in the order of the labels' names.
 
         The labels `__name__`, `job` and `instance` are left out.
@@ -32,31 +35,27 @@ class Prometheus:
         assert answer["resultType"] == "vector", answer
         return {_label_values(result["metric"]): float(result["value"][1]) for result in answer["result"]}
 
-    def value(self, expression: str) -> float | None:
-        """Return the value of a query that has one result at most."""
-        values = list(self.query(expression).values())
-        assert len(values) <= 1, values
-        return values[0] if values else None
-
     def wait_for(self, expression: str, expected: float) -> None:
-        """Wait until a query has one result, and that value."""
-        seen: list[float | None] = []
+        """Wait until a query has one result, and that value (but for rounding)."""
+        self.wait_until(expression, lambda values: [*values.values()] == [pytest.approx(expected)], f"to be {expected}")
+
+    def wait_until(self, expression: str, holds: Callable[[Values], bool], what: str) -> None:
+        """Wait until the values of a query are as they should be; a scrape that came late is only waited for."""
+        seen: list[Values] = []
 
         def arrived() -> bool:
-            seen[:] = [self.value(expression)]
-            return seen == [expected]
+            seen[:] = [self.query(expression)]
+            return holds(seen[0])
 
-        wait_until(arrived, f"{expression} is {expected}, last {seen}")
+        try:
+            wait_until(arrived, f"{expression} {what}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; last seen: {seen}") from None
 
     def label_names(self, selector: str) -> set[str]:
         """Return the names of the labels of all series that were ever scraped and match."""
         series = self._ask("/api/v1/series", {"match[]": selector})
         return {name for labels in series for name in labels}
-
-    def scrape_faults(self) -> list[str]:
-        """Return what Prometheus finds wrong with its targets that answer."""
-        active = self._ask("/api/v1/targets", {"state": "active"})["activeTargets"]
-        return [target["lastError"] for target in active if target["lastError"]]
 
     def ready(self) -> bool:
         """Tell whether it serves."""
@@ -79,7 +78,7 @@ class Prometheus:
 
 @contextmanager
 def prometheus(folder: Path, ports_by_job: Mapping[str, int]) -> Iterator[Prometheus]:
-    """Run a Prometheus that scrapes /metrics at these ports of loopback five times a second."""
+    """Run a Prometheus that scrapes /metrics at these ports of loopback each second."""
     program = shutil.which("prometheus")
     assert program is not None, _INSTALL
     config = folder / "prometheus.yml"
@@ -112,7 +111,7 @@ def _config(ports_by_job: Mapping[str, int]) -> dict[str, Any]:
     jobs = [
         {"job_name": job, "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]} for job, port in ports_by_job.items()
     ]
-    return {"global": {"scrape_interval": "200ms", "scrape_timeout": "200ms"}, "scrape_configs": jobs}
+    return {"global": {"scrape_interval": "1s", "scrape_timeout": "1s"}, "scrape_configs": jobs}
 
 
 def _label_values(labels: Mapping[str, str]) -> tuple[str, ...]:

@@ -32,13 +32,12 @@ def test_prometheus_knows_what_the_target_saw(tmp_path: Path) -> None:
             target.run("true")
         server.wait_for("sshload_target_accepted_total", 3)
         server.wait_for("sshload_target_sessions", 0)
-        assert server.query("sshload_target_dropped_total") == {("maxStartups",): 0, ("penalty",): 0}
-        assert (server.value("sshload_target_cpu_seconds_total") or 0) > 0
-        assert (server.value("sshload_target_memory_working_set_bytes") or 0) > 1_000_000
-        (version,) = server.query("sshload_target_sshd_info")
-        assert version == (target.stats().sshd_version,)
+        no_drops = {("maxStartups",): 0, ("penalty",): 0}
+        server.wait_until("sshload_target_dropped_total", lambda dropped: dropped == no_drops, "to be none")
+        server.wait_for("sshload_target_cpu_seconds_total > bool 0", 1)
+        server.wait_for("sshload_target_memory_working_set_bytes > bool 1000000", 1)
+        server.wait_for(f'sshload_target_sshd_info{{version="{target.stats().sshd_version}"}}', 1)
         assert server.label_names('{__name__=~"sshload_.*"}') <= BOUNDED_LABELS
-        assert server.scrape_faults() == []
 
 
 def test_the_targets_page_has_every_family_and_promtool_takes_it(tmp_path: Path) -> None:
