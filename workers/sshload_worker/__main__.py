@@ -7,6 +7,7 @@ monkey.patch_all()
 import argparse  # noqa: E402 - nothing may be imported before the patch
 import logging  # noqa: E402
 import os  # noqa: E402
+import resource  # noqa: E402
 import signal  # noqa: E402
 import sys  # noqa: E402
 from pathlib import Path  # noqa: E402
@@ -48,6 +49,8 @@ def _run_master(config: RunConfig, options: argparse.Namespace) -> int:
 def _run_worker(config: RunConfig, options: argparse.Namespace) -> int:
     from sshload_worker.worker import Worker  # noqa: PLC0415 - the master needs no SSH
 
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     worker = Worker(config, options.index)
     gevent.signal_handler(signal.SIGTERM, worker.leave, "told to terminate")
     gevent.signal_handler(signal.SIGINT, worker.leave, "interrupted")

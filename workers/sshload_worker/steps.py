@@ -9,7 +9,7 @@ from sshload_contract.run_config import ExecStep, ScenarioStep, SleepStep
 from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.ssh2 import CommandEnd, SSH2Connection
-from sshload_worker.clients.time_limit import time_limit
+from sshload_worker.clients.time_limit import TimeLimit
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.step_clock import StepClock
 
@@ -24,11 +24,13 @@ def run_step(step: ScenarioStep, connection: SSH2Connection, clock: StepClock) -
             clock.timed(measured_step(step.name, Step.COMMAND), partial(_execute, step, connection, clock))
         case SleepStep(duration_s=duration_s):
             sleep(duration_s)
+            if connection.is_lost():
+                raise StepFailure(Outcome.DISCONNECTED, "the server closed the connection during a sleep")
 
 
 def _execute(step: ExecStep, connection: SSH2Connection, clock: StepClock) -> None:
     clock.timed(measured_step(step.name, Step.CHANNEL_OPEN), connection.open_channel)
-    with time_limit(connection.step_limit_s, Step.EXEC):
+    with TimeLimit(connection.step_limit_s, Step.EXEC):
         clock.timed(measured_step(step.name, Step.EXEC), partial(connection.execute, step.command))
         stdout = clock.timed(measured_step(step.name, Step.READ), partial(_read_output, step, connection, clock))
         end = clock.timed(measured_step(step.name, Step.CLOSE), connection.close_channel)

@@ -48,7 +48,7 @@ def resolve(target: Endpoint, on_problem: Callable[[str], None]) -> Address:
     """Return the target's first address, as soon as its name has one; tell each problem meanwhile."""
     while True:
         try:
-            found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM)
+            found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
         except OSError as error:
             on_problem(f"{target.host}: {error.strerror}")
             gevent.sleep(_RESOLVE_PAUSE_S)

@@ -1,5 +1,6 @@
 """The worker: joins its master, generates its share of the load from the start order on, and reports."""
 
+import gc
 import logging
 from time import monotonic, monotonic_ns
 from typing import Any
@@ -104,6 +105,8 @@ class Worker:
             self._send(messages.FAULT, worker=self._index, message=self._leave_reason)
             return
         self._woken.clear()
+        gc.collect()
+        gc.freeze()  # what the imports left need never be walked again: that would stop the loop for tens of ms
         self._send(messages.READY, worker=self._index)
         self._woken.wait()
         if self._start_order is not None and not self._ordered_to_end.is_set():
@@ -129,7 +132,7 @@ class Worker:
         except GeneratorFaultError as fault:
             return fault
         if self._index == 0 and not self._config.stats_url:
-            dial_until_accepted(target.host, target.port, tell)
+            dial_until_accepted(str(address[1][0]), target.port, tell)
         return login
 
     def _generate(self, login: Login, order: dict[str, Any]) -> None:
@@ -142,7 +145,8 @@ class Worker:
         self._generator.run()
         reporter.kill()
         self._report(final=True)
-        self._ordered_to_end.wait(_END_TIMEOUT_S)
+        if not self._ordered_to_end.wait(_END_TIMEOUT_S):
+            self._leave_reason = f"the master did not order the end within {_END_TIMEOUT_S:g} s of the final report"
 
     def _report_regularly(self) -> None:
         while True:

@@ -119,6 +119,13 @@ def test_a_command_that_takes_too_long_is_a_step_timeout(sshd: SshServer) -> Non
     assert (done.outcome, done.failed_step) == (Outcome.STEP_TIMEOUT, "read")
 
 
+def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(sshd: SshServer) -> None:
+    dying = exec_step("(sleep 0.3; kill -9 $PPID) >/dev/null 2>&1 &")
+    done = run_once(config_for(sshd, dying, SleepStep(duration_s=1.5)))
+    assert done.steps["command"] is Outcome.OK
+    assert (done.outcome, done.failed_step) == (Outcome.DISCONNECTED, "total")
+
+
 def test_a_wrong_key_is_rejected(sshd: SshServer) -> None:
     target = replace(endpoint(sshd), private_key_path=str(sshd.keys.stranger))
     done = run_once(replace(config_for(sshd), target=target))

@@ -21,19 +21,25 @@ _TCP_ENDED = (7, 8)  # CLOSE (reset) and CLOSE_WAIT of linux/include/net/tcp_sta
 Address = tuple[socket.AddressFamily, tuple[object, ...]]
 
 
+def open_socket(family: socket.AddressFamily) -> _socket.socket:
+    """Return a non-blocking TCP socket without Nagle's delay; raises OSError where there is none to be had."""
+    opened = _socket.socket(family, socket.SOCK_STREAM)
+    opened.setblocking(False)
+    opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return opened
+
+
 class Descriptor:
     """One connection's socket; `fileno` is what ssh2-python asks for."""
 
     __slots__ = ("_loop", "_quick_ack", "_readable", "_wait", "_writable", "socket")
 
-    def __init__(self, family: socket.AddressFamily, *, quick_ack: bool) -> None:
+    def __init__(self, open_socket: _socket.socket, *, quick_ack: bool) -> None:
         hub = get_hub()
         self._wait = hub.wait
         self._loop = hub.loop
         self._quick_ack = quick_ack
-        self.socket = _socket.socket(family, socket.SOCK_STREAM)
-        self.socket.setblocking(False)
-        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.socket = open_socket
         self._readable = self._loop.io(self.socket.fileno(), _READ)
         self._writable = self._loop.io(self.socket.fileno(), _WRITE)
 

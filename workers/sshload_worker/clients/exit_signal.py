@@ -4,6 +4,9 @@ Worse, its get_exit_status() is 0 for a killed command, so that without this a k
 library below it, libssh2, does know. Its pointer stands in the Channel and Session objects right behind the object
 header (both are Cython classes without methods table; the layout is checked at import against the pinned version, and a
 test kills commands on a real sshd), so libssh2 is asked directly.
+
+What libssh2 itself cannot tell: a server that closes a channel with neither an exit status nor a signal. That counts as
+exit code 0. OpenSSH sends one of the two always.
 """
 
 import ctypes

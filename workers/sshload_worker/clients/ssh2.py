@@ -2,14 +2,14 @@
 
 A connection is used by one greenlet only, because libssh2 sessions are not made for more. Nothing here is tried twice:
 a retry would hide the failure that is to be measured. Facts about the library that decide this file:
-errors carry no text (read last_error once), get_exit_status is 0 for a killed command (see exit_signal.py), and a
+errors carry no text (last_error has it), get_exit_status is 0 for a killed command (see exit_signal.py), and a
 session that failed is only good for being dropped.
 """
 
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ssh2 import session as ssh2_session
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
@@ -20,9 +20,9 @@ from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.banner import await_banner
-from sshload_worker.clients.descriptor import Address, Descriptor
+from sshload_worker.clients.descriptor import Address, Descriptor, open_socket
 from sshload_worker.clients.exit_signal import exit_signal
-from sshload_worker.clients.time_limit import time_limit
+from sshload_worker.clients.time_limit import TimeLimit
 from sshload_worker.known_hosts import HostKeys
 from sshload_worker.outcomes import StepFailure, library_outcome
 
@@ -56,10 +56,13 @@ class CommandEnd:
 class SSH2Connection:
     """One connection, step by step: connect, banner, kex, auth, then commands, and close whatever happened."""
 
+    # last_error() leaks a kilobyte with each call, so it is asked once for each kind of failure.
+    _texts: ClassVar[dict[tuple[Step, type[SSH2Error]], str]] = {}
+
     def __init__(self, login: Login) -> None:
         self._login = login
         self._timeouts = login.client.timeouts
-        self._descriptor = Descriptor(login.address[0], quick_ack=login.client.quick_ack)
+        self._descriptor = Descriptor(open_socket(login.address[0]), quick_ack=login.client.quick_ack)
         self._session: Any = None
         self._channel: Any = None
         self._server_version = ""
@@ -70,19 +73,23 @@ class SSH2Connection:
         """How long a command may take from its exec request to its close."""
         return self._timeouts.step_s
 
+    def is_lost(self) -> bool:
+        """Tell whether the server has closed the connection, without reading from it."""
+        return self._descriptor.peer_has_closed()
+
     def connect(self) -> None:
         """Open the TCP connection."""
-        with time_limit(self._timeouts.connect_s, Step.CONNECT):
+        with TimeLimit(self._timeouts.connect_s, Step.CONNECT):
             self._descriptor.connect(self._login.address[1])
 
     def banner(self) -> None:
         """Wait for the server's version line."""
-        with time_limit(self._timeouts.banner_s, Step.BANNER):
+        with TimeLimit(self._timeouts.banner_s, Step.BANNER):
             self._server_version = await_banner(self._descriptor)
 
     def kex(self) -> None:
         """Exchange keys, and check that the host key is a known one."""
-        with time_limit(self._timeouts.kex_s, Step.KEX):
+        with TimeLimit(self._timeouts.kex_s, Step.KEX):
             self._session = new_session(self._login.client, self._login.host_keys)
             self._until_done(Step.KEX, self._session.handshake, self._descriptor)
             blob, _ = self._session.hostkey()
@@ -91,7 +98,7 @@ class SSH2Connection:
 
     def auth(self) -> None:
         """Authenticate by the private key, or by the password where there is no key."""
-        with time_limit(self._timeouts.auth_s, Step.AUTH):
+        with TimeLimit(self._timeouts.auth_s, Step.AUTH):
             if self._login.private_key:
                 key_auth = self._session.userauth_publickey_frommemory
                 self._until_done(Step.AUTH, key_auth, self._login.user, self._login.private_key, "", None)
@@ -114,7 +121,7 @@ class SSH2Connection:
 
     def open_channel(self) -> None:
         """Open the channel of one command."""
-        with time_limit(self._timeouts.channel_s, Step.CHANNEL_OPEN):
+        with TimeLimit(self._timeouts.channel_s, Step.CHANNEL_OPEN):
             self._channel = self._until_done(Step.CHANNEL_OPEN, self._session.open_session)
             self._stderr = b""
 
@@ -195,9 +202,10 @@ class SSH2Connection:
     def _failure(self, step: Step, error: SSH2Error) -> StepFailure:
         if type(error) is SSH2Error and self._descriptor.peer_has_closed():
             return StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
-        name = type(error).__name__
-        text = self._session.last_error() if self._session is not None else b""
-        return StepFailure(library_outcome(step, type(error)), f"{name}: {_text(text)}")
+        kind = (step, type(error))
+        if kind not in self._texts:
+            self._texts[kind] = f"{type(error).__name__}: {_text(self._session.last_error())}"
+        return StepFailure(library_outcome(step, type(error)), self._texts[kind])
 
 
 def new_session(client: Client, host_keys: HostKeys) -> Any:

@@ -1,7 +1,6 @@
 """A bound on how long a step may take, which ends it in the step's timeout outcome."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 from gevent.timeout import Timeout
 from sshload_contract.vocabulary import Step
@@ -9,16 +8,17 @@ from sshload_contract.vocabulary import Step
 from sshload_worker.outcomes import StepFailure, timeout_outcome
 
 
-@contextmanager
-def time_limit(seconds: float, step: Step) -> Iterator[None]:
-    """Raise StepFailure where what is inside takes longer. Limits nest: each ends only its own inside."""
-    timeout = Timeout(seconds)
-    timeout.start()
-    try:
-        yield
-    except Timeout as expired:
-        if expired is not timeout:
-            raise
-        raise StepFailure(timeout_outcome(step), f"{step} took longer than {seconds:g} s") from None
-    finally:
-        timeout.close()
+class TimeLimit(Timeout):
+    """A context that raises StepFailure where what is inside takes longer. Limits nest, each ending its own inside."""
+
+    def __init__(self, seconds: float, step: Step) -> None:
+        super().__init__(seconds)
+        self._step = step
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+        if value is self:
+            outcome = timeout_outcome(self._step)
+            raise StepFailure(outcome, f"{self._step} took longer than {self.seconds:g} s") from None
