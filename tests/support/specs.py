@@ -325,6 +325,15 @@ BAD: dict[str, Bad] = {
     "expression-of-go-only": Bad(
         _steps({"exec": {"command": "x", "expectStdout": r"\pL"}}), "spec.scenario.steps[0].exec.expectStdout"
     ),
+    "expression-that-never-gives-back": Bad(
+        _steps({"exec": {"command": "x", "expectStdout": "a*+"}}), "spec.scenario.steps[0].exec.expectStdout"
+    ),
+    "expression-that-repeats-without-end": Bad(
+        _steps({"exec": {"command": "x", "expectStdout": "a{1,1001}"}}), "spec.scenario.steps[0].exec.expectStdout"
+    ),
+    "expression-with-a-set-in-a-set": Bad(
+        _steps({"exec": {"command": "x", "expectStdout": "[[:alpha:]]"}}), "spec.scenario.steps[0].exec.expectStdout"
+    ),
     "threshold-of-nothing": Bad(_thresholds({}), "spec.thresholds[0]", "exactly one of latency, errorRate and"),
     "threshold-of-two": Bad(
         _thresholds({"latency": _LATENCY, "errorRate": {"below": "1%"}}), "spec.thresholds[0]", "exactly one of"
@@ -377,6 +386,8 @@ GOOD: dict[str, Spec] = {
     "error-rate-of-everything": _thresholds({"errorRate": {"below": "100%"}}),
     "throughput-of-zero": _thresholds({"throughput": {"above": 0}}),
     "groups-and-escapes": _steps({"exec": {"command": "x", "expectStdout": r"^(a|(?:b\.c))+\d{2,3} [x-z]\($"}}),
+    "operators-in-sets-and-escapes": _steps({"exec": {"command": "x", "expectStdout": r"[*+]+\*+[]+{1001]\]+a{1000}"}}),
+    "braces-and-commas-of-the-output": _steps({"exec": {"command": "x", "expectStdout": r"a}+ 1,5000 {x,2000}"}}),
     "the-longest-command": _steps({"exec": {"command": "x" * 4096}}),
     "the-largest-file": changed(SMALL, "target.managed.fixtures.files", [{"path": "x", "size": "100Gi"}]),
     "forever-after": changed(SMALL, "ttlAfterFinished", {}),

@@ -18,6 +18,10 @@ _EXPRESSION = text(
     pattern=r"([^\\(]|\(*\\([^A-Za-z0-9]|[dDwWsSbBnrt])|\(+[^?\\(]|\(+\?:)*",
     wanted=r"a regular expression whose groups are (...) or (?:...), and after a backslash punctuation or dDwWsSbBnrt",
 )
+_ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(\\.|[^\]\\])*\]", re.DOTALL)
+_POSSESSIVE = re.compile(r"([*+?]|\{[0-9,]+\})\+")
+_REPEAT = re.compile(r"\{([0-9]+)?(?:,([0-9]+)?)?\}")
+_REPEAT_MOST = 1000
 
 
 def read_scenario(value: Any, path: str) -> tuple[ScenarioStep, ...]:
@@ -62,6 +66,11 @@ def _read_exec(value: Any, path: str) -> ExecStep:
 def _read_expression(value: Any, path: str) -> str:
     """Read a regular expression of the dialect that Go and Python share: what one takes, the other does too."""
     expression = _EXPRESSION(value, path)
+    if "[[" in expression:
+        raise SpecError(path, "must have no set inside a set")
+    bare = _ESCAPE_OR_SET.sub("x", expression)
+    if _POSSESSIVE.search(bare) or any(int(n or 0) > _REPEAT_MOST for pair in _REPEAT.findall(bare) for n in pair):
+        raise SpecError(path, f"must have no *+, ++, ?+ or }}+, and repeat nothing more than {_REPEAT_MOST} times")
     try:
         re.compile(expression)
     except re.error as error:
