@@ -14,6 +14,8 @@ from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config
 from ssh_server import SshServer, free_port
 from sshload_contract.run_config import Endpoint, ExecStep, RunConfig, SleepStep
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_worker.health import HealthMonitor
+from sshload_worker.histogram import LatencyHistogram
 from sshload_worker.recorder import Recorder
 from sshload_worker.step_clock import Due
 from sshload_worker.target_login import GeneratorFaultError
@@ -289,6 +291,18 @@ def test_an_iteration_that_is_cut_off_is_unfinished(sshd: SshServer) -> None:
     done = counted(recorder)
     assert done.outcome is Outcome.UNFINISHED
     assert (done.counts.started, done.counts.failed, recorder.in_flight) == (1, 1, 0)
+
+
+def test_the_total_counts_from_when_it_was_due_and_a_late_start_is_counted(sshd: SshServer) -> None:
+    """Coordinated omission: time that the generator lost is time that a user would have waited."""
+    recorder = Recorder("test-run", 0)
+    now_ns = time.monotonic_ns()
+    prepare(config_for(sshd), recorder).run(Due(now_ns - 60_000_000_000, Window.MEASURED, now_ns))
+    report = recorder.take_report(HealthMonitor().health(connections=0, overflows=0), final=True)
+    latency_us = {one.step: LatencyHistogram.decode(one.data).max_us() for one in report.histograms}
+    assert (latency_us["total"] or 0) > 60_000_000 > (latency_us["login"] or 0)
+    assert report.counts[Window.MEASURED].late == 1
+    assert report.counts[Window.MEASURED].completed_inside == 0
 
 
 @pytest.mark.parametrize(
