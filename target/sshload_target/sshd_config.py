@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
+from sshload_target.errors import ConfigRefusedError
+
 _COUNTING_LOG_LEVELS = ("INFO", "VERBOSE", "DEBUG", "DEBUG1", "DEBUG2", "DEBUG3")
 
 
@@ -22,16 +24,29 @@ class OwnLines:
 
 
 def render(own: OwnLines, given: Path) -> str:
-    """Return the text of the file that sshd reads; `given` is included, so that sshd names its lines rightly."""
+    """Return the text of the file that sshd reads; `given` is included, so that sshd names its lines rightly.
+
+    Raises ConfigRefusedError for a path that sshd would not take as it is.
+    """
     lines = [f"Port {own.port}"]
     if own.listen_address:
         lines.append(f"ListenAddress {own.listen_address}")
-    lines += [f'HostKey "{path}"' for path in own.host_keys]
-    lines += ["PidFile none", f'AuthorizedKeysFile "{own.authorized_keys}"']
+    lines += [f"HostKey {_quoted(path)}" for path in own.host_keys]
+    lines += ["PidFile none", f"AuthorizedKeysFile {_quoted(own.authorized_keys).replace('%', '%%')}"]
     if not own.check_modes:
         lines.append("StrictModes no")
-    lines.append(f'Include "{given}"')
+    lines.append(f"Include {_quoted(given, also_special='*?[]{}~')}")
     return "\n".join(lines) + "\n"
+
+
+def _quoted(path: Path, also_special: str = "") -> str:
+    """Return `path` in quotes; raises ConfigRefusedError where sshd would read it as another path, or as none."""
+    special = {character for character in str(path) if character in f'"\\\n{also_special}'}
+    if special:
+        raise ConfigRefusedError(
+            f"sshd cannot be given the path {str(path)!r}: it contains {' '.join(sorted(special))}"
+        )
+    return f'"{path}"'
 
 
 def objection(effective: str, port: int) -> str:

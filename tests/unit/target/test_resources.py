@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sshload_target.process_usage import ProcessTreeReader
 from sshload_target.resources import Resources, choose_reader
@@ -33,6 +33,7 @@ class Readings:
         return next(self._readings)
 
 
+@settings(deadline=None)
 @given(st.lists(usages, min_size=2))
 def test_totals_never_fall_and_the_peak_covers_every_reading(readings: list[Usage]) -> None:
     resources = Resources(Readings(readings))

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from sshload_target.errors import ConfigRefusedError
 from sshload_target.sshd_config import OwnLines, objection, render
 
 OWN = OwnLines(
@@ -26,10 +27,22 @@ def test_the_given_text_is_included_last_so_that_no_match_block_swallows_our_lin
 
 
 def test_an_address_and_a_home_elsewhere_are_stated() -> None:
-    own = OwnLines(2222, "127.0.0.1", (), Path("/tmp/home/.ssh/authorized_keys"), check_modes=False)  # noqa: S108 -- text only
+    own = OwnLines(2222, "127.0.0.1", (), Path("/tmp/home/.ssh/authorized_keys"), check_modes=False)
     lines = render(own, Path("/private/sshd_config")).splitlines()
     assert "ListenAddress 127.0.0.1" in lines
     assert "StrictModes no" in lines
+
+
+def test_a_percent_in_the_home_is_no_token_of_sshds() -> None:
+    own = OwnLines(2222, "", (), Path("/home/100%u/.ssh/authorized_keys"), check_modes=True)
+    assert 'AuthorizedKeysFile "/home/100%%u/.ssh/authorized_keys"' in render(own, Path("/private/sshd_config"))
+
+
+@pytest.mark.parametrize("folder", ['a"b', "a\nPermitRootLogin yes", "a\\b", "a*b", "a[b]", "a{b}"])
+def test_a_path_that_sshd_would_read_as_another_is_refused(folder: str) -> None:
+    """An Include that matches no file is passed over by sshd in silence, and another configuration measured."""
+    with pytest.raises(ConfigRefusedError, match="sshd cannot be given the path"):
+        render(OWN, Path("/private") / folder / "sshd_config")
 
 
 @pytest.mark.parametrize("level", ["INFO", "VERBOSE", "DEBUG", "DEBUG1", "DEBUG3"])
