@@ -35,7 +35,11 @@ def read_load_tests(path: Path) -> tuple[LoadTestDocument, ...]:
 
     Raises SpecError naming the field that is wrong, and OSError when the file cannot be read.
     """
-    documents = _documents(path.read_text(encoding="utf-8"))
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SpecError("", f"not YAML: {error}") from error
+    documents = _documents(text)
     tests = tuple(_load_test(document) for document in documents if _is_ours(document))
     if not tests:
         raise SpecError("", f"no {KIND} of {API_VERSION} in it")

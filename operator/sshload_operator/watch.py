@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from sshload_operator.cluster import ApiError, Cluster, load_configuration
+from sshload_operator.access import AccessError, find_access
+from sshload_operator.cluster import ApiError, Cluster
 from sshload_operator.state import Phase
 
 _ASK_EVERY_S = 1.0
@@ -36,17 +37,20 @@ async def watch(watched: Watched, progress: Callable[[Mapping[str, Any]], None])
     """
     give_up_at_s = None if watched.timeout_s is None else time.monotonic() + watched.timeout_s
     try:
-        configuration = await load_configuration(watched.kubeconfig, watched.context)
-    except ApiError as error:
+        access = await find_access(watched.kubeconfig, watched.context)
+    except AccessError as error:
         raise WatchError(str(error)) from error
-    cluster = Cluster(configuration, lambda _verb, _resource: None)
+    cluster = Cluster(access, lambda _verb, _resource: None)
     try:
         while True:
-            test = await _read(cluster, watched)
-            status = {} if test is None else test.get("status", {})
-            if test is not None and _is_finished(test):
-                return _as_shown(test)
-            progress(status)
+            try:
+                test = await _read(cluster, watched)
+            except ApiError as error:
+                progress({"phase": "Waiting", "message": f"for the API server: {error}"})
+            else:
+                if _is_finished(test):
+                    return _as_shown(test)
+                progress(test.get("status", {}))
             if give_up_at_s is not None and time.monotonic() >= give_up_at_s:
                 raise WatchError(f"{watched.name} was not finished within {watched.timeout_s:.0f} s")
             await asyncio.sleep(_ASK_EVERY_S)
@@ -54,14 +58,14 @@ async def watch(watched: Watched, progress: Callable[[Mapping[str, Any]], None])
         await cluster.close()
 
 
-async def _read(cluster: Cluster, watched: Watched) -> Mapping[str, Any] | None:
-    """Return the test, None while the API server does not answer."""
+async def _read(cluster: Cluster, watched: Watched) -> Mapping[str, Any]:
+    """Return the test; raises WatchError where asking again would not help, else ApiError."""
     try:
         test = await cluster.read_test(watched.namespace, watched.name)
     except ApiError as error:
         if error.status in _FINAL_ERRORS:
             raise WatchError(str(error)) from error
-        return None
+        raise
     if test is None:
         raise WatchError(f"there is no SSHLoadTest {watched.name} in the namespace {watched.namespace}")
     return test

@@ -69,6 +69,11 @@ class Started:
         """Return the processes that it started and whose command line holds `words`."""
         return [pid for pid, line in _processes() if words in line and self.mark in _environment(pid)]
 
+    def folder(self) -> Path:
+        """Return the private folder of a local run, while its master runs."""
+        (master,) = self.process_ids("--role master")
+        return Path(f"/proc/{master}/cwd").readlink()
+
 
 def start(*arguments: str | Path) -> Started:
     """Start `sshload` with these arguments."""

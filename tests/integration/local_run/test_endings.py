@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import shutil
 import signal
 from pathlib import Path
 from uuid import uuid4
@@ -13,10 +14,6 @@ HOME = Path(pwd.getpwuid(os.geteuid()).pw_dir)
 LONG = {"users": {"stages": [{"users": 2, "duration": "5m"}]}}
 
 
-def private_folders() -> set[Path]:
-    return set((HOME / ".cache").glob("sshload-????????"))
-
-
 def long_test(folder: Path) -> tuple[Path, str]:
     """Write a test of minutes whose sessions are recognised by their command."""
     nap = f"sleep 171.{uuid4().int % 10**9}"
@@ -26,29 +23,27 @@ def long_test(folder: Path) -> tuple[Path, str]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP], ids=lambda number: number.name)
 def test_a_signal_aborts_the_run_and_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
     path, nap = long_test(tmp_path)
-    before = private_folders()
     started = start("run", path, "--output", "json")
     wait_until(lambda: running(nap), "a session")
+    folder = started.folder()
+    assert folder.stat().st_mode & 0o077 == 0
     interrupt(started, number)
     ended = started.wait()
     assert (ended.code, ended.status["verdict"]) == (5, "Aborted"), ended.err
     assert started.left_behind() == []
     assert running(nap) == []
-    assert private_folders() <= before
+    assert not folder.exists()
 
 
 def test_a_run_that_is_killed_outright_takes_its_processes_with_it(tmp_path: Path) -> None:
     path, nap = long_test(tmp_path)
-    before = private_folders()
     started = start("run", path)
     wait_until(lambda: running(nap), "a session")
+    folder = started.folder()
     interrupt(started, signal.SIGKILL)
     started.wait()
     wait_until(lambda: not started.left_behind() and not running(nap), "the end of all processes")
-    for folder in private_folders() - before:
-        for path in sorted(folder.rglob("*"), reverse=True):
-            path.unlink() if not path.is_dir() else path.rmdir()
-        folder.rmdir()
+    shutil.rmtree(folder)
 
 
 def test_the_deadline_ends_a_run_that_hangs(tmp_path: Path) -> None:

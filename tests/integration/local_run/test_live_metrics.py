@@ -28,7 +28,7 @@ def ports(started: Started) -> tuple[int, int]:
     """Return the HTTP ports of the run's master and target."""
     (master,) = started.process_ids("--role master")
     words = Path(f"/proc/{master}/cmdline").read_text().split("\0")
-    target = json.loads((Path(f"/proc/{master}/cwd").readlink() / "target.json").read_text())
+    target = json.loads((started.folder() / "target.json").read_text())
     return int(words[words.index("--http-port") + 1]), target["stats_port"]
 
 

@@ -2,6 +2,8 @@
 
 import json
 import signal
+import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -131,3 +133,17 @@ def test_a_context_that_is_not_in_the_kubeconfig_is_named(cluster: LiveCluster) 
 
 def test_a_kubeconfig_that_is_not_there_is_named(cluster: LiveCluster) -> None:
     assert "/nowhere/config" in complaint(watch(cluster, "--kubeconfig", "/nowhere/config").wait())
+
+
+def test_an_api_server_that_does_not_answer_is_waited_for_aloud(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound and not listening: connections are refused
+        kubeconfig = tmp_path / "kubeconfig"
+        server = {"name": "one", "cluster": {"server": f"http://127.0.0.1:{taken.getsockname()[1]}"}}
+        context = {"name": "one", "context": {"cluster": "one", "user": "one"}}
+        user = {"name": "one", "user": {"token": "none"}}
+        config = {"clusters": [server], "contexts": [context], "users": [user], "current-context": "one"}
+        kubeconfig.write_text(json.dumps(config))
+        ended = sshload("watch", "one", "--kubeconfig", kubeconfig, "--timeout", "0")
+    assert complaint(ended) == "sshload: one was not finished within 0 s"
+    assert ended.err.startswith("Waiting: for the API server: no answer")

@@ -57,6 +57,13 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, path: 
     assert problem in raised.value.problem
 
 
+def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "binary"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(SpecError, match="not YAML"):
+        read_load_tests(path)
+
+
 def test_a_yaml_merge_is_no_key_that_stands_twice(tmp_path: Path) -> None:
     merged = TEST.replace("spec: {load: 1}", "spec:\n  a: &a {x: 1}\n  b: {<<: *a, x: 2}")
     (test,) = read_load_tests(written(tmp_path, merged))
