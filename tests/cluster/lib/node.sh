@@ -59,6 +59,9 @@ cluster.local in-addr.arpa {
   }
 }
 D
+  if grep -q '^nameserver' /etc/resolv.conf; then # names of servers outside, for tests of one's own
+    printf '. {\n  bind %s\n  errors\n  forward . /etc/resolv.conf\n}\n' "$node_ip" >> "$run/Corefile"
+  fi
   await ctr -a "$run/containerd/containerd.sock" version
   start kubelet kubelet --config="$run/kubelet.yaml" --kubeconfig="$run/pki/kubelet.conf" --hostname-override=node --node-ip=$node_ip --root-dir="$run/kubelet" --cert-dir="$run/kubelet-pki"
   start kube-proxy kube-proxy --config="$run/kube-proxy.yaml"

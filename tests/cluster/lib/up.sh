@@ -52,6 +52,17 @@ network() {
   ip link set sshload0 up
   ip route replace $svc_cidr dev sshload0
   ip route replace $pod_cidr dev sshload0
+  # Pods reach servers outside as this machine would.
+  nft -f - << N
+table ip sshload
+delete table ip sshload
+table ip sshload {
+  chain postrouting {
+    type nat hook postrouting priority srcnat
+    ip saddr $pod_cidr ip daddr != { $pod_cidr, $svc_cidr } masquerade
+  }
+}
+N
   [ -e /proc/sys/net/bridge ] || modprobe br_netfilter
   sysctl -qw net.ipv4.ip_forward=1 net.bridge.bridge-nf-call-iptables=1
 }
@@ -83,6 +94,7 @@ down() {
   if [ -e "$run/network" ]; then
     local table
     for table in ip ip6; do nft delete table $table kube-proxy 2> /dev/null || true; done
+    nft delete table ip sshload 2> /dev/null || true
     ip link del sshload1 2> /dev/null || true # the CNI's bridge
     ip link del sshload0 2> /dev/null || true
   fi
