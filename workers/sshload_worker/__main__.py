@@ -11,6 +11,7 @@ import resource  # noqa: E402
 import signal  # noqa: E402
 import sys  # noqa: E402
 from pathlib import Path  # noqa: E402
+from types import FrameType  # noqa: E402
 
 import gevent  # noqa: E402
 from sshload_contract.codec import from_json  # noqa: E402
@@ -23,6 +24,7 @@ _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
 
 def main(arguments: list[str]) -> int:
     """Run one process of a run and return its exit code."""
+    signal.signal(signal.SIGTERM, _terminate)  # as PID 1, a process without a handler is deaf to it
     options = _parse(arguments)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
     try:
@@ -55,6 +57,11 @@ def _run_worker(config: RunConfig, options: argparse.Namespace) -> int:
     gevent.signal_handler(signal.SIGTERM, worker.leave, "told to terminate")
     gevent.signal_handler(signal.SIGINT, worker.leave, "interrupted")
     return worker.run(options.master_host, options.master_port)
+
+
+def _terminate(number: int, _: FrameType | None) -> None:
+    """End while nothing has begun yet; the roles take the signal over once they have something to end."""
+    sys.exit(128 + number)
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:

@@ -40,7 +40,8 @@ class Generator:
         """Generate the whole load, then wait for the last iterations, those of the drain's end being cut off."""
         self._schedule = gevent.spawn(self._follow_schedule)
         self._schedule.join()
-        self._running.join(timeout=self._config.drain_s)
+        left_s = max(self._end_ns - monotonic_ns(), 0) / _NS_PER_S  # a burst's last interval is for its iterations
+        self._running.join(timeout=left_s + self._config.drain_s)
         self.stop()
 
     def stop(self) -> None:

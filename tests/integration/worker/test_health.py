@@ -22,6 +22,16 @@ def test_a_loop_that_stands_still_is_seen_in_its_lag() -> None:
     assert health.loop_lag_p99_us == health.loop_lag_max_us  # too few samples for a percentile
 
 
+def test_a_long_lag_weighs_as_much_as_the_time_that_it_took() -> None:
+    monitor = HealthMonitor()
+    monitor.start()
+    for _ in range(4):
+        gevent.sleep(0.05)
+        stand_still(0.5)
+    gevent.sleep(1.2)
+    assert monitor.health(connections=0, overflows=0).loop_lag_p99_us >= 400_000
+
+
 def test_a_busy_second_is_seen_in_the_cpu_share() -> None:
     monitor = HealthMonitor()
     monitor.start()
