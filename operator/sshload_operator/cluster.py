@@ -1,20 +1,17 @@
-"""The Kubernetes API server, as far as the operator needs it. The only module that imports the Kubernetes client.
+"""The Kubernetes API server, as far as the operator needs it, with plain dicts. The only module that sends it requests.
 
-Of that client it uses the configuration and the generic ApiClient with plain dicts: the typed classes cost 31 MB more.
 Nothing is retried here: the loop above is level-triggered and tries again as a whole.
 """
 
 import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
 import aiohttp
-from kubernetes.aio.client.api_client import ApiClient
-from kubernetes.aio.client.configuration import Configuration
-from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
+
+from sshload_operator.access import Access, AccessError
 
 FIELD_MANAGER: Final = "sshload"
 GROUP: Final = "sshload.dev"
@@ -51,15 +48,18 @@ class _Request:
 class Cluster:
     """One connection pool to one API server. `count_request` is called with verb and resource before each request."""
 
-    def __init__(self, configuration: Configuration, count_request: CountRequest) -> None:
-        configuration.connection_pool_maxsize = _CONNECTIONS
-        self._api = ApiClient(configuration)
-        self._api.user_agent = "sshload-operator"
+    def __init__(self, access: Access, count_request: CountRequest) -> None:
+        self._access = access
         self._count_request = count_request
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=access.tls_context(), limit=_CONNECTIONS),
+            timeout=_TIMEOUT,
+            headers={"User-Agent": "sshload-operator", "Accept": "application/json, */*"},
+        )
 
     async def close(self) -> None:
         """Close all connections."""
-        await self._api.close()
+        await self._session.close()
 
     async def apply(self, path: str, manifest: Object) -> None:
         """Apply an object at its own path on the server's side, taking over fields that others set."""
@@ -170,43 +170,26 @@ class Cluster:
 
     async def _send(self, request: _Request) -> bytes:
         self._count_request(request.verb, request.resource)
-        serialised = await self._api.param_serialize(
-            method=request.method,
-            resource_path=request.path,
-            query_params=list(request.query),
-            header_params={"Content-Type": request.content_type, "Accept": "application/json, */*"},
-            body=request.body,
-            auth_settings=["BearerToken"],
-        )
+        headers = {"Content-Type": request.content_type}
         try:
-            response = await self._api.call_api(*serialised, _request_timeout=_TIMEOUT)
-            content: bytes = await response.read()
-        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            authorization = await self._access.authorization()
+            if authorization:
+                headers["Authorization"] = authorization
+            async with self._session.request(
+                request.method,
+                self._access.server + request.path,
+                params=request.query,
+                headers=headers,
+                data=None if request.body is None else json.dumps(request.body),
+                proxy=self._access.proxy_url,
+                server_hostname=self._access.tls_server_name,
+            ) as response:
+                content = await response.read()
+        except (aiohttp.ClientError, AccessError, TimeoutError, OSError) as error:
             raise ApiError(0, f"{request.method} {request.path}: {type(error).__name__} {error}") from error
         if response.status >= HTTPStatus.BAD_REQUEST:
             raise ApiError(response.status, f"{request.method} {request.path}: {_server_message(content)}")
         return content
-
-
-async def load_configuration(kubeconfig: str = "", context: str = "") -> Configuration:
-    """Return how to reach the API server: from the pod's service account, else from KUBECONFIG or ~/.kube/config.
-
-    A `kubeconfig` or `context` that is given goes before all of these. Raises ApiError where none of them says how.
-    """
-    configuration = Configuration()
-    if not (kubeconfig or context) and "KUBERNETES_SERVICE_HOST" in os.environ and "KUBECONFIG" not in os.environ:
-        load_incluster_config(client_configuration=configuration)
-    else:
-        try:
-            await load_kube_config(
-                config_file=kubeconfig or None,
-                context=context or None,
-                client_configuration=configuration,
-                persist_config=False,
-            )
-        except ConfigException as error:
-            raise ApiError(0, str(error)) from error
-    return configuration
 
 
 def collection_path(api_version: str, namespace: str, plural: str) -> str:

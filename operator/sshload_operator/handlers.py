@@ -10,7 +10,8 @@ from typing import Any, Final
 
 import kopf
 
-from sshload_operator.cluster import GROUP, PLURAL, VERSION, Cluster, load_configuration
+from sshload_operator.access import find_access
+from sshload_operator.cluster import GROUP, PLURAL, VERSION, Cluster
 from sshload_operator.live_tests import LiveTests
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.metrics import OperatorMetrics
@@ -72,7 +73,7 @@ class Operator:
     async def _start(self, **_: Any) -> None:
         for name in _NOISY_LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)
-        self._cluster = Cluster(await load_configuration(), self._metrics.count_api_request)
+        self._cluster = Cluster(await find_access(), self._metrics.count_api_request)
         self._tests = LiveTests(self._cluster, self._options.installation, self._metrics.count_failed_pass)
         await self._server.start()
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
@@ -86,16 +87,17 @@ class Operator:
 
     async def _log_in(self, **_unused: Any) -> kopf.ConnectionInfo:
         """Let kopf reach the API server exactly as the operator's own requests do."""
-        configuration = await load_configuration()
-        scheme, _, token = (await configuration.get_api_key_with_prefix("BearerToken") or "").partition(" ")
+        access = await find_access()
+        scheme, _, token = (await access.authorization()).partition(" ")
         return kopf.ConnectionInfo(
-            server=configuration.host,
-            ca_path=configuration.ssl_ca_cert,
-            insecure=not configuration.verify_ssl,
+            server=access.server,
+            ca_path=access.ca_path,
+            insecure=not access.verify_tls,
             scheme=scheme or None,
             token=token or None,
-            certificate_path=configuration.cert_file,
-            private_key_path=configuration.key_file,
+            certificate_path=access.certificate_path,
+            private_key_path=access.private_key_path,
+            proxy_url=access.proxy_url,
         )
 
     async def _probe(self, **_: Any) -> str:
@@ -123,5 +125,5 @@ def _settings() -> kopf.OperatorSettings:
     settings.watching.label_selectors["pods"] = TEST_LABEL
     settings.watching.label_selectors["jobs.batch"] = TEST_LABEL
     settings.networking.error_backoffs = _ERROR_BACK_OFFS_S
-    settings.queueing.idle_timeout = 1.0
+    settings.queueing.idle_timeout = 0.02
     return settings

@@ -21,6 +21,8 @@ from sshload_operator.reconcile import asks_for_deeds, decide_unseen, is_finishe
 _LOG = logging.getLogger(__name__)
 # Pods change several times within a moment; one pass sees it all.
 _SETTLE_S: Final = 0.05
+# After a run's end its pods are seen going; only those that are still there after this time are looked at again.
+_PODS_GO_WITHIN_S: Final = 10.0
 _BACK_OFF_S: Final = (1.0, 1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0)
 
 Key = tuple[str, str]
@@ -30,11 +32,13 @@ Key = tuple[str, str]
 class LiveTest:
     """A test that is worked on. `body` is its newest version known, None where it is still to be read.
 
-    `has_children` says that pods or Jobs of the test were seen, so that a finished one may have to be swept.
+    `has_children` says that pods or Jobs of the test were seen, so that a finished one may have to be swept;
+    `is_ending` that it was swept just now, so that its children's last events mean nothing.
     """
 
     body: Object | None
     has_children: bool
+    is_ending: bool = False
     sight: Sight = field(default_factory=Sight)
     dirty: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
@@ -106,8 +110,9 @@ class LiveTests:
             return None
         if live is None:
             live = self._start(key, LiveTest(None, has_children=True))
-        live.has_children = True
-        live.dirty.set()
+        if not live.is_ending:
+            live.has_children = True
+            live.dirty.set()
         return live
 
     def _start(self, key: Key, live: LiveTest) -> LiveTest:
@@ -161,6 +166,9 @@ class LiveTests:
         if body is None or "deletionTimestamp" in body["metadata"]:
             return None
         asked = question(body, self._installation)
+        if live.is_ending:
+            live.is_ending = False
+            live.has_children = any(not pod.deleting for pod in live.sight.pods.values())
         if asked.finished and not live.has_children:
             decision = decide_unseen(asked, datetime.now(UTC))
             if not asks_for_deeds(decision):
@@ -171,8 +179,8 @@ class LiveTests:
             return None
         live.body = newest = newer(done.test, live.body)
         if is_finished(newest):
-            self._rest(key, done.requeue_after_s)
-            return None
+            live.is_ending = True
+            return _Wait(min(_PODS_GO_WITHIN_S, done.requeue_after_s or _PODS_GO_WITHIN_S))
         return _Wait(done.requeue_after_s)
 
     def _rest(self, key: Key, after_s: float | None) -> None:

@@ -79,7 +79,7 @@ def _start(programs: Path, folder: Path, running: contextlib.ExitStack) -> ApiSe
     _await(found, ("get", "--raw", "/readyz"), folder, etcd, server)
     kubectl = LiveCluster(found.kubectl_path, found.kubeconfig, "default").kubectl
     kubectl("apply", "--server-side", "-f", str(CRDS))
-    kubectl("wait", "--for=condition=Established", "-f", str(CRDS), "--timeout=30s")
+    _await(found, ("wait", "--for=condition=Established", "-f", str(CRDS), "--timeout=30s"), folder, etcd, server)
     return found
 
 
