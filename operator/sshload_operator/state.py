@@ -54,7 +54,6 @@ class Reason(StrEnum):
     """Why a status is as it is, for machines. The message beside it is for people and says what to change."""
 
     # under way
-    ACCEPTED = "Accepted"
     TARGET_STARTING = "TargetStarting"
     TARGET_READY = "TargetReady"
     TARGET_EXTERNAL = "TargetExternal"

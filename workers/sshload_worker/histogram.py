@@ -2,20 +2,11 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
-from math import ceil, log
+from math import ceil
+
+from sshload_contract.percentile import samples_needed
 
 from sshload_worker.hdr_encoding import HIGHEST_US, LOWEST_US, bucket_ceiling, bucket_floor, decode, encode
-
-_MISSED_SHARE = 0.05
-
-
-def samples_needed(percentile: float) -> int:
-    """Return how many samples a percentile needs before it may be shown.
-
-    With fewer, the chance that even the largest sample lies below the true percentile exceeds 5 % (Wilks 1941): 5
-    for the median, 29 for p90, 299 for p99, 2,995 for p99.9.
-    """
-    return ceil(log(_MISSED_SHARE) / log(percentile / 100))
 
 
 class LatencyHistogram:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from sshload_contract.percentile import percentile_key
 from sshload_contract.run_config import BurstLoad, RunConfig
 from sshload_contract.run_summary import (
     RUN_SUMMARY_VERSION,
@@ -116,7 +117,9 @@ def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open
         min_us=successes.min_us(),
         mean_us=successes.mean_us(),
         max_us=successes.max_us(),
-        percentiles_us={f"{percentile:g}": successes.percentile_us(percentile) for percentile in config.percentiles},
+        percentiles_us={
+            percentile_key(percentile): successes.percentile_us(percentile) for percentile in config.percentiles
+        },
     )
 
 
