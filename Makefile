@@ -39,7 +39,7 @@ test-e2e: venv ## on a real cluster: main job, examples, faults, bad input, secu
 	@$(PYTHON) scripts/run_tests.py e2e
 
 bench-operator: venv ## how fast and how frugal the operator is, on the cluster
-	@environment=$$(scripts/bring-up); set -a; eval "$$environment"; set +a; $(PYTHON) tests/benchmarks/operator.py
+	@environment=$$(scripts/bring-up); set -a; eval "$$environment"; set +a; $(PYTHON) tests/benchmarks/bench_operator.py
 
 images: ## build the three images and load them into the cluster
 	@environment=$$(scripts/bring-up); grep IMAGE <<< "$$environment"

@@ -1,8 +1,10 @@
 # The two images that a registry would serve: debian:trixie-slim and the pause container. Sourced by ../cluster.
 
-cluster_buildah() {
-  # chroot isolation needs no more rights than the cluster itself; the run root lives where a reboot forgets it
-  BUILDAH_ISOLATION=chroot buildah --root "$cache/containers" --runroot /run/sshload-cluster "$@"
+# The run root lives where a reboot forgets it; one for each cache.
+run_root=/run/sshload-cluster/$(cksum <<< "$cache" | cut -d ' ' -f 1)
+
+cluster_buildah() { # chroot isolation needs no more rights than the cluster itself
+  BUILDAH_ISOLATION=chroot buildah --root "$cache/containers" --runroot "$run_root" "$@"
 }
 
 base_images() {

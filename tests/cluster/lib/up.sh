@@ -106,5 +106,5 @@ clean() {
     cluster_buildah rm -a > /dev/null 2>&1 || true
     umount -l "$cache/containers/overlay" 2> /dev/null || true
   fi
-  rm -rf --one-file-system "$cache" /run/sshload-cluster
+  rm -rf --one-file-system "$cache" "$run_root"
 }
