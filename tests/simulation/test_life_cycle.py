@@ -285,6 +285,11 @@ class LifeCycle(RuleBasedStateMachine):
         assert 0 < self.last.requeue_after_s <= 4.0
 
     @invariant()
+    def a_run_under_way_has_been_started(self) -> None:
+        if self.last is not None and self.world.exists and not finished(self.world.status):
+            assert run_id(self.world.uid, self.world.status["run"]) in self.world.runs
+
+    @invariant()
     def no_run_outlives_its_deadline(self) -> None:
         if self.last is None or not self.world.exists or finished(self.world.status):
             return

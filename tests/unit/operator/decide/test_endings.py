@@ -133,6 +133,21 @@ def test_results_that_come_late_count(running: Passes) -> None:
     assert running.said() == ("Passed", "NoThresholds")
 
 
+def test_a_target_that_goes_after_the_load_takes_no_results_with_it(running: Passes) -> None:
+    ended = pod(Role.MASTER, phase="Succeeded", ready=False, exit_code=0)
+    running.run(ended, after_s=1)
+    assert running.status["phase"] == "Collecting"
+    running.run(ended, after_s=1, summary=summary())
+    assert running.said() == ("Passed", "NoThresholds")
+
+
+def test_a_master_that_dies_while_the_target_still_starts_is_what_is_lost(started: Passes) -> None:
+    dead = pod(Role.MASTER, phase="Failed", ready=False, exit_code=1)
+    started.run(STARTING_TARGET, dead, WORKER, after_s=1, log=SILENT_LOG)
+    started.run(STARTING_TARGET, dead, WORKER, after_s=5, log=SILENT_LOG)
+    assert started.said() == ("Error", "MasterLost")
+
+
 @pytest.mark.parametrize(
     ("masters", "seen"),
     [
