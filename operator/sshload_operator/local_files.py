@@ -1,11 +1,12 @@
 """What the processes of a local run are given: ports on loopback, a private folder of files, and their commands."""
 
 import asyncio
+import secrets
 import socket
 import sys
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 from sshload_contract.codec import to_json
@@ -25,6 +26,9 @@ from sshload_operator.spec import Auth, ExternalTarget, ManagedTarget
 from sshload_operator.state import Role
 
 _LOOPBACK = "127.0.0.1"
+_PORTS = range(10_240, 65_536)
+_OUTGOING_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_LIBRARIES = ("gevent", "hdrh", "locust", "prometheus_client", "ssh2")
 _SECRET_MODE = 0o600
 
 
@@ -67,6 +71,7 @@ def last_words_path(folder: Path, name: str) -> Path:
 
 def prepare(plan: Plan, credentials: Credentials, folder: Path) -> LocalPlan:
     """Write keys and configurations into `folder`, which must be private; raises LocalRunError, KeysError, OSError."""
+    _require_libraries()
     sshd_port, stats_port, locust_port, master_port = _free_ports(4)
     target = plan.spec.target
     if isinstance(target, ManagedTarget):
@@ -86,6 +91,15 @@ def prepare(plan: Plan, credentials: Credentials, folder: Path) -> LocalPlan:
     workers = range(plan.spec.workers.replicas)
     load = (_master(locust_port, master_port), *(_worker(index, locust_port) for index in workers))
     return LocalPlan(processes=(*processes, *load), notes=notes)
+
+
+def _require_libraries() -> None:
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if missing:
+        raise LocalRunError(
+            f"the workers and the target need {', '.join(missing)}, which is not installed here: install sshload with "
+            f"its extras operator, worker and target"
+        )
 
 
 def _managed(
@@ -200,9 +214,27 @@ def _python(module: str, *arguments: str) -> tuple[str, ...]:
 
 
 def _free_ports(count: int) -> tuple[int, ...]:
-    """Return ports that are free on loopback now, all different because all are held until the last is found."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind((_LOOPBACK, 0))
-        return tuple(one.getsockname()[1] for one in sockets)
+    """Return different ports that are free on loopback now, and that no outgoing connection takes in the meantime."""
+    found: list[int] = []
+    candidates = _ports_of_nobody()
+    while len(found) < count:
+        port = secrets.choice(candidates)
+        if port not in found and _is_free(port):
+            found.append(port)
+    return tuple(found)
+
+
+def _ports_of_nobody() -> Sequence[int]:
+    """Return the ports that the kernel does not give to outgoing connections, or all where it gives them all."""
+    first, last = (int(word) for word in _OUTGOING_PORTS.read_text(encoding="ascii").split())
+    return [port for port in _PORTS if not first <= port <= last] or _PORTS
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as one:
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            one.bind((_LOOPBACK, port))
+        except OSError:
+            return False
+    return True
