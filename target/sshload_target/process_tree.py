@@ -16,11 +16,12 @@ _CLOCK_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class ProcessStat:
-    """One line of /proc/PID/stat. `cpu_s` is user and system time with that of the children it has reaped."""
+    """One line of /proc/PID/stat: user and system time in clock ticks, each cut off, and those of reaped children."""
 
     pid: int
     parent: int
-    cpu_s: float
+    own_cpu_s: float
+    reaped_cpu_s: float
 
 
 def adopt_orphans() -> None:
@@ -46,8 +47,13 @@ def read_stat(pid: int, proc: Path = _PROC) -> ProcessStat | None:
     except (FileNotFoundError, ProcessLookupError):
         return None
     after_name = line.rpartition(")")[2].split()
-    ticks = sum(int(field) for field in after_name[11:15])  # utime, stime, cutime, cstime: fields 14 to 17
-    return ProcessStat(pid=pid, parent=int(after_name[1]), cpu_s=ticks / _CLOCK_TICKS_PER_S)
+    user, system, reaped_user, reaped_system = (int(ticks) for ticks in after_name[11:15])  # fields 14 to 17
+    return ProcessStat(
+        pid=pid,
+        parent=int(after_name[1]),
+        own_cpu_s=(user + system) / _CLOCK_TICKS_PER_S,
+        reaped_cpu_s=(reaped_user + reaped_system) / _CLOCK_TICKS_PER_S,
+    )
 
 
 def descendants(of: int, proc: Path = _PROC) -> list[ProcessStat]:
