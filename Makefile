@@ -56,7 +56,7 @@ cluster-down: ## stop it; what was compiled stays
 lock: venv ## lock requirements/*.txt anew, after a change of dependencies in pyproject.toml
 	@scripts/lock
 
-venv: $(LOCKED)
+venv: $(LOCKED) ## .venv from requirements/dev.txt, and nothing else
 
 $(LOCKED):
 	@scripts/venv $@
