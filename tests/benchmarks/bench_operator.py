@@ -1,0 +1,249 @@
+"""How fast and how frugal the operator is, on the cluster in KUBECONFIG. `make bench-operator` runs it.
+
+It installs the chart, works in a namespace of its own, prints one table, and takes the namespace away again. Times are
+seen from outside, by asking the API server for a test every 20 ms; what else the machine does shows in them.
+"""
+
+import asyncio
+import json
+import os
+import subprocess
+import time
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from copy import deepcopy
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from sshload_operator.access import find_access
+from sshload_operator.cluster import Cluster, Object, collection_path, test_path
+
+ROOT = Path(__file__).parents[2]
+NAMESPACE = "sshload-bench"
+SYSTEM = "sshload-system"
+FINISHED_TESTS = 1000
+AT_ONCE = 10
+IDLE_S = 60.0
+ASK_EVERY_S = 0.02
+LIMIT_S = 120.0
+RUN_S = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What the operator has used since its start, and holds now."""
+
+    cpu_s: float
+    rss_bytes: float
+    requests: float
+
+
+def main() -> None:
+    """Measure and print."""
+    helm("upgrade", "--install", "sshload", str(ROOT / "charts/sshload"), "--create-namespace", "--wait",
+         "--timeout=120s", "--set", f"image.registry={os.environ['SSHLOAD_IMAGE_REGISTRY']}",
+         "--set", f"image.tag={os.environ['SSHLOAD_IMAGE_TAG']}")  # fmt: skip
+    kubectl("create", "namespace", NAMESPACE)
+    try:
+        asyncio.run(measure())
+    finally:
+        kubectl("delete", "namespace", NAMESPACE, "--wait=true", "--timeout=180s")
+
+
+async def measure() -> None:
+    """Take all measurements, one after the other."""
+    async with connected() as cluster:
+        await measure_idle("no tests")
+        finished = await measure_one_run(cluster)
+        await measure_requests(cluster)
+        await measure_at_once(cluster)
+        await measure_reason(cluster, "bad image", "ImageUnavailable", workers={"image": "localhost/no-such:image"})
+        refused = {"managed": {"sshd": {"extraConfig": {"NoSuchDirective": "yes"}}}}
+        await measure_reason(cluster, "bad sshd_config", "SshdConfigRejected", target=refused)
+        await fill(cluster, finished)
+    await measure_idle(f"{FINISHED_TESTS} finished tests")
+
+
+async def measure_idle(what: str) -> None:
+    """Let the operator come to rest, then watch it do nothing."""
+    await asyncio.sleep(15)
+    before = usage()
+    await asyncio.sleep(IDLE_S)
+    after = usage()
+    report(f"idle, {what}: CPU", f"{(after.cpu_s - before.cpu_s) / IDLE_S * 1000:.2f} mcore")
+    report(f"idle, {what}: memory", f"{after.rss_bytes / 2**20:.1f} MiB RSS")
+    report(f"idle, {what}: API requests", f"{(after.requests - before.requests) / IDLE_S * 60:.1f} per minute")
+
+
+async def measure_one_run(cluster: Cluster) -> Object:
+    """Measure the life of one test and return it as it is at its end."""
+    load_s = 10.0
+    applied_unix_s = time.time()
+    await create(cluster, load_test("one", "10s"))
+    await until(cluster, "one", lambda status: bool(status.get("phase")))
+    report("apply to first status", f"{time.time() - applied_unix_s:.2f} s")
+    test = await until(cluster, "one", lambda status: status.get("phase") == "Finished")
+    finished_unix_s = time.time()
+    name = test["status"]["resultsConfigMap"]
+    summary = json.loads(kubectl("get", "configmap", name, "-n", NAMESPACE, "-o", r"jsonpath={.data.results\.json}"))
+    login = next(step for step in test["status"]["results"]["steps"] if step["step"] == "login")
+    first_login_unix_s = summary["started_unix_s"] + login["meanMs"] / 1000
+    report("apply to first measured login (load's start + mean login)", f"{first_login_unix_s - applied_unix_s:.2f} s")
+    last_due_unix_s = summary["started_unix_s"] + load_s
+    report("end of load to terminal phase with results", f"{finished_unix_s - last_due_unix_s:.2f} s")
+    report("its verdict", f"{test['status']['verdict']} ({test['status']['reason']})")
+    return test
+
+
+async def measure_requests(cluster: Cluster) -> None:
+    """Count the requests of one run with a minute of load, from apply to swept."""
+    before = usage()
+    began_s = time.monotonic()
+    await create(cluster, load_test("minute", f"{RUN_S}s"))
+    await until(cluster, "minute", lambda status: status.get("phase") == "Finished")
+    took_s = time.monotonic() - began_s
+    await asyncio.sleep(12)
+    requests = usage().requests - before.requests
+    report("API requests of one run of a minute", f"{requests:.0f} in {took_s:.0f} s")
+    report("API requests per minute of a running test", f"{requests / took_s * 60:.0f}")
+
+
+async def measure_at_once(cluster: Cluster) -> None:
+    """Start tests at the same time, and see all of their loads run."""
+    names = [f"at-once-{number}" for number in range(AT_ONCE)]
+    began_s = time.monotonic()
+    await asyncio.gather(*(create(cluster, load_test(name, "30s", workers={"replicas": 1}, **SMALL)) for name in names))
+    reached = ("Running", "Collecting", "Finished")
+    found = await asyncio.gather(
+        *(until(cluster, name, lambda status: status.get("phase") in reached, ask_every_s=0.3) for name in names)
+    )
+    ran = sum(test["status"]["phase"] == "Running" for test in found)
+    report(f"{AT_ONCE} tests at once: all running", f"{time.monotonic() - began_s:.1f} s ({ran} of {AT_ONCE} running)")
+    for name in names:
+        await cluster.delete(test_path(NAMESPACE, name))
+
+
+async def measure_reason(cluster: Cluster, what: str, reason: str, **spec: Any) -> None:
+    """Measure how long a fault takes to be named in the status."""
+    name = what.replace(" ", "-").replace("_", "-")
+    began_s = time.monotonic()
+    await create(cluster, load_test(name, "10s", **spec))
+    await until(cluster, name, lambda status: status.get("reason") == reason)
+    report(f"{what}: {reason} in status", f"{time.monotonic() - began_s:.1f} s")
+    await until(cluster, name, lambda status: status.get("phase") == "Finished")
+    report(f"{what}: finished", f"{time.monotonic() - began_s:.1f} s")
+
+
+async def fill(cluster: Cluster, finished: Object) -> None:
+    """Make copies of a finished test while the operator is away, then start the operator."""
+    kubectl("scale", "deployment", "-n", SYSTEM, "-l", "app.kubernetes.io/name=sshload", "--replicas=0")
+    kubectl("wait", "pod", "-n", SYSTEM, "-l", "app.kubernetes.io/component=operator", "--for=delete", "--timeout=60s")
+    at_a_time = asyncio.Semaphore(8)
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    status = {**finished["status"], "completionTime": now}
+
+    async def copy(number: int) -> None:
+        async with at_a_time:
+            test = {"apiVersion": finished["apiVersion"], "kind": finished["kind"], "spec": deepcopy(finished["spec"]),
+                    "metadata": {"name": f"finished-{number}", "namespace": NAMESPACE}}  # fmt: skip
+            await create(cluster, test)
+            made = await cluster.read_test(NAMESPACE, f"finished-{number}")
+            assert made is not None
+            await cluster.write_status(made, status)
+
+    await asyncio.gather(*(copy(number) for number in range(FINISHED_TESTS)))
+    kubectl("scale", "deployment", "-n", SYSTEM, "-l", "app.kubernetes.io/name=sshload", "--replicas=1")
+    kubectl("rollout", "status", "deployment", "-n", SYSTEM, "-l", "app.kubernetes.io/name=sshload", "--timeout=60s")
+
+
+SMALL: Mapping[str, Any] = {"load": {"arrivals": {"stages": [{"rate": 1, "duration": "30s"}]}}}
+
+
+def load_test(name: str, duration: str, **spec: Any) -> Object:
+    """Return a small test against a managed target; `spec` replaces parts."""
+    return {
+        "apiVersion": "sshload.dev/v1alpha1",
+        "kind": "SSHLoadTest",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {
+            "target": {"managed": {"sshd": {"maxStartups": "3000:30:3000"}}},
+            "scenario": {"steps": [{"exec": {"command": "uptime"}}]},
+            "load": {"arrivals": {"stages": [{"rate": 5, "duration": duration}]}},
+            "warmUp": "0s",
+            "workers": {"replicas": 2},
+            **spec,
+        },
+    }
+
+
+@asynccontextmanager
+async def connected() -> AsyncIterator[Cluster]:
+    """Connect to the API server as KUBECONFIG says."""
+    cluster = Cluster(await find_access(os.environ["KUBECONFIG"]), lambda _verb, _resource: None)
+    try:
+        yield cluster
+    finally:
+        await cluster.close()
+
+
+async def create(cluster: Cluster, test: Object) -> None:
+    """Create a test."""
+    assert await cluster.create(test_path(NAMESPACE, test["metadata"]["name"]), test)
+
+
+async def until(
+    cluster: Cluster, name: str, holds: Callable[[Mapping[str, Any]], bool], ask_every_s: float = ASK_EVERY_S
+) -> Object:
+    """Return the test as soon as its status fits."""
+    give_up_s = time.monotonic() + LIMIT_S
+    while True:
+        test = await cluster.read_test(NAMESPACE, name)
+        status = (test or {}).get("status", {})
+        if test is not None and holds(status):
+            return test
+        assert time.monotonic() < give_up_s, f"{name} after {LIMIT_S} s: {json.dumps(status)[:2000]}"
+        await asyncio.sleep(ask_every_s)
+
+
+def usage() -> Usage:
+    """Ask the operator for its own metrics."""
+    (pod,) = kubectl("get", "pods", "-n", SYSTEM, "-l", "app.kubernetes.io/component=operator", "-o", "name",
+                     "--field-selector=status.phase=Running").split()  # fmt: skip
+    path = f"{collection_path('v1', SYSTEM, 'pods')}/{pod.removeprefix('pod/')}:9100/proxy/metrics"
+    samples = [line.rsplit(" ", 1) for line in kubectl("get", "--raw", path).splitlines() if not line.startswith("#")]
+    return Usage(
+        cpu_s=total(samples, "process_cpu_seconds_total"),
+        rss_bytes=total(samples, "process_resident_memory_bytes"),
+        requests=total(samples, "sshload_operator_api_requests_total"),
+    )
+
+
+def total(samples: Sequence[Sequence[str]], name: str) -> float:
+    """Return the sum over all labels of a metric."""
+    return sum(float(value) for series, value in samples if series.partition("{")[0] == name)
+
+
+def kubectl(*arguments: str) -> str:
+    """Run kubectl and return what it prints."""
+    return run(os.environ["SSHLOAD_KUBECTL"], *arguments)
+
+
+def helm(*arguments: str) -> str:
+    """Run helm and return what it prints."""
+    return run(os.environ["SSHLOAD_HELM"], "--namespace", SYSTEM, *arguments)
+
+
+def run(*command: str) -> str:
+    """Run a command and return what it prints; its complaints go to the terminal."""
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def report(what: str, figure: str) -> None:
+    """Print one line of the table."""
+    print(f"{what:<62} {figure}", flush=True)  # noqa: T201 - its output is what it is for
+
+
+if __name__ == "__main__":
+    main()
