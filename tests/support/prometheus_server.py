@@ -13,7 +13,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from running_target import free_port, wait_until
+from running_target import wait_until
+from ssh_server import free_port
 
 Values = Mapping[tuple[str, ...], float]
 

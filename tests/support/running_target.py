@@ -9,7 +9,6 @@ import json
 import os
 import pwd
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -19,6 +18,7 @@ from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
 
+from ssh_server import free_port
 from sshload_contract.codec import from_json, to_json
 from sshload_contract.target_config import DirectoryFixture, FileFixture, TargetConfig
 from sshload_contract.target_stats import TargetStats
@@ -33,14 +33,6 @@ def wait_until(condition: Callable[[], bool], what: str, within_s: float = WITHI
     while not condition():
         assert time.monotonic() < deadline, f"not within {within_s} s: {what}"
         time.sleep(0.02)
-
-
-def free_port() -> int:
-    """Return a loopback port that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 def make_keys(keys_dir: Path) -> None:
