@@ -13,6 +13,7 @@ from sshload_contract.codec import to_json
 from sshload_contract.run_config import Endpoint
 
 from sshload_operator.keys import make_keys
+from sshload_operator.local_priority import at_real_time, may_run_at_real_time
 from sshload_operator.local_sshd import (
     SSHD_PATH,
     LocalRunError,
@@ -88,9 +89,12 @@ def prepare(plan: Plan, credentials: Credentials, folder: Path) -> LocalPlan:
         notes, processes = (), ()
         run_places = Places(endpoint=_external_endpoint(target, credentials), stats_url="")
     (folder / "run.json").write_text(to_json(run_config(plan, run_places)), encoding="utf-8")
-    workers = range(plan.spec.workers.replicas)
-    load = (_master(locust_port, master_port), *(_worker(index, locust_port) for index in workers))
-    return LocalPlan(processes=(*processes, *load), notes=notes)
+    workers = tuple(_worker(index, locust_port) for index in range(plan.spec.workers.replicas))
+    if may_run_at_real_time():
+        workers = tuple(replace(worker, command=at_real_time(worker.command)) for worker in workers)
+    else:
+        notes = (*notes, "the workers run at ordinary priority: as root they would not have to wait for a CPU")
+    return LocalPlan(processes=(*processes, _master(locust_port, master_port), *workers), notes=notes)
 
 
 def _require_libraries() -> None:

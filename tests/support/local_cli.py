@@ -17,9 +17,6 @@ import yaml
 
 SSHLOAD = Path(sys.executable).parent / "sshload"
 ENDS_WITHIN_S = 100
-# On a machine that is busy otherwise a measurement may rightly be Invalid: then it is to be taken again.
-_BUSY = ("GeneratorSaturated", "LateArrivals")
-_ATTEMPTS = 8
 _MARK = "SSHLOAD_MARK"
 _SAID_BYTES = 1_000_000
 _POLL_S = 0.05
@@ -95,12 +92,8 @@ def sshload(*arguments: str | Path) -> Ended:
 
 
 def measured(*arguments: str | Path) -> Ended:
-    """Run a test to its end as JSON, again where this machine was too busy to measure."""
-    for _ in range(_ATTEMPTS):
-        ended = sshload("run", *arguments, "--output", "json")
-        if not ended.out or ended.status["reason"] not in _BUSY:
-            break
-    return ended
+    """Run a test to its end as JSON."""
+    return sshload("run", *arguments, "--output", "json")
 
 
 def write_test(folder: Path, **changes: Any) -> Path:

@@ -1,0 +1,21 @@
+"""Needs root, as the project's test runs do anyway for the cluster: the rights are what is tested."""
+
+import subprocess
+import sys
+
+from sshload_operator.local_priority import at_real_time, may_run_at_real_time
+
+SAY_POLICY = ["python3", "-c", "import os; print(os.sched_getscheduler(0) == os.SCHED_RR)"]
+AS_NOBODY = "import os; from sshload_operator import local_priority as p; os.setuid(65534); print(p.{})"
+
+
+def test_root_may_and_the_command_then_runs_at_real_time_priority() -> None:
+    assert may_run_at_real_time()
+    said = subprocess.run(at_real_time(SAY_POLICY), capture_output=True, text=True, check=True)
+    assert said.stdout.strip() == "True"
+
+
+def test_a_user_without_the_right_may_not() -> None:
+    ask = AS_NOBODY.format("may_run_at_real_time()")
+    said = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=False)
+    assert (said.stdout.strip(), said.stderr) == ("False", "")
