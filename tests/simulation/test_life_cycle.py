@@ -367,5 +367,9 @@ def check_transition_times(before: Any, after: Any) -> None:
 
 TestLifeCycle = LifeCycle.TestCase
 TestLifeCycle.settings = settings(
-    max_examples=200, stateful_step_count=50, deadline=None, suppress_health_check=[HealthCheck.too_slow]
+    max_examples=150,
+    stateful_step_count=50,
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
 )

@@ -12,7 +12,7 @@ from sshload_contract.snapshot import Snapshot
 from sshload_operator.decide import current_run, decide
 from sshload_operator.errors import SpecError
 from sshload_operator.parse import parse
-from sshload_operator.plan import Plan, TestIdentity, make_plan, run_id, spec_hash
+from sshload_operator.plan import Installation, Plan, TestIdentity, make_plan, run_id, spec_hash
 from sshload_operator.state import Decision, Observed, PodFacts
 from sshload_operator.status import remembered
 
@@ -28,6 +28,7 @@ class Passes:
     generation: int = 1
     status: Mapping[str, Any] = field(default_factory=dict)
     now: datetime = START
+    installation: Installation = INSTALLATION
 
     @property
     def plan(self) -> Plan | SpecError:
@@ -37,7 +38,7 @@ class Passes:
             spec = parse(self.spec)
         except SpecError as error:
             return error
-        return make_plan(test, spec, INSTALLATION, current_run(test, spec_hash(spec), remembered(self.status)))
+        return make_plan(test, spec, self.installation, current_run(test, spec_hash(spec), remembered(self.status)))
 
     @property
     def run_id(self) -> str:

@@ -1,14 +1,16 @@
 """How a run ends: each fault in its own verdict and reason, with a message that names the place."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from passes import Passes
-from plans import EXTERNAL, quickstart
+from passes import UID, Passes
+from plans import EXTERNAL, INSTALLATION, quickstart
 from runs import pod, snapshot, summary
 from sshload_contract.master_log import MasterLog
 from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import RunEnd
+from sshload_operator.plan import AllowedTarget, run_id
 from sshload_operator.state import Role
 
 TARGET, MASTER, WORKER = pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER, name="quickstart-worker-0")
@@ -49,6 +51,13 @@ def test_the_summary_of_another_run_counts_for_nothing(running: Passes) -> None:
     log = MasterLog(snapshot=None, summary=summary(run_id="ffffffffff"), summary_lines=2, problem="")
     running.run(*ALL, after_s=1, log=log)
     assert running.status["phase"] != "Finished"
+
+
+def test_the_snapshot_of_another_run_counts_for_nothing(started: Passes) -> None:
+    log = MasterLog(snapshot=snapshot(run_id="ffffffffff"), summary=None, summary_lines=0, problem="")
+    started.run(*ALL, after_s=1, log=log)
+    assert started.status["phase"] == "StartingWorkers"
+    assert "progress" not in started.status
 
 
 def test_a_summary_that_comes_with_the_deadline_is_still_judged(running: Passes) -> None:
@@ -315,6 +324,28 @@ def test_an_external_target_has_no_pod_to_wait_for() -> None:
     passes = Passes({**SPEC, "target": {"external": EXTERNAL}})
     passes.run()
     assert passes.said() == ("Error", "TargetNotAllowed")
+
+
+def test_a_quota_that_keeps_out_the_workers_of_an_external_target_says_nothing_of_the_target() -> None:
+    allowing = replace(INSTALLATION, allowed_targets=(AllowedTarget("*", ()),))
+    passes = Passes({**SPEC, "target": {"external": EXTERNAL}}, installation=allowing)
+    passes.run()
+    assert passes.status["phase"] == "StartingWorkers"
+    passes.run(MASTER, after_s=3, rejected="exceeded quota: few")
+    assert passes.condition("TargetReady")["reason"] == "TargetExternal"
+    assert passes.condition("WorkersReady")["reason"] == "PodRejected"
+
+
+def test_how_long_a_pod_is_stuck_counts_from_the_start_of_its_own_run(running: Passes) -> None:
+    """A finished run leaves TargetReady at False, and a start that was cut short leaves no status between."""
+    running.run(*ALL, after_s=30, summary=summary())
+    running.edit(load={"arrivals": {"stages": [{"rate": 5, "duration": "30s"}]}})
+    stuck = pod(Role.TARGET, waiting_reason="ErrImagePull", run_id=run_id(UID, 2), **PULLING)
+    assert running.run(stuck, after_s=3_600).start
+    running.run(stuck, after_s=14)
+    assert "verdict" not in running.status
+    running.run(stuck, after_s=1)
+    assert running.said() == ("Error", "ImageUnavailable")
 
 
 def test_a_load_that_cannot_be_is_refused_and_starts_nothing() -> None:
