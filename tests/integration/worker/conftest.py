@@ -2,7 +2,8 @@
 
 from gevent import monkey
 
-monkey.patch_all()
+# Processes are started as ever: gevent's own fork is none for a process with threads.
+monkey.patch_all(subprocess=False, os=False, signal=False)
 
 from collections.abc import Callable, Iterator  # noqa: E402 - nothing may be imported before the patch
 from contextlib import ExitStack  # noqa: E402

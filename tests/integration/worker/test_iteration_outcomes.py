@@ -52,7 +52,7 @@ def run_against(server: Endpoint, tmp_path: Path, **timeouts_s: float) -> Counte
 def test_a_login_and_a_command_are_timed_step_by_step(sshd: SshServer) -> None:
     done = run_once(config_for(sshd, exec_step("uptime", stdout="load average")))
     assert done.outcome is Outcome.OK, done
-    order = "connect banner kex auth login channelOpen exec firstByte read close command total"
+    order = "startDelay connect banner kex auth login channelOpen exec firstByte read close command total"
     assert list(done.steps) == order.split()
     assert set(done.steps.values()) == {Outcome.OK}
     assert (done.counts.started, done.counts.succeeded, done.counts.failed) == (1, 1, 0)
