@@ -9,7 +9,7 @@ from crd_schema import problems, status_schema
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
-from runs import errors, generator, load, pod, summary
+from runs import errors, generator, pod, summary
 from sim_cluster import DEADLINE_S, WORKERS, SimCluster, SimRun
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
@@ -34,7 +34,7 @@ SOUND = ("passes", "fails")
 SUMMARIES: Mapping[str, RunSummary] = {
     "passes": summary(),
     "fails": summary(0, 600),
-    "late": summary(load=load(600, late=60)),
+    "a report missing": summary(generator=generator(reports_missing=1)),
     "saturated": summary(generator=generator(cpu_share=0.99)),
     "own fault": summary(599, 1, errors=errors(1, Outcome.GENERATOR_FAULT)),
     "worker lost": summary(end=RunEnd.WORKER_LOST, message="worker 1 went silent"),
