@@ -14,15 +14,15 @@ from sshload_contract.errors import ContractError
 from sshload_contract.master_log import snapshot_line, summary_lines
 from sshload_contract.run_config import RunConfig
 from sshload_contract.sample import Report
-from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot, Stage
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import RunEnd
 
 from sshload_worker import messages
+from sshload_worker.live import run_stage, snapshot
 from sshload_worker.load import duration_s
 from sshload_worker.managed_target import TargetSilentError, check_ready, fetch_stats
-from sshload_worker.merge import Totals, subtract_counts
-from sshload_worker.progress import NOTHING_YET, Progress, Series, progress
+from sshload_worker.merge import Totals
+from sshload_worker.progress import NOTHING_YET, Series, progress
 from sshload_worker.report import RunCourse, run_summary
 from sshload_worker.roll_call import RollCall
 
@@ -207,44 +207,13 @@ class Master:
     def _print_snapshots(self) -> None:
         while True:
             now = progress(self.totals, self._elapsed_s())
-            print(snapshot_line(self.snapshot(now)), flush=True)  # noqa: T201 - stdout is the master's wire
+            stage = run_stage(self.config, now.at_s, started=self.started)
+            told = snapshot(self.config, stage, self.roll_call.connected, self._last, now)
+            print(snapshot_line(told), flush=True)  # noqa: T201 - stdout is the master's wire
             if self.started:
                 self._series.observe(now)
             self._last = now
             gevent.sleep(SNAPSHOT_INTERVAL_S)
-
-    def snapshot(self, now: Progress) -> Snapshot:
-        """Return the snapshot of `now`, with rates since the one before."""
-        counts = subtract_counts(now.counts, self._last.counts)
-        passed_s = now.at_s - self._last.at_s
-        return Snapshot(
-            version=SNAPSHOT_VERSION,
-            run_id=self.config.run_id,
-            stage=self._stage(now.at_s),
-            elapsed_s=now.at_s,
-            remaining_s=self._remaining_s(now.at_s),
-            workers_connected=self.roll_call.connected,
-            users=now.users,
-            in_flight=now.in_flight,
-            offered_rate=counts.scheduled / passed_s if passed_s > 0 else 0.0,
-            completed_rate=counts.succeeded / passed_s if passed_s > 0 else 0.0,
-            iterations=now.counts.succeeded + now.counts.failed,
-            failures=now.counts.failed,
-            p99_us=now.totals_ok.percentile_us(99),
-        )
-
-    def _stage(self, at_s: float) -> Stage:
-        if not self.started:
-            return Stage.WAITING_FOR_WORKERS
-        if at_s >= self._planned_s:
-            return Stage.DRAINING
-        return Stage.WARM_UP if at_s < self.config.warm_up_s else Stage.MEASURING
-
-    def _remaining_s(self, at_s: float) -> float:
-        """Return the time to the planned end, or while draining, the longest that this can still take."""
-        if at_s < self._planned_s:
-            return self._planned_s - at_s
-        return max(self._planned_s + self.config.drain_s - at_s, 0.0)
 
     def _on_hello(self, msg: Any, **_: object) -> None:
         if msg.data["run_id"] == self.config.run_id:

@@ -1,0 +1,49 @@
+"""The run as it stands, from the master's clock and what the workers have reported: stage and snapshot. Pure."""
+
+from sshload_contract.run_config import RunConfig
+from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot, Stage
+
+from sshload_worker.load import duration_s
+from sshload_worker.merge import subtract_counts
+from sshload_worker.progress import Progress
+
+
+def run_stage(config: RunConfig, at_s: float, *, started: bool) -> Stage:
+    """Return where a run stands `at_s` after its agreed start."""
+    if not started:
+        return Stage.WAITING_FOR_WORKERS
+    if at_s >= _planned_s(config):
+        return Stage.DRAINING
+    return Stage.WARM_UP if at_s < config.warm_up_s else Stage.MEASURING
+
+
+def remaining_s(config: RunConfig, at_s: float) -> float:
+    """Return the time to the planned end, or while draining, the longest that this can still take."""
+    planned_s = _planned_s(config)
+    end_s = planned_s if at_s < planned_s else planned_s + config.drain_s
+    return max(end_s - at_s, 0.0)
+
+
+def snapshot(config: RunConfig, stage: Stage, workers_connected: int, before: Progress, now: Progress) -> Snapshot:
+    """Return the snapshot of `now`, with rates since `before`."""
+    counts = subtract_counts(now.counts, before.counts)
+    passed_s = now.at_s - before.at_s
+    return Snapshot(
+        version=SNAPSHOT_VERSION,
+        run_id=config.run_id,
+        stage=stage,
+        elapsed_s=now.at_s,
+        remaining_s=remaining_s(config, now.at_s),
+        workers_connected=workers_connected,
+        users=now.users,
+        in_flight=now.in_flight,
+        offered_rate=counts.scheduled / passed_s if passed_s > 0 else 0.0,
+        completed_rate=counts.succeeded / passed_s if passed_s > 0 else 0.0,
+        iterations=now.counts.succeeded + now.counts.failed,
+        failures=now.counts.failed,
+        p99_us=now.totals_ok.percentile_us(99),
+    )
+
+
+def _planned_s(config: RunConfig) -> float:
+    return config.warm_up_s + duration_s(config.load)
