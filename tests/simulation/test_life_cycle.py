@@ -282,7 +282,7 @@ class LifeCycle(RuleBasedStateMachine):
         if self.last is None or not self.world.exists or finished(self.world.status):
             return
         assert self.last.requeue_after_s is not None
-        assert 0 < self.last.requeue_after_s <= 4.0
+        assert 0 < self.last.requeue_after_s <= 5.0
 
     @invariant()
     def a_run_under_way_has_been_started(self) -> None:
