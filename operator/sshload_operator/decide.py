@@ -31,7 +31,7 @@ from sshload_operator.state import (
 from sshload_operator.status import Standing, progress, status
 
 STARTING_PASS_S = 1.0
-RUNNING_PASS_S = 4.0
+RUNNING_PASS_S = 5.0
 COLLECTING_PASS_S = 0.5
 _AFTER_LOAD_S = 0.3
 _SHORTEST_PASS_S = 0.05

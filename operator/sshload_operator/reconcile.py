@@ -98,7 +98,9 @@ def is_finished(test: Object) -> bool:
 
 async def reconcile(cluster: Cluster, asked: Question, test: Object, sight: Sight, now: datetime) -> Pass:
     """Do one pass; raises ApiError, and KeysError where ssh-keygen fails."""
-    observed = await observe(cluster, sight, asked.test, asked.run_under_way(), now)
+    observed = _NOTHING_SEEN
+    if asked.remembered.run:  # else there can be no pods yet, or those of an attempt whose status was never written
+        observed = await observe(cluster, sight, asked.test, asked.run_under_way(), now)
     decision = decide(asked.test, asked.plan, asked.remembered, observed, now)
     status = decision.status
     if decision.start and isinstance(asked.plan, Plan):

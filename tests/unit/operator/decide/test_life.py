@@ -252,7 +252,7 @@ def test_children_of_a_run_that_was_never_written_down_are_swept() -> None:
     ("seen", "after_s"),
     [
         pytest.param(snapshot(Stage.WAITING_FOR_WORKERS), 1.0, id="starting"),
-        pytest.param(snapshot(), 4.0, id="running"),
+        pytest.param(snapshot(), 5.0, id="running"),
         pytest.param(snapshot(remaining_s=2.0), 2.3, id="near-the-end"),
         pytest.param(snapshot(remaining_s=0.0), 0.5, id="at-the-end"),
         pytest.param(snapshot(Stage.DRAINING, remaining_s=9.0), 0.5, id="draining"),
@@ -273,7 +273,7 @@ def test_the_next_pass_never_comes_after_the_deadline(running: Passes) -> None:
 def test_a_clock_that_was_put_back_ends_nothing_and_breaks_nothing(running: Passes) -> None:
     decision = running.run(*ALL, after_s=-3_600, snapshot=snapshot(workers_connected=1))
     assert running.status["phase"] == "Running"
-    assert decision.requeue_after_s == pytest.approx(4.0)
+    assert decision.requeue_after_s == pytest.approx(5.0)
 
 
 def test_an_operator_started_anew_decides_the_same(running: Passes) -> None:

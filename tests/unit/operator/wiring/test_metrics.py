@@ -1,0 +1,87 @@
+import subprocess
+from typing import Any
+
+from prometheus_client.parser import text_string_to_metric_families
+from sshload_operator.metrics import OperatorMetrics
+
+STEP = {"step": "login", "count": 100, "failures": 1, "rate": 3.3, "meanMs": 20.5, "p50Ms": 20.0, "p99Ms": 50.0}
+RESULTS = {"offeredRate": 90.0, "achievedRate": 89.5, "completedRate": 89.0, "errorPercent": 1.5, "steps": [STEP]}
+
+
+def finished(name: str = "t", completed: str = "2026-11-21T06:00:00Z", **status: Any) -> dict[str, Any]:
+    done = {"phase": "Finished", "verdict": "Passed", "completionTime": completed, "results": RESULTS}
+    return {"metadata": {"namespace": "ns", "name": name}, "status": {**done, **status}}
+
+
+def samples(metrics: OperatorMetrics, name: str) -> dict[tuple[str, ...], float]:
+    """Return the values of a series by its labels' values, in the order of the labels' names, namespace left out."""
+    found = {}
+    for family in text_string_to_metric_families(metrics.render().decode()):
+        for sample in family.samples:
+            if sample.name == name:
+                labels = {key: value for key, value in sample.labels.items() if key != "namespace"}
+                found[tuple(labels[key] for key in sorted(labels))] = sample.value
+    return found
+
+
+def test_latencies_are_published_in_seconds_and_ratios_as_shares() -> None:
+    metrics = OperatorMetrics()
+    metrics.tests.test_changed(None, finished())
+    assert samples(metrics, "sshload_test_step_latency_seconds") == {
+        ("0.5", "login", "t"): 0.02,
+        ("0.99", "login", "t"): 0.05,
+    }
+    assert samples(metrics, "sshload_test_step_latency_seconds_count") == {("login", "t"): 100}
+    assert samples(metrics, "sshload_test_step_latency_seconds_sum") == {("login", "t"): 2.05}
+    assert samples(metrics, "sshload_test_step_failures") == {("login", "t"): 1}
+    assert samples(metrics, "sshload_test_error_ratio") == {("t",): 0.015}
+    assert samples(metrics, "sshload_test_verdict") == {("t", "Passed"): 1}
+
+
+def test_a_figure_that_could_not_be_stated_is_not_published() -> None:
+    metrics = OperatorMetrics()
+    silent = {key: value for key, value in RESULTS.items() if key != "errorPercent"}
+    metrics.tests.test_changed(None, finished(results={**silent, "steps": [{**STEP, "count": 0}]}))
+    metrics.tests.test_changed(None, finished("bare", results={**silent, "steps": []}))
+    assert samples(metrics, "sshload_test_error_ratio") == {}
+
+
+def test_tests_that_are_not_finished_are_counted() -> None:
+    metrics = OperatorMetrics()
+    metrics.tests.test_changed(None, finished("one", phase="Running", verdict=""))
+    metrics.tests.test_changed("ADDED", {"metadata": {"namespace": "ns", "name": "two"}})
+    metrics.tests.test_changed(None, finished("three"))
+    assert samples(metrics, "sshload_tests_running") == {(): 2}
+    assert samples(metrics, "sshload_test_phase") == {("Running", "one"): 1, ("Pending", "two"): 1}
+
+
+def test_nothing_is_published_of_a_deleted_test() -> None:
+    metrics = OperatorMetrics()
+    metrics.tests.test_changed("ADDED", finished())
+    metrics.tests.test_changed("DELETED", finished())
+    assert b'"t"' not in metrics.render()
+
+
+def test_results_are_published_of_the_hundred_that_finished_last_and_verdicts_of_all() -> None:
+    metrics = OperatorMetrics()
+    for number in range(150):
+        metrics.tests.test_changed(
+            "ADDED", finished(f"t{number}", f"2026-11-21T06:{number // 60:02}:{number % 60:02}Z")
+        )
+    assert set(samples(metrics, "sshload_test_offered_rate")) == {(f"t{number}",) for number in range(50, 150)}
+    assert len(samples(metrics, "sshload_test_verdict")) == 150
+
+
+def test_requests_are_counted_by_verb_and_resource() -> None:
+    metrics = OperatorMetrics()
+    metrics.count_api_request("list", "pods")
+    metrics.count_api_request("list", "pods")
+    assert samples(metrics, "sshload_operator_api_requests_total") == {("pods", "list"): 2}
+
+
+def test_promtool_finds_nothing_to_complain_of() -> None:
+    metrics = OperatorMetrics()
+    metrics.tests.test_changed(None, finished())
+    metrics.count_api_request("list", "pods")
+    checked = subprocess.run(["promtool", "check", "metrics"], input=metrics.render(), capture_output=True, check=False)
+    assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
