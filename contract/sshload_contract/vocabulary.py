@@ -9,9 +9,11 @@ class Step(StrEnum):
 
     `CONNECT` to `AUTH` follow RFC 4253 and RFC 4252, `CHANNEL_OPEN` to `CLOSE` RFC 4254. `LOGIN` is the sum from
     connect to auth, `COMMAND` the sum from channel open to close, `TOTAL` runs from the *scheduled* start of the
-    iteration to the end of its last scenario step.
+    iteration to the end of its last scenario step. `START_DELAY` is the generator's own part of it: from the scheduled
+    start to the actual one.
     """
 
+    START_DELAY = "startDelay"
     CONNECT = "connect"
     BANNER = "banner"
     KEX = "kex"

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sshload_contract.percentile import percentile_key
+from sshload_contract.run_config import BurstLoad
 from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
 from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
@@ -34,11 +35,17 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "warmUp": _warm_up(summary) if plan.spec.warm_up_s else None,
         "steps": [_step(step) for step in summary.steps if step.window is Window.MEASURED][:_STEPS_LIMIT],
         "errors": list(_errors(summary))[:_ERRORS_LIMIT],
+        "burst": _burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
         "negotiated": list(_negotiated(summary))[:_NEGOTIATED_LIMIT],
         "generator": _generator(summary.generator, load),
         "target": _target(summary),
     }
     return _stated(results)
+
+
+def _burst(summary: RunSummary) -> dict[str, Any]:
+    auth = find_step(summary, Step.AUTH, Window.MEASURED)
+    return {"attempted": summary.load.started, "established": auth.count if auth is not None else 0}
 
 
 def error_rate(load: LoadStats) -> float | None:

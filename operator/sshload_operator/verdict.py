@@ -8,7 +8,7 @@ from sshload_operator.plan import Plan
 from sshload_operator.results import error_rate, find_step
 from sshload_operator.spec import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
 from sshload_operator.state import Judgement, Reason, ThresholdResult
-from sshload_operator.validity import defects
+from sshload_operator.validity import arrivals_dropped, defects
 
 Opinion = tuple[Verdict, Reason, str]
 
@@ -38,6 +38,7 @@ def judge(plan: Plan, summary: RunSummary) -> Judgement:
         or _by_common_refusal(summary)
         or _by_validity(plan, summary)
         or _by_thresholds(results)
+        or _by_dropped_arrivals(summary)
         or _by_total_failure(summary)
         or _by_too_few_samples(plan, summary, results)
         or _passed(summary, results)
@@ -67,11 +68,7 @@ def _by_common_refusal(summary: RunSummary) -> Opinion | None:
     """Where no iteration ended well, and all for the same reason, the test is set up wrongly: it measured nothing."""
     if summary.load.succeeded > 0 or summary.load.failed == 0:
         return None
-    failed = [
-        error
-        for error in summary.errors
-        if error.window is Window.MEASURED and error.count > 0
-    ]
+    failed = [error for error in summary.errors if error.window is Window.MEASURED and error.count > 0]
     outcomes = {error.outcome for error in failed}
     said = next((f" ({error.first_message})" for error in failed if error.first_message), "")
     if outcomes == {Outcome.AUTH_REJECTED}:
@@ -94,6 +91,11 @@ def _by_validity(plan: Plan, summary: RunSummary) -> Opinion | None:
     if not found:
         return None
     return Verdict.INVALID, found[0].reason, ". Also: ".join(defect.message for defect in found)
+
+
+def _by_dropped_arrivals(summary: RunSummary) -> Opinion | None:
+    defect = arrivals_dropped(summary)
+    return None if defect is None else (Verdict.INVALID, defect.reason, defect.message)
 
 
 def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Opinion | None:

@@ -89,7 +89,7 @@ def test_a_command_that_does_not_exist_fails_every_iteration_by_its_exit_code(cl
     )
     status = cluster.finished("no-command")
     assert status["verdict"] == "Failed"
-    (error,) = [item for item in status["results"]["errors"] if item["step"] == "total"]
+    (error,) = status["results"]["errors"]
     assert (error["outcome"], error["count"]) == ("exitCode", 30)
 
 

@@ -84,7 +84,7 @@ def target_stats(accepted: int, **changes: Any) -> TargetStats:
 def steps(succeeded: int, failed: int, window: Window = Window.MEASURED) -> tuple[StepStats, ...]:
     """Return the figures of every step of so many iterations, those that failed having failed in exec."""
     shown = dict(zip(map(percentile_key, _PERCENTILES), _LATENCIES_US, strict=True))
-    return tuple(
+    timed = (
         StepStats(
             step=str(step),
             window=window,
@@ -97,6 +97,22 @@ def steps(succeeded: int, failed: int, window: Window = Window.MEASURED) -> tupl
             percentiles_us=shown if succeeded else dict.fromkeys(shown),
         )
         for step in _STEPS
+    )
+    return (_start_delay(succeeded + failed, window), *timed)
+
+
+def _start_delay(begun: int, window: Window) -> StepStats:
+    """Return the figures of prompt starts."""
+    return StepStats(
+        step=str(Step.START_DELAY),
+        window=window,
+        count=begun,
+        failures=0,
+        rate=begun / MEASURED_S,
+        min_us=20,
+        mean_us=60.0,
+        max_us=400,
+        percentiles_us={percentile_key(percentile): 150 if begun else None for percentile in _PERCENTILES},
     )
 
 

@@ -27,6 +27,7 @@ class Iteration:
         """Run once and count it. A kill of the greenlet ends the iteration as UNFINISHED, and goes on."""
         self.recorder.started(due.window, monotonic_ns() - due.at_ns)
         clock = StepClock(self.recorder, due)
+        clock.record(str(Step.START_DELAY), due.at_ns, Outcome.OK)
         outcome, message = Outcome.GENERATOR_FAULT, "the worker met an error of its own: its log has the traceback"
         connection = None
         try:

@@ -57,7 +57,15 @@ def test_a_step_has_its_latencies_in_milliseconds() -> None:
 
 def test_each_step_stands_there_once() -> None:
     names = [step["step"] for step in to_status(PLAN, summary())["steps"]]
-    assert sorted(names) == sorted({"connect", "auth", "login", "exec", "total"})
+    assert sorted(names) == sorted({"startDelay", "connect", "auth", "login", "exec", "total"})
+
+
+def test_a_burst_tells_how_many_of_its_connections_were_logged_in() -> None:
+    burst = plan(quickstart(load={"burst": {"connections": 300, "repeat": 2, "interval": "5s"}}))
+    refused = tuple(replace(step, count=520) if step.step == Step.AUTH else step for step in summary(520, 80).steps)
+    results = to_status(burst, summary(520, 80, steps=refused))
+    assert results["burst"] == {"attempted": 600, "established": 520}
+    assert list(problems(results, SCHEMA, "results")) == []
 
 
 def test_a_percentile_of_too_few_samples_is_absent() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import WARM_UP_LOGINS, errors, generator, load, steps, summary, target_stats
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.run_summary import RunSummary, StepStats
 from sshload_contract.sample import ErrorCount
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Verdict, Window
 from sshload_operator.state import Judgement, Reason
@@ -160,16 +160,27 @@ def test_credentials_that_are_sometimes_rejected_are_the_servers_failures(found:
     assert outcome(judged(found, ERRORS_BELOW_1_PERCENT)) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
 
 
-LAG_LIMIT_US = 20_000
+OWN_DELAY_LIMIT_US = 20_000
+
+
+def begun_late(tail_us: int, total_us: int | None = None) -> tuple[StepStats, ...]:
+    """Return the figures of iterations whose p99 of startDelay, and of total where it is given, are these."""
+    tails = {Step.START_DELAY: tail_us, Step.TOTAL: total_us}
+    return tuple(
+        replace(
+            step, percentiles_us={**step.percentiles_us, "99": tails.get(Step(step.step)) or step.percentiles_us["99"]}
+        )
+        for step in summary().steps
+    )
+
+
 INVALID = {
     "a-worker-lost": (summary(generator=generator(workers_lost=1)), Reason.WORKER_LOST),
     "a-worker-never-there": (summary(generator=generator(workers_connected=1)), Reason.WORKER_LOST),
     "a-report-missing": (summary(generator=generator(reports_missing=1)), Reason.REPORTS_MISSING),
     "cpu-used-up": (summary(generator=generator(cpu_share=0.91)), Reason.GENERATOR_SATURATED),
-    "starved-of-cpu": (summary(generator=generator(run_delay_share=0.26)), Reason.GENERATOR_SATURATED),
-    "loop-lag": (summary(generator=generator(loop_lag_p99_us=LAG_LIMIT_US + 1)), Reason.GENERATOR_SATURATED),
-    "late": (summary(load=load(600, late=7)), Reason.LATE_ARRIVALS),
-    "dropped": (summary(load=load(600, scheduled=601, dropped=1)), Reason.ARRIVALS_DROPPED),
+    "loop-lag": (summary(generator=generator(loop_lag_p99_us=OWN_DELAY_LIMIT_US + 1)), Reason.GENERATOR_SATURATED),
+    "late": (summary(steps=begun_late(OWN_DELAY_LIMIT_US + 1)), Reason.LATE_ARRIVALS),
     "ports": (summary(generator=generator(ports_used=25_409)), Reason.SOURCE_PORTS_USED_UP),
     "overflow": (summary(generator=generator(overflows=1)), Reason.COUNTS_DISAGREE),
     "due-but-neither-begun-nor-dropped": (summary(load=load(600, scheduled=601)), Reason.COUNTS_DISAGREE),
@@ -198,9 +209,9 @@ def test_a_measurement_beyond_a_limit_is_invalid_whatever_the_thresholds_say(
 
 VALID = {
     "cpu": summary(generator=generator(cpu_share=0.9)),
-    "run-delay": summary(generator=generator(run_delay_share=0.25)),
-    "loop-lag": summary(generator=generator(loop_lag_p99_us=LAG_LIMIT_US)),
-    "late": summary(load=load(600, late=6)),
+    "waiting-for-a-cpu-to-no-effect": summary(generator=generator(run_delay_share=0.6)),
+    "loop-lag": summary(generator=generator(loop_lag_p99_us=OWN_DELAY_LIMIT_US)),
+    "late": summary(steps=begun_late(OWN_DELAY_LIMIT_US)),
     "ports": summary(generator=generator(ports_used=25_408)),
     "more-logins-at-the-server": summary(target_after=target_stats(605 + WARM_UP_LOGINS)),
 }
@@ -212,11 +223,39 @@ def test_a_measurement_at_the_limit_is_valid(found: RunSummary) -> None:
 
 
 def test_the_loop_may_lag_by_a_tenth_of_a_slow_iteration() -> None:
-    slow = tuple(replace(step, percentiles_us={**step.percentiles_us, "99": 1_000_000}) for step in summary().steps)
+    slow = begun_late(150, total_us=1_000_000)
     within = summary(steps=slow, generator=generator(loop_lag_p99_us=100_000))
     beyond = summary(steps=slow, generator=generator(loop_lag_p99_us=100_001))
     assert judged(within).verdict is Verdict.PASSED
     assert judged(beyond).reason is Reason.GENERATOR_SATURATED
+
+
+def test_starts_may_be_delayed_by_a_tenth_of_a_slow_iteration() -> None:
+    assert judged(summary(steps=begun_late(100_000, total_us=1_000_000))).verdict is Verdict.PASSED
+    assert judged(summary(steps=begun_late(100_001, total_us=1_000_000))).reason is Reason.LATE_ARRIVALS
+
+
+def test_with_few_samples_the_highest_percentile_that_can_be_stated_is_what_delays_are_held_against() -> None:
+    def without_p99(steps: tuple[StepStats, ...]) -> tuple[StepStats, ...]:
+        return tuple(replace(step, percentiles_us={"50": step.max_us, "90": None, "99": None}) for step in steps)
+
+    delayed = tuple(
+        replace(step, max_us=100_000 if step.step == Step.START_DELAY else 1_000_000) for step in summary().steps
+    )
+    assert judged(summary(steps=without_p99(delayed))).verdict is Verdict.PASSED
+    prompt_server = tuple(replace(step, max_us=100_000) for step in delayed)
+    assert judged(summary(steps=without_p99(prompt_server))).reason is Reason.LATE_ARRIVALS
+
+
+DROPPED = summary(load=load(600, scheduled=601, dropped=1))
+
+
+def test_arrivals_that_found_no_room_make_a_promise_that_held_worthless() -> None:
+    assert outcome(judged(DROPPED, P99_BELOW_2S)) == (Verdict.INVALID, Reason.ARRIVALS_DROPPED)
+
+
+def test_a_promise_broken_under_less_load_than_was_asked_for_is_broken() -> None:
+    assert outcome(judged(DROPPED, P99_BELOW_1MS)) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
 
 
 def test_an_external_target_has_no_counts_to_agree_with() -> None:
@@ -225,8 +264,8 @@ def test_an_external_target_has_no_counts_to_agree_with() -> None:
 
 
 def test_an_invalid_run_names_every_limit_that_it_broke() -> None:
-    found = summary(load=load(600, late=60), generator=generator(cpu_share=0.95))
+    found = summary(steps=begun_late(60_000), generator=generator(cpu_share=0.95))
     message = judged(found).message
     assert "95% of its core" in message
-    assert "10.0%" in message
+    assert "60.0 ms" in message
     assert "spec.workers.replicas" in message
