@@ -10,6 +10,7 @@ from datetime import datetime
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.blockers import target_blocker, workers_blocker
+from sshload_operator.cautions import cautions
 from sshload_operator.conditions import conditions, finished, under_way
 from sshload_operator.endings import Ending, ending
 from sshload_operator.errors import SpecError
@@ -185,7 +186,7 @@ def _go_on(this: _Pass, situation: Situation) -> Decision:
     actions = _Actions(
         start=not situation.resumed,
         sweep=_old_runs(this, situation),
-        announcements=_superseded(this, situation),
+        announcements=(*_superseded(this, situation), *_cautions(situation)),
         requeue_after_s=_requeue_after_s(situation),
     )
     return _decision(this, standing, actions)
@@ -253,6 +254,12 @@ def _superseded(this: _Pass, situation: Situation) -> tuple[Announcement, ...]:
         return ()
     message = f"run {this.remembered.run} ended as {Verdict.ABORTED}: the spec changed while it was under way"
     return (Announcement(Reason.SPEC_CHANGED, message, warning=False),)
+
+
+def _cautions(situation: Situation) -> tuple[Announcement, ...]:
+    """Say at the start of a run what its author should know beforehand."""
+    said = () if situation.resumed else cautions(situation.plan)
+    return tuple(Announcement(Reason.CAUTION, text, warning=True) for text in said)
 
 
 def _decision(this: _Pass, standing: Standing, actions: _Actions) -> Decision:

@@ -61,6 +61,7 @@ class Reason(StrEnum):
     WORKERS_CONNECTED = "WorkersConnected"
     LOAD_RUNNING = "LoadRunning"
     COLLECTING_RESULTS = "CollectingResults"
+    CAUTION = "Caution"
     TARGET_NOT_READY = "TargetNotReady"
     RUN_FINISHED = "RunFinished"
     # Passed, Failed

@@ -44,6 +44,13 @@ def test_the_first_pass_starts_the_run_and_says_so() -> None:
     assert [(said.reason, said.warning) for said in decision.announcements] == [("TargetStarting", False)]
 
 
+def test_the_start_of_a_run_says_once_what_its_author_should_know() -> None:
+    passes = Passes({**SPEC, "load": {"burst": {"connections": 500, "repeat": 1, "interval": "5s"}}})
+    said = [(said.reason, said.warning) for said in passes.run().announcements]
+    assert ("Caution", True) in said
+    assert all(again.reason != "Caution" for again in passes.run(after_s=1).announcements)
+
+
 def test_a_start_that_was_cut_short_is_done_again() -> None:
     passes = Passes(SPEC)
     passes.run()
