@@ -76,9 +76,11 @@ async def _service_account_token() -> str:
 
 
 async def _kubeconfig(kubeconfig: str, context: str) -> Access:
-    from kubernetes.aio.client.configuration import Configuration  # noqa: PLC0415 - see the module's docstring
-    from kubernetes.aio.config import ConfigException, load_kube_config  # noqa: PLC0415 - likewise
-
+    try:
+        from kubernetes.aio.client.configuration import Configuration  # noqa: PLC0415 - see the module's docstring
+        from kubernetes.aio.config import ConfigException, load_kube_config  # noqa: PLC0415 - likewise
+    except ImportError as error:
+        raise AccessError("a kubeconfig needs the Kubernetes client: pip install 'sshload[cli]'") from error
     configuration = Configuration()
     try:
         await load_kube_config(

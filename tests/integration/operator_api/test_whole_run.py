@@ -40,7 +40,7 @@ def test_nothing_is_left_on_objects_that_would_block_their_deletion(
     cluster.apply(load_test("clean"))
     cluster.wait("clean", lambda status: status.get("phase") == "PreparingTarget", "start")
     pods("clean").create()
-    operator.stop()
+    assert operator.stop() == 0
     objects = [cluster.get("sshloadtest", "clean"), *cluster.labelled("all,pods,secrets,configmaps,networkpolicies",
                                                                        "sshload.dev/test=clean")]  # fmt: skip
     assert len(objects) >= 12
