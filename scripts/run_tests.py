@@ -173,7 +173,9 @@ def read_report(report: Path) -> tuple[int, list[str]]:
         name = f"{case.get('classname', '').removeprefix('tests.')}::{case.get('name')}"
         wrong = [child for child in case if child.tag in {"failure", "error", "skipped"}]
         passed += not wrong
-        failures += [f"{name}: {child.tag}: {(child.get('message') or '').splitlines()[:1]}" for child in wrong[:1]]
+        failures += [
+            f"{name}: {child.tag}: {''.join((child.get('message') or '').splitlines()[:1])}" for child in wrong[:1]
+        ]
     return passed, failures
 
 
