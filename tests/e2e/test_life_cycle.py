@@ -36,7 +36,7 @@ def test_a_finished_test_does_not_run_again_when_only_its_time_to_live_changes(c
 
 
 def test_a_finished_test_goes_when_its_time_to_live_is_over(cluster: LiveCluster) -> None:
-    cluster.apply(load_test("short-lived", ttlAfterFinished={"passed": "2s"}))
+    cluster.apply(load_test("short-lived", ttlAfterFinished={"passed": "2s", "failed": "2s"}))
     cluster.finished("short-lived")
     cluster.gone(lambda: cluster.exists("slt", "short-lived"), "test")
     cluster.gone(lambda: cluster.labelled("configmaps", "sshload.dev/test=short-lived"), "results")

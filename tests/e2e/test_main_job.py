@@ -1,6 +1,7 @@
 """The main job: apply a test, get numbers that add up and a verdict, and nothing left running."""
 
 import base64
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,9 @@ from typing import Any
 import pytest
 import yaml
 from live_cluster import LiveCluster, condition, load_test
+from sshload_contract.codec import from_json
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.vocabulary import Step
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 QUICKSTART = EXAMPLES / "01-quickstart.yaml"
@@ -69,9 +73,10 @@ def test_the_whole_summary_is_in_the_results_config_map(
     quickstart: dict[str, Any], module_cluster: LiveCluster
 ) -> None:
     stored = module_cluster.get("configmap", quickstart["resultsConfigMap"])
-    results = json.loads(stored["data"]["results.json"])
-    assert results["iterations"] == quickstart["results"]["iterations"]
-    assert len(base64.b64decode(next(iter(stored["binaryData"].values())))) > 0
+    summary = from_json(RunSummary, gzip.decompress(base64.b64decode(stored["binaryData"]["summary.json.gz"])).decode())
+    assert summary.load.succeeded + summary.load.failed == quickstart["results"]["iterations"]
+    assert len(summary.histograms) > len(Step) - 1
+    assert json.loads(stored["data"]["results.json"])["omitted"] == []
     assert stored["metadata"]["ownerReferences"][0]["kind"] == "SSHLoadTest"
 
 
