@@ -6,8 +6,8 @@ from pathlib import Path
 
 import prometheus_client
 
-from sshload_operator.handlers import Operator, Options
-from sshload_operator.installation import read_installation
+from sshload_operator.control.handlers import Operator, Options
+from sshload_operator.planning.installation import read_installation
 
 
 def main() -> None:

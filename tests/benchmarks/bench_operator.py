@@ -17,8 +17,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from sshload_operator.access import find_access
-from sshload_operator.cluster import Cluster, Object, collection_path, test_path
+from sshload_operator.control.access import find_access
+from sshload_operator.control.cluster import Cluster, Object, collection_path, test_path
 
 ROOT = Path(__file__).parents[2]
 NAMESPACE = "sshload-bench"

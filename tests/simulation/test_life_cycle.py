@@ -14,8 +14,8 @@ from sim_cluster import DEADLINE_S, WORKERS, SimCluster, SimRun
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import Outcome, RunEnd
-from sshload_operator.errors import SpecError
-from sshload_operator.plan import run_id
+from sshload_operator.api.errors import SpecError
+from sshload_operator.planning.plan import run_id
 from sshload_operator.state import ConditionType, Decision, Phase, Role
 
 SCHEMA = status_schema()

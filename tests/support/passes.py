@@ -9,12 +9,12 @@ from plans import INSTALLATION, QUICKSTART
 from sshload_contract.master_log import MasterLog
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Snapshot
-from sshload_operator.decide import current_run, decide
-from sshload_operator.errors import SpecError
-from sshload_operator.parse import parse
-from sshload_operator.plan import Installation, Plan, TestIdentity, make_plan, run_id, spec_hash
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse import parse
+from sshload_operator.decision.decide import current_run, decide
+from sshload_operator.decision.status import remembered
+from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, run_id, spec_hash
 from sshload_operator.state import Decision, Observed, PodFacts
-from sshload_operator.status import remembered
 
 UID = "11111111-2222-3333-4444-555555555555"
 START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)

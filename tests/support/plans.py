@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sshload_operator.parse import parse
-from sshload_operator.plan import Installation, Plan, TestIdentity
+from sshload_operator.api.parse import parse
+from sshload_operator.planning.plan import Installation, Plan, TestIdentity
 
 INSTALLATION = Installation(
     worker_image="registry.example.com/sshload-worker:1.2.3",

@@ -16,13 +16,13 @@ from runs import pod, snapshot
 from sshload_contract.master_log import MasterLog
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
-from sshload_operator.decide import current_run, decide
-from sshload_operator.errors import SpecError
-from sshload_operator.parse import parse
-from sshload_operator.plan import Plan, TestIdentity, make_plan, spec_hash
-from sshload_operator.spec import LoadTestSpec
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse import parse
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.decision.decide import current_run, decide
+from sshload_operator.decision.status import remembered
+from sshload_operator.planning.plan import Plan, TestIdentity, make_plan, spec_hash
 from sshload_operator.state import Decision, Observed, PodFacts, Role
-from sshload_operator.status import remembered
 
 WORKERS = 2
 DEADLINE_S = 180.0

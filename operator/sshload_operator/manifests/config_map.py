@@ -2,13 +2,13 @@
 
 from sshload_contract.codec import to_json
 
+from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.manifests.labels import metadata
 from sshload_operator.manifests.mounts import RUN_FILE, TARGET_FILE
 from sshload_operator.manifests.names import Part
 from sshload_operator.manifests.run_config import cluster_places, run_config
 from sshload_operator.manifests.target import CLUSTER_TARGET_PLACES, target_config
-from sshload_operator.plan import Plan
-from sshload_operator.spec import ManagedTarget
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sshload_operator.manifests.names import Part, child_name
-from sshload_operator.plan import Plan
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
 
 API_GROUP = "sshload.dev"

@@ -3,7 +3,7 @@
 from math import ceil
 from typing import Any
 
-from sshload_operator.plan import Plan
+from sshload_operator.planning.plan import Plan
 
 _DEADLINE_MARGIN_S = 60
 _GRACE_PERIOD_S = 5

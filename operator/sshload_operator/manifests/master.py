@@ -9,7 +9,7 @@ from sshload_operator.manifests.mounts import CONFIG_DIR, RUN_FILE, config_sourc
 from sshload_operator.manifests.names import Part
 from sshload_operator.manifests.pod import Container, image_pull_secrets, placement, pod_template
 from sshload_operator.manifests.ports import LOCUST_PORT, LOCUST_PORT_NAME, MASTER_HTTP_PORT, METRICS_PORT_NAME
-from sshload_operator.plan import Plan
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
 
 

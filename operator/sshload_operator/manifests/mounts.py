@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 from typing import Any
 
+from sshload_operator.api.spec import Auth
 from sshload_operator.manifests.names import Part, child_name
-from sshload_operator.plan import Plan
-from sshload_operator.spec import Auth
+from sshload_operator.planning.plan import Plan
 
 CONFIG_DIR = "/etc/sshload"
 RUN_FILE = "run.json"

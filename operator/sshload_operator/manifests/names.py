@@ -2,7 +2,7 @@
 
 from enum import StrEnum, unique
 
-from sshload_operator.plan import Plan
+from sshload_operator.planning.plan import Plan
 
 
 @unique

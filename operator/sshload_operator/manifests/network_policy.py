@@ -3,11 +3,11 @@
 from ipaddress import ip_address
 from typing import Any
 
+from sshload_operator.api.spec import ExternalTarget, ManagedTarget
 from sshload_operator.manifests.labels import metadata, role_selector
 from sshload_operator.manifests.names import Part
 from sshload_operator.manifests.ports import DNS_PORT, LOCUST_PORT, MASTER_HTTP_PORT, SSH_PORT, TARGET_HTTP_PORT
-from sshload_operator.plan import Plan
-from sshload_operator.spec import ExternalTarget, ManagedTarget
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
 
 _ANY_POD: dict[str, Any] = {"namespaceSelector": {}}

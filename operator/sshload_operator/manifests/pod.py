@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from sshload_operator.api.spec import Placement
 from sshload_operator.manifests.labels import role_labels
 from sshload_operator.manifests.mounts import config_mount, empty_dir
-from sshload_operator.plan import Plan
-from sshload_operator.spec import Placement
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
 
 _USER_ID = 10001

@@ -13,7 +13,7 @@ from sshload_contract.run_summary import RunSummary
 from sshload_operator.manifests.labels import metadata
 from sshload_operator.manifests.names import Part
 from sshload_operator.manifests.run_config import cluster_places, run_config
-from sshload_operator.plan import Plan
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest
 
 RESULTS_FILE = "results.json"

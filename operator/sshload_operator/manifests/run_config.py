@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, ExecStep, RunConfig, ScenarioStep, Timeouts
 
+from sshload_operator.api.spec import Auth, ExternalTarget, LatencyThreshold, LoadTestSpec
 from sshload_operator.manifests.mounts import (
     EXTERNAL_CREDENTIALS_FILES,
     KEYS_DIR,
@@ -13,8 +14,7 @@ from sshload_operator.manifests.mounts import (
 )
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.manifests.ports import SSH_PORT, TARGET_HTTP_PORT
-from sshload_operator.plan import Plan
-from sshload_operator.spec import Auth, ExternalTarget, LatencyThreshold, LoadTestSpec
+from sshload_operator.planning.plan import Plan
 
 _PUBLISHED_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
 _KNOWN_HOSTS_PATH = f"{KEYS_DIR}/{KNOWN_HOSTS_FILE}"

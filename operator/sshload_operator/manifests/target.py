@@ -5,6 +5,7 @@ from typing import Any
 
 from sshload_contract.target_config import TARGET_CONFIG_VERSION, DirectoryFixture, FileFixture, TargetConfig
 
+from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.manifests.labels import metadata, role_selector
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
@@ -22,9 +23,8 @@ from sshload_operator.manifests.mounts import (
 from sshload_operator.manifests.names import Part
 from sshload_operator.manifests.pod import Container, image_pull_secrets, placement, pod_template
 from sshload_operator.manifests.ports import METRICS_PORT_NAME, SSH_PORT, SSH_PORT_NAME, TARGET_HTTP_PORT
-from sshload_operator.plan import Plan
-from sshload_operator.spec import ManagedTarget
-from sshload_operator.sshd_config import sshd_config
+from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.sshd_config import sshd_config
 from sshload_operator.state import Manifest, Role
 
 _RESOURCES = {"requests": {"cpu": "80m", "memory": "64Mi"}}

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from sshload_operator.api.spec import ExternalTarget
 from sshload_operator.manifests.labels import metadata, role_selector
 from sshload_operator.manifests.load_job import WORKER_RESOURCES, job_limits, load_pod_spec
 from sshload_operator.manifests.mounts import (
@@ -18,8 +19,7 @@ from sshload_operator.manifests.mounts import (
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.manifests.pod import Container, image_pull_secrets, placement, pod_template
 from sshload_operator.manifests.ports import LOCUST_PORT
-from sshload_operator.plan import Plan
-from sshload_operator.spec import ExternalTarget
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
 
 

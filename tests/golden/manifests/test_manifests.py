@@ -8,8 +8,8 @@ from typing import Any
 import plans
 import pytest
 import yaml
+from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.manifests import KEY_FILES, children, keys_secret
-from sshload_operator.spec import ManagedTarget
 from sshload_operator.state import Manifest
 
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/spec.yaml"))

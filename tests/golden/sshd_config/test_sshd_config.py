@@ -6,8 +6,8 @@ from pathlib import Path
 import plans
 import pytest
 import yaml
-from sshload_operator.spec import ManagedTarget
-from sshload_operator.sshd_config import sshd_config
+from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.planning.sshd_config import sshd_config
 
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/spec.yaml"))
 

@@ -8,8 +8,8 @@ from dry_run import DryRun
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from specs import BAD, GOOD, WHOLE, Spec
-from sshload_operator.errors import SpecError
-from sshload_operator.parse import parse
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse import parse
 
 # One of each kind of value, around the edges of what the schema allows.
 VALUES: tuple[Any, ...] = (

@@ -3,7 +3,7 @@
 import pytest
 from dry_run import DryRun
 from specs import BAD, GOOD, SMALL, WHOLE, Bad, Spec
-from sshload_operator.parse import parse
+from sshload_operator.api.parse import parse
 
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])

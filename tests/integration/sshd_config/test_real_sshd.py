@@ -7,9 +7,9 @@ from pathlib import Path
 import plans
 import pytest
 import yaml
-from sshload_operator.local_sshd import SSHD_PATH, installed_sshd
-from sshload_operator.spec import ManagedTarget
-from sshload_operator.sshd_config import sshd_config
+from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.local.sshd import SSHD_PATH, installed_sshd
+from sshload_operator.planning.sshd_config import sshd_config
 
 SEPARATION_FOLDER = Path("/run/sshd")
 PENALTIES_SINCE = (9, 8)

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 import yaml
 from guide import PAGES, ROOT, Block, blocks
-from sshload_operator.cli_parser import command_line
-from sshload_operator.installation import read_installation
-from sshload_operator.load_test_file import KIND
-from sshload_operator.parse import parse
-from sshload_operator.plan import Installation, TestIdentity, make_plan
-from sshload_operator.preflight import preflight
-from sshload_operator.spec import ExternalTarget
+from sshload_operator.api.load_test_file import KIND
+from sshload_operator.api.parse import parse
+from sshload_operator.api.spec import ExternalTarget
+from sshload_operator.cli.arguments import command_line
+from sshload_operator.planning.installation import read_installation
+from sshload_operator.planning.plan import Installation, TestIdentity, make_plan
+from sshload_operator.planning.preflight import preflight
 
 PROGRAMS = {"helm", "kubectl", "ssh-copy-id", "ssh-keygen", "ssh-keyscan"}
 YAML = tuple(blocks("yaml"))

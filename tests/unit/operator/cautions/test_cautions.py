@@ -3,7 +3,7 @@
 import pytest
 from plans import plan
 from specs import EXTERNAL_BURST, EXTERNAL_USERS, SMALL, Spec, changed
-from sshload_operator.cautions import LISTEN_BACKLOG, cautions
+from sshload_operator.planning.cautions import LISTEN_BACKLOG, cautions
 
 KNOWN_HOST_BURST = {**EXTERNAL_BURST, "target": EXTERNAL_USERS["target"]}
 

@@ -2,9 +2,9 @@ from argparse import ArgumentTypeError
 
 import pytest
 from sshload_contract.vocabulary import Verdict
-from sshload_operator.cli_parser import allowed_target, command_line
-from sshload_operator.exit_code import ExitCode, exit_code
-from sshload_operator.plan import AllowedTarget
+from sshload_operator.cli.arguments import allowed_target, command_line
+from sshload_operator.cli.exit_code import ExitCode, exit_code
+from sshload_operator.planning.plan import AllowedTarget
 
 
 @pytest.mark.parametrize(

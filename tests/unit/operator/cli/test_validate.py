@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from sshload_operator.cli import main
-from sshload_operator.exit_code import ExitCode
+from sshload_operator.cli.commands import main
+from sshload_operator.cli.exit_code import ExitCode
 
 EXAMPLES = sorted((Path(__file__).parents[4] / "examples").glob("*.yaml"))
 SPEC = {

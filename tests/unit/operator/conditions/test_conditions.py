@@ -12,10 +12,11 @@ from sshload_contract.master_log import MasterLog
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import RunEnd, Verdict
-from sshload_operator.conditions import Finding, conditions, finished, under_way
-from sshload_operator.endings import Ending
-from sshload_operator.plan import AllowedTarget
-from sshload_operator.situation import Situation
+from sshload_operator.decision.conditions import Finding, conditions, finished, under_way
+from sshload_operator.decision.endings import Ending
+from sshload_operator.decision.situation import Situation
+from sshload_operator.decision.status import remembered
+from sshload_operator.planning.plan import AllowedTarget
 from sshload_operator.state import (
     Condition,
     ConditionStatus,
@@ -24,7 +25,6 @@ from sshload_operator.state import (
     Reason,
     Role,
 )
-from sshload_operator.status import remembered
 
 SPEC = quickstart(workers={"replicas": 1})
 PODS = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.run_config import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad
-from sshload_operator.connections import most_begun_within
-from sshload_operator.load_duration import load_duration_s
+from sshload_operator.api.load_duration import load_duration_s
+from sshload_operator.planning.connections import most_begun_within
 from sshload_worker import load as schedule
 
 SECONDS = st.integers(1, 90).map(float)

@@ -10,7 +10,7 @@ from runs import pod, snapshot, summary
 from sshload_contract.master_log import MasterLog
 from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import RunEnd
-from sshload_operator.plan import AllowedTarget, run_id
+from sshload_operator.planning.plan import AllowedTarget, run_id
 from sshload_operator.state import Role
 
 TARGET, MASTER, WORKER = pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER, name="quickstart-worker-0")

@@ -8,7 +8,7 @@ from passes import UID, Passes
 from plans import quickstart
 from runs import pod, snapshot, summary
 from sshload_contract.snapshot import Stage
-from sshload_operator.plan import run_id
+from sshload_operator.planning.plan import run_id
 from sshload_operator.state import Role
 
 TARGET, MASTER, WORKER = pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER)

@@ -7,11 +7,11 @@ import yaml
 from plans import INSTALLATION
 from sshload_contract.percentile import samples_needed
 from sshload_contract.run_config import ArrivalsLoad, BurstLoad, UsersLoad
-from sshload_operator.load_duration import load_duration_s
-from sshload_operator.parse import parse
-from sshload_operator.plan import TestIdentity, make_plan
-from sshload_operator.preflight import preflight
-from sshload_operator.spec import LatencyThreshold, LoadTestSpec, ManagedTarget
+from sshload_operator.api.load_duration import load_duration_s
+from sshload_operator.api.parse import parse
+from sshload_operator.api.spec import LatencyThreshold, LoadTestSpec, ManagedTarget
+from sshload_operator.planning.plan import TestIdentity, make_plan
+from sshload_operator.planning.preflight import preflight
 
 FOLDER = Path(__file__).parents[4] / "examples"
 EXAMPLES = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))}

@@ -1,9 +1,9 @@
 """read_installation: what the chart writes for the operator."""
 
 import pytest
-from sshload_operator.errors import SpecError
-from sshload_operator.installation import read_installation
-from sshload_operator.plan import AllowedTarget, Installation
+from sshload_operator.api.errors import SpecError
+from sshload_operator.planning.installation import read_installation
+from sshload_operator.planning.plan import AllowedTarget, Installation
 
 WHOLE = """
 workerImage: localhost/sshload-worker:1

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
-from sshload_operator.errors import SpecError
-from sshload_operator.load_test_file import read_load_tests
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.load_test_file import read_load_tests
 
 TEST = """\
 apiVersion: sshload.dev/v1alpha1

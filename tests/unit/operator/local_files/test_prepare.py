@@ -2,11 +2,11 @@ from importlib.machinery import ModuleSpec
 from pathlib import Path
 
 import pytest
-from sshload_operator import local_files
-from sshload_operator.local_files import Credentials, prepare
-from sshload_operator.local_sshd import LocalRunError
-from sshload_operator.parse import parse
-from sshload_operator.plan import Installation, Plan, TestIdentity, make_plan
+from sshload_operator.api.parse import parse
+from sshload_operator.local import files as local_files
+from sshload_operator.local.files import Credentials, prepare
+from sshload_operator.local.sshd import LocalRunError
+from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan
 
 NOTHING = Credentials(identity=None, password_file=None, known_hosts=None)
 SPEC = {

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
-from sshload_operator.local_fixtures import linked_fixtures
-from sshload_operator.local_sshd import LocalRunError
+from sshload_operator.local.fixtures import linked_fixtures
+from sshload_operator.local.sshd import LocalRunError
 
 
 def folders(tmp_path: Path) -> tuple[Path, Path]:

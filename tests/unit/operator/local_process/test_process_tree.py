@@ -7,7 +7,7 @@ from pathlib import Path
 SETUP = """
 import os, signal, sys, time
 from pathlib import Path
-from sshload_operator.local_process import ProcessTree
+from sshload_operator.local.process_tree import ProcessTree
 
 tree = ProcessTree(Path(sys.argv[1]))
 

@@ -3,8 +3,8 @@ import pwd
 from pathlib import Path
 
 import pytest
-from sshload_operator import local_sshd
-from sshload_operator.local_sshd import (
+from sshload_operator.local import sshd as local_sshd
+from sshload_operator.local.sshd import (
     LocalRunError,
     LocalSshd,
     current_user,

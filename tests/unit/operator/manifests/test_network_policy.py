@@ -5,7 +5,7 @@ from typing import Any
 import plans
 import pytest
 from sshload_operator.manifests import children
-from sshload_operator.plan import Plan
+from sshload_operator.planning.plan import Plan
 
 
 def policies(plan: Plan) -> dict[str, dict[str, Any]]:

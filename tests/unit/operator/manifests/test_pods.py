@@ -6,7 +6,7 @@ from typing import Any
 import plans
 import pytest
 from sshload_operator.manifests import children
-from sshload_operator.plan import Plan
+from sshload_operator.planning.plan import Plan
 
 MANAGED = plans.plan()
 EXTERNAL = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}))

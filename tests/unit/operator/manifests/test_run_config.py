@@ -9,7 +9,7 @@ from sshload_contract.codec import from_json
 from sshload_contract.run_config import RunConfig
 from sshload_contract.target_config import TargetConfig
 from sshload_operator.manifests import Places, children, cluster_places, run_config
-from sshload_operator.plan import Plan
+from sshload_operator.planning.plan import Plan
 
 
 def told(plan: Plan) -> dict[str, str]:

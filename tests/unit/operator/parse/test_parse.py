@@ -15,9 +15,9 @@ from sshload_contract.run_config import (
     UsersStage,
 )
 from sshload_contract.target_config import DirectoryFixture, FileFixture
-from sshload_operator.errors import SpecError
-from sshload_operator.parse import check_name, parse
-from sshload_operator.spec import (
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse import check_name, parse
+from sshload_operator.api.spec import (
     Auth,
     ErrorRateThreshold,
     ExternalTarget,

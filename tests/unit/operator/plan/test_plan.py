@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from plans import INSTALLATION
 from specs import EXTERNAL_BURST, EXTERNAL_USERS, MANAGED_ARRIVALS, SMALL, WHOLE, Spec, changed
-from sshload_operator.parse import parse
-from sshload_operator.plan import TestIdentity, make_plan, run_id, spec_hash
+from sshload_operator.api.parse import parse
+from sshload_operator.planning.plan import TestIdentity, make_plan, run_id, spec_hash
 
 TEST = TestIdentity(namespace="default", name="quickstart", uid="6b1f5c1e-0000-4000-8000-000000000000", generation=3)
 

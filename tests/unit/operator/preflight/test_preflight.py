@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from plans import INSTALLATION, plan
 from specs import EXTERNAL_BURST, EXTERNAL_USERS, SMALL, WHOLE, Spec, changed
-from sshload_operator.plan import AllowedTarget, Plan
-from sshload_operator.preflight import SOURCE_PORTS, preflight
+from sshload_operator.planning.plan import AllowedTarget, Plan
+from sshload_operator.planning.preflight import SOURCE_PORTS, preflight
 from sshload_operator.state import Reason
 
 

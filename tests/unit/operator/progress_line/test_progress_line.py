@@ -1,7 +1,7 @@
 import io
 from typing import Any
 
-from sshload_operator.progress_line import ProgressLine, progress_text
+from sshload_operator.cli.progress_line import ProgressLine, progress_text
 
 RUNNING: dict[str, Any] = {
     "phase": "Running",

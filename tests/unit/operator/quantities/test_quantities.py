@@ -1,7 +1,7 @@
 """Durations, percentages and sizes as people write them."""
 
 import pytest
-from sshload_operator.quantities import duration_s, percent_share, size_bytes
+from sshload_operator.api.quantities import duration_s, percent_share, size_bytes
 
 
 @pytest.mark.parametrize(

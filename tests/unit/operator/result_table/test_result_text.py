@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from sshload_operator.result_table import milliseconds, printable, result_text
+from sshload_operator.cli.result_table import milliseconds, printable, result_text
 
 RESULTS: dict[str, Any] = {
     "durationSeconds": 30.0,

@@ -9,7 +9,7 @@ from plans import plan, quickstart
 from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
 from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.vocabulary import Outcome, Step, Window
-from sshload_operator.results import to_status
+from sshload_operator.decision.results import to_status
 
 PLAN = plan(quickstart(warmUp="5s"))
 SCHEMA = status_schema()["properties"]["results"]

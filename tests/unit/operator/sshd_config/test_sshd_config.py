@@ -6,8 +6,8 @@ import plans
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_operator.spec import ManagedTarget, Sshd
-from sshload_operator.sshd_config import RESERVED_DIRECTIVES, sshd_config
+from sshload_operator.api.spec import ManagedTarget, Sshd
+from sshload_operator.planning.sshd_config import RESERVED_DIRECTIVES, sshd_config
 
 
 def knobs(**changes: object) -> Sshd:

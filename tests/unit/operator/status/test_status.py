@@ -9,7 +9,8 @@ from plans import plan
 from runs import snapshot, summary
 from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import Verdict
-from sshload_operator.results import to_status
+from sshload_operator.decision.results import to_status
+from sshload_operator.decision.status import Standing, progress, remembered, status
 from sshload_operator.state import (
     Condition,
     ConditionStatus,
@@ -18,7 +19,6 @@ from sshload_operator.state import (
     Reason,
     ThresholdResult,
 )
-from sshload_operator.status import Standing, progress, remembered, status
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 CONDITIONS = tuple(

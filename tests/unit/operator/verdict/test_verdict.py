@@ -9,8 +9,8 @@ from runs import WARM_UP_LOGINS, errors, generator, load, steps, summary, target
 from sshload_contract.run_summary import RunSummary, StepStats
 from sshload_contract.sample import ErrorCount
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Verdict, Window
+from sshload_operator.decision.verdict import judge
 from sshload_operator.state import Judgement, Reason
-from sshload_operator.verdict import judge
 
 P99_BELOW_2S = {"latency": {"step": "total", "percentile": 99, "below": "2s"}}
 P99_BELOW_1MS = {"latency": {"step": "total", "percentile": 99, "below": "1ms"}}

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from sshload_operator import access
-from sshload_operator.access import Access, AccessError, find_access
+from sshload_operator.control import access
+from sshload_operator.control.access import Access, AccessError, find_access
 
 SERVERS = {"one": "https://one.example.com:6443", "two": "https://two.example.com:6443"}
 

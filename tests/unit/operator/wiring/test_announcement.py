@@ -1,8 +1,8 @@
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from sshload_operator.announcement import event
-from sshload_operator.plan import TestIdentity
+from sshload_operator.control.announcement import event
+from sshload_operator.planning.plan import TestIdentity
 from sshload_operator.state import Announcement, Reason
 
 TEST = TestIdentity("ns", "quickstart", "11111111-2222-3333-4444-555555555555", 1)

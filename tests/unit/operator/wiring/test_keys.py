@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from sshload_operator.keys import Keys, KeysError, known_hosts_line, make_keys
+from sshload_operator.control.keys import Keys, KeysError, known_hosts_line, make_keys
 from sshload_operator.manifests import KEY_FILES
 
 

@@ -2,7 +2,7 @@ import subprocess
 from typing import Any
 
 from prometheus_client.parser import text_string_to_metric_families
-from sshload_operator.metrics import OperatorMetrics
+from sshload_operator.control.metrics import OperatorMetrics
 
 STEP = {"step": "login", "count": 100, "failures": 1, "rate": 3.3, "meanMs": 20.5, "p50Ms": 20.0, "p99Ms": 50.0}
 RESULTS = {"offeredRate": 90.0, "achievedRate": 89.5, "completedRate": 89.0, "errorPercent": 1.5, "steps": [STEP]}

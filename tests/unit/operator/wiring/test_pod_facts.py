@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from sshload_operator.pod_facts import pod_facts
+from sshload_operator.control.pod_facts import pod_facts
 from sshload_operator.state import Role
 
 

@@ -1,0 +1,1 @@
+"""The SSHLoadTest as values: its spec, parsed once and strictly."""

@@ -1,0 +1,114 @@
+"""SSHLoadTest files as people write them: YAML documents, of which the SSHLoadTests are wanted."""
+
+import re
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse import check_name
+
+API_VERSION = "sshload.dev/v1alpha1"
+KIND = "SSHLoadTest"
+_GROUP = "sshload.dev/"
+_NAME = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
+_NAME_WORDS = "a-z, 0-9 and -, beginning with a letter and ending with a letter or digit"
+_NAME_CHARACTERS = 40
+_MERGE_TAG = "tag:yaml.org,2002:merge"
+_TOP_LEVEL = ("apiVersion", "kind", "metadata", "spec", "status")
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTestDocument:
+    """One SSHLoadTest of a file. `namespace` is empty where the file names none; `spec` is as it was written."""
+
+    name: str
+    namespace: str
+    spec: Mapping[str, Any]
+
+
+def read_load_tests(path: Path) -> tuple[LoadTestDocument, ...]:
+    """Return the SSHLoadTests in the file; documents of other API groups (a Secret, a Namespace) are passed over.
+
+    Raises SpecError naming the field that is wrong, and OSError when the file cannot be read.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise SpecError("", f"not YAML: {error}") from error
+    documents = _documents(text)
+    tests = tuple(_load_test(document) for document in documents if _is_ours(document))
+    if not tests:
+        raise SpecError("", f"no {KIND} of {API_VERSION} in it")
+    return tests
+
+
+class _UniqueKeyLoader(yaml.SafeLoader):
+    """YAML's safe subset, in which a key that stands twice is an error and not silently the last one."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's own signature
+        seen: set[Hashable] = set()
+        for key_node, _ in node.value:
+            if not isinstance(key_node, yaml.ScalarNode) or key_node.tag == _MERGE_TAG:
+                continue
+            key = self.construct_object(key_node)
+            if key in seen:
+                problem = f"the key {key!r} stands twice"
+                raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
+            seen.add(key)
+        return super().construct_mapping(node, deep=deep)
+
+
+def _documents(text: str) -> list[Any]:
+    try:
+        loaded = list(yaml.load_all(text, Loader=_UniqueKeyLoader))
+    except yaml.MarkedYAMLError as error:
+        where = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise SpecError("", f"not YAML: {where}{error.problem}") from error
+    except yaml.YAMLError as error:
+        raise SpecError("", f"not YAML: {error}") from error
+    return [document for document in loaded if document is not None]
+
+
+def _is_ours(document: Any) -> bool:
+    if not isinstance(document, dict):
+        raise SpecError("", f"a document is a {type(document).__name__}, expected an object")
+    api_version = document.get("apiVersion")
+    if not isinstance(api_version, str):
+        raise SpecError("apiVersion", f"missing, expected {API_VERSION}")
+    if not api_version.startswith(_GROUP):
+        return False
+    if api_version != API_VERSION:
+        raise SpecError("apiVersion", f"is {api_version}, expected {API_VERSION}")
+    if document.get("kind") != KIND:
+        raise SpecError("kind", f"is {document.get('kind')!r}, expected {KIND}")
+    return True
+
+
+def _load_test(document: dict[Any, Any]) -> LoadTestDocument:
+    for key in document:
+        if key not in _TOP_LEVEL:
+            raise SpecError(str(key), "unknown field")
+    metadata = _object(document, "metadata")
+    name = metadata.get("name")
+    if not isinstance(name, str) or not name:
+        raise SpecError("metadata.name", "missing")
+    check_name(name)
+    if len(name) > _NAME_CHARACTERS or _NAME.fullmatch(name) is None:
+        raise SpecError("metadata.name", f"is {name!r}, expected at most {_NAME_CHARACTERS} of {_NAME_WORDS}")
+    namespace = metadata.get("namespace", "")
+    if not isinstance(namespace, str):
+        raise SpecError("metadata.namespace", "expected a string")
+    return LoadTestDocument(name=name, namespace=namespace, spec=_object(document, "spec"))
+
+
+def _object(document: dict[Any, Any], key: str) -> dict[str, Any]:
+    value = document.get(key)
+    if value is None:
+        raise SpecError(key, "missing")
+    if not isinstance(value, dict):
+        raise SpecError(key, f"is a {type(value).__name__}, expected an object")
+    return value

@@ -1,0 +1,95 @@
+"""The spec of an SSHLoadTest, as it is written, to a LoadTestSpec: strictly, with the CRD's defaults.
+
+It accepts what the CRD accepts and refuses what it refuses (tests hold it against a real API server), so that
+`sshload run FILE` needs no cluster, and so that an object of an older or a looser CRD ends in a clear condition.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.load_duration import load_duration_s
+from sshload_operator.api.parse.client import read_client
+from sshload_operator.api.parse.fields import Fields
+from sshload_operator.api.parse.load import read_load
+from sshload_operator.api.parse.placement import read_image, read_image_pull_secrets, read_placement
+from sshload_operator.api.parse.readers import duration, flag, whole
+from sshload_operator.api.parse.scenario import read_scenario
+from sshload_operator.api.parse.target import read_target
+from sshload_operator.api.parse.thresholds import read_thresholds
+from sshload_operator.api.spec import Auth, LoadTestSpec, ManagedTarget, TimeToLive, Workers
+
+_TIME_TO_LIVE = duration("0s", "87600h")
+_MICROSECONDS = 1_000_000
+_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_NAME_CHARACTERS = 40
+
+
+def check_name(name: str) -> None:
+    """Raise SpecError for a test's name that the CRD refuses, because the names of its pods are made from it."""
+    if len(name) > _NAME_CHARACTERS or _NAME.fullmatch(name) is None:
+        raise SpecError(
+            "metadata.name",
+            f"is {name!r}, but must be at most {_NAME_CHARACTERS} lower-case letters, digits and hyphens, beginning"
+            " with a letter and ending with a letter or digit",
+        )
+
+
+def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
+    """Return the values of `body_spec`, which is what stands under `spec`; raises SpecError naming the field."""
+    fields = Fields(body_spec, "spec")
+    client, auth = fields.defaulted("client", read_client, {})
+    steps = fields.required("scenario", read_scenario)
+    spec = LoadTestSpec(
+        target=fields.required("target", lambda value, path: read_target(value, path, auth)),
+        client=client,
+        steps=steps,
+        load=fields.required("load", read_load),
+        warm_up_s=fields.defaulted("warmUp", duration("0s", "1h"), "5s"),
+        thresholds=fields.defaulted("thresholds", lambda value, path: read_thresholds(value, path, steps), []),
+        workers=fields.defaulted("workers", _read_workers, {}),
+        deadline_s=fields.defaulted("deadline", duration("10s", "168h"), "30m"),
+        start_timeout_s=fields.defaulted("startTimeout", duration("1s", "24h"), "2m"),
+        time_to_live=fields.defaulted("ttlAfterFinished", _read_time_to_live, {}),
+        abort=fields.defaulted("abort", flag, default=False),
+    )
+    fields.end()
+    _check_auth(spec, auth, fields)
+    _check_deadline(spec, fields)
+    return spec
+
+
+def _check_auth(spec: LoadTestSpec, auth: Auth, fields: Fields) -> None:
+    if isinstance(spec.target, ManagedTarget) and auth is not Auth.PUBLICKEY:
+        raise SpecError(fields.at("client.auth"), "a managed target takes publickey only")
+
+
+def _check_deadline(spec: LoadTestSpec, fields: Fields) -> None:
+    needed_s = spec.start_timeout_s + spec.warm_up_s + load_duration_s(spec.load)
+    if round(spec.deadline_s * _MICROSECONDS) < round(needed_s * _MICROSECONDS):
+        raise SpecError(
+            fields.at("deadline"),
+            f"is {spec.deadline_s:g} s, but startTimeout, warmUp and the load take {needed_s:g} s together",
+        )
+
+
+def _read_workers(value: Any, path: str) -> Workers:
+    fields = Fields(value, path)
+    workers = Workers(
+        replicas=fields.defaulted("replicas", whole(1, 200), 1),
+        image=read_image(fields),
+        image_pull_secrets=read_image_pull_secrets(fields),
+        placement=read_placement(fields),
+    )
+    fields.end()
+    return workers
+
+
+def _read_time_to_live(value: Any, path: str) -> TimeToLive:
+    fields = Fields(value, path)
+    time_to_live = TimeToLive(
+        passed_s=fields.optional("passed", _TIME_TO_LIVE), failed_s=fields.optional("failed", _TIME_TO_LIVE)
+    )
+    fields.end()
+    return time_to_live

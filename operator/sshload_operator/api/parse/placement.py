@@ -1,0 +1,103 @@
+"""Which image a pod runs, where, and with what."""
+
+import re
+from typing import Any
+
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse.fields import Fields
+from sshload_operator.api.parse.readers import Reader, choice, entries, items, mapping, shown, text, whole
+from sshload_operator.api.spec import Placement
+
+_AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
+_AMOUNT_CHARACTERS = 32
+_LABEL_VALUE = text(longest=63)
+_LABEL_KEY_CHARACTERS = 316
+_INT64_MOST = 2**63 - 1
+
+object_name: Reader[str] = text(
+    longest=253, pattern=r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", wanted="the name of a Kubernetes object"
+)
+
+
+def read_image(fields: Fields) -> str:
+    """Return the image, empty where it is the installation's."""
+    return (
+        fields.optional("image", text(longest=500, pattern=r"[A-Za-z0-9][A-Za-z0-9._:/@-]*", wanted="an image")) or ""
+    )
+
+
+def read_image_pull_secrets(fields: Fields) -> tuple[str, ...]:
+    """Return the names of the Secrets that may pull the image."""
+    names = fields.optional("imagePullSecrets", items(read_reference, most=10)) or ()
+    refuse_repeated(names, fields.at("imagePullSecrets"))
+    return names
+
+
+def read_reference(value: Any, path: str) -> str:
+    """Read `{name: ...}` and return the name."""
+    fields = Fields(value, path)
+    name = fields.required("name", object_name)
+    fields.end()
+    return name
+
+
+def read_placement(fields: Fields) -> Placement:
+    """Return the placement whose fields stand beside others in `fields`."""
+    tolerations = fields.optional("tolerations", items(_read_toleration, most=20))
+    spread = fields.optional("topologySpreadConstraints", items(_read_spread_constraint, most=10))
+    return Placement(
+        resources=fields.optional("resources", _read_resources) or {},
+        node_selector=fields.optional("nodeSelector", entries(_LABEL_VALUE, most=20)) or {},
+        tolerations=tolerations or (),
+        affinity=fields.optional("affinity", mapping) or {},
+        topology_spread_constraints=spread or (),
+        priority_class_name=fields.optional("priorityClassName", text(longest=253)) or "",
+    )
+
+
+def refuse_repeated(names: tuple[str, ...], path: str) -> None:
+    """Refuse a name that stands twice."""
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise SpecError(f"{path}[{index}]", f"{shown(name)} stands there twice")
+
+
+def _read_resources(value: Any, path: str) -> dict[str, Any]:
+    fields = Fields(value, path)
+    resources = {name: fields.optional(name, entries(_read_amount, most=10)) for name in ("requests", "limits")}
+    fields.end()
+    return {name: amounts for name, amounts in resources.items() if amounts is not None}
+
+
+def _read_amount(value: Any, path: str) -> int | str:
+    if isinstance(value, bool) or not isinstance(value, int | str):
+        raise SpecError(path, f"is {shown(value)}, but must be a whole number, or an amount in quotes such as 500m")
+    if isinstance(value, int):
+        whole(0, _INT64_MOST)(value, path)
+    elif len(value) > _AMOUNT_CHARACTERS or _AMOUNT.fullmatch(value) is None:
+        raise SpecError(path, "must be an amount, such as 500m or 256Mi")
+    return value
+
+
+def _read_toleration(value: Any, path: str) -> dict[str, Any]:
+    fields = Fields(value, path)
+    toleration = {
+        "key": fields.optional("key", text(longest=_LABEL_KEY_CHARACTERS)),
+        "operator": fields.optional("operator", choice("Exists", "Equal")),
+        "value": fields.optional("value", _LABEL_VALUE),
+        "effect": fields.optional("effect", choice("NoSchedule", "PreferNoSchedule", "NoExecute")),
+        "tolerationSeconds": fields.optional("tolerationSeconds", whole(-_INT64_MOST - 1, _INT64_MOST)),
+    }
+    fields.end()
+    return {name: item for name, item in toleration.items() if item is not None}
+
+
+def _read_spread_constraint(value: Any, path: str) -> dict[str, Any]:
+    """Read a constraint: three fields are checked here, the others by the API server when the pod is made."""
+    fields = Fields(value, path)
+    checked = {
+        "maxSkew": fields.required("maxSkew", whole(1, _INT64_MOST)),
+        "topologyKey": fields.required("topologyKey", text(shortest=1, longest=_LABEL_KEY_CHARACTERS)),
+        "whenUnsatisfiable": fields.required("whenUnsatisfiable", choice("DoNotSchedule", "ScheduleAnyway")),
+    }
+    return {**mapping(value, path), **checked}

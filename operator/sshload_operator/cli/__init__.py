@@ -1,0 +1,1 @@
+"""`sshload run`, `watch` and `validate`."""

@@ -1,0 +1,103 @@
+"""The command line of `sshload`, as `--help` shows it."""
+
+import re
+import sys
+from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
+from collections.abc import Callable
+from pathlib import Path
+from typing import NoReturn
+
+from sshload_operator.cli.exit_code import ExitCode
+from sshload_operator.planning.plan import AllowedTarget
+
+_EXIT_CODES = """\
+exit codes:
+  0    Passed        every threshold was met, and the numbers can be trusted
+  1    Failed        a threshold was broken
+  2    Inconclusive  too few samples to say
+  3    Invalid       the numbers cannot be trusted
+  4    Error         it could not be measured, or a file is not valid
+  5    Aborted       its end was asked for
+  64                 the command line is wrong
+  130                watching was ended by Ctrl-C; the test goes on
+"""
+_HOST_AND_PORT = re.compile(r"(?:\[(?P<bracketed>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<port>\d{1,5}))?")
+_MAX_PORT = 65_535
+
+
+class _Parser(ArgumentParser):
+    """Leaves the exit code 2 to Inconclusive."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(ExitCode.USAGE, f"{self.prog}: {message}\n")
+
+
+def command_line() -> ArgumentParser:
+    """Return the parser. `command` is run, watch or validate; the rest is that command's."""
+    parser = _parser(_Parser, prog="sshload", description="Find out how much SSH a server takes.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _fill_run(_parser(commands.add_parser, "run", help="run a test here, without a cluster"))
+    _fill_watch(_parser(commands.add_parser, "watch", help="follow a test in a cluster to its end"))
+    _fill_validate(_parser(commands.add_parser, "validate", help="check files without running them"))
+    return parser
+
+
+def allowed_target(text: str) -> AllowedTarget:
+    """Return the external target that HOST, HOST:PORT or [ADDRESS]:PORT allows; raises ArgumentTypeError."""
+    found = _HOST_AND_PORT.fullmatch(text)
+    if found is None:
+        raise ArgumentTypeError(f"{text!r} is not HOST, HOST:PORT or [ADDRESS]:PORT")
+    port = found["port"]
+    if port is not None and not 0 < int(port) <= _MAX_PORT:
+        raise ArgumentTypeError(f"{port} is not a port")
+    return AllowedTarget(host=found["bracketed"] or found["plain"], ports=() if port is None else (int(port),))
+
+
+def _parser(make: Callable[..., ArgumentParser], *name: str, **settings: str) -> ArgumentParser:
+    return make(*name, epilog=_EXIT_CODES, formatter_class=RawDescriptionHelpFormatter, **settings)
+
+
+def _fill_run(run: ArgumentParser) -> None:
+    run.description = "Run the SSHLoadTest of a file with processes of this machine. Ctrl-C aborts it."
+    run.add_argument("file", metavar="FILE", type=Path, help="a YAML file with an SSHLoadTest")
+    run.add_argument("--name", help="which test, where the file has several")
+    _add_output(run)
+    run.add_argument("--logs", metavar="DIR", type=Path, help="keep the processes' output and summary.json there")
+    external = run.add_argument_group("for a test of an external target, in place of Secrets and the allow-list")
+    external.add_argument(
+        "--allow-target",
+        metavar="HOST[:PORT]",
+        type=allowed_target,
+        action="append",
+        default=[],
+        help="load may go to this host (a name, a pattern or a CIDR); may stand several times",
+    )
+    external.add_argument("--identity", metavar="FILE", type=Path, help="the private key to log in with")
+    external.add_argument("--password-file", metavar="FILE", type=Path, help="the password to log in with")
+    external.add_argument("--known-hosts", metavar="FILE", type=Path, help="the host keys to accept")
+
+
+def _fill_watch(watch: ArgumentParser) -> None:
+    watch.description = "Follow an SSHLoadTest in a cluster until it is finished, and print its result."
+    watch.add_argument("name", metavar="NAME", help="the name of the SSHLoadTest")
+    watch.add_argument("-n", "--namespace", default="default", help="its namespace (default: %(default)s)")
+    _add_output(watch)
+    watch.add_argument("--timeout", metavar="SECONDS", type=float, help="give up after this long (default: never)")
+    watch.add_argument("--kubeconfig", metavar="FILE", default="", help="default: KUBECONFIG, else ~/.kube/config")
+    watch.add_argument("--context", default="", help="default: the kubeconfig's current one")
+
+
+def _fill_validate(validate: ArgumentParser) -> None:
+    validate.description = "Check SSHLoadTest files, and name the field that is wrong."
+    validate.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a YAML file with SSHLoadTests")
+
+
+def _add_output(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "-o",
+        "--output",
+        choices=("table", "json"),
+        default="table",
+        help="how to print the result (default: %(default)s)",
+    )

@@ -1,0 +1,83 @@
+"""`sshload watch`: follow a test in the cluster to its end, by asking for it once a second."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from sshload_operator.control.access import AccessError, find_access
+from sshload_operator.control.cluster import ApiError, Cluster
+from sshload_operator.state import Phase
+
+_ASK_EVERY_S = 1.0
+_FINAL_ERRORS = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
+
+
+class WatchError(Exception):
+    """The test cannot be followed to its end; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """Which test, by which kubeconfig and context (empty: as kubectl chooses), and until when (None: for ever)."""
+
+    namespace: str
+    name: str
+    kubeconfig: str
+    context: str
+    timeout_s: float | None
+
+
+async def watch(watched: Watched, progress: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
+    """Return the finished test as the API server has it; `progress` is told its status each second. Raises WatchError.
+
+    A test whose spec was changed is not finished before the operator has seen the change.
+    """
+    give_up_at_s = None if watched.timeout_s is None else time.monotonic() + watched.timeout_s
+    try:
+        access = await find_access(watched.kubeconfig, watched.context)
+    except AccessError as error:
+        raise WatchError(str(error)) from error
+    cluster = Cluster(access, lambda _verb, _resource: None)
+    try:
+        while True:
+            try:
+                test = await _read(cluster, watched)
+            except ApiError as error:
+                progress({"phase": "Waiting", "message": f"for the API server: {error}"})
+            else:
+                if _is_finished(test):
+                    return _as_shown(test)
+                progress(test.get("status", {}))
+            if give_up_at_s is not None and time.monotonic() >= give_up_at_s:
+                raise WatchError(f"{watched.name} was not finished within {watched.timeout_s:.0f} s")
+            await asyncio.sleep(_ASK_EVERY_S)
+    finally:
+        await cluster.close()
+
+
+async def _read(cluster: Cluster, watched: Watched) -> Mapping[str, Any]:
+    """Return the test; raises WatchError where asking again would not help, else ApiError."""
+    try:
+        test = await cluster.read_test(watched.namespace, watched.name)
+    except ApiError as error:
+        if error.status in _FINAL_ERRORS:
+            raise WatchError(str(error)) from error
+        raise
+    if test is None:
+        raise WatchError(f"there is no SSHLoadTest {watched.name} in the namespace {watched.namespace}")
+    return test
+
+
+def _as_shown(test: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the test without its managedFields, as kubectl shows it."""
+    metadata = {key: value for key, value in test["metadata"].items() if key != "managedFields"}
+    return {**test, "metadata": metadata}
+
+
+def _is_finished(test: Mapping[str, Any]) -> bool:
+    status = test.get("status", {})
+    seen = status.get("observedGeneration", 0) >= test["metadata"]["generation"]
+    return bool(seen and status.get("phase") == Phase.FINISHED)

@@ -1,0 +1,215 @@
+"""The Kubernetes API server, as far as the operator needs it, with plain dicts. The only module that sends it requests.
+
+Nothing is retried here: the loop above is level-triggered and tries again as a whole.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final
+
+import aiohttp
+
+from sshload_operator.control.access import Access, AccessError
+
+FIELD_MANAGER: Final = "sshload"
+GROUP: Final = "sshload.dev"
+VERSION: Final = "v1alpha1"
+PLURAL: Final = "sshloadtests"
+
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=5)
+# Few connections, much used: each costs a TLS handshake, which on small machines takes longer than the requests do.
+_CONNECTIONS: Final = 6
+
+Object = Mapping[str, Any]
+CountRequest = Callable[[str, str], None]
+
+
+class ApiError(Exception):
+    """The API server refused or did not answer (`status` 0). The text is the server's own, never a request's body."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(f"{status or 'no answer'}: {message}")
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    verb: str
+    resource: str
+    method: str
+    path: str
+    query: Sequence[tuple[str, str]] = ()
+    content_type: str = "application/json"
+    body: object = None
+
+
+class Cluster:
+    """One connection pool to one API server. `count_request` is called with verb and resource before each request."""
+
+    def __init__(self, access: Access, count_request: CountRequest) -> None:
+        self._access = access
+        self._count_request = count_request
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=access.tls_context(), limit=_CONNECTIONS),
+            timeout=_TIMEOUT,
+            headers={"User-Agent": "sshload-operator", "Accept": "application/json, */*"},
+        )
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._session.close()
+
+    async def apply(self, path: str, manifest: Object) -> None:
+        """Apply an object at its own path on the server's side, taking over fields that others set."""
+        await self._patch(_plural_of(path), path, manifest)
+
+    async def create(self, path: str, manifest: Object) -> bool:
+        """Create the object of this path; returns False where it exists already, which is left as it is."""
+        collection = path.rpartition("/")[0]
+        query = [("fieldManager", FIELD_MANAGER)]
+        try:
+            await self._send(_Request("create", _plural_of(path), "POST", collection, query, body=manifest))
+        except ApiError as error:
+            if error.status == HTTPStatus.CONFLICT:
+                return False
+            raise
+        return True
+
+    async def delete(self, path: str, preconditions: Mapping[str, str] | None = None) -> bool:
+        """Delete the object at `path`, its dependents in the background; returns False where it was gone already.
+
+        With `preconditions` (uid, resourceVersion) another object, or a newer one, is left alone: False as well.
+        """
+        options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        if preconditions:
+            options["preconditions"] = dict(preconditions)
+        try:
+            await self._send(_Request("delete", _plural_of(path), "DELETE", path, body=options))
+        except ApiError as error:
+            if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+                return False
+            raise
+        return True
+
+    async def read_test(self, namespace: str, name: str) -> Object | None:
+        """Return an SSHLoadTest, or None where there is none."""
+        return await self._get_or_none(PLURAL, test_path(namespace, name))
+
+    async def read_deployment(self, namespace: str, name: str) -> Object | None:
+        """Return a Deployment, or None where there is none."""
+        path = f"{collection_path('apps/v1', namespace, 'deployments')}/{name}"
+        return await self._get_or_none("deployments", path)
+
+    async def write_status(self, test: Object, status: Object) -> Object | None:
+        """Make `status` the whole status of `test` and return the object; None where that very object is gone.
+
+        Server-side apply, because then what the operator no longer says vanishes without being named, nobody
+        else's edit of the spec conflicts, and an unchanged status writes nothing. The uid guards against a new
+        object of the same name.
+        """
+        metadata = test["metadata"]
+        patch = {
+            "apiVersion": f"{GROUP}/{VERSION}",
+            "kind": "SSHLoadTest",
+            "metadata": {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]},
+            "status": status,
+        }
+        path = f"{test_path(metadata['namespace'], metadata['name'])}/status"
+        try:
+            return await self._patch(f"{PLURAL}/status", path, patch)
+        except ApiError as error:
+            if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+                return None
+            raise
+
+    async def list_pods(self, namespace: str, label_selector: str) -> Sequence[Object]:
+        """Return the pods with these labels."""
+        return await self._list("v1", namespace, "pods", [("labelSelector", label_selector)])
+
+    async def list_events(self, namespace: str, field_selector: str) -> Sequence[Object]:
+        """Return the events that match, such as `involvedObject.kind=Job,reason=FailedCreate`."""
+        return await self._list("v1", namespace, "events", [("fieldSelector", field_selector)])
+
+    async def read_log(self, namespace: str, pod: str, tail_lines: int) -> str | None:
+        """Return the end of a pod's log; None where there is no pod, or no log yet.
+
+        The server counts `tail_lines` in pieces of 16 KiB at most, so that longer lines count more than once.
+        """
+        path = f"{collection_path('v1', namespace, 'pods')}/{pod}/log"
+        try:
+            text = await self._send(_Request("get", "pods/log", "GET", path, [("tailLines", str(tail_lines))]))
+        except ApiError as error:
+            if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST):
+                return None
+            raise
+        return text.decode(errors="replace")
+
+    async def _list(
+        self, api_version: str, namespace: str, plural: str, query: Sequence[tuple[str, str]]
+    ) -> Sequence[Object]:
+        path = collection_path(api_version, namespace, plural)
+        items: Sequence[Object] = json.loads(await self._send(_Request("list", plural, "GET", path, query)))["items"]
+        return items
+
+    async def _get_or_none(self, plural: str, path: str) -> Object | None:
+        try:
+            found: Object = json.loads(await self._send(_Request("get", plural, "GET", path)))
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+        return found
+
+    async def _patch(self, resource: str, path: str, body: Object) -> Object:
+        query = [("fieldManager", FIELD_MANAGER), ("force", "true")]
+        request = _Request("patch", resource, "PATCH", path, query, "application/apply-patch+yaml", body)
+        applied: Object = json.loads(await self._send(request))
+        return applied
+
+    async def _send(self, request: _Request) -> bytes:
+        self._count_request(request.verb, request.resource)
+        headers = {"Content-Type": request.content_type}
+        try:
+            authorization = await self._access.authorization()
+            if authorization:
+                headers["Authorization"] = authorization
+            async with self._session.request(
+                request.method,
+                self._access.server + request.path,
+                params=request.query,
+                headers=headers,
+                data=None if request.body is None else json.dumps(request.body),
+                proxy=self._access.proxy_url,
+                server_hostname=self._access.tls_server_name,
+            ) as response:
+                content = await response.read()
+        except (aiohttp.ClientError, AccessError, TimeoutError, OSError) as error:
+            raise ApiError(0, f"{request.method} {request.path}: {type(error).__name__} {error}") from error
+        if response.status >= HTTPStatus.BAD_REQUEST:
+            raise ApiError(response.status, f"{request.method} {request.path}: {_server_message(content)}")
+        return content
+
+
+def collection_path(api_version: str, namespace: str, plural: str) -> str:
+    """Return the URL path of all objects of one kind in a namespace."""
+    prefix = "/api/v1" if api_version == "v1" else f"/apis/{api_version}"
+    return f"{prefix}/namespaces/{namespace}/{plural}"
+
+
+def test_path(namespace: str, name: str) -> str:
+    """Return the URL path of an SSHLoadTest."""
+    return f"{collection_path(f'{GROUP}/{VERSION}', namespace, PLURAL)}/{name}"
+
+
+def _plural_of(path: str) -> str:
+    return path.split("/")[-2]
+
+
+def _server_message(content: bytes) -> str:
+    try:
+        status = json.loads(content)
+    except ValueError:
+        return content[:200].decode(errors="replace")
+    return str(status.get("message", "")) if isinstance(status, dict) else ""

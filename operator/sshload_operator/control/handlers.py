@@ -1,0 +1,129 @@
+"""kopf: watches, start and stop, probes. The only module that imports it.
+
+Handlers only hand watch events on. There are no timers, daemons or delete handlers, because those put finalizers on
+objects, and then an operator that is gone blocks every deletion.
+"""
+
+import logging
+from dataclasses import dataclass
+from typing import Any, Final
+
+import kopf
+
+from sshload_operator.control.access import find_access
+from sshload_operator.control.cluster import GROUP, PLURAL, VERSION, Cluster
+from sshload_operator.control.live_tests import LiveTests
+from sshload_operator.control.metrics import OperatorMetrics
+from sshload_operator.control.metrics_server import MetricsServer
+from sshload_operator.manifests.labels import TEST_LABEL
+from sshload_operator.planning.plan import Installation
+
+_LOG = logging.getLogger(__name__)
+# Short, so that an operator is back within 3 s of its API server, however long that was away.
+_ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
+# Lists come in pages: a thousand finished tests with their results would take 50 MB in one piece.
+_LIST_PAGE: Final = 25
+_NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How the operator runs. No namespaces: all of them."""
+
+    namespaces: tuple[str, ...]
+    installation: Installation
+    metrics_port: int
+    liveness_url: str
+
+
+class Operator:
+    """The operator's process: what kopf calls, and what that leads to."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._metrics = OperatorMetrics()
+        self._cluster: Cluster | None = None
+        self._tests: LiveTests | None = None
+        self._server = MetricsServer(options.metrics_port, self._metrics.render, lambda: self._tests is not None)
+
+    def run(self) -> None:
+        """Run until the process is told to stop."""
+        namespaces = self._options.namespaces
+        kopf.run(
+            registry=self._registry(),
+            settings=_settings(),
+            standalone=True,
+            clusterwide=not namespaces,
+            namespaces=namespaces,
+            liveness_endpoint=self._options.liveness_url,
+        )
+
+    def _registry(self) -> kopf.OperatorRegistry:
+        registry = kopf.OperatorRegistry()
+        labels = {TEST_LABEL: kopf.PRESENT}
+        kopf.on.startup(registry=registry, errors=kopf.ErrorsMode.PERMANENT)(self._start)
+        kopf.on.cleanup(registry=registry)(self._stop)
+        kopf.on.login(registry=registry)(self._log_in)
+        kopf.on.probe(registry=registry, id="loop")(self._probe)
+        kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)(self._test_changed)
+        kopf.on.event("pods", labels=labels, registry=registry)(self._pod_changed)
+        kopf.on.event("batch", "v1", "jobs", labels=labels, registry=registry)(self._job_changed)
+        return registry
+
+    async def _start(self, **_: Any) -> None:
+        for name in _NOISY_LOGGERS:
+            logging.getLogger(name).setLevel(logging.WARNING)
+        self._cluster = Cluster(await find_access(), self._metrics.count_api_request)
+        self._tests = LiveTests(self._cluster, self._options.installation, self._metrics.count_failed_pass)
+        await self._server.start()
+        _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
+
+    async def _stop(self, **_: Any) -> None:
+        if self._tests is not None:
+            await self._tests.stop()
+        if self._cluster is not None:
+            await self._cluster.close()
+        await self._server.stop()
+
+    async def _log_in(self, **_unused: Any) -> kopf.ConnectionInfo:
+        """Let kopf reach the API server exactly as the operator's own requests do."""
+        access = await find_access()
+        scheme, _, token = (await access.authorization()).partition(" ")
+        return kopf.ConnectionInfo(
+            server=access.server,
+            ca_path=access.ca_path,
+            insecure=not access.verify_tls,
+            scheme=scheme or None,
+            token=token or None,
+            certificate_path=access.certificate_path,
+            private_key_path=access.private_key_path,
+            proxy_url=access.proxy_url,
+        )
+
+    async def _probe(self, **_: Any) -> str:
+        return "ok"
+
+    async def _test_changed(self, event: kopf.RawEvent, **_: Any) -> None:
+        if self._tests is not None:
+            self._metrics.tests.test_changed(event["type"], event["object"])
+            self._tests.test_changed(event["type"], event["object"])
+
+    async def _pod_changed(self, event: kopf.RawEvent, **_: Any) -> None:
+        if self._tests is not None:
+            self._tests.pod_changed(event["type"], event["object"])
+
+    async def _job_changed(self, event: kopf.RawEvent, **_: Any) -> None:
+        if self._tests is not None:
+            self._tests.job_changed(event["type"], event["object"])
+
+
+def _settings() -> kopf.OperatorSettings:
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False  # the Events about tests are our own
+    settings.scanning.disabled = True  # else kopf lists CRDs and namespaces, which a namespaced role may not
+    settings.watching.chunk_size = _LIST_PAGE
+    settings.watching.label_selectors["pods"] = TEST_LABEL
+    settings.watching.label_selectors["jobs.batch"] = TEST_LABEL
+    settings.networking.error_backoffs = _ERROR_BACK_OFFS_S
+    settings.queueing.idle_timeout = 0.02
+    return settings

@@ -1,0 +1,179 @@
+"""All facts of one pass over a test: the watched pods, the master's log, and what could not be created or mounted."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final
+
+from sshload_contract.master_log import MasterLog, read_master_log
+
+from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.control.cluster import Cluster
+from sshload_operator.control.pod_facts import pod_facts
+from sshload_operator.manifests import Part, child_name
+from sshload_operator.manifests.labels import TEST_LABEL
+from sshload_operator.planning.plan import Plan, TestIdentity
+from sshload_operator.state import Observed, PodFacts, Role
+
+# The watch tells of every pod at once; the list corrects what it may have missed while the connection was away.
+_LIST_EVERY_S: Final = 30.0
+_LOG_KEEPS_S: Final = 0.4
+_REJECTION_KEEPS_S: Final = 5.0
+_PODS_ARE_MISSING_AFTER_S: Final = 3.0
+_TAIL_LINES: Final = 10
+_WAITS_FOR_MOUNTS: Final = "ContainerCreating"
+_MOUNT_FAILED: Final = "FailedMount"
+# What the kubelet says of a Secret or a key that is not there; anything else of that kind passes by itself.
+_NOT_THERE: Final = ("not found", "non-existent")
+_STARTED: Final = ("Running", "Succeeded", "Failed")
+
+
+@dataclass(slots=True)
+class Sight:
+    """What was seen of one test so far. Instants are monotonic seconds, None for never.
+
+    `refused_message` is what the API server said of a child that it refused, `rejected_message` what a controller said
+    of pods that it could not create, `mount_failures` what the kubelet said of Secrets that it could not mount, by pod.
+    """
+
+    pods: dict[str, PodFacts] = field(default_factory=dict)
+    listed_at_s: float | None = None
+    log: MasterLog | None = None
+    log_of_run_id: str = ""
+    log_read_at_s: float | None = None
+    refused_message: str = ""
+    rejected_message: str = ""
+    rejection_read_at_s: float | None = None
+    mount_failures: Mapping[str, str] = field(default_factory=dict)
+    mounts_read_at_s: float | None = None
+
+    def pod_changed(self, event_type: str | None, pod: Mapping[str, Any]) -> None:
+        """Take in a watch event of a pod."""
+        facts = pod_facts(pod)
+        if event_type == "DELETED" or facts is None:
+            self.pods.pop(pod["metadata"]["name"], None)
+        else:
+            self.pods[facts.name] = facts
+
+
+@dataclass(frozen=True, slots=True)
+class RunUnderWay:
+    """The run that is observed, and when it was started."""
+
+    plan: Plan
+    start_time: datetime
+
+
+async def observe(
+    cluster: Cluster, sight: Sight, test: TestIdentity, run: RunUnderWay | None, now: datetime
+) -> Observed:
+    """Return the facts as they are now, asking the API server for those that may have changed; raises ApiError.
+
+    Without a `run` (none was started, or it is finished) only the pods are observed.
+    """
+    if _older(sight.listed_at_s, _LIST_EVERY_S):
+        await _list_pods(cluster, sight, test)
+    if run is not None:
+        await _read_log(cluster, sight, run.plan)
+        await _read_rejection(cluster, sight, run, now)
+        await _read_mount_failures(cluster, sight, run, now)
+    mine = run is not None and sight.log_of_run_id == run.plan.run_id
+    return Observed(
+        pods=tuple(_with_mount_failure(sight, pod) for pod in sight.pods.values()),
+        log=sight.log if mine else None,
+        rejected_message=(sight.refused_message or sight.rejected_message) if run is not None else "",
+    )
+
+
+async def _list_pods(cluster: Cluster, sight: Sight, test: TestIdentity) -> None:
+    bodies = await cluster.list_pods(test.namespace, f"{TEST_LABEL}={test.name}")
+    found = [facts for facts in map(pod_facts, bodies) if facts is not None]
+    sight.pods = {facts.name: facts for facts in found}
+    sight.listed_at_s = time.monotonic()
+
+
+async def _read_log(cluster: Cluster, sight: Sight, plan: Plan) -> None:
+    if sight.log_of_run_id != plan.run_id:
+        sight.log, sight.log_of_run_id, sight.log_read_at_s = None, plan.run_id, None
+    master = next((pod.name for pod in _pods_of(sight, plan, Role.MASTER) if pod.phase in _STARTED), None)
+    complete = sight.log is not None and sight.log.summary is not None
+    if master is None or complete or not _older(sight.log_read_at_s, _LOG_KEEPS_S):
+        return
+    log = await _master_log(cluster, plan.test.namespace, master, _TAIL_LINES)
+    if log is not None and log.summary is None and log.summary_lines:
+        log = await _master_log(cluster, plan.test.namespace, master, log.summary_lines + _TAIL_LINES)
+    sight.log_read_at_s = time.monotonic()
+    sight.log = log or sight.log
+
+
+async def _master_log(cluster: Cluster, namespace: str, pod: str, tail_lines: int) -> MasterLog | None:
+    text = await cluster.read_log(namespace, pod, tail_lines)
+    return None if text is None else read_master_log(text)
+
+
+async def _read_rejection(cluster: Cluster, sight: Sight, run: RunUnderWay, now: datetime) -> None:
+    missing = [role for role in _expected_roles(run.plan) if not any(_pods_of(sight, run.plan, role))]
+    if not missing or (now - run.start_time).total_seconds() < _PODS_ARE_MISSING_AFTER_S:
+        sight.rejected_message = ""
+        return
+    if _older(sight.rejection_read_at_s, _REJECTION_KEEPS_S):
+        sight.rejected_message = await _rejection(cluster, run.plan, missing)
+        sight.rejection_read_at_s = time.monotonic()
+
+
+async def _rejection(cluster: Cluster, plan: Plan, missing: Sequence[Role]) -> str:
+    """Return what a controller said of pods that it could not create, empty where it said nothing."""
+    namespace = plan.test.namespace
+    if Role.TARGET in missing:
+        deployment = await cluster.read_deployment(namespace, child_name(plan, Part.TARGET))
+        message = _replica_failure(deployment or {})
+        if message:
+            return message
+    jobs = {Role.MASTER: child_name(plan, Part.MASTER), Role.WORKER: child_name(plan, Part.WORKERS)}
+    names = {jobs[role] for role in missing if role in jobs}
+    if not names:
+        return ""
+    events = await cluster.list_events(namespace, "involvedObject.kind=Job,reason=FailedCreate")
+    messages = (event.get("message", "") for event in events if event["involvedObject"]["name"] in names)
+    return next(messages, "")
+
+
+async def _read_mount_failures(cluster: Cluster, sight: Sight, run: RunUnderWay, now: datetime) -> None:
+    waiting = {pod.name for pod in sight.pods.values() if pod.waiting_reason == _WAITS_FOR_MOUNTS}
+    if not waiting or (now - run.start_time).total_seconds() < _PODS_ARE_MISSING_AFTER_S:
+        sight.mount_failures = {}
+        return
+    if _older(sight.mounts_read_at_s, _REJECTION_KEEPS_S):
+        events = await cluster.list_events(run.plan.test.namespace, f"involvedObject.kind=Pod,reason={_MOUNT_FAILED}")
+        said = ((event["involvedObject"]["name"], str(event.get("message", ""))) for event in events)
+        sight.mount_failures = {
+            pod: message for pod, message in said if pod in waiting and any(words in message for words in _NOT_THERE)
+        }
+        sight.mounts_read_at_s = time.monotonic()
+
+
+def _with_mount_failure(sight: Sight, pod: PodFacts) -> PodFacts:
+    """Return the pod with what keeps it waiting, which its own status does not say."""
+    message = sight.mount_failures.get(pod.name, "")
+    if not message or pod.waiting_reason != _WAITS_FOR_MOUNTS:
+        return pod
+    return replace(pod, waiting_reason=_MOUNT_FAILED, waiting_message=message)
+
+
+def _replica_failure(deployment: Mapping[str, Any]) -> str:
+    conditions = deployment.get("status", {}).get("conditions") or ()
+    return next((str(found.get("message", "")) for found in conditions if found["type"] == "ReplicaFailure"), "")
+
+
+def _expected_roles(plan: Plan) -> tuple[Role, ...]:
+    managed = isinstance(plan.spec.target, ManagedTarget)
+    return (Role.TARGET, Role.MASTER, Role.WORKER) if managed else (Role.MASTER, Role.WORKER)
+
+
+def _pods_of(sight: Sight, plan: Plan, role: Role) -> Iterable[PodFacts]:
+    return (pod for pod in sight.pods.values() if pod.run_id == plan.run_id and pod.role is role)
+
+
+def _older(instant_s: float | None, limit_s: float) -> bool:
+    return instant_s is None or time.monotonic() - instant_s > limit_s

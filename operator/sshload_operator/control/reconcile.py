@@ -1,0 +1,213 @@
+"""One pass over one test: observe, decide, apply, one status patch. Level-triggered, and safe to be killed anywhere.
+
+Everything that is applied has a name that follows from the run, so a pass that was cut short is simply done again.
+The children are applied before the status speaks of the run, so a status never claims what was not done; and the
+master's Job is deleted last, so that an operator started anew sees by it whether a run was swept.
+"""
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, Final
+
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse import parse
+from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.control import announcement
+from sshload_operator.control.cluster import ApiError, Cluster, Object, collection_path, test_path
+from sshload_operator.control.keys import make_keys
+from sshload_operator.control.observe import RunUnderWay, Sight, observe
+from sshload_operator.decision.decide import current_run, decide
+from sshload_operator.decision.status import remembered
+from sshload_operator.manifests import (
+    ChildRef,
+    Part,
+    child_ref,
+    children,
+    cluster_places,
+    keys_secret,
+    swept,
+)
+from sshload_operator.manifests.names import run_child_name
+from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, spec_hash
+from sshload_operator.state import Decision, Manifest, Observed, Phase, Remembered
+
+_LOG = logging.getLogger(__name__)
+_PODS_COME_FROM: Final = ("Deployment", "Job")
+# What the API server will say again however often it is asked.
+_REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
+_NOTHING_SEEN: Final = Observed(pods=(), log=None, rejected_message="")
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What `decide` is asked about one object, but for what is observed."""
+
+    test: TestIdentity
+    plan: Plan | SpecError
+    remembered: Remembered
+
+    @property
+    def finished(self) -> bool:
+        """Whether the object's current run is over."""
+        return self.remembered.phase is Phase.FINISHED
+
+    def run_under_way(self) -> RunUnderWay | None:
+        """Return the run that the status says is going on, if the spec still means that run."""
+        start_time = self.remembered.start_time
+        if isinstance(self.plan, SpecError) or self.finished or start_time is None:
+            return None
+        return RunUnderWay(self.plan, start_time) if self.remembered.run == self.plan.run else None
+
+
+@dataclass(frozen=True, slots=True)
+class Pass:
+    """What came of a pass: the object as it is now (None: it is gone), and when to look again at the latest."""
+
+    test: Object | None
+    requeue_after_s: float | None
+
+
+def question(test: Object, installation: Installation) -> Question:
+    """Return what is to be decided about an object as the API server shows it."""
+    metadata = test["metadata"]
+    identity = TestIdentity(metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"])
+    past = remembered(test.get("status") or {})
+    return Question(identity, _plan(identity, test["spec"], installation, past), past)
+
+
+def decide_unseen(asked: Question, now: datetime) -> Decision:
+    """Return what is to be done about a test without a look at the cluster, as if none of its pods were left."""
+    return decide(asked.test, asked.plan, asked.remembered, _NOTHING_SEEN, now)
+
+
+def asks_for_deeds(decision: Decision) -> bool:
+    """Whether anything is to be done at all, but for waiting."""
+    deeds = (decision.status, decision.store, decision.sweep, decision.announcements)
+    return decision.start or decision.delete_self or any(deeds)
+
+
+def is_finished(test: Object) -> bool:
+    """Whether the object's status says that the run of its present spec is over."""
+    past = remembered(test.get("status") or {})
+    return past.phase is Phase.FINISHED
+
+
+async def reconcile(cluster: Cluster, asked: Question, test: Object, sight: Sight, now: datetime) -> Pass:
+    """Do one pass; raises ApiError, and KeysError where ssh-keygen fails."""
+    observed = _NOTHING_SEEN
+    if asked.remembered.run:  # else there can be no pods yet, or those of an attempt whose status was never written
+        observed = await observe(cluster, sight, asked.test, asked.run_under_way(), now)
+    decision = decide(asked.test, asked.plan, asked.remembered, observed, now)
+    status = decision.status
+    if decision.start and isinstance(asked.plan, Plan):
+        sight.refused_message = await _start(cluster, asked.plan)
+    if decision.store is not None:
+        status = await _store(cluster, decision.store, status or {})
+    newest: Object | None = test
+    if status is not None:
+        try:
+            newest = await cluster.write_status(test, status)
+        except ApiError as error:
+            if error.status in _REFUSED:  # as where the object does not fit its CRD: an Event is all that can be said
+                await _announce(cluster, asked, decision, now)
+            raise
+    if newest is None:
+        return Pass(test=None, requeue_after_s=None)
+    await _all(*(_sweep(cluster, asked.test, run_id) for run_id in decision.sweep))
+    await _announce(cluster, asked, decision, now)
+    if decision.delete_self:
+        await _delete_test(cluster, newest)
+    return Pass(newest, 0.0 if sight.refused_message and decision.start else decision.requeue_after_s)
+
+
+def _plan(
+    test: TestIdentity, spec_body: Mapping[str, Any], installation: Installation, past: Remembered
+) -> Plan | SpecError:
+    try:
+        spec = parse(spec_body)
+        return make_plan(test, spec, installation, current_run(test, spec_hash(spec), past))
+    except SpecError as error:
+        return error
+
+
+async def _start(cluster: Cluster, plan: Plan) -> str:
+    """Apply all children of a run, those that pods come from last; return why the API server refused one, or ""."""
+    manifests = children(plan)
+    try:
+        await _all(
+            *(_apply(cluster, found) for found in manifests if found["kind"] not in _PODS_COME_FROM),
+            *((_create_keys(cluster, plan),) if isinstance(plan.spec.target, ManagedTarget) else ()),
+        )
+        await _all(*(_apply(cluster, found) for found in manifests if found["kind"] in _PODS_COME_FROM))
+    except ApiError as error:
+        if error.status in _REFUSED:
+            return str(error)
+        raise
+    return ""
+
+
+async def _apply(cluster: Cluster, manifest: Manifest) -> None:
+    await cluster.apply(child_ref(manifest).api_path, manifest)
+
+
+async def _create_keys(cluster: Cluster, plan: Plan) -> None:
+    endpoint = cluster_places(plan).endpoint
+    keys = await make_keys(endpoint.host, endpoint.port)
+    secret = keys_secret(plan, keys.files())
+    await cluster.create(child_ref(secret).api_path, secret)
+
+
+async def _store(cluster: Cluster, results: Manifest, status: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Apply the results ConfigMap, and return the status, which does not point at it where it was refused."""
+    try:
+        await _apply(cluster, results)
+    except ApiError as error:
+        if error.status not in _REFUSED:
+            raise
+        kept = {key: value for key, value in status.items() if key != "resultsConfigMap"}
+        return {**kept, "message": f"{status.get('message', '')} The results ConfigMap was refused: {error}".strip()}
+    return status
+
+
+async def _sweep(cluster: Cluster, test: TestIdentity, run_id: str) -> None:
+    refs = swept(test, run_id)
+    master = run_child_name(test.name, run_id, Part.MASTER)
+    last = [ref for ref in refs if ref.kind == "Job" and ref.name == master]
+    await _all(*(_delete(cluster, ref) for ref in refs if ref not in last))
+    await _all(*(_delete(cluster, ref) for ref in last))
+
+
+async def _delete(cluster: Cluster, ref: ChildRef) -> None:
+    await cluster.delete(ref.api_path)
+
+
+async def _delete_test(cluster: Cluster, test: Object) -> None:
+    metadata = test["metadata"]
+    preconditions = {key: metadata[key] for key in ("uid", "resourceVersion")}
+    await cluster.delete(test_path(metadata["namespace"], metadata["name"]), preconditions)
+
+
+async def _announce(cluster: Cluster, asked: Question, decision: Decision, now: datetime) -> None:
+    run = asked.plan.run if isinstance(asked.plan, Plan) else asked.test.generation
+    manifests = (announcement.event(asked.test, run, said, now) for said in decision.announcements)
+    await _all(*(_create_event(cluster, asked.test, manifest) for manifest in manifests))
+
+
+async def _create_event(cluster: Cluster, test: TestIdentity, manifest: Manifest) -> None:
+    """Create an Event. Events are a courtesy: a test does not fail for want of one."""
+    path = f"{collection_path('v1', test.namespace, 'events')}/{manifest['metadata']['name']}"
+    try:
+        await cluster.create(path, manifest)
+    except ApiError as error:
+        _LOG.warning("%s/%s: event %s was not recorded: %s", test.namespace, test.name, manifest["reason"], error)
+
+
+async def _all(*steps: Coroutine[Any, Any, None]) -> None:
+    """Take all steps at once, wait for the last of them, then raise the first failure if there was any."""
+    for result in await asyncio.gather(*steps, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result

@@ -1,0 +1,135 @@
+"""What keeps a run from going on, as its pods and the master's log show it, and for how long that is put up with."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.decision.situation import Situation
+from sshload_operator.state import PodFacts, Reason, Role
+
+BLOCKED_PATIENCE_S = 15.0
+LOG_PATIENCE_S = 5.0
+
+_IMAGE_REASONS = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "ImageInspectError", "ErrImageNeverPull", "RegistryUnavailable"}
+)
+_INVALID_IMAGE = "InvalidImageName"
+_CONFIG_REASONS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "FailedMount"})
+_IMAGE_ADVICE = "Check the image's name and tag, and that the node may pull it (imagePullSecrets)"
+_CONFIG_ADVICE = "Check that the Secrets that the spec names are there with the keys it needs"
+_REJECTED_ADVICE = "Raise the quota, lower resources or workers.replicas, or use a namespace that admits the pods"
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """What blocks, and where that ends: after `patience_s` seconds the run ends with `verdict` and `final_reason`.
+
+    Without a patience only the start timeout and the deadline bound it.
+    """
+
+    reason: Reason
+    message: str
+    patience_s: float | None
+    final_reason: Reason
+    verdict: Verdict = Verdict.ERROR
+
+
+def target_blocker(situation: Situation) -> Blocker | None:
+    """Return what keeps the managed target's pod from running."""
+    return _pods_blocker(situation, Role.TARGET) if situation.managed else None
+
+
+def workers_blocker(situation: Situation) -> Blocker | None:
+    """Return what keeps the master's or a worker's pod from running, or from doing its part to the end."""
+    return (
+        _pods_blocker(situation, Role.MASTER, Role.WORKER)
+        or _unreadable_results(situation)
+        or _silent_master(situation)
+        or _lost_worker(situation)
+    )
+
+
+def _pods_blocker(situation: Situation, *roles: Role) -> Blocker | None:
+    pods = situation.pods(*roles)
+    blocked = next((blocker for pod in pods for blocker in _pod_blockers(situation, pod)), None)
+    if blocked is not None:
+        return blocked
+    missing = any(not situation.pods(role) for role in roles)
+    if situation.observed.rejected_message and missing:
+        message = f"pods are not admitted: {situation.observed.rejected_message}. {_REJECTED_ADVICE}"
+        return _error(Reason.POD_REJECTED, message, BLOCKED_PATIENCE_S)
+    return None
+
+
+def _pod_blockers(situation: Situation, pod: PodFacts) -> Iterator[Blocker]:
+    where = f"pod {pod.name} (image {_image(situation, pod.role)})"
+    why = ": ".join(filter(None, (pod.waiting_reason, pod.waiting_message)))
+    if pod.waiting_reason == _INVALID_IMAGE:
+        yield _error(Reason.IMAGE_UNAVAILABLE, f"{where} cannot get its image: {why}. {_IMAGE_ADVICE}", 0.0)
+    if pod.waiting_reason in _IMAGE_REASONS:
+        message = f"{where} cannot get its image: {why}. {_IMAGE_ADVICE}"
+        yield _error(Reason.IMAGE_UNAVAILABLE, message, BLOCKED_PATIENCE_S)
+    if pod.waiting_reason in _CONFIG_REASONS:
+        message = f"pod {pod.name} cannot be made: {why}. {_CONFIG_ADVICE}"
+        yield _error(Reason.POD_CONFIG_ERROR, message, BLOCKED_PATIENCE_S)
+    if pod.blocked_message:
+        message = f"no node takes pod {pod.name}: {pod.blocked_message}"
+        yield _error(Reason.UNSCHEDULABLE, message, None)
+
+
+def _image(situation: Situation, role: Role) -> str:
+    spec, installation = situation.plan.spec, situation.plan.installation
+    if role is Role.TARGET:
+        target = spec.target
+        return (target.image if isinstance(target, ManagedTarget) else "") or installation.target_image
+    return spec.workers.image or installation.worker_image
+
+
+def _unreadable_results(situation: Situation) -> Blocker | None:
+    log = situation.observed.log
+    if log is None or not log.summary_lines or not log.problem:
+        return None
+    message = f"the results in the master's log cannot be used: {log.problem}. Run the test again"
+    return _error(Reason.RESULTS_UNREADABLE, message, LOG_PATIENCE_S)
+
+
+def _silent_master(situation: Situation) -> Blocker | None:
+    """Give the log of a master that has ended one more read: it may have been read before the last line."""
+    master = situation.master_ended
+    if master is None:
+        return None
+    patience_s = LOG_PATIENCE_S if situation.observed.log is not None else BLOCKED_PATIENCE_S
+    if master.exit_code == 0:
+        message = f"the master (pod {master.name}) has ended, and its results could not be read from its log"
+        return Blocker(Reason.COLLECTING_RESULTS, message, patience_s, Reason.RESULTS_UNREADABLE)
+    code = "" if master.exit_code is None else f" with exit code {master.exit_code}"
+    said = f": {master.termination_message.strip()}" if master.termination_message else ""
+    message = f"the master (pod {master.name}) ended{code} and left no results{said}"
+    return _error(Reason.MASTER_LOST, message, patience_s)
+
+
+def _lost_worker(situation: Situation) -> Blocker | None:
+    """Leave a lost worker to the master for a while: its summary says more than the pod does."""
+    workers = situation.pods(Role.WORKER)
+    gone = [pod for pod in workers if pod.phase == "Failed" or pod.deleting]
+    expected = situation.plan.spec.workers.replicas
+    if not gone and not (situation.start_over and len(workers) < expected):
+        return None
+    how = _end_of(gone[0]) if gone else f"{expected - len(workers)} of {expected} worker pods are gone"
+    if situation.start_over:
+        message = f"a worker was lost while the load ran: {how}"
+        return Blocker(Reason.WORKER_LOST, message, BLOCKED_PATIENCE_S, Reason.WORKER_LOST, Verdict.INVALID)
+    message = f"a worker ended before the load began: {how}"
+    return Blocker(Reason.WORKER_LOST, message, BLOCKED_PATIENCE_S, Reason.WORKERS_MISSING)
+
+
+def _end_of(pod: PodFacts) -> str:
+    code = "" if pod.exit_code is None else f" with exit code {pod.exit_code}"
+    said = f": {pod.termination_message.strip()}" if pod.termination_message else ""
+    return f"pod {pod.name} {'is being deleted' if pod.deleting else 'ended'}{code}{said}"
+
+
+def _error(reason: Reason, message: str, patience_s: float | None) -> Blocker:
+    return Blocker(reason, message, patience_s, reason)

@@ -1,0 +1,153 @@
+"""The seven conditions of a status, recomputed in every pass; only the time of a transition is remembered.
+
+While a run is under way, what is not settled yet is Unknown, and False is a defect. At its end Ready is True for Passed
+only; every other verdict makes Ready False and Stalled True, so that Argo CD, Flux and `kubectl wait` tell them apart.
+Passed is Unknown where the run says nothing about the server: Inconclusive, Invalid, Error, Aborted.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.spec import ExternalTarget
+from sshload_operator.decision.blockers import Blocker, target_blocker, workers_blocker
+from sshload_operator.decision.endings import Ending
+from sshload_operator.decision.situation import Situation
+from sshload_operator.state import Condition, ConditionStatus, ConditionType, Phase, Reason, Role
+
+MESSAGE_LIMIT_CHARACTERS = 4_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a condition is to say."""
+
+    status: ConditionStatus
+    reason: Reason
+    message: str
+
+
+Findings = Mapping[ConditionType, Finding]
+
+
+def conditions(findings: Findings, before: tuple[Condition, ...], now: datetime) -> tuple[Condition, ...]:
+    """Return one condition per type, in the order of ConditionType; its time moves exactly when its status does."""
+    known = {condition.type: condition for condition in before}
+    return tuple(_condition(kind, findings[kind], known.get(kind), now) for kind in ConditionType)
+
+
+def under_way(situation: Situation) -> tuple[Finding, Findings]:
+    """Return the headline of a run that goes on, and its conditions."""
+    target, workers = _target(situation), _workers(situation)
+    blocked = next((finding for finding in (target, workers) if _blocks(finding)), None)
+    reason, message = (blocked.reason, blocked.message) if blocked is not None else _headline(situation)
+    headline = Finding(ConditionStatus.UNKNOWN, reason, message)
+    return headline, {
+        ConditionType.TARGET_READY: target,
+        ConditionType.WORKERS_READY: workers,
+        ConditionType.COMPLETE: Finding(ConditionStatus.FALSE, reason, message),
+        ConditionType.PASSED: Finding(ConditionStatus.UNKNOWN, reason, "there is no verdict before the end of the run"),
+        ConditionType.READY: headline,
+        ConditionType.RECONCILING: Finding(ConditionStatus.TRUE, reason, message),
+        ConditionType.STALLED: Finding(ConditionStatus.FALSE, reason, "the run is under way"),
+    }
+
+
+def finished(ending: Ending, *, managed: bool) -> Findings:
+    """Return the conditions of a run that has ended."""
+    passed = ending.verdict is Verdict.PASSED
+    stays = {ConditionType.TARGET_READY: _swept_target(managed=managed), ConditionType.WORKERS_READY: _SWEPT_WORKERS}
+    if ending.about is not None:
+        stays[ending.about] = Finding(ConditionStatus.FALSE, ending.reason, ending.message)
+    held = {Verdict.PASSED: ConditionStatus.TRUE, Verdict.FAILED: ConditionStatus.FALSE}
+
+    def says(status: ConditionStatus) -> Finding:
+        return Finding(status, ending.reason, ending.message)
+
+    return {
+        **stays,
+        ConditionType.COMPLETE: says(ConditionStatus.TRUE),
+        ConditionType.PASSED: says(held.get(ending.verdict, ConditionStatus.UNKNOWN)),
+        ConditionType.READY: says(ConditionStatus.TRUE if passed else ConditionStatus.FALSE),
+        ConditionType.RECONCILING: says(ConditionStatus.FALSE),
+        ConditionType.STALLED: says(ConditionStatus.FALSE if passed else ConditionStatus.TRUE),
+    }
+
+
+def _condition(kind: ConditionType, finding: Finding, before: Condition | None, now: datetime) -> Condition:
+    same = before is not None and before.status is finding.status
+    since = before.last_transition_time if before is not None and same else now
+    message = finding.message[:MESSAGE_LIMIT_CHARACTERS]
+    return Condition(kind, finding.status, finding.reason, message, last_transition_time=since)
+
+
+def _target(situation: Situation) -> Finding:
+    target = situation.plan.spec.target
+    if isinstance(target, ExternalTarget):
+        return _external_target(situation, target)
+    blocker = target_blocker(situation)
+    if blocker is not None:
+        return _blocked(blocker)
+    pods = [pod for pod in situation.pods(Role.TARGET) if not pod.deleting]
+    ready = next((pod.name for pod in pods if pod.ready), None)
+    if ready is not None:
+        return Finding(ConditionStatus.TRUE, Reason.TARGET_READY, f"pod {ready} takes logins")
+    if situation.start_over and pods:
+        message = f"pod {pods[0].name} does not answer its readiness probe while the load runs"
+        return Finding(ConditionStatus.FALSE, Reason.TARGET_NOT_READY, message)
+    return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_STARTING, "the target is starting")
+
+
+def _external_target(situation: Situation, target: ExternalTarget) -> Finding:
+    where = f"{target.host}:{target.port}"
+    snapshot = situation.snapshot
+    if snapshot is not None and snapshot.iterations > snapshot.failures:
+        return Finding(ConditionStatus.TRUE, Reason.TARGET_EXTERNAL, f"the workers log in to {where}")
+    message = f"{where} is not ours to prepare; the workers find out whether it takes logins"
+    return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_EXTERNAL, message)
+
+
+def _workers(situation: Situation) -> Finding:
+    blocker = workers_blocker(situation)
+    if blocker is not None:
+        return _blocked(blocker)
+    expected = situation.plan.spec.workers.replicas
+    snapshot = situation.snapshot
+    connected = snapshot.workers_connected if snapshot is not None else expected if situation.start_over else 0
+    if situation.start_over and connected >= expected:
+        return Finding(ConditionStatus.TRUE, Reason.WORKERS_CONNECTED, f"{expected} of {expected} workers take part")
+    message = f"{connected} of {expected} workers are connected to the master"
+    return Finding(ConditionStatus.UNKNOWN, Reason.WORKERS_STARTING, message)
+
+
+def _blocked(blocker: Blocker) -> Finding:
+    status = ConditionStatus.UNKNOWN if blocker.patience_s is None else ConditionStatus.FALSE
+    return Finding(status, blocker.reason, blocker.message)
+
+
+def _blocks(finding: Finding) -> bool:
+    return finding.status is ConditionStatus.FALSE or finding.reason is Reason.UNSCHEDULABLE
+
+
+def _headline(situation: Situation) -> tuple[Reason, str]:
+    workers = situation.plan.spec.workers.replicas
+    match situation.phase:
+        case Phase.PENDING | Phase.PREPARING_TARGET:
+            return Reason.TARGET_STARTING, "the target, the master and the workers are starting"
+        case Phase.STARTING_WORKERS:
+            return Reason.WORKERS_STARTING, f"the workers ({workers}) are starting and connecting to the master"
+        case Phase.RUNNING:
+            return Reason.LOAD_RUNNING, f"the load runs for {situation.plan.load_s:g} s, made by {workers} workers"
+        case Phase.COLLECTING | Phase.FINISHED:
+            return Reason.COLLECTING_RESULTS, "the load is over: its last iterations end, and the results are read"
+
+
+_SWEPT_WORKERS = Finding(ConditionStatus.FALSE, Reason.RUN_FINISHED, "no run is under way, so there are no workers")
+
+
+def _swept_target(*, managed: bool) -> Finding:
+    if managed:
+        return Finding(ConditionStatus.FALSE, Reason.RUN_FINISHED, "no run is under way, so there is no target")
+    return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_EXTERNAL, "the target is not ours, and no run looks at it")

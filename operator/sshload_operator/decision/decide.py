@@ -1,0 +1,285 @@
+"""What is to be done about a test: a pure function of the plan, what is remembered, what is observed, and the time.
+
+Small rules in one order, the first that holds decides: a spec that cannot be read; a test that is finished; a request
+to abort; a new run (the first, or after a change of what is measured); an ending of the run under way; its phase.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.decision.blockers import target_blocker, workers_blocker
+from sshload_operator.decision.conditions import conditions, finished, under_way
+from sshload_operator.decision.endings import Ending, ending
+from sshload_operator.decision.results import to_status
+from sshload_operator.decision.situation import Situation
+from sshload_operator.decision.status import Standing, progress, status
+from sshload_operator.manifests import Part, child_name, results_config_map
+from sshload_operator.planning.cautions import cautions
+from sshload_operator.planning.plan import Plan, TestIdentity, run_id
+from sshload_operator.planning.preflight import preflight
+from sshload_operator.state import (
+    Announcement,
+    Decision,
+    Manifest,
+    Observed,
+    Phase,
+    Reason,
+    Remembered,
+)
+
+STARTING_PASS_S = 1.0
+RUNNING_PASS_S = 5.0
+COLLECTING_PASS_S = 0.5
+_AFTER_LOAD_S = 0.3
+_SHORTEST_PASS_S = 0.05
+_ORDINARY = (Reason.TARGET_STARTING, Reason.WORKERS_STARTING, Reason.LOAD_RUNNING, Reason.COLLECTING_RESULTS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pass:
+    """The arguments of one decision, kept together."""
+
+    test: TestIdentity
+    remembered: Remembered
+    observed: Observed
+    now: datetime
+
+    def leftovers(self, *keep: str) -> tuple[str, ...]:
+        """Return the runs other than these whose pods are there and not yet being deleted."""
+        return tuple(sorted({pod.run_id for pod in self.observed.pods if not pod.deleting} - {*keep}))
+
+    @property
+    def remembered_run_id(self) -> str:
+        """The id of the run that is remembered, empty where there is none."""
+        return run_id(self.test.uid, self.remembered.run) if self.remembered.run else ""
+
+    @property
+    def unfinished_run_id(self) -> str:
+        """The id of the run that is remembered as being under way, else empty."""
+        return "" if self.remembered.phase is Phase.FINISHED else self.remembered_run_id
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Actions:
+    """What a decision does beside writing the status."""
+
+    start: bool = False
+    store: Manifest | None = None
+    sweep: tuple[str, ...] = ()
+    announcements: tuple[Announcement, ...] = ()
+    requeue_after_s: float | None = None
+
+
+def current_run(test: TestIdentity, spec_hash: str, remembered: Remembered) -> int:
+    """Return for which run the plan is to be made: the remembered one while it measures the same, else a new one."""
+    if remembered.spec_hash != spec_hash or remembered.verdict is Verdict.ABORTED:
+        return test.generation
+    return remembered.run
+
+
+def decide(
+    test: TestIdentity, plan: Plan | SpecError, remembered: Remembered, observed: Observed, now: datetime
+) -> Decision:
+    """Return what is to be done now. Total: every combination of facts has a decision."""
+    this = _Pass(test, remembered, observed, now)
+    if isinstance(plan, SpecError):
+        return _refuse(this, plan)
+    same = remembered.spec_hash == plan.spec_hash
+    if same and remembered.phase is Phase.FINISHED and (remembered.verdict is not Verdict.ABORTED or plan.spec.abort):
+        return _keep_finished(this, plan)
+    resumed = same and remembered.phase is not Phase.FINISHED
+    situation = Situation(plan, remembered, observed, resumed, now)
+    if plan.spec.abort:
+        return _finish(this, situation, _aborted(situation))
+    if not resumed:
+        return _start(this, situation)
+    found = ending(situation)
+    return _finish(this, situation, found) if found is not None else _go_on(this, situation)
+
+
+def _refuse(this: _Pass, error: SpecError) -> Decision:
+    """Finish a test whose spec cannot be read. Its hash is forgotten, so that any readable spec is a new run."""
+    found = Ending(Verdict.ERROR, Reason.INVALID_SPEC, f"{_place(error)}: {error.problem}")
+    before = this.remembered
+    refused_before = before.phase is Phase.FINISHED and not before.spec_hash and before.run == this.test.generation
+    standing = Standing(
+        generation=this.test.generation,
+        run=this.test.generation,
+        spec_hash="",
+        phase=Phase.FINISHED,
+        reason=found.reason,
+        message=found.message,
+        conditions=conditions(finished(found, managed=True), before.conditions, this.now),
+        verdict=found.verdict,
+        completion_time=before.completion_time if refused_before else this.now,
+    )
+    sweep = {*this.leftovers(), this.unfinished_run_id} - {""}
+    return _decision(this, standing, _Actions(sweep=tuple(sorted(sweep))))
+
+
+def _place(error: SpecError) -> str:
+    return f"spec.{error.path}" if error.path else "spec"
+
+
+def _keep_finished(this: _Pass, plan: Plan) -> Decision:
+    """Leave a verdict as it stands, take away what is left of its run, and the test itself when its time is over."""
+    remembered = this.remembered
+    written = {**remembered.written, "observedGeneration": this.test.generation}
+    left_s = _time_left_s(this, plan)
+    over = left_s is not None and left_s <= 0
+    return Decision(
+        status=None if written == remembered.written or over else written,
+        start=False,
+        store=None,
+        sweep=this.leftovers(),
+        announcements=(),
+        delete_self=over,
+        requeue_after_s=None if left_s is None or over else max(_SHORTEST_PASS_S, left_s),
+    )
+
+
+def _time_left_s(this: _Pass, plan: Plan) -> float | None:
+    ttl_s = _time_to_live_s(plan, this.remembered.verdict)
+    if ttl_s is None or this.remembered.completion_time is None:
+        return None
+    return ttl_s - (this.now - this.remembered.completion_time).total_seconds()
+
+
+def _time_to_live_s(plan: Plan, verdict: Verdict | None) -> float | None:
+    live = plan.spec.time_to_live
+    return live.passed_s if verdict is Verdict.PASSED else live.failed_s
+
+
+def _aborted(situation: Situation) -> Ending:
+    when = "while it was under way" if situation.resumed else "before it began"
+    message = f"spec.abort was set {when}. Set it to false to run the test anew"
+    return Ending(Verdict.ABORTED, Reason.ABORT_REQUESTED, message)
+
+
+def _start(this: _Pass, situation: Situation) -> Decision:
+    """Begin a new run; one that measures something else and is under way ends as Aborted in the same pass."""
+    refusal = preflight(situation.plan)
+    if refusal is not None:
+        reason, message = refusal
+        return _finish(this, situation, Ending(Verdict.ERROR, reason, message))
+    return _go_on(this, situation)
+
+
+def _go_on(this: _Pass, situation: Situation) -> Decision:
+    plan, phase, snapshot = situation.plan, situation.phase, situation.snapshot
+    headline, findings = under_way(situation)
+    standing = Standing(
+        generation=this.test.generation,
+        run=plan.run,
+        spec_hash=plan.spec_hash,
+        phase=phase,
+        reason=headline.reason,
+        message=headline.message,
+        conditions=conditions(findings, this.remembered.conditions, this.now),
+        start_time=situation.start_time,
+        progress=progress(snapshot) if snapshot is not None and phase is Phase.RUNNING else _old_progress(situation),
+    )
+    actions = _Actions(
+        start=not situation.resumed,
+        sweep=_old_runs(this, situation),
+        announcements=(*_superseded(this, situation), *_cautions(situation)),
+        requeue_after_s=_requeue_after_s(situation),
+    )
+    return _decision(this, standing, actions)
+
+
+def _old_progress(situation: Situation) -> Manifest | None:
+    return situation.remembered.written.get("progress") if situation.resumed else None
+
+
+def _requeue_after_s(situation: Situation) -> float:
+    spec = situation.plan.spec
+    waits = [spec.deadline_s - situation.elapsed_s, _pace_s(situation)]
+    if not situation.start_over:
+        waits.append(spec.start_timeout_s - situation.elapsed_s)
+    if target_blocker(situation) or workers_blocker(situation):
+        waits.append(STARTING_PASS_S)
+    return max(_SHORTEST_PASS_S, min(waits))
+
+
+def _pace_s(situation: Situation) -> float:
+    if situation.phase is Phase.COLLECTING:
+        return COLLECTING_PASS_S
+    if situation.phase is not Phase.RUNNING:
+        return STARTING_PASS_S
+    snapshot = situation.snapshot
+    left_s = snapshot.remaining_s + _AFTER_LOAD_S if snapshot is not None else RUNNING_PASS_S
+    return min(RUNNING_PASS_S, max(COLLECTING_PASS_S, left_s))
+
+
+def _finish(this: _Pass, situation: Situation, found: Ending) -> Decision:
+    plan, summary = situation.plan, found.summary
+    managed = isinstance(plan.spec.target, ManagedTarget)
+    standing = Standing(
+        generation=this.test.generation,
+        run=plan.run,
+        spec_hash=plan.spec_hash,
+        phase=Phase.FINISHED,
+        reason=found.reason,
+        message=found.message,
+        conditions=conditions(finished(found, managed=managed), this.remembered.conditions, this.now),
+        verdict=found.verdict,
+        start_time=situation.start_time,
+        completion_time=this.now,
+        results=to_status(plan, summary) if summary is not None else None,
+        thresholds=found.thresholds,
+        results_config_map=child_name(plan, Part.RESULTS) if summary is not None else "",
+    )
+    actions = _Actions(
+        store=results_config_map(plan, summary) if summary is not None else None,
+        sweep=tuple(sorted({*_old_runs(this, situation), plan.run_id})),
+        announcements=_superseded(this, situation),
+        requeue_after_s=_time_to_live_s(plan, found.verdict),
+    )
+    return _decision(this, standing, actions)
+
+
+def _old_runs(this: _Pass, situation: Situation) -> tuple[str, ...]:
+    """Return the runs whose children are to go: an older one that was under way, and any that left pods behind."""
+    superseded = {this.unfinished_run_id} if not situation.resumed else set()
+    return tuple(sorted({*this.leftovers(), *superseded} - {situation.plan.run_id, ""}))
+
+
+def _superseded(this: _Pass, situation: Situation) -> tuple[Announcement, ...]:
+    if situation.resumed or not this.unfinished_run_id:
+        return ()
+    message = f"run {this.remembered.run} ended as {Verdict.ABORTED}: the spec changed while it was under way"
+    return (Announcement(Reason.SPEC_CHANGED, message, warning=False),)
+
+
+def _cautions(situation: Situation) -> tuple[Announcement, ...]:
+    """Say at the start of a run what its author should know beforehand."""
+    said = () if situation.resumed else cautions(situation.plan)
+    return tuple(Announcement(Reason.CAUTION, text, warning=True) for text in said)
+
+
+def _decision(this: _Pass, standing: Standing, actions: _Actions) -> Decision:
+    whole = status(standing)
+    return Decision(
+        status=None if whole == this.remembered.written else whole,
+        start=actions.start,
+        store=actions.store,
+        sweep=actions.sweep,
+        announcements=(*actions.announcements, *_news(this, standing)),
+        delete_self=False,
+        requeue_after_s=actions.requeue_after_s,
+    )
+
+
+def _news(this: _Pass, standing: Standing) -> tuple[Announcement, ...]:
+    """Announce a change of run, phase or reason, and nothing twice."""
+    written = this.remembered.written
+    before = (written.get("run"), written.get("phase"), written.get("reason"))
+    if before == (standing.run, standing.phase, standing.reason):
+        return ()
+    good = standing.verdict in (Verdict.PASSED, Verdict.ABORTED) or standing.reason in _ORDINARY
+    return (Announcement(standing.reason, standing.message, warning=not good),)

@@ -1,0 +1,180 @@
+"""Whether a run that is under way ends now, and how: one small rule after another, the first that holds decides."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.snapshot import Stage
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.decision.blockers import target_blocker, workers_blocker
+from sshload_operator.decision.situation import Situation
+from sshload_operator.decision.verdict import judge
+from sshload_operator.state import ConditionType, PodFacts, Reason, Role, ThresholdResult
+
+_EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target's own word for a configuration that sshd rejects
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a run ends. `about` is the condition whose defect ended it, `summary` what the master found out."""
+
+    verdict: Verdict
+    reason: Reason
+    message: str
+    about: ConditionType | None = None
+    summary: RunSummary | None = None
+    thresholds: tuple[ThresholdResult, ...] = ()
+
+
+def ending(situation: Situation) -> Ending | None:
+    """Return how the run ends now, None while it goes on."""
+    return next((found for rule in _RULES if (found := rule(situation)) is not None), None)
+
+
+def _judged(situation: Situation) -> Ending | None:
+    summary = situation.summary
+    if summary is None:
+        return None
+    judgement = judge(situation.plan, summary)
+    return Ending(
+        judgement.verdict, judgement.reason, judgement.message, summary=summary, thresholds=judgement.thresholds
+    )
+
+
+def _past_deadline(situation: Situation) -> Ending | None:
+    deadline_s = situation.plan.spec.deadline_s
+    if situation.elapsed_s < deadline_s:
+        return None
+    blocker = target_blocker(situation) or workers_blocker(situation)
+    why = f"; last seen: {blocker.message}" if blocker is not None else ""
+    phase = situation.last_phase
+    where = f" in phase {phase}" if phase is not None else ""
+    message = (
+        f"the run was not over {deadline_s:g} s after its start{where}{why}. Raise spec.deadline or shorten the load"
+    )
+    return Ending(Verdict.ERROR, Reason.DEADLINE_EXCEEDED, message)
+
+
+def _target_failed(situation: Situation) -> Ending | None:
+    if not situation.managed or situation.start_over:
+        return None
+    failed = [pod for pod in situation.pods(Role.TARGET) if _crashed(pod) and not pod.deleting]
+    if not failed:
+        return None
+    pod, said = failed[0], failed[0].termination_message.strip()
+    if pod.exit_code == _EXIT_CONFIG:
+        message = f"sshd rejects its configuration: {said}. Change spec.target.managed.sshd"
+        return _error(Reason.SSHD_CONFIG_REJECTED, message, ConditionType.TARGET_READY)
+    message = f"the target (pod {pod.name}) ended before the load began{_exit(pod)}: {said or 'it left no message'}"
+    return _error(Reason.TARGET_FAILED, message, ConditionType.TARGET_READY)
+
+
+def _target_lost(situation: Situation) -> Ending | None:
+    if not situation.managed or not situation.start_over or situation.results_begun:
+        return None
+    how = _target_loss(situation)
+    if not how:
+        return None
+    message = f"the target was lost while the load ran: {how}. Give it more memory or a steadier node and run again"
+    return _error(Reason.TARGET_LOST, message, ConditionType.TARGET_READY)
+
+
+def _target_loss(situation: Situation) -> str:
+    pods = situation.pods(Role.TARGET)
+    for pod in pods:
+        if _crashed(pod):
+            return f"pod {pod.name} ended{_exit(pod)}: {pod.termination_message.strip() or 'it left no message'}"
+        if pod.deleting:
+            return f"pod {pod.name} is being deleted"
+    if not any(pod.phase == "Running" for pod in pods):
+        return "its pod is gone"
+    condition = situation.remembered_condition(ConditionType.TARGET_READY)
+    named = condition is not None and condition.reason in (Reason.TARGET_READY, Reason.TARGET_NOT_READY)
+    if condition is not None and named and not any(pod.name in condition.message for pod in pods):
+        return "its pod was replaced by another"
+    return ""
+
+
+def _master_lost(situation: Situation) -> Ending | None:
+    if not situation.start_over or situation.results_begun:
+        return None
+    masters = situation.pods(Role.MASTER)
+    if not any(pod.phase == "Running" for pod in masters):
+        return _error(Reason.MASTER_LOST, "the master's pod is gone, and its results with it. Run the test again")
+    if situation.snapshot is not None and situation.snapshot.stage is Stage.WAITING_FOR_WORKERS:
+        message = "the master's pod was replaced while the load ran, and its results are gone. Run the test again"
+        return _error(Reason.MASTER_LOST, message)
+    return None
+
+
+def _target_blocked(situation: Situation) -> Ending | None:
+    return _blocked(situation, ConditionType.TARGET_READY)
+
+
+def _workers_blocked(situation: Situation) -> Ending | None:
+    return _blocked(situation, ConditionType.WORKERS_READY)
+
+
+def _blocked(situation: Situation, about: ConditionType) -> Ending | None:
+    find = target_blocker if about is ConditionType.TARGET_READY else workers_blocker
+    blocker = find(situation)
+    if blocker is None or blocker.patience_s is None or situation.false_for_s(about) < blocker.patience_s:
+        return None
+    return Ending(blocker.verdict, blocker.final_reason, blocker.message, about=about)
+
+
+def _start_timed_out(situation: Situation) -> Ending | None:
+    timeout_s = situation.plan.spec.start_timeout_s
+    if situation.start_over or situation.elapsed_s < timeout_s:
+        return None
+    waited = f"{timeout_s:g} s after the start (spec.startTimeout)"
+    blocker = target_blocker(situation)
+    if not situation.target_ready:
+        why = blocker.message if blocker is not None else _seen(situation, Role.TARGET)
+        message = f"the target was not ready {waited}: {why}"
+        return _error(Reason.TARGET_NEVER_READY, message, ConditionType.TARGET_READY)
+    blocker = workers_blocker(situation)
+    connected = situation.snapshot.workers_connected if situation.snapshot is not None else 0
+    counted = f"{connected} of {situation.plan.spec.workers.replicas} workers had connected {waited}"
+    why = blocker.message if blocker is not None else _seen(situation, Role.MASTER, Role.WORKER)
+    return _error(Reason.WORKERS_MISSING, f"{counted}: {why}", ConditionType.WORKERS_READY)
+
+
+def _seen(situation: Situation, *roles: Role) -> str:
+    pods = [pod for pod in situation.pods(*roles) if not pod.ready] or situation.pods(*roles)
+    if not pods:
+        return "no pod of it was made"
+    return ", ".join(f"pod {pod.name} is {_state(pod)}" for pod in pods[:3])
+
+
+def _state(pod: PodFacts) -> str:
+    waits = f" ({pod.waiting_reason})" if pod.waiting_reason else ""
+    seen = f"{pod.phase or 'Unknown'}{waits} and {'ready' if pod.ready else 'not ready'}"
+    if pod.waiting_reason != "ContainerCreating":
+        return seen
+    return f"{seen}: its image, or a Secret or ConfigMap that it mounts, is missing (kubectl describe pod {pod.name})"
+
+
+def _crashed(pod: PodFacts) -> bool:
+    return pod.restarts > 0 or pod.exit_code is not None or pod.phase == "Failed"
+
+
+def _exit(pod: PodFacts) -> str:
+    return "" if pod.exit_code is None else f" with exit code {pod.exit_code}"
+
+
+def _error(reason: Reason, message: str, about: ConditionType = ConditionType.WORKERS_READY) -> Ending:
+    return Ending(Verdict.ERROR, reason, message, about=about)
+
+
+_RULES: tuple[Callable[[Situation], Ending | None], ...] = (
+    _judged,
+    _past_deadline,
+    _target_failed,
+    _target_lost,
+    _master_lost,
+    _target_blocked,
+    _workers_blocked,
+    _start_timed_out,
+)

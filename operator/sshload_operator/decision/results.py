@@ -1,0 +1,234 @@
+"""The results of a run as its status has them: units by name, and nothing that was not seen."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sshload_contract.percentile import percentile_key
+from sshload_contract.run_config import BurstLoad
+from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
+from sshload_contract.sample import ErrorCount, NegotiatedCount
+from sshload_contract.target_stats import TargetStats
+from sshload_contract.vocabulary import Outcome, Step, Window
+
+from sshload_operator.planning.plan import Plan
+
+_PERCENTILES = {"p50Ms": 50.0, "p90Ms": 90.0, "p95Ms": 95.0, "p99Ms": 99.0, "p999Ms": 99.9}
+_ERRORS_LIMIT = 100
+_NEGOTIATED_LIMIT = 20
+_STEPS_LIMIT = 200
+_FIRST_MESSAGE_LIMIT_CHARACTERS = 200
+
+
+def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
+    """Return `status.results`. A figure that could not be stated is absent, never null and never 0."""
+    load = summary.load
+    results = {
+        "durationSeconds": rounded(load.duration_s),
+        "offeredRate": rounded(load.offered_rate),
+        "achievedRate": rounded(load.achieved_rate),
+        "completedRate": rounded(load.completed_rate),
+        "iterations": load.succeeded + load.failed,
+        "failures": load.failed,
+        "errorPercent": percent(error_rate(load)),
+        "p99Ms": _p99_ms(summary, Window.MEASURED),
+        "warmUp": _warm_up(summary) if plan.spec.warm_up_s else None,
+        "steps": [_step(step) for step in summary.steps if step.window is Window.MEASURED][:_STEPS_LIMIT],
+        "errors": list(_errors(summary))[:_ERRORS_LIMIT],
+        "burst": _burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
+        "negotiated": list(_negotiated(summary))[:_NEGOTIATED_LIMIT],
+        "generator": _generator(summary.generator, load),
+        "target": _target(summary),
+    }
+    return _stated(results)
+
+
+def _burst(summary: RunSummary) -> dict[str, Any]:
+    auth = find_step(summary, Step.AUTH, Window.MEASURED)
+    return {"attempted": summary.load.started, "established": auth.count if auth is not None else 0}
+
+
+def error_rate(load: LoadStats) -> float | None:
+    """Return the share of failures of all iterations that ended, None where none did."""
+    ended = load.succeeded + load.failed
+    return load.failed / ended if ended else None
+
+
+def client_logins(summary: RunSummary) -> int:
+    """Return how many logins the workers count over the whole run, warm-up included."""
+    return sum(one.count for one in summary.histograms if one.step == Step.AUTH and one.outcome is Outcome.OK)
+
+
+def accepted_logins(summary: RunSummary) -> int | None:
+    """Return how many logins the managed target counts over the whole run, None where its counts are not known."""
+    if summary.target_before is None or summary.target_after is None:
+        return None
+    return summary.target_after.accepted - summary.target_before.accepted
+
+
+def total_step(summary: RunSummary, window: Window) -> StepStats | None:
+    """Return the figures of whole iterations in a window."""
+    return find_step(summary, Step.TOTAL, window)
+
+
+def find_step(summary: RunSummary, name: str, window: Window) -> StepStats | None:
+    """Return the figures of a step in a window, None where it was never begun there."""
+    return next((step for step in summary.steps if step.step == name and step.window is window), None)
+
+
+def milliseconds(latency_us: float | None) -> float | None:
+    """Return microseconds as milliseconds."""
+    return None if latency_us is None else round(latency_us / 1_000, 3)
+
+
+def percent(share: float | None) -> float | None:
+    """Return a share as percent."""
+    return None if share is None else round(share * 100, 6)
+
+
+def rounded(figure: float) -> float:
+    """Return a figure to three decimals, which is as far as it means anything."""
+    return round(figure, 3)
+
+
+def _p99_ms(summary: RunSummary, window: Window) -> float | None:
+    total = total_step(summary, window)
+    return None if total is None else milliseconds(total.percentiles_us.get(percentile_key(99)))
+
+
+def _warm_up(summary: RunSummary) -> dict[str, Any] | None:
+    total = total_step(summary, Window.WARM_UP)
+    if total is None:
+        return None
+    return _stated(
+        {
+            "iterations": total.count + total.failures,
+            "failures": total.failures,
+            "p99Ms": _p99_ms(summary, Window.WARM_UP),
+        }
+    )
+
+
+def _step(step: StepStats) -> dict[str, Any]:
+    percentiles = {
+        name: milliseconds(step.percentiles_us.get(percentile_key(percentile)))
+        for name, percentile in _PERCENTILES.items()
+    }
+    return _stated(
+        {
+            "step": step.step,
+            "count": step.count,
+            "failures": step.failures,
+            "rate": rounded(step.rate),
+            "minMs": milliseconds(step.min_us),
+            "meanMs": milliseconds(step.mean_us),
+            **percentiles,
+            "maxMs": milliseconds(step.max_us),
+        }
+    )
+
+
+def _errors(summary: RunSummary) -> Iterator[dict[str, Any]]:
+    measured = [error for error in summary.errors if error.window is Window.MEASURED and error.count]
+    for error in sorted(measured, key=_most_frequent_first):
+        yield _stated(
+            {
+                "step": error.step,
+                "outcome": str(error.outcome),
+                "count": error.count,
+                "firstMessage": error.first_message[:_FIRST_MESSAGE_LIMIT_CHARACTERS] or None,
+            }
+        )
+
+
+def _most_frequent_first(error: ErrorCount) -> tuple[int, str, str]:
+    return -error.count, error.step, error.outcome
+
+
+def _negotiated(summary: RunSummary) -> Iterator[dict[str, Any]]:
+    counts: Counter[Any] = Counter()
+    for one in summary.negotiated:
+        counts[one.negotiated] += one.count
+    for negotiated, count in counts.most_common():
+        yield _negotiated_entry(NegotiatedCount(negotiated, count))
+
+
+def _negotiated_entry(one: NegotiatedCount) -> dict[str, Any]:
+    negotiated = one.negotiated
+    return {
+        "kex": negotiated.kex,
+        "cipher": negotiated.cipher,
+        "mac": negotiated.mac,
+        "hostKey": negotiated.host_key,
+        "serverVersion": negotiated.server_version,
+        "count": one.count,
+    }
+
+
+def _generator(generator: GeneratorStats, load: LoadStats) -> dict[str, Any]:
+    return _stated(
+        {
+            "workersExpected": generator.workers_expected,
+            "workersConnected": generator.workers_connected,
+            "workersLost": generator.workers_lost,
+            "reportsMissing": generator.reports_missing,
+            "lateArrivals": load.late,
+            "droppedArrivals": load.dropped,
+            "cpuPercent": percent(generator.cpu_share),
+            "runDelayPercent": percent(generator.run_delay_share),
+            "loopLagP99Ms": milliseconds(generator.loop_lag_p99_us),
+            "loopLagMaxMs": milliseconds(generator.loop_lag_max_us),
+            "portsUsed": generator.ports_used,
+            "portsAvailable": generator.ports_available,
+            "overflows": generator.overflows,
+        }
+    )
+
+
+def _target(summary: RunSummary) -> dict[str, Any] | None:
+    before, after = summary.target_before, summary.target_after
+    if before is None or after is None:
+        return None
+    grown = _growth(before, after)
+    accepted = after.accepted - before.accepted
+    logins = client_logins(summary)
+    figures: dict[str, Any] = {
+        "sshdVersion": after.sshd_version or None,
+        "accepted": grown["accepted"],
+        "clientLogins": logins,
+        "loginDifference": accepted - logins,
+        "authFailed": grown["auth_failed"],
+        "dropped": _stated(
+            {
+                "maxStartups": grown["dropped_max_startups"],
+                "penalty": grown["dropped_penalty"],
+                "lowerBound": after.dropped_is_lower_bound,
+            }
+        ),
+        "cpuSeconds": grown["cpu_s"],
+        "cpuThrottledSeconds": grown["cpu_throttled_s"],
+        "memoryPeakBytes": after.memory_peak_bytes,
+        "listenOverflows": grown["listen_overflows"],
+    }
+    if grown["accepted"] and grown["cpu_s"] is not None:
+        figures["cpuPerLoginMs"] = round(grown["cpu_s"] * 1_000 / grown["accepted"], 3)
+    return _stated(figures)
+
+
+def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
+    """Return by how much each counter grew; None where it fell, since then the target was started anew in between."""
+    names = (
+        "accepted",
+        "auth_failed",
+        "dropped_max_startups",
+        "dropped_penalty",
+        "cpu_s",
+        "cpu_throttled_s",
+        "listen_overflows",
+    )
+    grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in names}
+    return {name: value if value >= 0 else None for name, value in grown.items()}
+
+
+def _stated(figures: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in figures.items() if value is not None}

@@ -1,0 +1,192 @@
+"""Whether a summary can be trusted: the stated limits in one table. docs/reference/validity.md explains each."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from sshload_contract.percentile import percentile_key
+from sshload_contract.run_summary import RunSummary, StepStats
+from sshload_contract.vocabulary import Outcome, Step, Window
+
+from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.decision.results import accepted_logins, client_logins, find_step, total_step
+from sshload_operator.planning.plan import Plan
+from sshload_operator.state import Reason
+
+CPU_SHARE_LIMIT = 0.9
+OWN_DELAY_FLOOR_US = 20_000
+OWN_DELAY_SHARE_OF_TOTAL = 0.1
+PORTS_SHARE_LIMIT = 0.9
+_TAIL_PERCENTILES = (99.0, 95.0, 90.0, 50.0)
+
+_MORE_CPU = (
+    "Use more workers (spec.workers.replicas), whole CPUs for them, or nodes that they do not share with the target"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """Why a summary cannot be trusted: the value, its limit, and what to change."""
+
+    reason: Reason
+    message: str
+
+
+def defects(plan: Plan, summary: RunSummary) -> tuple[Defect, ...]:
+    """Return everything that makes the summary untrustworthy, the gravest first; empty where it is valid."""
+    found = (limit(plan, summary) for limit in _LIMITS)
+    return tuple(defect for defect in found if defect is not None)
+
+
+def _workers_lost(_plan: Plan, summary: RunSummary) -> Defect | None:
+    generator = summary.generator
+    missing = generator.workers_expected - generator.workers_connected
+    if generator.workers_lost <= 0 and missing <= 0:
+        return None
+    message = (
+        f"{max(generator.workers_lost, missing)} of {generator.workers_expected} workers did not take part to the end, "
+        f"so the load was not the one asked for. See why their pods ended, and run again"
+    )
+    return Defect(Reason.WORKER_LOST, message)
+
+
+def _reports_missing(_plan: Plan, summary: RunSummary) -> Defect | None:
+    missing = summary.generator.reports_missing
+    if missing <= 0:
+        return None
+    message = f"{missing} reports of workers never reached the master (limit 0), so samples are missing. Run again"
+    return Defect(Reason.REPORTS_MISSING, message)
+
+
+def _generator_faults(_plan: Plan, summary: RunSummary) -> Defect | None:
+    """Refuse to count the generator's own errors against the server."""
+    faults = [error for error in summary.errors if error.outcome is Outcome.GENERATOR_FAULT and error.count > 0]
+    if not faults:
+        return None
+    count = max(error.count for error in faults)
+    said = next((f" ({error.first_message})" for error in faults if error.first_message), "")
+    message = (
+        f"{count} iterations failed by the workers' own fault{said} (limit 0). See the workers' logs, and run again"
+    )
+    return Defect(Reason.GENERATOR_FAULT, message)
+
+
+def _counts_disagree(plan: Plan, summary: RunSummary) -> Defect | None:
+    disagreement = next(_disagreements(plan, summary), None)
+    return None if disagreement is None else Defect(Reason.COUNTS_DISAGREE, disagreement)
+
+
+def _disagreements(plan: Plan, summary: RunSummary) -> Iterator[str]:
+    load, total = summary.load, total_step(summary, Window.MEASURED)
+    if load.scheduled != load.started + load.dropped:
+        yield (
+            f"{load.scheduled} iterations were due, but {load.started} begun and {load.dropped} dropped. "
+            f"Samples were lost: run again"
+        )
+    if load.started != load.succeeded + load.failed:
+        yield (
+            f"{load.started} iterations were begun, but {load.succeeded} ended well and {load.failed} ill. "
+            f"Samples were lost: run again"
+        )
+    if total is not None and (total.count, total.failures) != (load.succeeded, load.failed):
+        yield (
+            f"{total.count} iterations were timed and {total.failures} failed by the histograms, but "
+            f"{load.succeeded} and {load.failed} by the workers' counters. Samples were lost: run again"
+        )
+    if summary.generator.overflows:
+        yield (
+            f"{summary.generator.overflows} latencies were longer than the one hour that a histogram holds. "
+            f"Shorten spec.client.timeouts"
+        )
+    if isinstance(plan.spec.target, ManagedTarget):
+        yield from _server_disagreements(summary)
+
+
+def _server_disagreements(summary: RunSummary) -> Iterator[str]:
+    """Yield a login too few: the server may accept one that the client gave up, but must know every other."""
+    accepted, logins = accepted_logins(summary), client_logins(summary)
+    if accepted is None:
+        when = "at the start" if summary.target_before is None else "at the end"
+        yield f"the target's own count of logins could not be read {when}, so nothing confirms the workers' {logins}"
+    elif accepted < logins:
+        yield (
+            f"the target accepted {accepted} logins, {logins - accepted} fewer than the {logins} that the workers "
+            f"count: it was started anew, or something else answered in its place"
+        )
+
+
+def _ports_used_up(_plan: Plan, summary: RunSummary) -> Defect | None:
+    used, available = summary.generator.ports_used, summary.generator.ports_available
+    if available <= 0 or used <= PORTS_SHARE_LIMIT * available:
+        return None
+    message = (
+        f"a worker used {used} of its {available} source ports (limit {PORTS_SHARE_LIMIT:.0%}), so connections waited "
+        f"for ports and not for the server. Use more workers: each pod has a source address of its own"
+    )
+    return Defect(Reason.SOURCE_PORTS_USED_UP, message)
+
+
+def _saturated(_plan: Plan, summary: RunSummary) -> Defect | None:
+    symptom = next(_symptoms(summary), None)
+    return None if symptom is None else Defect(Reason.GENERATOR_SATURATED, f"{symptom}. {_MORE_CPU}")
+
+
+def _symptoms(summary: RunSummary) -> Iterator[str]:
+    generator = summary.generator
+    if generator.cpu_share > CPU_SHARE_LIMIT:
+        yield f"a worker used {generator.cpu_share:.0%} of its core in its busiest second (limit {CPU_SHARE_LIMIT:.0%})"
+    limit_us = own_delay_limit_us(summary)
+    if generator.loop_lag_p99_us > limit_us:
+        yield (
+            f"a worker's event loop lagged by {generator.loop_lag_p99_us / 1_000:.1f} ms at p99 "
+            f"(limit {limit_us / 1_000:.1f} ms), which every latency may include: "
+            f"for {generator.run_delay_share:.0%} of the time it was ready to run and got no CPU"
+        )
+
+
+def own_delay_limit_us(summary: RunSummary) -> float:
+    """Return how much of a latency may be the generator's own: a tenth of `total`'s tail, and never below 20 ms."""
+    total = total_step(summary, Window.MEASURED)
+    return max(OWN_DELAY_FLOOR_US, OWN_DELAY_SHARE_OF_TOTAL * (tail_us(total) if total is not None else 0))
+
+
+def tail_us(step: StepStats) -> int:
+    """Return p99, or the highest percentile below it that can be stated, or the longest of the few that there are."""
+    stated = (step.percentiles_us.get(percentile_key(percentile)) for percentile in _TAIL_PERCENTILES)
+    return next((value for value in stated if value is not None), step.max_us or 0)
+
+
+def _late_arrivals(_plan: Plan, summary: RunSummary) -> Defect | None:
+    """Hold the delay of starts against the limit of all own delays: it is part of every `total`."""
+    delays = find_step(summary, Step.START_DELAY, Window.MEASURED)
+    limit_us = own_delay_limit_us(summary)
+    if delays is None or tail_us(delays) <= limit_us:
+        return None
+    message = (
+        f"iterations began up to {tail_us(delays) / 1_000:.1f} ms after they were due, but for the worst 1% "
+        f"(limit {limit_us / 1_000:.1f} ms), so the load was not the one asked for. {_MORE_CPU}"
+    )
+    return Defect(Reason.LATE_ARRIVALS, message)
+
+
+def arrivals_dropped(summary: RunSummary) -> Defect | None:
+    """Return that the load was less than asked for: a promise that held then says nothing, a broken one is broken."""
+    load = summary.load
+    if load.dropped <= 0:
+        return None
+    message = (
+        f"{load.dropped} of {load.scheduled} arrivals found maxInFlight iterations under way and were not begun "
+        f"(limit 0): {load.achieved_rate:.1f}/s were begun of {load.offered_rate:.1f}/s. "
+        f"Raise spec.load.arrivals.maxInFlight, or lower the rate to what the server keeps up with"
+    )
+    return Defect(Reason.ARRIVALS_DROPPED, message)
+
+
+_LIMITS: tuple[Callable[[Plan, RunSummary], Defect | None], ...] = (
+    _workers_lost,
+    _reports_missing,
+    _generator_faults,
+    _counts_disagree,
+    _ports_used_up,
+    _saturated,
+    _late_arrivals,
+)

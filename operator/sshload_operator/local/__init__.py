@@ -1,0 +1,1 @@
+"""The same run by local processes, without a cluster."""

@@ -1,0 +1,178 @@
+"""`sshload run`: the same test without a cluster, by processes of this machine.
+
+It is the operator's own loop (observe, decide, apply) with processes in place of pods, so that a test ends here in the
+same verdict, for the same reason, as it does in a cluster.
+"""
+
+import shutil
+import signal
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+from uuid import uuid4
+
+from sshload_contract.run_summary import RunSummary
+
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.load_test_file import LoadTestDocument
+from sshload_operator.api.parse import parse
+from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.decision.decide import decide
+from sshload_operator.decision.status import remembered
+from sshload_operator.local.files import Credentials, home_in, prepare
+from sshload_operator.local.fixtures import linked_fixtures
+from sshload_operator.local.observe import LocalObserver
+from sshload_operator.local.process_tree import ProcessTree
+from sshload_operator.local.sshd import current_user
+from sshload_operator.planning.plan import AllowedTarget, Installation, Plan, TestIdentity, make_plan
+from sshload_operator.state import Observed, Phase
+
+Status = Mapping[str, Any]
+_PASS_EVERY_S = 0.2
+_GRACE_S = 3.0
+_NAMESPACE = "default"
+_STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NOTHING_YET = Observed(pods=(), log=None, rejected_message="")
+
+
+@dataclass(frozen=True, slots=True)
+class LocalOptions:
+    """What the command line adds to the file.
+
+    `logs` is the folder in which the processes' output is kept, None to throw it away with the keys. `note` is told
+    how the run differs from one in a cluster, `progress` the status at each pass.
+    """
+
+    credentials: Credentials
+    allowed_targets: tuple[AllowedTarget, ...]
+    logs: Path | None
+    note: Callable[[str], None]
+    progress: Callable[[Status], None]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalResult:
+    """How a run ended: its status as the operator would write it, and the whole summary where there is one."""
+
+    status: Status
+    summary: RunSummary | None
+
+
+def run_locally(document: LoadTestDocument, options: LocalOptions) -> LocalResult:
+    """Run the test to its end and return it; SIGINT, SIGTERM and SIGHUP abort it. All its processes have ended then.
+
+    Raises LocalRunError or KeysError when this machine cannot take it, and OSError when its files cannot be written.
+    """
+    test = TestIdentity(namespace=document.namespace or _NAMESPACE, name=document.name, uid=str(uuid4()), generation=1)
+    plan = _plan(test, document, options.allowed_targets)
+    with _private_folder() as folder, _stop_signals() as stop:
+        run = _LocalRun(test, folder, options)
+        try:
+            return run.until_finished(plan, stop)
+        finally:
+            run.end()
+
+
+class _LocalRun:
+    """One run: its processes, and the passes over them."""
+
+    def __init__(self, test: TestIdentity, folder: Path, options: LocalOptions) -> None:
+        self._test = test
+        self._folder = folder
+        self._options = options
+        self._tree = ProcessTree(folder)
+        self._observer: LocalObserver | None = None
+        self._links = ExitStack()
+
+    def until_finished(self, plan: Plan | SpecError, stop: "_Stop") -> LocalResult:
+        """Pass by pass, observe, decide and apply until the phase is Finished."""
+        status: Status = {}
+        past = remembered(status)
+        while True:
+            observed = self._observer.observe() if self._observer else _NOTHING_YET
+            wanted = _aborted(plan) if stop.wanted else plan
+            decision = decide(self._test, wanted, past, observed, datetime.now(UTC))
+            if decision.start and self._observer is None and isinstance(wanted, Plan):
+                self._start(wanted)
+            if decision.status is not None:
+                status, past = decision.status, remembered(decision.status)
+                self._options.progress(status)
+            if past.phase is Phase.FINISHED:
+                kept = {key: value for key, value in status.items() if key != "resultsConfigMap"}
+                return LocalResult(kept, observed.log.summary if observed.log else None)
+            time.sleep(_PASS_EVERY_S)
+
+    def end(self) -> None:
+        """End every process, and keep what they said where that was asked for."""
+        self._tree.end(_GRACE_S)
+        self._links.close()
+        if self._options.logs is not None:
+            for name in self._tree.names():
+                shutil.copy(self._tree.log_path(name), self._options.logs)
+
+    def _start(self, plan: Plan) -> None:
+        local = prepare(plan, self._options.credentials, self._folder)
+        for note in local.notes:
+            self._options.note(note)
+        target = plan.spec.target
+        if isinstance(target, ManagedTarget):
+            paths = [file.path for file in target.files] + [folder.path for folder in target.directories]
+            home = Path(current_user().pw_dir)
+            self._links.enter_context(linked_fixtures(paths, home_in(self._folder), home))
+        for process in local.processes:
+            self._tree.start(process.name, process.command)
+        self._observer = LocalObserver(plan.run_id, local.processes, self._tree, self._folder)
+
+
+class _Stop:
+    """Whether somebody asked for the end of the run."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+
+    def ask(self, _signal: int, _frame: FrameType | None) -> None:
+        self.wanted = True
+
+
+def _plan(test: TestIdentity, document: LoadTestDocument, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:
+    """Return the plan of run 1; images play no part in it."""
+    installation = Installation(
+        worker_image="", target_image="", image_pull_policy="", image_pull_secrets=(), allowed_targets=allowed
+    )
+    try:
+        return make_plan(test, parse(document.spec), installation, 1)
+    except SpecError as error:
+        return error
+
+
+def _aborted(plan: Plan | SpecError) -> Plan | SpecError:
+    return replace(plan, spec=replace(plan.spec, abort=True)) if isinstance(plan, Plan) else plan
+
+
+@contextmanager
+def _private_folder() -> Iterator[Path]:
+    """Make a folder that only this user can read, and remove it with its keys.
+
+    Under the user's home, because sshd distrusts keys below folders that others may write to, as /tmp is.
+    """
+    above = Path(current_user().pw_dir) / ".cache"
+    above.mkdir(mode=0o700, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="sshload-", dir=above) as folder:
+        yield Path(folder)
+
+
+@contextmanager
+def _stop_signals() -> Iterator[_Stop]:
+    stop = _Stop()
+    before = {number: signal.signal(number, stop.ask) for number in _STOP_SIGNALS}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

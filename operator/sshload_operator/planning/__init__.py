@@ -1,0 +1,1 @@
+"""From a spec to one run of it: names and numbers settled, the impossible refused. Pure."""

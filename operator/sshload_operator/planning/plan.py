@@ -1,0 +1,102 @@
+"""Plan: one run of one test, with all names and numbers settled. Pure: the same test and generation, the same plan."""
+
+import hashlib
+import json
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from sshload_contract.codec import to_plain
+
+from sshload_operator.api.load_duration import load_duration_s
+from sshload_operator.api.spec import LoadTestSpec
+
+_NOT_MEASURED = frozenset({"abort", "time_to_live"})
+_EMPTY: tuple[Any, ...] = (None, "", (), {})
+_SPEC_HASH_CHARACTERS = 16
+_RUN_ID_CHARACTERS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedTarget:
+    """External targets that the installer allows: a host pattern (fnmatch) or CIDR, and ports (empty: any)."""
+
+    host: str
+    ports: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """What the installer settled: images, pull rules, allowed external targets. Read from the operator's config."""
+
+    worker_image: str
+    target_image: str
+    image_pull_policy: str
+    image_pull_secrets: tuple[str, ...]
+    allowed_targets: tuple[AllowedTarget, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TestIdentity:
+    """Which object it is, as its metadata says."""
+
+    __test__ = False  # not a pytest class
+
+    namespace: str
+    name: str
+    uid: str
+    generation: int
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One run. `run_id` is unique over all runs of all objects, ever; `load_s` is warm-up and load, without drain.
+
+    `spec_hash` covers what is measured: not `abort` and not the times to live.
+    """
+
+    test: TestIdentity
+    run: int
+    run_id: str
+    spec: LoadTestSpec
+    spec_hash: str
+    installation: Installation
+    load_s: float
+
+
+def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation, run: int) -> Plan:
+    """Return the plan of the run that was started for generation `run`."""
+    return Plan(
+        test=test,
+        run=run,
+        run_id=run_id(test.uid, run),
+        spec=spec,
+        spec_hash=spec_hash(spec),
+        installation=installation,
+        load_s=spec.warm_up_s + load_duration_s(spec.load),
+    )
+
+
+def run_id(uid: str, run: int) -> str:
+    """Return ten hexadecimal digits that no other run of any object has; they are part of the names of its children."""
+    return hashlib.sha256(f"{uid}/{run}".encode()).hexdigest()[:_RUN_ID_CHARACTERS]
+
+
+def spec_hash(spec: LoadTestSpec) -> str:
+    """Return a hash of what a spec measures: the same for the same measurement, however the YAML is written.
+
+    It is made from the parsed values, so that a default that is written out changes nothing. Fields that are empty
+    are left out, so that an optional field of a later version changes no hash, and no finished test runs again.
+    """
+    measured = {name: value for name, value in _stated(spec).items() if name not in _NOT_MEASURED}
+    canonical = json.dumps(measured, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(canonical.encode()).hexdigest()[:_SPEC_HASH_CHARACTERS]
+
+
+def _stated(value: Any) -> Any:
+    """Return a value as plain JSON, without the empty fields of its dataclasses; Kubernetes' own objects stay whole."""
+    if is_dataclass(value):
+        present = {field.name: getattr(value, field.name) for field in fields(value)}
+        return {name: _stated(item) for name, item in present.items() if item not in _EMPTY}
+    if isinstance(value, tuple):
+        return [_stated(item) for item in value]
+    return to_plain(value)
