@@ -77,7 +77,8 @@ def start(*arguments: str | Path) -> Started:
     mark = uuid4().hex
     err = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the command is looked at
     process = subprocess.Popen(
-        [SSHLOAD, *arguments],
+        # As from a terminal: a shell that runs this in the background hands down a SIGINT that is ignored.
+        ["env", "--default-signal=INT", SSHLOAD, *arguments],
         stdout=subprocess.PIPE,
         stderr=err,
         text=True,
