@@ -3,6 +3,8 @@
 import base64
 import gzip
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -109,6 +111,17 @@ def test_the_operator_leaves_no_finalizer_and_no_annotation_on_the_object(
     assert quickstart["phase"] == "Finished"
     assert "finalizers" not in metadata
     assert set(metadata.get("annotations", {})) <= {"kubectl.kubernetes.io/last-applied-configuration"}
+
+
+def test_the_same_file_gives_the_same_account_without_a_cluster(quickstart: dict[str, Any]) -> None:
+    command = [Path(sys.executable).parent / "sshload", "run", QUICKSTART, "--output", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    local = json.loads(done.stdout)["status"]
+    assert (done.returncode, local["verdict"]) == (0, "Passed"), done.stderr
+    assert local["results"]["iterations"] == quickstart["results"]["iterations"]
+    assert local["results"]["target"]["loginDifference"] == 0
+    steps = [[item["step"] for item in status["results"]["steps"]] for status in (local, quickstart)]
+    assert steps[0] == steps[1]
 
 
 def self_contained_examples() -> list[Path]:
