@@ -1,6 +1,5 @@
 """RunConfig: everything that a master and its workers know of a run. Totals are over all workers."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import ClassVar
@@ -153,4 +152,3 @@ class RunConfig:
     start_lead_s: float
     drain_s: float
     percentiles: tuple[float, ...]
-    labels: Mapping[str, str]

@@ -74,5 +74,4 @@ def run_config(target: Endpoint, load: Load, workers: int = 1) -> RunConfig:
         start_lead_s=0.2,
         drain_s=LONG,
         percentiles=(50.0, 90.0, 99.0),
-        labels={},
     )

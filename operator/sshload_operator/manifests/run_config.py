@@ -78,7 +78,6 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         start_lead_s=_START_LEAD_S,
         drain_s=_drain_s(spec),
         percentiles=_percentiles(spec),
-        labels={},
     )
 
 
