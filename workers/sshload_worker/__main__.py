@@ -40,8 +40,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _run_master(config: RunConfig, options: argparse.Namespace) -> int:
-    from sshload_worker.http_server import serve  # noqa: PLC0415 - the worker needs neither
-    from sshload_worker.master import Master  # noqa: PLC0415
+    from sshload_worker.coordination.http_server import serve  # noqa: PLC0415 - the worker needs neither
+    from sshload_worker.coordination.master import Master  # noqa: PLC0415
 
     gc.enable()
     master = Master(config)
@@ -54,7 +54,7 @@ def _run_master(config: RunConfig, options: argparse.Namespace) -> int:
 
 
 def _run_worker(config: RunConfig, options: argparse.Namespace) -> int:
-    from sshload_worker.worker import Worker  # noqa: PLC0415 - the master needs no SSH
+    from sshload_worker.coordination.worker import Worker  # noqa: PLC0415 - the master needs no SSH
 
     gc.enable()
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -2,7 +2,7 @@ import socket
 from time import monotonic
 
 import gevent
-from sshload_worker.health import HealthMonitor, available_ports, run_delay_ns, waiting_ports
+from sshload_worker.recording.health import HealthMonitor, available_ports, run_delay_ns, waiting_ports
 
 
 def stand_still(seconds: float) -> None:

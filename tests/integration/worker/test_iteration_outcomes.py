@@ -14,11 +14,11 @@ from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config
 from ssh_server import SshServer, free_port
 from sshload_contract.run_config import Endpoint, ExecStep, RunConfig, SleepStep
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_worker.health import HealthMonitor
-from sshload_worker.histogram import LatencyHistogram
-from sshload_worker.recorder import Recorder
-from sshload_worker.step_clock import Due
-from sshload_worker.target_login import GeneratorFaultError
+from sshload_worker.coordination.target_login import GeneratorFaultError
+from sshload_worker.recording.health import HealthMonitor
+from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.step_clock import Due
 
 SHORT = 0.3
 

@@ -18,7 +18,7 @@ from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
 from sshload_contract.target_stats import TARGET_STATS_VERSION, TargetStats
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_worker.histogram import LatencyHistogram
+from sshload_worker.recording.histogram import LatencyHistogram
 from whole_run import whole_run
 
 STATS = TargetStats(

@@ -6,8 +6,8 @@ from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.percentile import samples_needed
-from sshload_worker.hdr_encoding import HIGHEST_US, EncodingError, bucket_ceiling, bucket_floor
-from sshload_worker.histogram import LatencyHistogram
+from sshload_worker.recording.hdr_encoding import HIGHEST_US, EncodingError, bucket_ceiling, bucket_floor
+from sshload_worker.recording.histogram import LatencyHistogram
 
 latencies = st.integers(min_value=1, max_value=HIGHEST_US)
 percentiles = st.sampled_from([50.0, 90.0, 95.0, 99.0, 99.9])

@@ -5,7 +5,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from sshload_worker.known_hosts import ANY_HOST_KEY, KnownHostsError, read_known_hosts
+from sshload_worker.login.known_hosts import ANY_HOST_KEY, KnownHostsError, read_known_hosts
 
 KEY = b"\x00\x00\x00\x0bssh-ed25519" + b"k" * 36
 OTHER = b"\x00\x00\x00\x0bssh-ed25519" + b"o" * 36

@@ -12,7 +12,7 @@ from sshload_contract.run_config import (
     UsersStage,
 )
 from sshload_contract.vocabulary import Window
-from sshload_worker.load import Share, arrivals, duration_s, user_changes, window_at
+from sshload_worker.pacing.load import Share, arrivals, duration_s, user_changes, window_at
 
 WARM_UPS = st.sampled_from([0.0, 0.5, 3.0])
 

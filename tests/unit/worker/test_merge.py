@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from sshload_contract.codec import from_json, to_json
 from sshload_contract.sample import Health, Negotiated, Report, Sample
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_worker.merge import Totals, add_counts, subtract_counts, worst_health
-from sshload_worker.recorder import LATE_AFTER_NS, Recorder
+from sshload_worker.recording.recorder import LATE_AFTER_NS, Recorder
+from sshload_worker.summary.merge import Totals, add_counts, subtract_counts, worst_health
 
 HEALTHY = Health(
     cpu_share=0.1,

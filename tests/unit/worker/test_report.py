@@ -8,11 +8,11 @@ from sshload_contract.run_config import BurstLoad, Endpoint, Load, RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.sample import ArrivalCounts, ErrorCount, Health, Report, Sample
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_worker.histogram import LatencyHistogram
-from sshload_worker.merge import NO_COUNTS, Totals
-from sshload_worker.progress import POINTS_LIMIT, Progress, Series, progress
-from sshload_worker.recorder import Recorder
-from sshload_worker.report import ERRORS_LIMIT, RunCourse, run_summary, window_durations_s
+from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.summary.merge import NO_COUNTS, Totals
+from sshload_worker.summary.progress import POINTS_LIMIT, Progress, Series, progress
+from sshload_worker.summary.report import ERRORS_LIMIT, RunCourse, run_summary, window_durations_s
 
 NOWHERE = Endpoint(host="", port=22, user="", private_key_path="", password_path="", known_hosts_path="")
 HEALTHY = Health(0.1, 0.0, 1, 2, 3, 28_232, 0)

@@ -1,4 +1,4 @@
-from sshload_worker.roll_call import LOST_AFTER_S, RollCall
+from sshload_worker.coordination.roll_call import LOST_AFTER_S, RollCall
 
 
 def started(*indexes: int) -> RollCall:

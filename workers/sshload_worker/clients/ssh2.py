@@ -23,7 +23,7 @@ from sshload_worker.clients.banner import await_banner
 from sshload_worker.clients.descriptor import Address, Descriptor, open_socket
 from sshload_worker.clients.exit_signal import exit_signal
 from sshload_worker.clients.time_limit import TimeLimit
-from sshload_worker.known_hosts import HostKeys
+from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.outcomes import StepFailure, library_outcome
 
 _READ_BYTES = 262_144

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from sshload_contract.run_config import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad
 from sshload_operator.api.load_duration import load_duration_s
 from sshload_operator.planning.connections import most_begun_within
-from sshload_worker import load as schedule
+from sshload_worker.pacing import load as schedule
 
 SECONDS = st.integers(1, 90).map(float)
 STAGES = st.lists(st.builds(ArrivalsStage, st.integers(1, 20).map(float), SECONDS), min_size=1, max_size=4)

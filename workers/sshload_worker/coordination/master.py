@@ -17,14 +17,14 @@ from sshload_contract.sample import Report
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import RunEnd
 
-from sshload_worker import messages
-from sshload_worker.live import run_stage, snapshot
-from sshload_worker.load import duration_s
-from sshload_worker.managed_target import TargetSilentError, check_ready, fetch_stats
-from sshload_worker.merge import Totals
-from sshload_worker.progress import NOTHING_YET, Series, progress
-from sshload_worker.report import RunCourse, run_summary
-from sshload_worker.roll_call import RollCall
+from sshload_worker.coordination import messages
+from sshload_worker.coordination.managed_target import TargetSilentError, check_ready, fetch_stats
+from sshload_worker.coordination.roll_call import RollCall
+from sshload_worker.pacing.load import duration_s
+from sshload_worker.summary.live import run_stage, snapshot
+from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.progress import NOTHING_YET, Series, progress
+from sshload_worker.summary.report import RunCourse, run_summary
 
 SNAPSHOT_INTERVAL_S = 1.0
 _READY_POLL_S = 0.1

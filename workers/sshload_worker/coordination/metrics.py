@@ -8,11 +8,11 @@ from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
 from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.histogram import LatencyHistogram
-from sshload_worker.merge import add_counts, worst_health
+from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.summary.merge import add_counts, worst_health
 
 if TYPE_CHECKING:
-    from sshload_worker.master import Master
+    from sshload_worker.coordination.master import Master
 
 _US_PER_S = 1_000_000
 _LIMITS_S = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)

@@ -6,7 +6,7 @@ from math import ceil
 
 from sshload_contract.percentile import samples_needed
 
-from sshload_worker.hdr_encoding import HIGHEST_US, LOWEST_US, bucket_ceiling, bucket_floor, decode, encode
+from sshload_worker.recording.hdr_encoding import HIGHEST_US, LOWEST_US, bucket_ceiling, bucket_floor, decode, encode
 
 
 class LatencyHistogram:

@@ -16,7 +16,7 @@ from sshload_contract.sample import (
 )
 from sshload_contract.vocabulary import Outcome, Window
 
-from sshload_worker.histogram import LatencyHistogram
+from sshload_worker.recording.histogram import LatencyHistogram
 
 LATE_AFTER_NS = 20_000_000
 """An iteration that began later than this after it was due is counted as late: 20 ms, two turns of a busy loop."""

@@ -10,7 +10,7 @@ from sshload_contract.run_config import Endpoint, RunConfig
 
 from sshload_worker.clients.descriptor import Address
 from sshload_worker.clients.ssh2 import Login, new_session
-from sshload_worker.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
+from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
 
 LIBRARY = "ssh2-python"
 _RESOLVE_PAUSE_S = 0.2

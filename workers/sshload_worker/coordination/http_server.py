@@ -6,8 +6,8 @@ from typing import Any
 from gevent.pywsgi import WSGIServer
 from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_latest
 
-from sshload_worker.master import Master
-from sshload_worker.metrics import RunCollector
+from sshload_worker.coordination.master import Master
+from sshload_worker.coordination.metrics import RunCollector
 
 _TEXT = "text/plain; charset=utf-8"
 

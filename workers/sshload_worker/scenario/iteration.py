@@ -10,9 +10,9 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.ssh2 import Login, SSH2Connection
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.recorder import Recorder
-from sshload_worker.step_clock import Due, StepClock
-from sshload_worker.steps import run_step
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.steps import run_step
 
 
 @dataclass(frozen=True, slots=True)

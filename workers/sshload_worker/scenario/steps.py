@@ -11,7 +11,7 @@ from sshload_contract.vocabulary import Outcome, Step, measured_step
 from sshload_worker.clients.ssh2 import CommandEnd, SSH2Connection
 from sshload_worker.clients.time_limit import TimeLimit
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.step_clock import StepClock
+from sshload_worker.scenario.step_clock import StepClock
 
 _STDOUT_LIMIT_BYTES = 1_048_576
 """How much of a command's output `expect_stdout` is looked for in; the rest is read and dropped."""

@@ -10,7 +10,7 @@ from time import monotonic, monotonic_ns, thread_time
 import gevent
 from sshload_contract.sample import Health
 
-from sshload_worker.histogram import LatencyHistogram
+from sshload_worker.recording.histogram import LatencyHistogram
 
 _PROBE_INTERVAL_S = 0.01
 _CPU_INTERVAL_S = 1.0

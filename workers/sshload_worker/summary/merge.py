@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from sshload_contract.sample import ArrivalCounts, Health, Negotiated, Report
 from sshload_contract.vocabulary import Outcome, Window
 
-from sshload_worker.histogram import LatencyHistogram
+from sshload_worker.recording.histogram import LatencyHistogram
 
 NO_COUNTS = ArrivalCounts(scheduled=0, started=0, succeeded=0, failed=0, completed_inside=0, late=0, dropped=0)
 SampleKey = tuple[str, Window, Outcome]

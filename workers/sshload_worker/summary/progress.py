@@ -6,8 +6,8 @@ from sshload_contract.run_summary import SeriesPoint
 from sshload_contract.sample import ArrivalCounts
 from sshload_contract.vocabulary import Outcome, Step, Window
 
-from sshload_worker.histogram import LatencyHistogram
-from sshload_worker.merge import NO_COUNTS, Totals, add_counts, subtract_counts
+from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.summary.merge import NO_COUNTS, Totals, add_counts, subtract_counts
 
 POINTS_LIMIT = 600
 

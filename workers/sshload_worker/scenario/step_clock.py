@@ -10,7 +10,7 @@ from sshload_contract.sample import Sample
 from sshload_contract.vocabulary import Outcome, Step, Window
 
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.recorder import Recorder
+from sshload_worker.recording.recorder import Recorder
 
 T = TypeVar("T")
 

@@ -14,16 +14,16 @@ from sshload_contract.run_config import RunConfig
 from sshload_contract.sample import Sample
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker import messages
 from sshload_worker.clients.ssh2 import Login
-from sshload_worker.dial import dial_until_accepted
-from sshload_worker.generator import Generator
-from sshload_worker.health import HealthMonitor
-from sshload_worker.iteration import Iteration
-from sshload_worker.load import Share
+from sshload_worker.coordination import messages
+from sshload_worker.coordination.dial import dial_until_accepted
+from sshload_worker.coordination.target_login import GeneratorFaultError, prepare_login, resolve
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.recorder import Recorder
-from sshload_worker.target_login import GeneratorFaultError, prepare_login, resolve
+from sshload_worker.pacing.generator import Generator
+from sshload_worker.pacing.load import Share
+from sshload_worker.recording.health import HealthMonitor
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.iteration import Iteration
 
 REPORT_INTERVAL_S = 0.5
 HEARTBEAT_TIMEOUT_S = 5.0

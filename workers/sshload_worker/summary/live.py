@@ -3,9 +3,9 @@
 from sshload_contract.run_config import RunConfig
 from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot, Stage
 
-from sshload_worker.load import duration_s
-from sshload_worker.merge import subtract_counts
-from sshload_worker.progress import Progress
+from sshload_worker.pacing.load import duration_s
+from sshload_worker.summary.merge import subtract_counts
+from sshload_worker.summary.progress import Progress
 
 
 def run_stage(config: RunConfig, at_s: float, *, started: bool) -> Stage:

@@ -16,8 +16,8 @@ from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCoun
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 
-from sshload_worker.load import duration_s
-from sshload_worker.merge import Totals, worst_health
+from sshload_worker.pacing.load import duration_s
+from sshload_worker.summary.merge import Totals, worst_health
 
 ERRORS_LIMIT = 200
 NEGOTIATED_LIMIT = 50

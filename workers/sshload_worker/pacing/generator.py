@@ -9,10 +9,10 @@ from gevent.pool import Group
 from sshload_contract.run_config import ArrivalsLoad, BurstLoad, RunConfig, UsersLoad
 from sshload_contract.vocabulary import Window
 
-from sshload_worker.iteration import Iteration
-from sshload_worker.load import Share, arrivals, duration_s, user_changes, window_at
-from sshload_worker.recorder import Recorder
-from sshload_worker.step_clock import Due
+from sshload_worker.pacing.load import Share, arrivals, duration_s, user_changes, window_at
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.iteration import Iteration
+from sshload_worker.scenario.step_clock import Due
 
 _NS_PER_S = 1_000_000_000
 _STARTS_PER_TURN = 16

@@ -1,0 +1,1 @@
+"""Where a worker counts what happened: histograms, outcomes, and its own health."""
