@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import ClassVar
 
-RUN_CONFIG_VERSION = 1
+RUN_CONFIG_VERSION = 2
 
 
 @unique
@@ -15,14 +15,35 @@ class ArrivalProcess(StrEnum):
     POISSON = "poisson"
 
 
+@unique
+class Auth(StrEnum):
+    """How a client logs in. `CERTIFICATE` is OpenSSH's (PROTOCOL.certkeys), the others RFC 4252 and RFC 4256.
+
+    `AGENT` is publickey with the key in an ssh-agent that the worker starts for itself.
+    """
+
+    PUBLICKEY = "publickey"
+    CERTIFICATE = "certificate"
+    AGENT = "agent"
+    PASSWORD = "password"  # noqa: S105 - the method's name (RFC 4252)
+    KEYBOARD_INTERACTIVE = "keyboard-interactive"
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where SSH is spoken, as whom, and by which files. An empty `known_hosts_path` means: accept any host key."""
+    """Where SSH is spoken, as whom, and by which files, those that `auth` does not use being empty.
+
+    An empty `passphrase_path` means that the private key is not encrypted, an empty `known_hosts_path`: accept any
+    host key.
+    """
 
     host: str
     port: int
     user: str
+    auth: Auth
     private_key_path: str
+    certificate_path: str
+    passphrase_path: str
     password_path: str
     known_hosts_path: str
 
@@ -39,15 +60,39 @@ class Timeouts:
     step_s: float
 
 
+@unique
+class Library(StrEnum):
+    """What speaks SSH in a worker."""
+
+    SSH2_PYTHON = "ssh2-python"
+    PARAMIKO = "paramiko"
+    ASYNCSSH = "asyncssh"
+    OPENSSH = "openssh"
+
+
 @dataclass(frozen=True, slots=True)
 class Client:
-    """How the client speaks SSH. Empty tuples leave the choice to the library."""
+    """How the client speaks SSH. Empty tuples, and None, leave the choice to the library.
 
-    library: str
+    `window_bytes` is the receive window of a channel (RFC 4254 section 5.2), `packet_bytes` the largest packet that
+    it takes, `read_buffer_bytes` what is asked of a channel at once and `sftp_read_bytes` what is asked of an SFTP
+    file at once, `sftp_write_bytes` what is handed to it. `rekey_bytes` is after how much data the client asks for new
+    keys. `control_master` lets the commands of OpenSSH share one connection.
+    """
+
+    library: Library
+    control_master: bool
     kex_algorithms: tuple[str, ...]
     ciphers: tuple[str, ...]
     macs: tuple[str, ...]
     host_key_algorithms: tuple[str, ...]
+    compression: bool
+    rekey_bytes: int | None
+    window_bytes: int | None
+    packet_bytes: int | None
+    read_buffer_bytes: int | None
+    sftp_read_bytes: int | None
+    sftp_write_bytes: int | None
     quick_ack: bool
     timeouts: Timeouts
 
@@ -64,6 +109,156 @@ class ExecStep:
 
 
 @dataclass(frozen=True, slots=True)
+class SftpReadStep:
+    """Read a file over SFTP to its end. `expect_bytes` and `expect_sha256` (hexadecimal) are checked where given."""
+
+    kind: ClassVar[str] = "sftpRead"
+    name: str
+    path: str
+    expect_bytes: int | None
+    expect_sha256: str
+
+
+@unique
+class Verify(StrEnum):
+    """How a written file is checked: not at all, by its size, or by reading it back and comparing its SHA-256."""
+
+    NONE = "none"
+    SIZE = "size"
+    CONTENT = "content"
+
+
+@dataclass(frozen=True, slots=True)
+class SftpWriteStep:
+    """Write a file of `size_bytes` over SFTP, in place of what is there."""
+
+    kind: ClassVar[str] = "sftpWrite"
+    name: str
+    path: str
+    size_bytes: int
+    verify: Verify
+
+
+@dataclass(frozen=True, slots=True)
+class SftpListStep:
+    """Read a directory over SFTP to its end. `expect_entries`, without `.` and `..`, is checked where given."""
+
+    kind: ClassVar[str] = "sftpList"
+    name: str
+    path: str
+    expect_entries: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class SftpStatStep:
+    """Ask for a file's attributes over SFTP."""
+
+    kind: ClassVar[str] = "sftpStat"
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SftpMkdirStep:
+    """Make a directory over SFTP."""
+
+    kind: ClassVar[str] = "sftpMkdir"
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SftpRmdirStep:
+    """Remove an empty directory over SFTP."""
+
+    kind: ClassVar[str] = "sftpRmdir"
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class SftpRenameStep:
+    """Rename a file over SFTP."""
+
+    kind: ClassVar[str] = "sftpRename"
+    name: str
+    path: str
+    to: str
+
+
+@dataclass(frozen=True, slots=True)
+class SftpRemoveStep:
+    """Remove a file over SFTP."""
+
+    kind: ClassVar[str] = "sftpRemove"
+    name: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScpReadStep:
+    """Read a file by scp. `expect_bytes` and `expect_sha256` (hexadecimal) are checked where given."""
+
+    kind: ClassVar[str] = "scpRead"
+    name: str
+    path: str
+    expect_bytes: int | None
+    expect_sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScpWriteStep:
+    """Write a file of `size_bytes` by scp, in place of what is there."""
+
+    kind: ClassVar[str] = "scpWrite"
+    name: str
+    path: str
+    size_bytes: int
+    verify: Verify
+
+
+@dataclass(frozen=True, slots=True)
+class ShellStep:
+    """Work in an interactive shell on a terminal: `repeat` times, send `send` and wait until `expect` comes back.
+
+    An empty `command` asks for the login shell (RFC 4254 section 6.5). `ready` is what to wait for before the first
+    send, empty for nothing. `expect` and `ready` are plain text.
+    """
+
+    kind: ClassVar[str] = "shell"
+    name: str
+    command: str
+    ready: str
+    send: str
+    expect: str
+    repeat: int
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardStep:
+    """Let the server connect to `host` and `port` (direct-tcpip, RFC 4254 section 7.2), send, and wait for an answer.
+
+    Empty `send` sends nothing, empty `expect`, which is plain text, waits for nothing.
+    """
+
+    kind: ClassVar[str] = "forward"
+    name: str
+    host: str
+    port: int
+    send: str
+    expect: str
+
+
+@dataclass(frozen=True, slots=True)
+class GitUploadPackStep:
+    """Fetch everything that HEAD of a repository reaches, as `git clone` would (gitprotocol-pack(5), version 0)."""
+
+    kind: ClassVar[str] = "gitUploadPack"
+    name: str
+    repository: str
+
+
+@dataclass(frozen=True, slots=True)
 class SleepStep:
     """Keep the session open and idle. Counts in `total`, and has no timing of its own."""
 
@@ -71,7 +266,46 @@ class SleepStep:
     duration_s: float
 
 
-ScenarioStep = ExecStep | SleepStep
+ScenarioStep = (
+    ExecStep
+    | SftpReadStep
+    | SftpWriteStep
+    | SftpListStep
+    | SftpStatStep
+    | SftpMkdirStep
+    | SftpRmdirStep
+    | SftpRenameStep
+    | SftpRemoveStep
+    | ScpReadStep
+    | ScpWriteStep
+    | ShellStep
+    | ForwardStep
+    | GitUploadPackStep
+    | SleepStep
+)
+
+
+@unique
+class SessionReuse(StrEnum):
+    """Who logs in: every iteration, every user once, or a pool whose sessions all iterations share."""
+
+    NONE = "none"
+    USER = "user"
+    POOL = "pool"
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What an iteration does: `steps`, or one task of a locustfile's users where `locustfile_path` is not empty.
+
+    `{iteration}` in a path, command or text is replaced by a number that no other iteration of the run has.
+    `pool_sessions` is over all workers, 0 without a pool.
+    """
+
+    session_reuse: SessionReuse
+    pool_sessions: int
+    steps: tuple[ScenarioStep, ...]
+    locustfile_path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,16 +359,34 @@ class BurstLoad:
     interval_s: float
 
 
-Load = UsersLoad | ArrivalsLoad | BurstLoad
+@dataclass(frozen=True, slots=True)
+class HoldLoad:
+    """Log `sessions` in, evenly within `ramp_up_s`, and hold them idle for `duration_s` after that.
+
+    A held session asks for a sign of life each `keep_alive_s`, 0 for never. Meanwhile, from the end of the ramp on,
+    `probe_rate` fresh iterations of the scenario begin per second, as open arrivals. They alone count in `total`; the
+    held sessions' logins are timed under the name `held`.
+    """
+
+    kind: ClassVar[str] = "hold"
+    sessions: int
+    ramp_up_s: float
+    duration_s: float
+    keep_alive_s: float
+    probe_rate: float
+
+
+Load = UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad
 
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:
     """One run, as the master and each worker read it from `--config`.
 
-    `run_id` ties a summary to its run. `percentiles` are those to be published (50.0, 99.9). `stats_url` is the
-    managed target's `/stats`, empty for an external one. `drain_s` bounds the wait for iterations in flight at the
-    end of the load. `start_lead_s` is the time between the start order and the agreed start instant.
+    `run_id` ties a summary to its run. `via` are the jump hosts, in the order in which they are passed. `percentiles`
+    are those to be published (50.0, 99.9). `stats_url` is the managed target's `/stats`, empty for an external one.
+    `workers` counts processes, of which each pod runs `processes_per_pod`. `drain_s` bounds the wait for iterations in
+    flight at the end of the load. `start_lead_s` is the time between the start order and the agreed start instant.
     """
 
     version: int
@@ -142,12 +394,14 @@ class RunConfig:
     namespace: str
     test: str
     target: Endpoint
+    via: tuple[Endpoint, ...]
     stats_url: str
     client: Client
-    steps: tuple[ScenarioStep, ...]
+    scenario: Scenario
     load: Load
     warm_up_s: float
     workers: int
+    processes_per_pod: int
     workers_timeout_s: float
     start_lead_s: float
     drain_s: float

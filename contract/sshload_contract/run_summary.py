@@ -7,14 +7,15 @@ from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCoun
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import RunEnd, Window
 
-RUN_SUMMARY_VERSION = 1
+RUN_SUMMARY_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
 class StepStats:
     """One step in one window. Latencies are of successes only, in microseconds; None where there are too few samples.
 
-    `percentiles_us` is keyed by the percentile as it is written ("50", "99", "99.9").
+    `percentiles_us` is keyed by the percentile as it is written ("50", "99", "99.9"). `bytes_per_second` is what the
+    successes moved in the window, None for a step that moves no payload.
     """
 
     step: str
@@ -25,12 +26,15 @@ class StepStats:
     min_us: int | None
     mean_us: float | None
     max_us: int | None
+    bytes_per_second: float | None
     percentiles_us: Mapping[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadStats:
     """What the load was in the measured window, in iterations and iterations per second.
+
+    `held_most` and `held_least` are how many sessions were held at once, after the ramp; None for any load but hold.
 
     `offered` is what the load model asked for, `achieved` what was begun, `completed` what ended well inside.
     """
@@ -45,6 +49,8 @@ class LoadStats:
     offered_rate: float
     achieved_rate: float
     completed_rate: float
+    held_most: int | None
+    held_least: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,7 @@ class SeriesPoint:
 
     at_s: float
     users: int
+    held: int
     in_flight: int
     started: int
     succeeded: int

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sshload_contract.vocabulary import Outcome, Window
 
-REPORT_VERSION = 1
+REPORT_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +28,15 @@ class EncodedHistogram:
     outcome: Outcome
     count: int
     data: str
+
+
+@dataclass(frozen=True, slots=True)
+class ByteCount:
+    """How many bytes of payload the successes of one step moved."""
+
+    step: str
+    window: Window
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +104,9 @@ class ErrorCount:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one worker adds since its last report: deltas, except `in_flight`, `users` and `health`, which are current.
+    """What one worker adds since its last report: deltas, but for what is current.
+
+    Current are `in_flight`, `users`, `held` and `health`.
 
     `worker` is the completion index of its pod. `sequence` grows by one with each report of a worker, so that a lost
     or repeated report is seen. `final` marks the last one.
@@ -108,8 +119,10 @@ class Report:
     final: bool
     in_flight: int
     users: int
+    held: int
     counts: Mapping[str, ArrivalCounts]
     histograms: tuple[EncodedHistogram, ...]
+    transferred: tuple[ByteCount, ...]
     errors: tuple[ErrorCount, ...]
     negotiated: tuple[NegotiatedCount, ...]
     health: Health

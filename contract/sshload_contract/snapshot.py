@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
-SNAPSHOT_VERSION = 1
+SNAPSHOT_VERSION = 2
 
 
 @unique
@@ -27,6 +27,7 @@ class Snapshot:
     remaining_s: float
     workers_connected: int
     users: int
+    held: int
     in_flight: int
     offered_rate: float
     completed_rate: float

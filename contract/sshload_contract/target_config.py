@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-TARGET_CONFIG_VERSION = 1
+TARGET_CONFIG_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,22 @@ class DirectoryFixture:
 
 
 @dataclass(frozen=True, slots=True)
+class RepositoryFixture:
+    """A bare git repository in the user's home: `commits` commits on one branch, `size_bytes` of content in all."""
+
+    path: str
+    commits: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class TargetConfig:
     """A managed target, as it is read from `--config`.
 
-    `keys_dir` holds `ssh_host_ed25519_key`, `ssh_host_ecdsa_key` and `id_ed25519.pub` (the key that may log in).
+    `keys_dir` holds `ssh_host_ed25519_key`, `ssh_host_ecdsa_key` `id_ed25519.pub` (the key that may log in) and
+    `user_ca.pub` (whose certificates may).
     `home` is the user's home, which is made if need be. `sshd_config` is the rendered file's text without HostKey,
-    AuthorizedKeysFile, Port and PidFile lines, which the target adds because it knows the places.
+    AuthorizedKeysFile, TrustedUserCAKeys, Port and PidFile lines, which the target adds because it knows the places.
     """
 
     version: int
@@ -39,3 +49,4 @@ class TargetConfig:
     stats_port: int
     files: tuple[FileFixture, ...]
     directories: tuple[DirectoryFixture, ...]
+    repositories: tuple[RepositoryFixture, ...]

@@ -7,10 +7,11 @@ from enum import StrEnum, unique
 class Step(StrEnum):
     """What is timed in one iteration, in the order in which it happens.
 
-    `CONNECT` to `AUTH` follow RFC 4253 and RFC 4252, `CHANNEL_OPEN` to `CLOSE` RFC 4254. `LOGIN` is the sum from
-    connect to auth, `COMMAND` the sum from channel open to close, `TOTAL` runs from the *scheduled* start of the
-    iteration to the end of its last scenario step. `START_DELAY` is the generator's own part of it: from the scheduled
-    start to the actual one.
+    `CONNECT` to `AUTH` follow RFC 4253 and RFC 4252, `CHANNEL_OPEN` to `CLOSE` RFC 4254, and `OPEN`, `READ`, `WRITE`
+    and `CLOSE` of a file draft-ietf-secsh-filexfer-02. `LOGIN` is the sum from connect to auth; `COMMAND` and what
+    follows it are each the sum of one scenario step. `TOTAL` runs from the *scheduled* start of the iteration to the
+    end of its last scenario step. `START_DELAY` is the generator's own part of it: from the scheduled start to the
+    actual one.
     """
 
     START_DELAY = "startDelay"
@@ -20,23 +21,49 @@ class Step(StrEnum):
     AUTH = "auth"
     LOGIN = "login"
     CHANNEL_OPEN = "channelOpen"
+    SUBSYSTEM = "subsystem"
     EXEC = "exec"
+    SHELL_START = "shellStart"
+    ECHO = "echo"
+    OPEN = "open"
     FIRST_BYTE = "firstByte"
+    ADVERTISE = "advertise"
     READ = "read"
+    WRITE = "write"
     CLOSE = "close"
+    VERIFY = "verify"
+    KEEP_ALIVE = "keepAlive"
     COMMAND = "command"
+    SFTP_READ = "sftpRead"
+    SFTP_WRITE = "sftpWrite"
+    SFTP_LIST = "sftpList"
+    SFTP_STAT = "sftpStat"
+    SFTP_MKDIR = "sftpMkdir"
+    SFTP_RMDIR = "sftpRmdir"
+    SFTP_RENAME = "sftpRename"
+    SFTP_REMOVE = "sftpRemove"
+    SCP_READ = "scpRead"
+    SCP_WRITE = "scpWrite"
+    SHELL = "shell"
+    FORWARD = "forward"
+    GIT_UPLOAD_PACK = "gitUploadPack"
+    HOLD = "hold"
     TOTAL = "total"
 
 
 @unique
 class Outcome(StrEnum):
-    """How a step ended: every step that was begun ends in exactly one of these."""
+    """How a step ended: every step that was begun ends in exactly one of these.
+
+    Those named sftp are the status codes of draft-ietf-secsh-filexfer-02 section 7, by name.
+    """
 
     OK = "ok"
     REFUSED = "refused"
     CONNECT_TIMEOUT = "connectTimeout"
     CONNECT_FAILED = "connectFailed"
     THROTTLED = "throttled"
+    PENALISED = "penalised"
     DROPPED_UNKNOWN = "droppedUnknown"
     RESET_BEFORE_BANNER = "resetBeforeBanner"
     BANNER_TIMEOUT = "bannerTimeout"
@@ -53,6 +80,15 @@ class Outcome(StrEnum):
     OUTPUT_MISMATCH = "outputMismatch"
     STEP_TIMEOUT = "stepTimeout"
     DISCONNECTED = "disconnected"
+    SFTP_NO_SUCH_FILE = "sftpNoSuchFile"
+    SFTP_PERMISSION_DENIED = "sftpPermissionDenied"
+    SFTP_FAILURE = "sftpFailure"
+    SFTP_BAD_MESSAGE = "sftpBadMessage"
+    SFTP_NO_CONNECTION = "sftpNoConnection"
+    SFTP_CONNECTION_LOST = "sftpConnectionLost"
+    SFTP_OP_UNSUPPORTED = "sftpOpUnsupported"
+    SFTP_OTHER = "sftpOther"
+    SCP_FAILED = "scpFailed"
     UNFINISHED = "unfinished"
     GENERATOR_FAULT = "generatorFault"
 

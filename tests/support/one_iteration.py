@@ -1,6 +1,7 @@
 """One iteration in this process, and what was counted of it."""
 
 from dataclasses import dataclass
+from itertools import count
 from time import monotonic_ns
 
 from sshload_contract.run_config import RunConfig
@@ -10,6 +11,7 @@ from sshload_worker.coordination.target_login import prepare_login, resolve
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration
+from sshload_worker.scenario.sessions import SessionPerIteration
 from sshload_worker.scenario.step_clock import Due
 
 
@@ -33,7 +35,14 @@ def unexpected(problem: str) -> None:
 def prepare(config: RunConfig, recorder: Recorder) -> Iteration:
     """Return the configured iteration, which counts into `recorder`."""
     login = prepare_login(config, resolve(config.target, unexpected))
-    return Iteration(login=login, steps=config.steps, recorder=recorder)
+    return Iteration(
+        worker=0,
+        sessions=SessionPerIteration(login, recorder),
+        steps=config.scenario.steps,
+        timeouts=config.client.timeouts,
+        recorder=recorder,
+        numbers=count(),
+    )
 
 
 def run_once(config: RunConfig) -> Counted:

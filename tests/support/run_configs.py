@@ -8,15 +8,31 @@ from sshload_contract.run_config import (
     ArrivalProcess,
     ArrivalsLoad,
     ArrivalsStage,
+    Auth,
     Client,
     Endpoint,
     ExecStep,
+    Library,
     Load,
     RunConfig,
+    Scenario,
+    ScenarioStep,
+    SessionReuse,
     Timeouts,
 )
 
 LONG = 10.0
+NOWHERE = Endpoint(
+    host="",
+    port=22,
+    user="",
+    auth=Auth.PUBLICKEY,
+    private_key_path="",
+    certificate_path="",
+    passphrase_path="",
+    password_path="",
+    known_hosts_path="",
+)
 EXEC_TRUE = ExecStep(name="", command="true", expect_exit_code=0, expect_stdout="")
 
 
@@ -26,7 +42,10 @@ def endpoint(server: SshServer) -> Endpoint:
         host="127.0.0.1",
         port=server.port,
         user=server.user,
+        auth=Auth.PUBLICKEY,
         private_key_path=str(server.keys.user),
+        certificate_path="",
+        passphrase_path="",
         password_path="",
         known_hosts_path=str(server.known_hosts),
     )
@@ -36,11 +55,19 @@ def client(**timeouts_s: float) -> Client:
     """Return a client without preferences, whose timeouts are long but for those given."""
     patient = Timeouts(connect_s=LONG, banner_s=LONG, kex_s=LONG, auth_s=LONG, channel_s=LONG, step_s=LONG)
     return Client(
-        library="ssh2-python",
+        library=Library.SSH2_PYTHON,
+        control_master=False,
         kex_algorithms=(),
         ciphers=(),
         macs=(),
         host_key_algorithms=(),
+        compression=False,
+        rekey_bytes=None,
+        window_bytes=None,
+        packet_bytes=None,
+        read_buffer_bytes=None,
+        sftp_read_bytes=None,
+        sftp_write_bytes=None,
         quick_ack=True,
         timeouts=replace(patient, **timeouts_s),
     )
@@ -56,6 +83,11 @@ def arrivals(rate: float, seconds: float, max_in_flight: int = 100) -> ArrivalsL
     )
 
 
+def scenario(*steps: ScenarioStep) -> Scenario:
+    """Return a scenario in which every iteration logs in and does these steps."""
+    return Scenario(session_reuse=SessionReuse.NONE, pool_sessions=0, steps=steps, locustfile_path="")
+
+
 def run_config(target: Endpoint, load: Load, workers: int = 1) -> RunConfig:
     """Return a run of login and `true`."""
     return RunConfig(
@@ -64,12 +96,14 @@ def run_config(target: Endpoint, load: Load, workers: int = 1) -> RunConfig:
         namespace="tests",
         test="loopback",
         target=target,
+        via=(),
         stats_url="",
         client=client(),
-        steps=(EXEC_TRUE,),
+        scenario=scenario(EXEC_TRUE),
         load=load,
         warm_up_s=0.0,
         workers=workers,
+        processes_per_pod=1,
         workers_timeout_s=30.0,
         start_lead_s=0.2,
         drain_s=LONG,

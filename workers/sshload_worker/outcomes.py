@@ -2,7 +2,6 @@
 
 import errno
 
-from ssh2 import exceptions as ssh2_errors
 from sshload_contract.vocabulary import Outcome, Step
 
 MESSAGE_LIMIT_CHARACTERS = 200
@@ -30,31 +29,6 @@ TIMEOUTS = {
     Step.AUTH: Outcome.AUTH_TIMEOUT,
 }
 
-LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
-    ssh2_errors.SocketDisconnectError: Outcome.DISCONNECTED,
-    ssh2_errors.SocketSendError: Outcome.DISCONNECTED,
-    ssh2_errors.SocketRecvError: Outcome.DISCONNECTED,
-    ssh2_errors.ChannelClosedError: Outcome.DISCONNECTED,
-    ssh2_errors.ChannelFailure: Outcome.CHANNEL_REFUSED,
-    ssh2_errors.ChannelRequestDenied: Outcome.EXEC_REJECTED,
-    ssh2_errors.AuthenticationError: Outcome.AUTH_REJECTED,
-    ssh2_errors.PublickeyUnverifiedError: Outcome.AUTH_REJECTED,
-    ssh2_errors.PasswordExpiredError: Outcome.AUTH_REJECTED,
-    ssh2_errors.MethodNoneError: Outcome.AUTH_REJECTED,
-    ssh2_errors.AllocError: Outcome.GENERATOR_FAULT,
-    ssh2_errors.BadUseError: Outcome.GENERATOR_FAULT,
-    ssh2_errors.BadSocketError: Outcome.GENERATOR_FAULT,
-    ssh2_errors.InvalidRequestError: Outcome.GENERATOR_FAULT,
-    ssh2_errors.FileError: Outcome.GENERATOR_FAULT,  # the private key cannot be read
-}
-
-OTHER_LIBRARY_ERRORS = {
-    Step.KEX: Outcome.KEX_FAILED,
-    Step.AUTH: Outcome.AUTH_REJECTED,
-    Step.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
-    Step.EXEC: Outcome.EXEC_REJECTED,
-}
-
 
 class StepFailure(Exception):  # noqa: N818 - a refused login is a finding, not an error
     """A step ended in an outcome other than OK. `message` has no credentials and at most 200 characters."""
@@ -73,12 +47,6 @@ def connect_outcome(number: int) -> Outcome:
 def timeout_outcome(step: Step) -> Outcome:
     """Return the outcome of a step that took longer than it may."""
     return TIMEOUTS.get(step, Outcome.STEP_TIMEOUT)
-
-
-def library_outcome(step: Step, error: type[Exception]) -> Outcome:
-    """Return the outcome of a step in which ssh2-python raised an error of this type."""
-    known = LIBRARY_ERRORS.get(error)
-    return known if known is not None else OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)
 
 
 def pre_banner_outcome(line: str) -> Outcome | None:

@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum, unique
 from typing import Any
 
-from sshload_contract.run_config import Client, Load, ScenarioStep
-from sshload_contract.target_config import DirectoryFixture, FileFixture
+from sshload_contract.run_config import Auth, Client, Load, Scenario
+from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,10 @@ class Sshd:
 
 @dataclass(frozen=True, slots=True)
 class ManagedTarget:
-    """A target that the operator makes. Empty `image` means the installation's."""
+    """A target that the operator makes. Empty `image` means the installation's.
+
+    `spare_bytes` is the room in the user's home beside the fixtures.
+    """
 
     image: str
     image_pull_secrets: tuple[str, ...]
@@ -52,19 +54,13 @@ class ManagedTarget:
     sshd: Sshd
     files: tuple[FileFixture, ...]
     directories: tuple[DirectoryFixture, ...]
-
-
-@unique
-class Auth(StrEnum):
-    """How the workers log in."""
-
-    PUBLICKEY = "publickey"
-    PASSWORD = "password"  # noqa: S105 - the method's name (RFC 4252)
+    repositories: tuple[RepositoryFixture, ...]
+    spare_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
 class ExternalTarget:
-    """A server that exists. The Secret holds, by `auth`, `id` (a private key) or `password`.
+    """A server that exists: the target, or a jump host before it. Its Secret holds what `auth` needs.
 
     Known hosts are in the other Secret; its name is empty only with `insecure_ignore_host_key`.
     """
@@ -75,7 +71,7 @@ class ExternalTarget:
     credentials_secret: str
     known_hosts_secret: str
     insecure_ignore_host_key: bool
-    auth: Auth = Auth.PUBLICKEY
+    auth: Auth
 
 
 Target = ManagedTarget | ExternalTarget
@@ -108,10 +104,22 @@ Threshold = LatencyThreshold | ErrorRateThreshold | ThroughputThreshold
 
 
 @dataclass(frozen=True, slots=True)
+class LocustfileRef:
+    """The key of a ConfigMap that holds a locustfile."""
+
+    config_map: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class Workers:
-    """The load pods. Empty `image` means the installation's."""
+    """The load pods. Empty `image` means the installation's.
+
+    `processes_per_pod` None means one for each whole CPU that a pod asks for.
+    """
 
     replicas: int
+    processes_per_pod: int | None
     image: str
     image_pull_secrets: tuple[str, ...]
     placement: Placement
@@ -130,8 +138,11 @@ class LoadTestSpec:
     """A whole SSHLoadTest spec."""
 
     target: Target
+    via: tuple[ExternalTarget, ...]
+    auth: Auth
     client: Client
-    steps: tuple[ScenarioStep, ...]
+    scenario: Scenario
+    locustfile: LocustfileRef | None
     load: Load
     warm_up_s: float
     thresholds: tuple[Threshold, ...]

@@ -10,9 +10,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sshload_contract.codec import to_json
-from sshload_contract.run_config import Endpoint
+from sshload_contract.run_config import Auth, Endpoint
 
-from sshload_operator.api.spec import Auth, ExternalTarget, ManagedTarget
+from sshload_operator.api.spec import ExternalTarget, ManagedTarget
 from sshload_operator.control.keys import make_keys
 from sshload_operator.local.priority import at_real_time, may_run_at_real_time
 from sshload_operator.local.sshd import (
@@ -147,7 +147,10 @@ def _managed_places(places: TargetPlaces, folder: Path) -> Places:
         host=_LOOPBACK,
         port=places.sshd_port,
         user=places.user,
+        auth=Auth.PUBLICKEY,
         private_key_path=str(folder / "keys" / "id_ed25519"),
+        certificate_path="",
+        passphrase_path="",
         password_path="",
         known_hosts_path=str(folder / "keys" / "known_hosts"),
     )
@@ -166,7 +169,10 @@ def _external_endpoint(target: ExternalTarget, credentials: Credentials) -> Endp
         host=target.host,
         port=target.port,
         user=target.user,
+        auth=target.auth,
         private_key_path=_readable(identity),
+        certificate_path="",
+        passphrase_path="",
         password_path=_readable(password),
         known_hosts_path=_readable(known_hosts),
     )

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sshload_operator.api.spec import Auth
+from sshload_contract.run_config import Auth
+
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.planning.plan import Plan
 

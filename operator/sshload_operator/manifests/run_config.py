@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, ExecStep, RunConfig, ScenarioStep, Timeouts
+from sshload_contract.run_config import RUN_CONFIG_VERSION, Auth, Endpoint, RunConfig, ScenarioStep, SleepStep, Timeouts
 
-from sshload_operator.api.spec import Auth, ExternalTarget, LatencyThreshold, LoadTestSpec
+from sshload_operator.api.spec import ExternalTarget, LatencyThreshold, LoadTestSpec
 from sshload_operator.manifests.mounts import (
     EXTERNAL_CREDENTIALS_FILES,
     KEYS_DIR,
@@ -40,7 +40,10 @@ def cluster_places(plan: Plan) -> Places:
         host=host,
         port=SSH_PORT,
         user=TARGET_USER,
+        auth=Auth.PUBLICKEY,
         private_key_path=f"{KEYS_DIR}/{PRIVATE_KEY_FILE}",
+        certificate_path="",
+        passphrase_path="",
         password_path="",
         known_hosts_path=_KNOWN_HOSTS_PATH,
     )
@@ -53,7 +56,10 @@ def _external_endpoint(target: ExternalTarget) -> Endpoint:
         host=target.host,
         port=target.port,
         user=target.user,
+        auth=target.auth,
         private_key_path=path if target.auth is Auth.PUBLICKEY else "",
+        certificate_path="",
+        passphrase_path="",
         password_path=path if target.auth is Auth.PASSWORD else "",
         known_hosts_path="" if target.insecure_ignore_host_key else _KNOWN_HOSTS_PATH,
     )
@@ -68,12 +74,14 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         namespace=plan.test.namespace,
         test=plan.test.name,
         target=places.endpoint,
+        via=(),
         stats_url=places.stats_url,
         client=spec.client,
-        steps=spec.steps,
+        scenario=spec.scenario,
         load=spec.load,
         warm_up_s=spec.warm_up_s,
         workers=spec.workers.replicas,
+        processes_per_pod=1,
         workers_timeout_s=spec.start_timeout_s,
         start_lead_s=_START_LEAD_S,
         drain_s=_drain_s(spec),
@@ -90,8 +98,8 @@ def _drain_s(spec: LoadTestSpec) -> float:
     """Return how long the slowest iteration can take by its timeouts, but not more than a minute."""
     timeouts = spec.client.timeouts
     login_s = timeouts.connect_s + timeouts.banner_s + timeouts.kex_s + timeouts.auth_s
-    return min(_DRAIN_LIMIT_S, login_s + sum(_step_limit_s(step, timeouts) for step in spec.steps))
+    return min(_DRAIN_LIMIT_S, login_s + sum(_step_limit_s(step, timeouts) for step in spec.scenario.steps))
 
 
 def _step_limit_s(step: ScenarioStep, timeouts: Timeouts) -> float:
-    return timeouts.channel_s + timeouts.step_s if isinstance(step, ExecStep) else step.duration_s
+    return step.duration_s if isinstance(step, SleepStep) else timeouts.channel_s + timeouts.step_s

@@ -66,6 +66,7 @@ def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
         stats_port=places.stats_port,
         files=target.files,
         directories=target.directories,
+        repositories=target.repositories,
     )
 
 

@@ -5,7 +5,7 @@ Whatever passes may still fail for reasons that only a run shows; what is refuse
 
 from math import ceil
 
-from sshload_contract.run_config import ArrivalsLoad, SleepStep, UsersLoad
+from sshload_contract.run_config import ArrivalsLoad, HoldLoad, SleepStep, UsersLoad
 
 from sshload_operator.api.spec import ExternalTarget
 from sshload_operator.planning.allowed_targets import is_allowed
@@ -57,6 +57,8 @@ def _most_ports(plan: Plan, held_s: float) -> int:
     load = plan.spec.load
     if isinstance(load, UsersLoad):
         return max(stage.users for stage in load.stages)
+    if isinstance(load, HoldLoad):
+        return load.sessions + ceil(load.probe_rate * held_s)
     return most_begun_within(load, plan.spec.warm_up_s, held_s)
 
 
@@ -75,4 +77,4 @@ def _too_few_in_flight(plan: Plan) -> Refusal | None:
 
 
 def _sleep_s(plan: Plan) -> float:
-    return sum(step.duration_s for step in plan.spec.steps if isinstance(step, SleepStep))
+    return sum(step.duration_s for step in plan.spec.scenario.steps if isinstance(step, SleepStep))

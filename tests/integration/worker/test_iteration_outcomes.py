@@ -10,7 +10,7 @@ import gevent
 import pytest
 from gevent.server import StreamServer
 from one_iteration import Counted, counted, prepare, run_once
-from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config
+from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer, free_port
 from sshload_contract.run_config import Endpoint, ExecStep, RunConfig, SleepStep
 from sshload_contract.vocabulary import Outcome, Window
@@ -24,7 +24,7 @@ SHORT = 0.3
 
 
 def config_for(server: SshServer, *steps: ExecStep | SleepStep) -> RunConfig:
-    return replace(run_config(endpoint(server), arrivals(1, 1)), steps=steps or (EXEC_TRUE,))
+    return replace(run_config(endpoint(server), arrivals(1, 1)), scenario=scenario(*(steps or (EXEC_TRUE,))))
 
 
 def exec_step(command: str, exit_code: int = 0, stdout: str = "") -> ExecStep:

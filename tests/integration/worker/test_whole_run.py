@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from gevent.pywsgi import WSGIServer
-from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config
+from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer, free_port
 from sshload_contract.codec import to_json
 from sshload_contract.run_config import ArrivalProcess, BurstLoad, Load, SleepStep, UsersLoad, UsersStage
@@ -164,7 +164,7 @@ def test_failures_are_counted_by_step_and_outcome(sshd: SshServer, tmp_path: Pat
 
 def test_arrivals_without_room_are_dropped_and_counted(sshd: SshServer, tmp_path: Path) -> None:
     config = run_config(endpoint(sshd), arrivals(20, 2.0, max_in_flight=2), workers=2)
-    with whole_run(tmp_path, replace(config, steps=(EXEC_TRUE, SleepStep(duration_s=1.0)))) as run:
+    with whole_run(tmp_path, replace(config, scenario=scenario(EXEC_TRUE, SleepStep(duration_s=1.0)))) as run:
         summary = run.summary()
     assert summary.load.scheduled == 40
     assert summary.load.dropped > 20
@@ -173,7 +173,7 @@ def test_arrivals_without_room_are_dropped_and_counted(sshd: SshServer, tmp_path
 
 def test_what_outlasts_the_drain_is_unfinished(sshd: SshServer, tmp_path: Path) -> None:
     config = run_config(endpoint(sshd), arrivals(10, 1.0), workers=2)
-    config = replace(config, steps=(SleepStep(duration_s=60.0),), drain_s=1.0)
+    config = replace(config, scenario=scenario(SleepStep(duration_s=60.0)), drain_s=1.0)
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
         assert run.exit_codes() == [0, 0]

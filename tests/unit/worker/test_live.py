@@ -1,16 +1,14 @@
 from dataclasses import replace
 
 import pytest
-from run_configs import arrivals, run_config
+from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.master_log import SNAPSHOT_LINE_LIMIT_BYTES, snapshot_line
-from sshload_contract.run_config import Endpoint
 from sshload_contract.snapshot import Stage
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.live import remaining_s, run_stage, snapshot
 from sshload_worker.summary.merge import NO_COUNTS
 from sshload_worker.summary.progress import NOTHING_YET, Progress
 
-NOWHERE = Endpoint(host="", port=22, user="", private_key_path="", password_path="", known_hosts_path="")
 CONFIG = replace(run_config(NOWHERE, arrivals(1, 10)), warm_up_s=2.0, drain_s=5.0)
 
 

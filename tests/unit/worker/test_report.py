@@ -1,10 +1,10 @@
 from dataclasses import replace
 
 import pytest
-from run_configs import arrivals, run_config
+from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.codec import from_json, to_json
 from sshload_contract.master_log import read_master_log, summary_lines
-from sshload_contract.run_config import BurstLoad, Endpoint, Load, RunConfig
+from sshload_contract.run_config import BurstLoad, Load, RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.sample import ArrivalCounts, ErrorCount, Health, Report, Sample
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
@@ -14,7 +14,6 @@ from sshload_worker.summary.merge import NO_COUNTS, Totals
 from sshload_worker.summary.progress import POINTS_LIMIT, Progress, Series, progress
 from sshload_worker.summary.report import ERRORS_LIMIT, RunCourse, run_summary, window_durations_s
 
-NOWHERE = Endpoint(host="", port=22, user="", private_key_path="", password_path="", known_hosts_path="")
 HEALTHY = Health(0.1, 0.0, 1, 2, 3, 28_232, 0)
 
 

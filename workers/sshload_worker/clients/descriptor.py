@@ -18,8 +18,6 @@ _READ = 1
 _WRITE = 2
 _TCP_ENDED = (7, 8)  # CLOSE (reset) and CLOSE_WAIT of linux/include/net/tcp_states.h
 
-Address = tuple[socket.AddressFamily, tuple[object, ...]]
-
 
 def open_socket(family: socket.AddressFamily) -> _socket.socket:
     """Return a non-blocking TCP socket without Nagle's delay; raises OSError where there is none to be had."""

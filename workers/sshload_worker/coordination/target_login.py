@@ -6,13 +6,12 @@ from pathlib import Path
 
 import gevent
 from ssh2.exceptions import SSH2Error
-from sshload_contract.run_config import Endpoint, RunConfig
+from sshload_contract.run_config import Endpoint, Library, RunConfig
 
-from sshload_worker.clients.descriptor import Address
-from sshload_worker.clients.ssh2 import Login, new_session
+from sshload_worker.clients.ssh2.session import new_session
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
+from sshload_worker.login.login import Address, Credentials, Login
 
-LIBRARY = "ssh2-python"
 _RESOLVE_PAUSE_S = 0.2
 
 
@@ -22,24 +21,31 @@ class GeneratorFaultError(Exception):
 
 def prepare_login(config: RunConfig, address: Address) -> Login:
     """Return the Login of the configured target at `address`; raises GeneratorFaultError where it cannot be made."""
-    if config.client.library != LIBRARY:
-        raise GeneratorFaultError(f"client.library {config.client.library} is not supported: use {LIBRARY}")
     target = config.target
+    credentials = Credentials(
+        auth=target.auth,
+        private_key=_read(target.private_key_path) if target.private_key_path else b"",
+        certificate=_read(target.certificate_path) if target.certificate_path else b"",
+        password=_read(target.password_path).decode().rstrip("\r\n") if target.password_path else "",
+        agent_socket="",
+    )
     login = Login(
         address=address,
+        host=target.host,
+        port=target.port,
         user=target.user,
-        private_key=_read(target.private_key_path) if target.private_key_path else b"",
-        password=_read(target.password_path).decode().rstrip("\r\n") if target.password_path else "",
-        client=config.client,
+        credentials=credentials,
         host_keys=_host_keys(target),
+        client=config.client,
+        via=(),
     )
-    if not login.private_key and not login.password:
+    if not credentials.private_key and not credentials.password:
         raise GeneratorFaultError("the target's credentials hold neither a private key nor a password")
     try:
         new_session(login.client, login.host_keys)
     except SSH2Error as error:
         raise GeneratorFaultError(
-            f"an algorithm list holds nothing that {LIBRARY} knows ({type(error).__name__})"
+            f"an algorithm list holds nothing that {Library.SSH2_PYTHON} knows ({type(error).__name__})"
         ) from error
     return login
 

@@ -2,6 +2,7 @@
 
 import gc
 import logging
+from itertools import count
 from time import monotonic, monotonic_ns
 from typing import Any
 
@@ -14,16 +15,17 @@ from sshload_contract.run_config import RunConfig
 from sshload_contract.sample import Sample
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.ssh2 import Login
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.dial import dial_until_accepted
 from sshload_worker.coordination.target_login import GeneratorFaultError, prepare_login, resolve
+from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.load import Share
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration
+from sshload_worker.scenario.sessions import SessionPerIteration
 
 REPORT_INTERVAL_S = 0.5
 HEARTBEAT_TIMEOUT_S = 5.0
@@ -138,7 +140,14 @@ class Worker:
     def _generate(self, login: Login, order: dict[str, Any]) -> None:
         start_ns = order["received_ns"] + int(order["lead_s"] * _NS_PER_S)
         share = Share(index=self._index, of=order["of"])
-        iteration = Iteration(login=login, steps=self._config.steps, recorder=self._recorder)
+        iteration = Iteration(
+            worker=self._index,
+            sessions=SessionPerIteration(login, self._recorder),
+            steps=self._config.scenario.steps,
+            timeouts=self._config.client.timeouts,
+            recorder=self._recorder,
+            numbers=count(),
+        )
         self._generator = Generator(self._config, share, iteration, self._recorder, start_ns)
         self._health.start()
         reporter = gevent.spawn(self._report_regularly)

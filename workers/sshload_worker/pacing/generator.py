@@ -95,7 +95,7 @@ class Generator:
         self._recorder.users += 1
         try:
             while due_ns < self._end_ns and not leaving.is_set():
-                self._iteration.run(self._due((due_ns - self._start_ns) / _NS_PER_S))
+                self._iteration.run(self._due((due_ns - self._start_ns) / _NS_PER_S), user)
                 think_s = random.uniform(load.think_time_min_s, load.think_time_max_s)
                 now_ns = monotonic_ns()
                 due_ns = now_ns + int(think_s * _NS_PER_S)

@@ -16,6 +16,7 @@ from sshload_contract.run_config import (
     ArrivalsLoad,
     ArrivalsStage,
     BurstLoad,
+    HoldLoad,
     Load,
     UsersLoad,
     UsersStage,
@@ -59,6 +60,8 @@ def duration_s(load: Load) -> float:
     match load:
         case BurstLoad(repeat=repeat, interval_s=interval_s):
             return repeat * interval_s
+        case HoldLoad(ramp_up_s=ramp_up_s):
+            return ramp_up_s + load.duration_s
         case ArrivalsLoad(stages=stages) | UsersLoad(stages=stages):
             return sum(stage.duration_s for stage in stages)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from sshload_contract.sample import (
     REPORT_VERSION,
     ArrivalCounts,
+    ByteCount,
     EncodedHistogram,
     ErrorCount,
     Health,
@@ -51,7 +52,7 @@ class _Failures:
 
 
 class Recorder:
-    """Everything since the last report, and what stands now: iterations in flight and users.
+    """Everything since the last report, and what stands now: iterations in flight users, and sessions held.
 
     `listener` is told of each sample as well.
     """
@@ -60,6 +61,7 @@ class Recorder:
         self._listener = listener
         self.in_flight = 0
         self.users = 0
+        self.held = 0
         self.overflows = 0
         self._run_id = run_id
         self._worker = worker
@@ -71,6 +73,7 @@ class Recorder:
         self._histograms: dict[tuple[str, Window, Outcome], LatencyHistogram] = {}
         self._failures: dict[tuple[str, Outcome, Window], _Failures] = {}
         self._negotiated: dict[Negotiated, int] = {}
+        self._transferred: dict[tuple[str, Window], int] = {}
 
     def dropped(self, window: Window) -> None:
         """Count an iteration that was due and not begun, for want of room."""
@@ -111,6 +114,11 @@ class Recorder:
         failures = self._failures.setdefault((step, outcome, window), _Failures(count=0, first_message=message))
         failures.count += 1
 
+    def transferred(self, step: str, window: Window, count: int) -> None:
+        """Count bytes of payload that a step has moved."""
+        key = (step, window)
+        self._transferred[key] = self._transferred.get(key, 0) + count
+
     def login(self, negotiated: Negotiated) -> None:
         """Count what a login agreed on."""
         self._negotiated[negotiated] = self._negotiated.get(negotiated, 0) + 1
@@ -127,11 +135,13 @@ class Recorder:
             final=final,
             in_flight=self.in_flight,
             users=self.users,
+            held=self.held,
             counts=self._frozen_counts(),
             histograms=tuple(
                 EncodedHistogram(step, window, outcome, histogram.count, histogram.encode())
                 for (step, window, outcome), histogram in self._histograms.items()
             ),
+            transferred=tuple(ByteCount(step, window, count) for (step, window), count in self._transferred.items()),
             errors=tuple(
                 ErrorCount(step, outcome, window, failures.count, failures.first_message)
                 for (step, outcome, window), failures in self._failures.items()

@@ -1,29 +1,36 @@
-"""One iteration of the scenario: a login, its steps, and exactly one outcome, whatever happens."""
+"""One iteration of the scenario: a session, its steps, and exactly one outcome, whatever happens."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from time import monotonic_ns
 
 from gevent import GreenletExit
-from sshload_contract.run_config import ScenarioStep
+from sshload_contract.run_config import ScenarioStep, Timeouts
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.ssh2 import Login, SSH2Connection
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.sessions import Sessions
 from sshload_worker.scenario.step_clock import Due, StepClock
-from sshload_worker.scenario.steps import run_step
+from sshload_worker.scenario.steps.dispatch import run_step
+from sshload_worker.scenario.steps.step_run import StepRun
 
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """What every iteration does. TOTAL's latency counts from when it was due, the steps' from their own begin."""
+    """What every iteration does. TOTAL's latency counts from when it was due, the steps' from their own begin.
 
-    login: Login
+    `numbers` counts this worker's iterations.
+    """
+
+    worker: int
+    sessions: Sessions
     steps: tuple[ScenarioStep, ...]
+    timeouts: Timeouts
     recorder: Recorder
+    numbers: Iterator[int]
 
-    def run(self, due: Due) -> None:
+    def run(self, due: Due, user: int | None = None) -> None:
         """Run once and count it. A kill of the greenlet ends the iteration as UNFINISHED, and goes on."""
         self.recorder.started(due.window, monotonic_ns() - due.at_ns)
         clock = StepClock(self.recorder, due)
@@ -31,8 +38,10 @@ class Iteration:
         outcome, message = Outcome.GENERATOR_FAULT, "the worker met an error of its own: its log has the traceback"
         connection = None
         try:
-            connection = SSH2Connection(self.login)
-            self._scenario(connection, clock)
+            connection = self.sessions.take(clock, user)
+            run = StepRun(connection, clock, self.timeouts, f"{self.worker}-{next(self.numbers)}")
+            for step in self.steps:
+                run_step(step, run)
             outcome, message = Outcome.OK, ""
         except StepFailure as failure:
             outcome, message = failure.outcome, failure.message
@@ -44,17 +53,4 @@ class Iteration:
         finally:
             clock.total(outcome, message)
             if connection is not None:
-                connection.close()
-
-    def _scenario(self, connection: SSH2Connection, clock: StepClock) -> None:
-        clock.timed(str(Step.LOGIN), partial(_log_in, connection, clock))
-        self.recorder.login(connection.negotiated())
-        for step in self.steps:
-            run_step(step, connection, clock)
-
-
-def _log_in(connection: SSH2Connection, clock: StepClock) -> None:
-    clock.timed(str(Step.CONNECT), connection.connect)
-    clock.timed(str(Step.BANNER), connection.banner)
-    clock.timed(str(Step.KEX), connection.kex)
-    clock.timed(str(Step.AUTH), connection.auth)
+                self.sessions.give_back(connection, user, usable=outcome is Outcome.OK)

@@ -58,6 +58,10 @@ class StepClock:
         if outcome is not Outcome.OK and not self._failed_step:
             self._failed_step = name
 
+    def transferred(self, name: str, count: int) -> None:
+        """Count bytes of payload that the step `name` has moved."""
+        self._recorder.transferred(name, self._due.window, count)
+
     def total(self, outcome: Outcome, message: str) -> None:
         """Count the whole iteration, from when it was due until now, and where it failed, if it did."""
         self.record(str(Step.TOTAL), self._due.at_ns, outcome)

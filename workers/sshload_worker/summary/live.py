@@ -36,6 +36,7 @@ def snapshot(config: RunConfig, stage: Stage, workers_connected: int, before: Pr
         remaining_s=remaining_s(config, now.at_s),
         workers_connected=workers_connected,
         users=now.users,
+        held=now.held,
         in_flight=now.in_flight,
         offered_rate=counts.scheduled / passed_s if passed_s > 0 else 0.0,
         completed_rate=counts.succeeded / passed_s if passed_s > 0 else 0.0,

@@ -33,6 +33,7 @@ class Totals:
 
     counts: dict[Window, ArrivalCounts] = field(default_factory=dict)
     histograms: dict[SampleKey, LatencyHistogram] = field(default_factory=dict)
+    transferred: dict[tuple[str, Window], int] = field(default_factory=dict)
     errors: dict[ErrorKey, tuple[int, str]] = field(default_factory=dict)
     negotiated: dict[Negotiated, int] = field(default_factory=dict)
     workers: dict[int, WorkerState] = field(default_factory=dict)
@@ -53,6 +54,9 @@ class Totals:
         for encoded in report.histograms:
             key = (encoded.step, encoded.window, encoded.outcome)
             self._add_histogram(key, LatencyHistogram.decode(encoded.data))
+        for moved in report.transferred:
+            moved_key = (moved.step, moved.window)
+            self.transferred[moved_key] = self.transferred.get(moved_key, 0) + moved.count
         for error in report.errors:
             self._add_error((error.step, error.outcome, error.window), error.count, error.first_message)
         for agreed in report.negotiated:

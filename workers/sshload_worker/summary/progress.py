@@ -18,6 +18,7 @@ class Progress:
 
     at_s: float
     users: int
+    held: int
     in_flight: int
     counts: ArrivalCounts
     totals_ok: LatencyHistogram
@@ -32,13 +33,14 @@ def progress(totals: Totals, at_s: float) -> Progress:
     return Progress(
         at_s=at_s,
         users=sum(report.users for report in latest),
+        held=sum(report.held for report in latest),
         in_flight=sum(report.in_flight for report in latest),
         counts=add_counts(totals.counts.values()),
         totals_ok=latencies,
     )
 
 
-NOTHING_YET = Progress(at_s=0.0, users=0, in_flight=0, counts=NO_COUNTS, totals_ok=LatencyHistogram())
+NOTHING_YET = Progress(at_s=0.0, users=0, held=0, in_flight=0, counts=NO_COUNTS, totals_ok=LatencyHistogram())
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class Series:
             SeriesPoint(
                 at_s=interval.end.at_s,
                 users=interval.end.users,
+                held=interval.end.held,
                 in_flight=interval.end.in_flight,
                 started=interval.counts.started,
                 succeeded=interval.counts.succeeded,

@@ -93,6 +93,8 @@ def load_stats(totals: Totals, measured_s: float) -> LoadStats:
         offered_rate=_rate(counts.scheduled, measured_s),
         achieved_rate=_rate(counts.started, measured_s),
         completed_rate=_rate(counts.completed_inside, measured_s),
+        held_most=None,
+        held_least=None,
     )
 
 
@@ -117,10 +119,16 @@ def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open
         min_us=successes.min_us(),
         mean_us=successes.mean_us(),
         max_us=successes.max_us(),
+        bytes_per_second=_bytes_per_second(totals, step, window, open_s),
         percentiles_us={
             percentile_key(percentile): successes.percentile_us(percentile) for percentile in config.percentiles
         },
     )
+
+
+def _bytes_per_second(totals: Totals, step: str, window: Window, open_s: float) -> float | None:
+    count = totals.transferred.get((step, window))
+    return None if count is None else _rate(count, open_s)
 
 
 def _errors(totals: Totals) -> tuple[ErrorCount, ...]:

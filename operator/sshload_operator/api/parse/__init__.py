@@ -8,6 +8,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from sshload_contract.run_config import Auth, Scenario, SessionReuse
+
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_duration import load_duration_s
 from sshload_operator.api.parse.client import read_client
@@ -18,7 +20,7 @@ from sshload_operator.api.parse.readers import duration, flag, whole
 from sshload_operator.api.parse.scenario import read_scenario
 from sshload_operator.api.parse.target import read_target
 from sshload_operator.api.parse.thresholds import read_thresholds
-from sshload_operator.api.spec import Auth, LoadTestSpec, ManagedTarget, TimeToLive, Workers
+from sshload_operator.api.spec import LoadTestSpec, ManagedTarget, TimeToLive, Workers
 
 _TIME_TO_LIVE = duration("0s", "87600h")
 _MICROSECONDS = 1_000_000
@@ -43,8 +45,11 @@ def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
     steps = fields.required("scenario", read_scenario)
     spec = LoadTestSpec(
         target=fields.required("target", lambda value, path: read_target(value, path, auth)),
+        via=(),
+        auth=auth,
         client=client,
-        steps=steps,
+        scenario=Scenario(session_reuse=SessionReuse.NONE, pool_sessions=0, steps=steps, locustfile_path=""),
+        locustfile=None,
         load=fields.required("load", read_load),
         warm_up_s=fields.defaulted("warmUp", duration("0s", "1h"), "5s"),
         thresholds=fields.defaulted("thresholds", lambda value, path: read_thresholds(value, path, steps), []),
@@ -78,6 +83,7 @@ def _read_workers(value: Any, path: str) -> Workers:
     fields = Fields(value, path)
     workers = Workers(
         replicas=fields.defaulted("replicas", whole(1, 200), 1),
+        processes_per_pod=None,
         image=read_image(fields),
         image_pull_secrets=read_image_pull_secrets(fields),
         placement=read_placement(fields),

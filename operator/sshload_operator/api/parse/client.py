@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from sshload_contract.run_config import Client, Timeouts
+from sshload_contract.run_config import Auth, Client, Library, Timeouts
 
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.readers import choice, duration, flag
 from sshload_operator.api.parse.sshd import read_algorithms
-from sshload_operator.api.spec import Auth
 
 _TIMEOUT = duration("1ms", "1h")
 
@@ -17,11 +16,19 @@ def read_client(value: Any, path: str) -> tuple[Client, Auth]:
     fields = Fields(value, path)
     auth = Auth(fields.defaulted("auth", choice(*Auth), Auth.PUBLICKEY.value))
     client = Client(
-        library=fields.defaulted("library", choice("ssh2-python"), "ssh2-python"),
+        library=Library(fields.defaulted("library", choice("ssh2-python"), "ssh2-python")),
+        control_master=False,
         kex_algorithms=read_algorithms(fields, "kexAlgorithms"),
         ciphers=read_algorithms(fields, "ciphers"),
         macs=read_algorithms(fields, "macs"),
         host_key_algorithms=read_algorithms(fields, "hostKeyAlgorithms"),
+        compression=False,
+        rekey_bytes=None,
+        window_bytes=None,
+        packet_bytes=None,
+        read_buffer_bytes=None,
+        sftp_read_bytes=None,
+        sftp_write_bytes=None,
         quick_ack=fields.defaulted("quickAck", flag, default=True),
         timeouts=fields.defaulted("timeouts", _read_timeouts, {}),
     )

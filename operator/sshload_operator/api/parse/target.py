@@ -4,6 +4,7 @@ import re
 from ipaddress import IPv6Address, ip_address
 from typing import Any
 
+from sshload_contract.run_config import Auth
 from sshload_contract.target_config import DirectoryFixture, FileFixture
 
 from sshload_operator.api.errors import SpecError
@@ -18,7 +19,7 @@ from sshload_operator.api.parse.placement import (
 from sshload_operator.api.parse.readers import flag, items, shown, text, whole
 from sshload_operator.api.parse.sshd import read_sshd
 from sshload_operator.api.quantities import size_bytes
-from sshload_operator.api.spec import Auth, ExternalTarget, ManagedTarget, Target
+from sshload_operator.api.spec import ExternalTarget, ManagedTarget, Target
 
 _HOST = text(shortest=1, longest=253, pattern=r"[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9:])?", wanted="a host")
 _LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -53,6 +54,8 @@ def _read_managed(value: Any, path: str) -> ManagedTarget:
         sshd=fields.defaulted("sshd", read_sshd, {}),
         files=files,
         directories=directories,
+        repositories=(),
+        spare_bytes=256 * 2**20,
     )
     fields.end()
     return target

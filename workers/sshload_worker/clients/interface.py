@@ -1,0 +1,135 @@
+"""What every client library can do, in the words of RFC 4251 to 4254, so that all of them are measured alike.
+
+Every call waits by gevent, lets others run meanwhile, and raises StepFailure with the one outcome of what went wrong.
+A time limit or a kill may raise in any wait; after that, and after any failure, only `close` may be called. Nothing is
+ever tried twice, because a retry would hide the failure that is to be measured.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from sshload_contract.sample import Negotiated
+
+
+@dataclass(frozen=True, slots=True)
+class CommandEnd:
+    """How a command ended: its exit code, or the signal that killed it, and what it said on stderr at first."""
+
+    exit_code: int
+    signal: str
+    stderr: bytes
+
+
+class Channel(Protocol):
+    """One channel of a connection (RFC 4254 section 5)."""
+
+    def request_terminal(self) -> None:
+        """Ask for a pseudo terminal (section 6.2)."""
+
+    def start_shell(self) -> None:
+        """Ask for the user's shell (section 6.5), and wait for the server's word that it was started."""
+
+    def execute(self, command: str) -> None:
+        """Ask for a command (section 6.5), and wait for the server's word that it was started."""
+
+    def read(self) -> bytes:
+        """Return the next piece of output, empty at its end."""
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`."""
+
+    def send_end(self) -> None:
+        """Say that no more input comes (section 5.3)."""
+
+    def close(self) -> CommandEnd:
+        """Close the channel, wait for the server's close, and return how the command ended."""
+
+
+class RemoteFile(Protocol):
+    """A file on the server, open for one direction."""
+
+    def read(self) -> bytes:
+        """Return the next piece, empty at the end."""
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`; that it is on the server is certain after `close`."""
+
+    def close(self) -> None:
+        """Wait until all is written, and close the file."""
+
+
+class Sftp(Protocol):
+    """The SFTP subsystem on a channel of its own (draft-ietf-secsh-filexfer-02)."""
+
+    def open_to_read(self, path: str) -> RemoteFile:
+        """Open a file."""
+
+    def open_to_write(self, path: str) -> RemoteFile:
+        """Open a file in place of what is there."""
+
+    def list_directory(self, path: str) -> int:
+        """Read a directory to its end, and return how many entries it has, without `.` and `..`."""
+
+    def stat(self, path: str) -> int:
+        """Return a file's size in bytes."""
+
+    def mkdir(self, path: str) -> None:
+        """Make a directory."""
+
+    def rmdir(self, path: str) -> None:
+        """Remove an empty directory."""
+
+    def rename(self, path: str, to: str) -> None:
+        """Rename a file."""
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+
+    def close(self) -> None:
+        """End the subsystem and close its channel."""
+
+
+class Connection(Protocol):
+    """One connection: connect, banner, kex, auth in this order, then channels, and close whatever happened."""
+
+    times_parts: bool
+    """Whether the parts of an operation can be told apart; where not, only its sum is timed."""
+
+    def connect(self) -> None:
+        """Open the TCP connection, through the jump hosts where there are any."""
+
+    def banner(self) -> None:
+        """Wait for the server's version line."""
+
+    def kex(self) -> None:
+        """Exchange keys, and check that the host key is a known one."""
+
+    def auth(self) -> None:
+        """Authenticate as the login's credentials say."""
+
+    def negotiated(self) -> Negotiated:
+        """Return what the handshake agreed on."""
+
+    def is_lost(self) -> bool:
+        """Tell whether the server has closed the connection, without waiting."""
+
+    def keep_alive(self) -> None:
+        """Ask for a sign of life (`keepalive@openssh.com`), and wait for it."""
+
+    def open_channel(self) -> Channel:
+        """Open a session channel."""
+
+    def open_forward(self, host: str, port: int) -> Channel:
+        """Open a channel to where the server connects for us (direct-tcpip, RFC 4254 section 7.2)."""
+
+    def open_sftp(self) -> Sftp:
+        """Open a channel with the SFTP subsystem on it."""
+
+    def scp_read(self, path: str) -> RemoteFile:
+        """Begin to read a file by scp."""
+
+    def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
+        """Begin to write a file by scp."""
+
+    def close(self) -> None:
+        """End the connection at once, whatever state it is in. Never waits, never raises."""

@@ -1,0 +1,18 @@
+"""The client libraries by name."""
+
+from collections.abc import Callable
+
+from sshload_contract.run_config import Library
+
+from sshload_worker.clients.interface import Connection
+from sshload_worker.clients.ssh2.connection import SSH2Connection
+from sshload_worker.login.login import Login
+
+_CONNECTIONS: dict[Library, Callable[[Login], Connection]] = {
+    Library.SSH2_PYTHON: SSH2Connection,
+}
+
+
+def new_connection(login: Login) -> Connection:
+    """Return a connection that has yet to connect; raises OSError where the worker has no socket left."""
+    return _CONNECTIONS[login.client.library](login)

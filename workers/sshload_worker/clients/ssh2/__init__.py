@@ -1,0 +1,1 @@
+"""ssh2-python: libssh2, non-blocking under gevent."""
