@@ -49,6 +49,7 @@ def snapshot(stage: Stage = Stage.MEASURING, **changes: Any) -> Snapshot:
         remaining_s=20.0,
         workers_connected=2,
         users=0,
+        held=0,
         in_flight=1,
         offered_rate=20.0,
         completed_rate=19.5,
@@ -94,6 +95,7 @@ def steps(succeeded: int, failed: int, window: Window = Window.MEASURED) -> tupl
             min_us=40_000,
             mean_us=50_000.0,
             max_us=130_000,
+            bytes_per_second=None,
             percentiles_us=shown if succeeded else dict.fromkeys(shown),
         )
         for step in _STEPS
@@ -112,6 +114,7 @@ def _start_delay(begun: int, window: Window) -> StepStats:
         min_us=20,
         mean_us=60.0,
         max_us=400,
+        bytes_per_second=None,
         percentiles_us={percentile_key(percentile): 150 if begun else None for percentile in _PERCENTILES},
     )
 
@@ -135,6 +138,8 @@ def load(succeeded: int = 600, failed: int = 0, **changes: Any) -> LoadStats:
         offered_rate=due / MEASURED_S,
         achieved_rate=due / MEASURED_S,
         completed_rate=succeeded / MEASURED_S,
+        held_most=None,
+        held_least=None,
     )
     return replace(facts, **changes)
 

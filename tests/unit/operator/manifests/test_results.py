@@ -30,7 +30,7 @@ def histograms(characters: int) -> tuple[EncodedHistogram, ...]:
 
 def series(points: int) -> tuple[SeriesPoint, ...]:
     numbers = (int(noise(64, at)[:12], 16) for at in range(points))
-    return tuple(SeriesPoint(float(at), 0, 9, number, number, 0, number) for at, number in enumerate(numbers))
+    return tuple(SeriesPoint(float(at), 0, 0, 9, number, number, 0, number) for at, number in enumerate(numbers))
 
 
 def errors(kinds: int) -> tuple[ErrorCount, ...]:
@@ -43,7 +43,7 @@ def errors(kinds: int) -> tuple[ErrorCount, ...]:
 def steps(count: int) -> tuple[StepStats, ...]:
     percentiles = {"50": 180_000, "99": None}
     return tuple(
-        StepStats(noise(64, step), Window.MEASURED, 600, 0, 20.0, 90_000, 181_000.5, 400_000, percentiles)
+        StepStats(noise(64, step), Window.MEASURED, 600, 0, 20.0, 90_000, 181_000.5, 400_000, None, percentiles)
         for step in range(count)
     )
 
@@ -55,7 +55,7 @@ SMALL = RunSummary(
     message="",
     started_unix_s=1_000.0,
     finished_unix_s=1_030.0,
-    load=LoadStats(30.0, 600, 600, 600, 0, 0, 0, 20.0, 20.0, 20.0),
+    load=LoadStats(30.0, 600, 600, 600, 0, 0, 0, 20.0, 20.0, 20.0, None, None),
     steps=steps(12),
     errors=(),
     negotiated=(),
