@@ -62,13 +62,15 @@ class ManagedTarget:
 class ExternalTarget:
     """A server that exists: the target, or a jump host before it. Its Secret holds what `auth` needs.
 
-    Known hosts are in the other Secret; its name is empty only with `insecure_ignore_host_key`.
+    With `encrypted_key` the Secret holds the private key's passphrase too. Known hosts are in the other Secret; its
+    name is empty only with `insecure_ignore_host_key`.
     """
 
     host: str
     port: int
     user: str
     credentials_secret: str
+    encrypted_key: bool
     known_hosts_secret: str
     insecure_ignore_host_key: bool
     auth: Auth

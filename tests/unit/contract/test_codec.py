@@ -20,6 +20,7 @@ TARGET: dict[str, Any] = {
     "stats_port": 9200,
     "files": [{"path": "a", "size_bytes": 1}, {"path": "b", "size_bytes": 2}],
     "directories": [],
+    "repositories": [],
 }
 
 
@@ -88,7 +89,7 @@ def test_an_unknown_kind_is_refused_with_the_known_ones() -> None:
     load = ArrivalsLoad(stages=(), process=ArrivalProcess.POISSON, max_in_flight=1, seed=0)
     text = to_json(load).replace('"kind":"arrivals"', '"kind":"tsunami"')
     refused = _refusal(RunConfig, f'{{"load": {text}}}')
-    assert refused.problem in ("missing field", "kind is 'tsunami', expected one of arrivals, burst, users")
+    assert refused.problem in ("missing field", "kind is 'tsunami', expected one of arrivals, burst, hold, users")
 
 
 def test_an_unknown_word_of_an_enum_is_refused_with_the_known_ones() -> None:

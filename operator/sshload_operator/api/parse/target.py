@@ -115,6 +115,7 @@ def _read_external(value: Any, path: str, auth: Auth) -> ExternalTarget:
         port=fields.defaulted("port", whole(1, 65_535), 22),
         user=fields.required("user", _USER),
         credentials_secret=fields.required("credentialsSecretRef", read_reference),
+        encrypted_key=fields.defaulted("encryptedKey", flag, default=False),
         known_hosts_secret=fields.optional("knownHostsSecretRef", read_reference) or "",
         insecure_ignore_host_key=fields.defaulted("insecureIgnoreHostKey", flag, default=False),
         auth=auth,

@@ -173,6 +173,7 @@ def test_an_external_target_carries_how_the_client_logs_in() -> None:
         port=2222,
         user="probe",
         credentials_secret="bastion-credentials",
+        encrypted_key=False,
         known_hosts_secret="bastion-known-hosts",
         insecure_ignore_host_key=False,
         auth=Auth.PASSWORD,
