@@ -3,6 +3,11 @@
 Every call waits by gevent, lets others run meanwhile, and raises StepFailure with the one outcome of what went wrong.
 A time limit or a kill may raise in any wait; after that, and after any failure, only `close` may be called. Nothing is
 ever tried twice, because a retry would hide the failure that is to be measured.
+
+Jump hosts: a library's Connection is made of `(login, through)`. `through` is None, or the connection of the jump host
+before, of the same library and logged in already, which is used for nothing else from then on. Then `connect` asks it
+for a channel to `login.host` and `login.port` (direct-tcpip, RFC 4254 section 7.2; the jump host resolves the name, and
+`login.address` is None), all else happens inside of that channel, and `close` closes both.
 """
 
 from dataclasses import dataclass
@@ -96,7 +101,7 @@ class Connection(Protocol):
     """Whether the parts of an operation can be told apart; where not, only its sum is timed."""
 
     def connect(self) -> None:
-        """Open the TCP connection, through the jump hosts where there are any."""
+        """Open the TCP connection, or the channel of the jump host that takes its place."""
 
     def banner(self) -> None:
         """Wait for the server's version line."""

@@ -6,11 +6,12 @@ from functools import partial
 from typing import Protocol
 
 from sshload_contract.run_config import Timeouts
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.libraries import new_connection
 from sshload_worker.login.login import Login
+from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import StepClock
 from sshload_worker.scenario.time_limit import TimeLimit
@@ -46,25 +47,40 @@ class SessionPerIteration:
 
 
 def logged_in(login: Login, clock: StepClock, recorder: Recorder) -> Connection:
-    """Return a new connection after connect to auth, each timed and within its limit; raises StepFailure or OSError."""
-    connection = new_connection(login)
+    """Return a new connection after connect to auth, each timed and within its limit; raises StepFailure or OSError.
+
+    The logins of jump hosts come first, and are timed as `via1.connect` to `via1.login` and so on.
+    """
+    connection = None
     try:
-        clock.timed(str(Step.LOGIN), partial(_log_in, connection, login.client.timeouts, clock))
+        for number, jump in enumerate(login.via, start=1):
+            connection = new_connection(jump, connection)
+            _log_in_to_jump(connection, f"via{number}", jump, clock)
+        connection = new_connection(login, connection)
+        clock.timed(str(Step.LOGIN), partial(_log_in, connection, "", login.client.timeouts, clock))
         recorder.login(connection.negotiated())
     except BaseException:  # a kill too
-        connection.close()
+        if connection is not None:
+            connection.close()
         raise
     return connection
 
 
-def _log_in(connection: Connection, timeouts: Timeouts, clock: StepClock) -> None:
+def _log_in_to_jump(connection: Connection, name: str, jump: Login, clock: StepClock) -> None:
+    try:
+        clock.timed(measured_step(name, Step.LOGIN), partial(_log_in, connection, name, jump.client.timeouts, clock))
+    except StepFailure as failure:
+        raise StepFailure(failure.outcome, f"jump host {jump.host}: {failure.message}") from None
+
+
+def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepClock) -> None:
     for step, limit_s, call in (
         (Step.CONNECT, timeouts.connect_s, connection.connect),
         (Step.BANNER, timeouts.banner_s, connection.banner),
         (Step.KEX, timeouts.kex_s, connection.kex),
         (Step.AUTH, timeouts.auth_s, connection.auth),
     ):
-        clock.timed(str(step), partial(_limited, step, limit_s, call))
+        clock.timed(measured_step(name, step), partial(_limited, step, limit_s, call))
 
 
 def _limited(step: Step, limit_s: float, call: Callable[[], None]) -> None:

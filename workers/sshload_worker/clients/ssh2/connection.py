@@ -11,6 +11,7 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.banner import await_banner
 from sshload_worker.clients.descriptor import Descriptor, open_socket
+from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.ssh2.channel import SSH2Channel
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.clients.ssh2.session import new_session
@@ -25,8 +26,8 @@ class SSH2Connection:
 
     times_parts = True
 
-    def __init__(self, login: Login) -> None:
-        if login.address is None:
+    def __init__(self, login: Login, through: Connection | None = None) -> None:
+        if login.address is None or through is not None:
             raise NotImplementedError("jump hosts")
         family, self._address = login.address
         self._login = login
