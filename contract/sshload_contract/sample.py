@@ -1,4 +1,4 @@
-"""Sample, and Report: the wire form in which a worker's samples reach the master."""
+"""Report: the wire form in which a worker's samples reach the master."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,17 +6,6 @@ from dataclasses import dataclass
 from sshload_contract.vocabulary import Outcome, Window
 
 REPORT_VERSION = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """One timed step. `scheduled_ns` is the monotonic instant at which its iteration was due."""
-
-    step: str
-    window: Window
-    scheduled_ns: int
-    latency_us: int
-    outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.codec import from_json, to_json
-from sshload_contract.sample import Health, Negotiated, Report, Sample
+from sshload_contract.sample import Health, Negotiated, Report
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_worker.recording.recorder import LATE_AFTER_NS, Recorder
 from sshload_worker.summary.merge import Totals, add_counts, subtract_counts, worst_health
@@ -33,7 +33,7 @@ Iterations = Sequence[tuple[Window, Outcome, int, str]]
 def record(recorder: Recorder, done: Iterations) -> None:
     for window, outcome, latency_us, message in done:
         recorder.started(window, latency_us * 1_000)
-        recorder.sample(Sample("total", window, 0, latency_us, outcome))
+        recorder.sample("total", window, outcome, latency_us)
         if outcome is Outcome.OK:
             recorder.login(AGREED)
         else:
@@ -141,7 +141,7 @@ def test_a_report_takes_its_counts_away_and_leaves_what_stands() -> None:
 
 def test_more_than_an_hour_is_told_as_an_overflow() -> None:
     recorder = Recorder("run", 0)
-    recorder.sample(Sample("total", Window.MEASURED, 0, 2 * 3_600_000_000, Outcome.OK))
+    recorder.sample("total", Window.MEASURED, Outcome.OK, 2 * 3_600_000_000)
     recorder.take_report(HEALTHY, final=False)
     assert recorder.overflows == 1
 

@@ -6,7 +6,7 @@ from sshload_contract.codec import from_json, to_json
 from sshload_contract.master_log import read_master_log, summary_lines
 from sshload_contract.run_config import BurstLoad, Load, RunConfig
 from sshload_contract.run_summary import RunSummary
-from sshload_contract.sample import ArrivalCounts, ErrorCount, Health, Report, Sample
+from sshload_contract.sample import ArrivalCounts, ErrorCount, Health, Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
@@ -42,7 +42,7 @@ def totals_of(count: int, failures: int = 0, *, final: bool = True) -> Totals:
     for number in range(count + failures):
         outcome = Outcome.OK if number < count else Outcome.THROTTLED
         recorder.started(Window.MEASURED, 0)
-        recorder.sample(Sample("total", Window.MEASURED, 0, 1_000, outcome))
+        recorder.sample("total", Window.MEASURED, outcome, 1_000)
         recorder.ended(Window.MEASURED, outcome, inside=True)
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=final))
@@ -110,7 +110,7 @@ def test_a_summary_survives_the_masters_log() -> None:
 
 def mark(at_s: float, started: int) -> Progress:
     counts = replace(NO_COUNTS, scheduled=started, started=started, succeeded=started)
-    return Progress(at_s=at_s, users=0, in_flight=0, counts=counts, totals_ok=LatencyHistogram([5] * started))
+    return Progress(at_s=at_s, users=0, held=0, in_flight=0, counts=counts, totals_ok=LatencyHistogram([5] * started))
 
 
 @pytest.mark.parametrize("seconds", [1, 10, POINTS_LIMIT, POINTS_LIMIT + 1, 5 * POINTS_LIMIT], ids=str)
@@ -140,7 +140,7 @@ def test_progress_adds_up_windows_and_workers() -> None:
         recorder.users = 3
         for window in Window:
             recorder.started(window, 0)
-            recorder.sample(Sample("total", window, 0, 7, Outcome.OK))
+            recorder.sample("total", window, Outcome.OK, 7)
         recorder.ended(Window.WARM_UP, Outcome.OK, inside=True)
         totals.add(recorder.take_report(HEALTHY, final=False))
     now = progress(totals, 2.5)

@@ -12,7 +12,6 @@ from locust import runners
 from locust.env import Environment
 from sshload_contract.codec import to_json
 from sshload_contract.run_config import RunConfig
-from sshload_contract.sample import Sample
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.coordination import messages
@@ -47,7 +46,7 @@ class Worker:
         self._config = config
         self._index = index
         self._environment: Any = Environment()
-        self._recorder = Recorder(config.run_id, index, self._tell_locust)
+        self._recorder = Recorder(config.run_id, index, self._tell_locust, _STEPS_FOR_LOCUST)
         self._health = HealthMonitor()
         self._generator: Generator | None = None
         self._start_order: dict[str, Any] | None = None
@@ -199,14 +198,12 @@ class Worker:
                 self.leave(f"the master was silent for {HEARTBEAT_TIMEOUT_S:g} s")
                 return
 
-    def _tell_locust(self, sample: Sample) -> None:
-        if sample.step.rpartition(".")[2] not in _STEPS_FOR_LOCUST:
-            return
-        failure = None if sample.outcome is Outcome.OK else StepFailure(sample.outcome, str(sample.outcome))
+    def _tell_locust(self, step: str, outcome: Outcome, latency_us: int) -> None:
+        failure = None if outcome is Outcome.OK else StepFailure(outcome, str(outcome))
         self._environment.events.request.fire(
             request_type="SSH",
-            name=sample.step,
-            response_time=sample.latency_us / _US_PER_MS,
+            name=step,
+            response_time=latency_us / _US_PER_MS,
             response_length=0,
             exception=failure,
             context={},

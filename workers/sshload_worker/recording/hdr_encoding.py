@@ -15,7 +15,7 @@ HIGHEST_US = 3_600_000_000
 SIGNIFICANT_DIGITS = 3
 
 _SUB_BUCKETS = 2_048
-_SUB_BUCKET_BITS = 11
+SUB_BUCKET_BITS = 11
 _HALF = _SUB_BUCKETS // 2
 _PAYLOAD_COOKIE = 0x1C849303 | 0x10
 _COMPRESSED_COOKIE = 0x1C849304 | 0x10
@@ -30,15 +30,9 @@ class EncodingError(ValueError):
     """A text is no V2 compressed histogram of the range and precision used here."""
 
 
-def bucket_floor(value: int) -> int:
-    """Return the lowest value that shares its bucket with `value`, which identifies the bucket."""
-    shift = value.bit_length() - _SUB_BUCKET_BITS
-    return value if shift <= 0 else (value >> shift) << shift
-
-
 def bucket_ceiling(floor: int) -> int:
     """Return the highest value of the bucket that `floor` identifies."""
-    shift = floor.bit_length() - _SUB_BUCKET_BITS
+    shift = floor.bit_length() - SUB_BUCKET_BITS
     return floor if shift <= 0 else floor + (1 << shift) - 1
 
 
@@ -87,7 +81,7 @@ def _read_counts(payload: bytes) -> dict[int, int]:
 
 
 def _index(floor: int) -> int:
-    shift = max(floor.bit_length() - _SUB_BUCKET_BITS, 0)
+    shift = max(floor.bit_length() - SUB_BUCKET_BITS, 0)
     return shift * _HALF + (floor >> shift)
 
 

@@ -6,7 +6,14 @@ from math import ceil
 
 from sshload_contract.percentile import samples_needed
 
-from sshload_worker.recording.hdr_encoding import HIGHEST_US, LOWEST_US, bucket_ceiling, bucket_floor, decode, encode
+from sshload_worker.recording.hdr_encoding import (
+    HIGHEST_US,
+    LOWEST_US,
+    SUB_BUCKET_BITS,
+    bucket_ceiling,
+    decode,
+    encode,
+)
 
 
 class LatencyHistogram:
@@ -15,11 +22,10 @@ class LatencyHistogram:
     `counts` is keyed by the lowest value of each bucket. A latency above an hour counts as an hour, and in `overflows`.
     """
 
-    __slots__ = ("count", "counts", "overflows")
+    __slots__ = ("counts", "overflows")
 
     def __init__(self, latencies_us: Iterable[int] = ()) -> None:
         self.counts: dict[int, int] = {}
-        self.count = 0
         self.overflows = 0
         for latency_us in latencies_us:
             self.record(latency_us)
@@ -29,7 +35,6 @@ class LatencyHistogram:
         """Return the histogram that `data` encodes; raises EncodingError where it does not."""
         histogram = cls()
         histogram.counts = decode(data)
-        histogram.count = sum(histogram.counts.values())
         return histogram
 
     def __eq__(self, other: object) -> bool:
@@ -37,23 +42,29 @@ class LatencyHistogram:
 
     __hash__ = None  # type: ignore[assignment] # it changes, so it has no hash
 
+    @property
+    def count(self) -> int:
+        """How many latencies there are: added up when asked for, because `record` is called far more often."""
+        return sum(self.counts.values())
+
     def encode(self) -> str:
         """Return the V2 compressed base64 text."""
         return encode(self.counts)
 
     def record(self, latency_us: int) -> None:
         """Count one latency."""
-        if latency_us > HIGHEST_US:
-            self.overflows += 1
-        floor = bucket_floor(min(max(latency_us, LOWEST_US), HIGHEST_US))
-        self.counts[floor] = self.counts.get(floor, 0) + 1
-        self.count += 1
+        if not LOWEST_US <= latency_us <= HIGHEST_US:
+            self.overflows += latency_us > HIGHEST_US
+            latency_us = min(max(latency_us, LOWEST_US), HIGHEST_US)
+        shift = latency_us.bit_length() - SUB_BUCKET_BITS  # the bits that its bucket does not tell apart
+        floor = latency_us if shift <= 0 else latency_us >> shift << shift
+        counts = self.counts
+        counts[floor] = counts.get(floor, 0) + 1
 
     def merge(self, other: "LatencyHistogram") -> None:
         """Add the other's counts to these."""
         for floor, count in other.counts.items():
             self.counts[floor] = self.counts.get(floor, 0) + count
-        self.count += other.count
         self.overflows += other.overflows
 
     def minus(self, earlier: "LatencyHistogram") -> "LatencyHistogram":
@@ -63,14 +74,14 @@ class LatencyHistogram:
             added = count - earlier.counts.get(floor, 0)
             if added:
                 difference.counts[floor] = added
-        difference.count = self.count - earlier.count
         return difference
 
     def percentile_us(self, percentile: float) -> int | None:
         """Return the nearest-rank percentile, rounded up to its bucket's end, or None with too few samples."""
-        if self.count < samples_needed(percentile):
+        count = self.count
+        if count < samples_needed(percentile):
             return None
-        rank = ceil(Fraction(str(percentile)) * self.count / 100)
+        rank = ceil(Fraction(str(percentile)) * count / 100)
         passed = 0
         for floor in sorted(self.counts):
             passed += self.counts[floor]

@@ -1,6 +1,6 @@
 """Recorder: where a worker counts what happened, until its next report takes the counts away."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from sshload_contract.sample import (
@@ -13,9 +13,8 @@ from sshload_contract.sample import (
     Negotiated,
     NegotiatedCount,
     Report,
-    Sample,
 )
-from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.vocabulary import Outcome, Step, Window
 
 from sshload_worker.recording.histogram import LatencyHistogram
 
@@ -45,6 +44,14 @@ class _Counts:
         )
 
 
+Listener = Callable[[str, Outcome, int], None]
+"""Is told a step's name, its outcome, and its latency in microseconds."""
+
+
+def _nobody(step: str, outcome: Outcome, latency_us: int) -> None:
+    """Listen to nothing."""
+
+
 @dataclass(slots=True)
 class _Failures:
     count: int
@@ -52,13 +59,16 @@ class _Failures:
 
 
 class Recorder:
-    """Everything since the last report, and what stands now: iterations in flight users, and sessions held.
+    """Everything since the last report, and what stands now: iterations in flight, users, and sessions held.
 
-    `listener` is told of each sample as well.
+    `listener` is told of each sample as well whose name ends in one of the steps `listened_to`.
     """
 
-    def __init__(self, run_id: str, worker: int, listener: Callable[[Sample], None] | None = None) -> None:
+    def __init__(
+        self, run_id: str, worker: int, listener: Listener = _nobody, listened_to: Collection[Step] = ()
+    ) -> None:
         self._listener = listener
+        self._listened_to = frozenset(map(str, listened_to))
         self.in_flight = 0
         self.users = 0
         self.held = 0
@@ -71,6 +81,7 @@ class Recorder:
     def _empty(self) -> None:
         self._counts = {window: _Counts() for window in Window}
         self._histograms: dict[tuple[str, Window, Outcome], LatencyHistogram] = {}
+        self._heard: set[str] = set()
         self._failures: dict[tuple[str, Outcome, Window], _Failures] = {}
         self._negotiated: dict[Negotiated, int] = {}
         self._transferred: dict[tuple[str, Window], int] = {}
@@ -99,15 +110,20 @@ class Recorder:
             counts.failed += 1
         self.in_flight -= 1
 
-    def sample(self, sample: Sample) -> None:
+    def sample(self, step: str, window: Window, outcome: Outcome, latency_us: int) -> None:
         """Count one timed step."""
-        key = (sample.step, sample.window, sample.outcome)
-        histogram = self._histograms.get(key)
+        histogram = self._histograms.get((step, window, outcome))
         if histogram is None:
-            histogram = self._histograms[key] = LatencyHistogram()
-        histogram.record(sample.latency_us)
-        if self._listener is not None:
-            self._listener(sample)
+            histogram = self._begin_histogram(step, window, outcome)
+        histogram.record(latency_us)
+        if step in self._heard:
+            self._listener(step, outcome, latency_us)
+
+    def _begin_histogram(self, step: str, window: Window, outcome: Outcome) -> LatencyHistogram:
+        if step.rpartition(".")[2] in self._listened_to:
+            self._heard.add(step)
+        histogram = self._histograms[step, window, outcome] = LatencyHistogram()
+        return histogram
 
     def failure(self, step: str, window: Window, outcome: Outcome, message: str) -> None:
         """Count the step in which an iteration failed; the first message of its kind is kept."""

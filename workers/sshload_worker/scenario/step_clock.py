@@ -6,15 +6,17 @@ from time import monotonic_ns
 from typing import TypeVar
 
 from gevent import GreenletExit
-from sshload_contract.sample import Sample
 from sshload_contract.vocabulary import Outcome, Step, Window
 
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.time_limit import TimeLimit
 
 T = TypeVar("T")
 
 _NS_PER_US = 1_000
+_OK = Outcome.OK
+_TOTAL = str(Step.TOTAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,33 +31,29 @@ class Due:
 class StepClock:
     """Times steps, nested ones too (a login and its kex), each ending in exactly one outcome."""
 
+    __slots__ = ("_due", "_failed_step", "_recorder", "_window")
+
     def __init__(self, recorder: Recorder, due: Due) -> None:
         self._recorder = recorder
         self._due = due
+        self._window = due.window
         self._failed_step = ""
 
     def timed(self, name: str, call: Callable[[], T]) -> T:
         """Run `call` and count how long it took and how it ended."""
         begin_ns = monotonic_ns()
-        outcome = Outcome.GENERATOR_FAULT
         try:
             result = call()
-            outcome = Outcome.OK
-        except StepFailure as failure:
-            outcome = failure.outcome
+        except BaseException as error:
+            self.record(name, begin_ns, _outcome(error))
             raise
-        except GreenletExit:
-            outcome = Outcome.UNFINISHED
-            raise
-        finally:
-            self.record(name, begin_ns, outcome)
+        self._recorder.sample(name, self._window, _OK, (monotonic_ns() - begin_ns) // _NS_PER_US)
         return result
 
     def record(self, name: str, begin_ns: int, outcome: Outcome) -> None:
         """Count a step that began at `begin_ns` and ends now. The innermost failing step is remembered."""
-        latency_us = (monotonic_ns() - begin_ns) // _NS_PER_US
-        self._recorder.sample(Sample(name, self._due.window, self._due.at_ns, latency_us, outcome))
-        if outcome is not Outcome.OK and not self._failed_step:
+        self._recorder.sample(name, self._window, outcome, (monotonic_ns() - begin_ns) // _NS_PER_US)
+        if outcome is not _OK and not self._failed_step:
             self._failed_step = name
 
     def transferred(self, name: str, count: int) -> None:
@@ -64,7 +62,14 @@ class StepClock:
 
     def total(self, outcome: Outcome, message: str) -> None:
         """Count the whole iteration, from when it was due until now, and where it failed, if it did."""
-        self.record(str(Step.TOTAL), self._due.at_ns, outcome)
+        self.record(_TOTAL, self._due.at_ns, outcome)
         if outcome is not Outcome.OK:
             self._recorder.failure(self._failed_step, self._due.window, outcome, message)
         self._recorder.ended(self._due.window, outcome, inside=monotonic_ns() <= self._due.window_end_ns)
+
+
+def _outcome(error: BaseException) -> Outcome:
+    """Return how a step ended that an error left, or the time limit of a step that it is a part of."""
+    if isinstance(error, StepFailure | TimeLimit):
+        return error.outcome
+    return Outcome.UNFINISHED if isinstance(error, GreenletExit) else Outcome.GENERATOR_FAULT

@@ -3,7 +3,7 @@
 from types import TracebackType
 
 from gevent.timeout import Timeout
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.outcomes import StepFailure, timeout_outcome
 
@@ -15,10 +15,14 @@ class TimeLimit(Timeout):
         super().__init__(seconds)
         self._step = step
 
+    @property
+    def outcome(self) -> Outcome:
+        """What a step ends in that this limit cuts off."""
+        return timeout_outcome(self._step)
+
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
         if value is self:
-            outcome = timeout_outcome(self._step)
-            raise StepFailure(outcome, f"{self._step} took longer than {self.seconds:g} s") from None
+            raise StepFailure(self.outcome, f"{self._step} took longer than {self.seconds:g} s") from None

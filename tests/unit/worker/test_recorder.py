@@ -1,0 +1,108 @@
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from gevent import GreenletExit, sleep
+from sshload_contract.sample import Health
+from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.time_limit import TimeLimit
+
+HEALTHY = Health(0.1, 0.0, 1, 2, 3, 28_232, 0)
+DUE = Due(at_ns=0, window=Window.MEASURED, window_end_ns=10**18)
+
+
+def outcomes(recorder: Recorder) -> dict[str, Outcome]:
+    return {counted.step: counted.outcome for counted in recorder.take_report(HEALTHY, final=False).histograms}
+
+
+def fails(error: BaseException) -> Callable[[], None]:
+    def call() -> None:
+        raise error
+
+    return call
+
+
+def test_the_listener_hears_of_the_steps_it_asked_for_under_every_name_and_outcome() -> None:
+    heard: list[tuple[str, Outcome, int]] = []
+    recorder = Recorder("run", 0, lambda *sample: heard.append(sample), (Step.LOGIN, Step.TOTAL))
+    for step in ("via1.login", "kex", "login", "total"):
+        recorder.sample(step, Window.MEASURED, Outcome.OK, 5)
+    recorder.sample("total", Window.WARM_UP, Outcome.REFUSED, 6)
+    recorder.take_report(HEALTHY, final=False)
+    recorder.sample("total", Window.MEASURED, Outcome.OK, 7)
+    assert heard == [
+        ("via1.login", Outcome.OK, 5),
+        ("login", Outcome.OK, 5),
+        ("total", Outcome.OK, 5),
+        ("total", Outcome.REFUSED, 6),
+        ("total", Outcome.OK, 7),
+    ]
+
+
+def test_a_report_takes_the_samples_away() -> None:
+    recorder = Recorder("run", 0)
+    recorder.sample("total", Window.MEASURED, Outcome.OK, 5)
+    (counted,) = recorder.take_report(HEALTHY, final=False).histograms
+    assert (counted.step, counted.count) == ("total", 1)
+    assert LatencyHistogram.decode(counted.data) == LatencyHistogram([5])
+    assert recorder.take_report(HEALTHY, final=False).histograms == ()
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [
+        pytest.param(StepFailure(Outcome.EXIT_CODE, "exit code 1"), Outcome.EXIT_CODE, id="a finding"),
+        pytest.param(GreenletExit(), Outcome.UNFINISHED, id="the end of the drain"),
+        pytest.param(ZeroDivisionError(), Outcome.GENERATOR_FAULT, id="an error of our own"),
+    ],
+)
+def test_a_timed_step_ends_in_the_outcome_of_what_it_raises(error: BaseException, outcome: Outcome) -> None:
+    recorder = Recorder("run", 0)
+    with pytest.raises(type(error)):
+        StepClock(recorder, DUE).timed("exec", fails(error))
+    assert outcomes(recorder) == {"exec": outcome}
+
+
+def test_a_part_that_its_steps_limit_cuts_off_ends_in_that_timeout_too() -> None:
+    recorder = Recorder("run", 0)
+    clock = StepClock(recorder, DUE)
+
+    def step() -> None:
+        with TimeLimit(0.001, Step.EXEC):
+            clock.timed("read", lambda: sleep(60))
+
+    with pytest.raises(StepFailure):
+        clock.timed("command", step)
+    assert outcomes(recorder) == {"read": Outcome.STEP_TIMEOUT, "command": Outcome.STEP_TIMEOUT}
+
+
+def test_the_innermost_failing_step_is_the_one_that_an_iteration_failed_in() -> None:
+    recorder = Recorder("run", 0)
+    clock = StepClock(recorder, DUE)
+    recorder.started(DUE.window, 0)
+    refusal = StepFailure(Outcome.CHANNEL_REFUSED, "no")
+    with pytest.raises(StepFailure):
+        clock.timed("command", lambda: clock.timed("channelOpen", fails(refusal)))
+    clock.total(refusal.outcome, refusal.message)
+    (error,) = recorder.take_report(HEALTHY, final=False).errors
+    assert (error.step, error.outcome, error.first_message, error.count) == (
+        "channelOpen",
+        Outcome.CHANNEL_REFUSED,
+        "no",
+        1,
+    )
+
+
+@pytest.mark.parametrize(
+    ("ended_ns", "inside"), [pytest.param(10**18, 1, id="inside"), pytest.param(0, 0, id="after its window")]
+)
+def test_only_what_ends_in_its_window_was_completed_inside(ended_ns: int, inside: int) -> None:
+    recorder = Recorder("run", 0)
+    recorder.started(Window.MEASURED, 0)
+    StepClock(recorder, replace(DUE, window_end_ns=ended_ns)).total(Outcome.OK, "")
+    counts = recorder.take_report(HEALTHY, final=False).counts[Window.MEASURED]
+    assert (counts.succeeded, counts.completed_inside) == (1, inside)
