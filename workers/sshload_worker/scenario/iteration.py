@@ -42,6 +42,7 @@ class Iteration:
             run = StepRun(connection, clock, self.timeouts, f"{self.worker}-{next(self.numbers)}")
             for step in self.steps:
                 run_step(step, run)
+            run.close()
             outcome, message = Outcome.OK, ""
         except StepFailure as failure:
             outcome, message = failure.outcome, failure.message

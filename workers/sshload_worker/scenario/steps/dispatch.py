@@ -1,18 +1,63 @@
 """Which code runs which kind of step."""
 
-from sshload_contract.run_config import ExecStep, ScenarioStep, SleepStep
+from collections.abc import Callable
+from typing import Any
+
+from sshload_contract.run_config import (
+    ExecStep,
+    ForwardStep,
+    GitUploadPackStep,
+    ScenarioStep,
+    ScpReadStep,
+    ScpWriteStep,
+    SftpListStep,
+    SftpMkdirStep,
+    SftpReadStep,
+    SftpRemoveStep,
+    SftpRenameStep,
+    SftpRmdirStep,
+    SftpStatStep,
+    SftpWriteStep,
+    ShellStep,
+    SleepStep,
+)
 
 from sshload_worker.scenario.steps.command import run_command
+from sshload_worker.scenario.steps.forward import run_forward
+from sshload_worker.scenario.steps.git_upload_pack import run_git_upload_pack
 from sshload_worker.scenario.steps.idle import run_sleep
+from sshload_worker.scenario.steps.scp import run_scp_read, run_scp_write
+from sshload_worker.scenario.steps.sftp_files import run_sftp_read, run_sftp_write
+from sshload_worker.scenario.steps.sftp_names import (
+    run_sftp_list,
+    run_sftp_mkdir,
+    run_sftp_remove,
+    run_sftp_rename,
+    run_sftp_rmdir,
+    run_sftp_stat,
+)
+from sshload_worker.scenario.steps.shell import run_shell
 from sshload_worker.scenario.steps.step_run import StepRun
+
+_RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
+    ExecStep: run_command,
+    SftpReadStep: run_sftp_read,
+    SftpWriteStep: run_sftp_write,
+    SftpListStep: run_sftp_list,
+    SftpStatStep: run_sftp_stat,
+    SftpMkdirStep: run_sftp_mkdir,
+    SftpRmdirStep: run_sftp_rmdir,
+    SftpRenameStep: run_sftp_rename,
+    SftpRemoveStep: run_sftp_remove,
+    ScpReadStep: run_scp_read,
+    ScpWriteStep: run_scp_write,
+    ShellStep: run_shell,
+    ForwardStep: run_forward,
+    GitUploadPackStep: run_git_upload_pack,
+    SleepStep: run_sleep,
+}
 
 
 def run_step(step: ScenarioStep, run: StepRun) -> None:
     """Run one step of the scenario; raises StepFailure where it does not end as expected."""
-    match step:
-        case ExecStep():
-            run_command(step, run)
-        case SleepStep():
-            run_sleep(step, run)
-        case _:
-            raise NotImplementedError(step.kind)
+    _RUNNERS[type(step)](step, run)

@@ -1,13 +1,12 @@
 """StepRun: what a step of a scenario works with."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from sshload_contract.run_config import Timeouts
 from sshload_contract.vocabulary import Step, measured_step
 
-from sshload_worker.clients.interface import Connection
+from sshload_worker.clients.interface import Connection, Sftp
 from sshload_worker.scenario.step_clock import StepClock
 from sshload_worker.scenario.time_limit import TimeLimit
 
@@ -16,14 +15,20 @@ T = TypeVar("T")
 ITERATION_MARK = "{iteration}"
 
 
-@dataclass(frozen=True, slots=True)
 class StepRun:
-    """One iteration's connection and clock. `iteration` is a number that no other iteration of the run has."""
+    """One iteration's connection and clock. `iteration` is a number that no other iteration of the run has.
 
-    connection: Connection
-    clock: StepClock
-    timeouts: Timeouts
-    iteration: str
+    The steps of an iteration share one SFTP subsystem, which the first of them that needs it opens.
+    """
+
+    __slots__ = ("_sftp", "clock", "connection", "iteration", "timeouts")
+
+    def __init__(self, connection: Connection, clock: StepClock, timeouts: Timeouts, iteration: str) -> None:
+        self.connection = connection
+        self.clock = clock
+        self.timeouts = timeouts
+        self.iteration = iteration
+        self._sftp: Sftp | None = None
 
     def filled(self, text: str) -> str:
         """Return a path, command or text of the scenario with the iteration's number in it."""
@@ -33,10 +38,23 @@ class StepRun:
         """Time a part of the step `name`, where the client library can tell parts apart."""
         return self.clock.timed(measured_step(name, step), call) if self.connection.times_parts else call()
 
-    def channel_limit(self) -> TimeLimit:
-        """Bound what opens a channel."""
-        return TimeLimit(self.timeouts.channel_s, Step.CHANNEL_OPEN)
+    def sftp(self, name: str) -> Sftp:
+        """Return the iteration's SFTP subsystem; that it is opened first, if need be, is timed with the step `name`."""
+        if self._sftp is None:
+            with self.channel_limit(Step.SUBSYSTEM):
+                self._sftp = self.part(name, Step.SUBSYSTEM, self.connection.open_sftp)
+        return self._sftp
 
-    def step_limit(self) -> TimeLimit:
-        """Bound all of a step after its channel is open."""
-        return TimeLimit(self.timeouts.step_s, Step.EXEC)
+    def close(self) -> None:
+        """End what the steps shared, once all of them have gone well; raises StepFailure where that fails."""
+        if self._sftp is not None:
+            with self.step_limit(Step.CLOSE):
+                self._sftp.close()
+
+    def channel_limit(self, step: Step = Step.CHANNEL_OPEN) -> TimeLimit:
+        """Bound what opens a channel."""
+        return TimeLimit(self.timeouts.channel_s, step)
+
+    def step_limit(self, step: Step = Step.EXEC) -> TimeLimit:
+        """Bound all of a step after its channel is open; `step` is what its timeout is called by."""
+        return TimeLimit(self.timeouts.step_s, step)

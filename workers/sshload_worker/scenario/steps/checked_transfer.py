@@ -1,0 +1,60 @@
+"""Transfers of files whose content matters: what every protocol that moves files does alike, in the same parts."""
+
+from collections.abc import Callable
+from functools import partial
+
+from sshload_contract.run_config import Verify
+from sshload_contract.vocabulary import Outcome, Step
+
+from sshload_worker.clients.interface import RemoteFile
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.scenario.steps.expectation import Expectation
+from sshload_worker.scenario.steps.payload import PayloadCheck, pieces
+from sshload_worker.scenario.steps.reading import read_to_end
+from sshload_worker.scenario.steps.step_run import StepRun
+
+
+def read_file(run: StepRun, name: str, begin: Callable[[], RemoteFile], expectation: Expectation) -> int:
+    """Read a file to its end and return its size; raises StepFailure where it is not as expected."""
+    file = run.part(name, Step.OPEN, begin)
+    count = run.part(name, Step.READ, partial(read_to_end, run, name, file.read, expectation.take))
+    run.part(name, Step.CLOSE, file.close)
+    refuse(expectation.objection())
+    return count
+
+
+def write_file(run: StepRun, name: str, begin: Callable[[], RemoteFile], size_bytes: int) -> None:
+    """Write a payload of this size."""
+    file = run.part(name, Step.OPEN, begin)
+    run.part(name, Step.WRITE, partial(_write_payload, file, size_bytes))
+    run.part(name, Step.CLOSE, file.close)
+
+
+def _write_payload(file: RemoteFile, size_bytes: int) -> None:
+    for piece in pieces(size_bytes):
+        file.write(piece)
+
+
+def verify_file(
+    verify: Verify, size_bytes: int, size_on_server: Callable[[], int], begin: Callable[[], RemoteFile]
+) -> None:
+    """Check a payload that was written, as `verify` says; raises StepFailure where it is not there as it should."""
+    if verify is Verify.SIZE:
+        size = size_on_server()
+        refuse("" if size == size_bytes else f"{size} bytes on the server of {size_bytes} that were written")
+    elif verify is Verify.CONTENT:
+        refuse(_read_back(begin(), size_bytes))
+
+
+def _read_back(file: RemoteFile, size_bytes: int) -> str:
+    check = PayloadCheck(size_bytes)
+    while piece := file.read():
+        check.take(piece)
+    file.close()
+    return check.objection()
+
+
+def refuse(objection: str) -> None:
+    """Raise StepFailure where something that came back is not as it should be."""
+    if objection:
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, objection)

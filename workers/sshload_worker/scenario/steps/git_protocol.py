@@ -1,0 +1,88 @@
+"""What a client of git-upload-pack says and understands (gitprotocol-pack(5), version 0). Pure, but for reading lines.
+
+The pack comes bare, not in the side bands that `git clone` shows progress from: the server sends the same objects.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+from sshload_contract.vocabulary import Outcome
+
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.scenario.steps.pkt_line import FLUSH, PktLineReader, pkt_line
+
+_WANTED_CAPABILITIES = (b"ofs-delta",)
+_OBJECT_FORMAT = b"object-format="
+_PACK_START = b"PACK"
+
+
+@dataclass(frozen=True, slots=True)
+class Advertisement:
+    """What a repository's HEAD is, and what its server can do. `object_format` is the digest's name (sha1)."""
+
+    head: bytes
+    capabilities: tuple[bytes, ...]
+    object_format: str
+
+
+def upload_pack_command(repository: str) -> str:
+    """Return the command that git's own clients send, with the path quoted as they do (sq_quote in git's quote.c)."""
+    quoted = "".join(f"'\\{character}'" if character in "'!" else character for character in repository)
+    return f"git-upload-pack '{quoted}'"
+
+
+def read_advertisement(lines: PktLineReader) -> Advertisement:
+    """Read the refs to their end; raises StepFailure where the repository has no HEAD, EndedError as `lines` does."""
+    head, capabilities, first = b"", b"", True
+    while (line := lines.line()) is not None:
+        if first:
+            line, _, capabilities = line.partition(b"\0")
+            first = False
+        name, _, ref = line.partition(b" ")
+        if ref == b"HEAD":
+            head = name
+    if not head:
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, "the repository is empty: it has no HEAD")
+    words = tuple(capabilities.split())
+    formats = [word.removeprefix(_OBJECT_FORMAT).decode("ascii", "replace") for word in words if _is_format(word)]
+    return Advertisement(head, words, formats[0] if formats else "sha1")
+
+
+def _is_format(capability: bytes) -> bool:
+    return capability.startswith(_OBJECT_FORMAT)
+
+
+def request_for_everything(advertised: Advertisement) -> bytes:
+    """Return what asks for all that HEAD reaches, as somebody who has nothing yet."""
+    able = [word for word in advertised.capabilities if word in _WANTED_CAPABILITIES or _is_format(word)]
+    want = b" ".join([b"want", advertised.head, *able]) + b"\n"
+    return pkt_line(want) + FLUSH + pkt_line(b"done\n")
+
+
+class PackCheck:
+    """Checks that a pack (gitformat-pack(5)) came whole: it ends with the digest of all that is before."""
+
+    __slots__ = ("_digest", "_start", "_tail")
+
+    def __init__(self, object_format: str) -> None:
+        if object_format not in ("sha1", "sha256"):
+            raise StepFailure(Outcome.OUTPUT_MISMATCH, f"git object format {object_format!r} is not known")
+        self._digest = hashlib.new(object_format, usedforsecurity=False)
+        self._start = b""
+        self._tail = b""
+
+    def take(self, piece: bytes) -> None:
+        """Take the next piece of the pack."""
+        if len(self._start) < len(_PACK_START):
+            self._start += piece[: len(_PACK_START) - len(self._start)]
+        seen = self._tail + piece
+        self._digest.update(memoryview(seen)[: -self._digest.digest_size])
+        self._tail = seen[-self._digest.digest_size :]
+
+    def objection(self) -> str:
+        """Return what is wrong with the pack, once all of it was taken; empty where nothing is."""
+        if self._start != _PACK_START:
+            return "what came is no git pack"
+        if self._tail != self._digest.digest():
+            return f"the pack ends with {self._tail.hex()}, its digest is {self._digest.hexdigest()}"
+        return ""
