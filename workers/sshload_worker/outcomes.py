@@ -39,6 +39,10 @@ class StepFailure(Exception):  # noqa: N818 - a refused login is a finding, not 
         self.message = message[:MESSAGE_LIMIT_CHARACTERS]
 
 
+class UnsupportedSettingError(Exception):
+    """A client library cannot do what a setting asks for; the message begins with the setting's path in the spec."""
+
+
 def connect_outcome(number: int) -> Outcome:
     """Return the outcome of a connect that ended with this errno."""
     return CONNECT_ERRNOS.get(number, Outcome.CONNECT_FAILED)

@@ -1,21 +1,60 @@
-"""The client libraries by name."""
+"""The client libraries by name, each imported only by a run that asks for it, and before its start.
 
-from collections.abc import Callable
+A library's own part is a module `library` in its room, with the three functions of `Room`.
+"""
 
-from sshload_contract.run_config import Library
+from functools import cache
+from typing import Protocol
+
+from sshload_contract.run_config import Client, Library
 
 from sshload_worker.clients.interface import Connection
-from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.login.login import Login
 
-_CONNECTIONS: dict[Library, Callable[[Login, Connection | None], Connection]] = {
-    Library.SSH2_PYTHON: SSH2Connection,
-}
+
+class Room(Protocol):
+    """What each library's module `library` has."""
+
+    def prepare(self) -> None:
+        """Do what is done once in a process and must not happen while something is measured."""
+
+    def check_client(self, client: Client) -> None:
+        """Raise UnsupportedSettingError where the library cannot do as `client` says."""
+
+    def new_connection(self, login: Login, through: Connection | None, *, shared: bool) -> Connection:
+        """Return a connection that has yet to connect; raises OSError where the worker has no socket left."""
 
 
-def new_connection(login: Login, through: Connection | None = None) -> Connection:
+def prepare_library(library: Library) -> None:
+    """Import a library, and make it ready for connections."""
+    _room(library).prepare()
+
+
+def check_client(client: Client) -> None:
+    """Raise UnsupportedSettingError where the client's library cannot do as `client` says."""
+    _room(client.library).check_client(client)
+
+
+def new_connection(login: Login, through: Connection | None = None, *, shared: bool = False) -> Connection:
     """Return a connection that has yet to connect, by itself or through that of a jump host.
 
-    Raises OSError where the worker has no socket left.
+    A `shared` one may be used by several greenlets at once, each with channels of its own. Raises OSError where the
+    worker has no socket left.
     """
-    return _CONNECTIONS[login.client.library](login, through)
+    return _room(login.client.library).new_connection(login, through, shared=shared)
+
+
+@cache
+def _room(library: Library) -> Room:
+    # Imported here because each import takes up to half a second and megabytes, and a run needs one of them.
+    match library:
+        case Library.SSH2_PYTHON:
+            from sshload_worker.clients.ssh2 import library as ssh2_library  # noqa: PLC0415
+
+            return ssh2_library
+        case Library.PARAMIKO:
+            from sshload_worker.clients.paramiko import library as paramiko_library  # noqa: PLC0415
+
+            return paramiko_library
+        case Library.ASYNCSSH | Library.OPENSSH:
+            raise NotImplementedError(library)
