@@ -121,7 +121,7 @@ class SftpReadStep:
 
 @unique
 class Verify(StrEnum):
-    """How a written file is checked: not at all, by its size, or by reading it back and comparing its SHA-256."""
+    """How a written file is checked: not at all, by its size, or by reading it back and comparing every byte."""
 
     NONE = "none"
     SIZE = "size"
