@@ -7,7 +7,7 @@ from time import monotonic_ns
 from sshload_contract.run_config import RunConfig
 from sshload_contract.sample import ArrivalCounts, NegotiatedCount
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_worker.coordination.target_login import prepare_login, resolve
+from sshload_worker.coordination.target_login import first_hop, prepare_login, resolve
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration
@@ -34,7 +34,7 @@ def unexpected(problem: str) -> None:
 
 def prepare(config: RunConfig, recorder: Recorder) -> Iteration:
     """Return the configured iteration, which counts into `recorder`."""
-    login = prepare_login(config, resolve(config.target, unexpected))
+    login = prepare_login(config, resolve(first_hop(config), unexpected))
     return Iteration(
         worker=0,
         sessions=SessionPerIteration(login, recorder),

@@ -1,80 +1,106 @@
-"""From a RunConfig to a Login: files read, host resolved, algorithms checked, once and before the start."""
+"""From a RunConfig to a Login: names resolved, files read, the client checked, once and before the start.
+
+A name with several addresses stands for all of them: connections take them in turn, each worker beginning with another
+one, so that a load test of a round-robin name loads every server behind it alike. Addresses of another family than the
+first one's are left out, because they are other ways to the same servers. What one of the addresses then refuses is
+counted as any refusal is. A jump host is resolved by the one before it, as is the target behind it.
+"""
 
 import socket
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
+from itertools import cycle
 
 import gevent
-from ssh2.exceptions import SSH2Error
-from sshload_contract.run_config import Endpoint, Library, RunConfig
+from sshload_contract.run_config import Client, Endpoint, Library, RunConfig
 
-from sshload_worker.clients.ssh2.session import new_session
+from sshload_worker.clients.libraries import check_client, prepare_library
+from sshload_worker.login.credentials import read_credentials, read_file
+from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
-from sshload_worker.login.login import Address, Credentials, Login
+from sshload_worker.login.login import Address, Login
+from sshload_worker.outcomes import UnsupportedSettingError
 
 _RESOLVE_PAUSE_S = 0.2
+_TELL_HOST_CERTIFICATES = (Library.ASYNCSSH, Library.OPENSSH)
+"""The libraries that can ask for a host certificate; libssh2 fails the key exchange when it is shown one."""
 
 
-class GeneratorFaultError(Exception):
-    """The worker cannot generate this load; the message says what to change."""
+def first_hop(config: RunConfig) -> Endpoint:
+    """Return the server that the workers connect to: the first jump host, or the target where there is none."""
+    return config.via[0] if config.via else config.target
 
 
-def prepare_login(config: RunConfig, address: Address) -> Login:
-    """Return the Login of the configured target at `address`; raises GeneratorFaultError where it cannot be made."""
-    target = config.target
-    credentials = Credentials(
-        auth=target.auth,
-        private_key=_read(target.private_key_path) if target.private_key_path else b"",
-        certificate=_read(target.certificate_path) if target.certificate_path else b"",
-        password=_read(target.password_path).decode().rstrip("\r\n") if target.password_path else "",
-        agent_socket="",
-    )
-    login = Login(
-        address=address,
-        host=target.host,
-        port=target.port,
-        user=target.user,
-        credentials=credentials,
-        host_keys=_host_keys(target),
-        client=config.client,
-        via=(),
-    )
-    if not credentials.private_key and not credentials.password:
-        raise GeneratorFaultError("the target's credentials hold neither a private key nor a password")
+def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
+    """Return the Login of the target, whose first hop is at `addresses`.
+
+    Raises GeneratorFaultError where it cannot be made.
+    """
     try:
-        new_session(login.client, login.host_keys)
-    except SSH2Error as error:
-        raise GeneratorFaultError(
-            f"an algorithm list holds nothing that {Library.SSH2_PYTHON} knows ({type(error).__name__})"
-        ) from error
-    return login
+        prepare_library(config.client.library)
+        check_client(config.client)
+    except UnsupportedSettingError as error:
+        raise GeneratorFaultError(str(error)) from error
+    jumps = tuple(
+        _login(jump, config.client, addresses if number == 1 else (), f"jump host {number}")
+        for number, jump in enumerate(config.via, start=1)
+    )
+    target = _login(config.target, config.client, () if jumps else addresses, "the target")
+    return replace(target, via=jumps)
 
 
-def resolve(target: Endpoint, on_problem: Callable[[str], None]) -> Address:
-    """Return the target's first address, as soon as its name has one; tell each problem meanwhile."""
+def resolve(server: Endpoint, on_problem: Callable[[str], None], first: int = 0) -> tuple[Address, ...]:
+    """Return a server's addresses, as soon as its name has one; tell each problem meanwhile.
+
+    They are in the resolver's order, but for that they begin with the one of number `first`.
+    """
     while True:
         try:
-            found = socket.getaddrinfo(target.host, target.port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
-        except OSError as error:
-            on_problem(f"{target.host}: {error.strerror}")
+            found = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+        except (OSError, UnicodeError) as error:  # the latter for what can be no name at all
+            on_problem(f"{server.host}: {getattr(error, 'strerror', None) or error}")
             gevent.sleep(_RESOLVE_PAUSE_S)
         else:
-            family, _, _, _, address = found[0]
-            return family, address
+            family = found[0][0]
+            addresses = tuple(dict.fromkeys((family, entry[4]) for entry in found if entry[0] == family))
+            first %= len(addresses)
+            return addresses[first:] + addresses[:first]
 
 
-def _host_keys(target: Endpoint) -> HostKeys:
-    if not target.known_hosts_path:
+def _login(server: Endpoint, client: Client, addresses: tuple[Address, ...], role: str) -> Login:
+    login = Login(
+        address=addresses[0] if addresses else None,
+        host=server.host,
+        port=server.port,
+        user=server.user,
+        credentials=read_credentials(server, role),
+        host_keys=_host_keys(server, client.library, role),
+        client=client,
+        via=(),
+        turns=None,
+    )
+    if len(addresses) < 2:  # noqa: PLR2004 - one address needs no turns
+        return login
+    return replace(login, turns=cycle([replace(login, address=address) for address in addresses]))
+
+
+def _host_keys(server: Endpoint, library: Library, role: str) -> HostKeys:
+    if not server.known_hosts_path:
         return ANY_HOST_KEY
-    text = _read(target.known_hosts_path).decode("utf-8", "replace")
+    text = read_file(server.known_hosts_path, f"{role}'s known hosts").decode("utf-8", "replace")
     try:
-        return read_known_hosts(text, target.host, target.port)
+        keys = read_known_hosts(text, server.host, server.port)
     except KnownHostsError as error:
-        raise GeneratorFaultError(str(error)) from error
-
-
-def _read(path: str) -> bytes:
-    try:
-        return Path(path).read_bytes()
-    except OSError as error:
-        raise GeneratorFaultError(f"{Path(path).name} cannot be read: {error.strerror}") from error
+        raise GeneratorFaultError(f"{role}: {error}") from error
+    if not keys.accepted and not keys.authorities:
+        raise GeneratorFaultError(f"{role}: known_hosts has no line for {server.host} at port {server.port}")
+    if not keys.accepted and library not in _TELL_HOST_CERTIFICATES:
+        raise GeneratorFaultError(
+            f"{role}: known_hosts has only a @cert-authority line for {server.host}, and {library} cannot check host"
+            " certificates: add the host key's own line, or take another client.library"
+        )
+    if keys.accepted and not keys.algorithms:
+        raise GeneratorFaultError(
+            f"{role}: known_hosts knows {server.host} only by types of keys that nobody can check"
+        )
+    return keys

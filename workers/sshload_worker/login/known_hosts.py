@@ -7,12 +7,24 @@ import hmac
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from time import time
+
+from sshload_worker.login.certificate_fields import CERTIFICATE_SUFFIX
+from sshload_worker.login.host_certificate import certificate_refusal, is_certificate
 
 _SSH_PORT = 22
 _HASH_MARK = "|1|"
 _CERTIFICATE_AUTHORITY = "@cert-authority"
 _REVOKED = "@revoked"
 _RSA_SIGNATURES = ("rsa-sha2-512", "rsa-sha2-256", "ssh-rsa")
+_CERTIFIED_TYPES = (
+    "ssh-ed25519",
+    "ecdsa-sha2-nistp256",
+    "ecdsa-sha2-nistp384",
+    "ecdsa-sha2-nistp521",
+    "rsa-sha2-512",
+    "rsa-sha2-256",
+)
 _FIELDS = 3
 
 
@@ -25,16 +37,33 @@ class HostKeys:
     """The keys that one host may show, by their wire form. With `any_key`, every key is accepted.
 
     `algorithms` are those that the known keys can answer, so that the server is asked for a key that can be checked.
+    `authorities` are the keys whose certificates for `host` will do too, and `certificate_algorithms` then those that
+    answer with one.
     """
 
     any_key: bool
     accepted: frozenset[bytes]
     revoked: frozenset[bytes]
     algorithms: tuple[str, ...]
+    host: str = ""
+    authorities: frozenset[bytes] = frozenset()
+    certificate_algorithms: tuple[str, ...] = ()
 
     def accepts(self, blob: bytes) -> bool:
-        """Tell whether the host may show this key."""
-        return self.any_key or (blob in self.accepted and blob not in self.revoked)
+        """Tell whether the host may show this key, or this certificate."""
+        return not self.refusal(blob)
+
+    def refusal(self, blob: bytes) -> str:
+        """Return why the host may not show this key or certificate, empty where it may."""
+        if self.any_key:
+            return ""
+        if blob in self.revoked:
+            return "the server's host key is revoked in known_hosts"
+        if blob in self.accepted:
+            return ""
+        if self.authorities and is_certificate(blob):
+            return certificate_refusal(blob, self.host, self.authorities, self.revoked, time())
+        return "the server's host key is not in known_hosts"
 
 
 ANY_HOST_KEY = HostKeys(any_key=True, accepted=frozenset(), revoked=frozenset(), algorithms=())
@@ -53,11 +82,15 @@ def read_known_hosts(text: str, host: str, port: int) -> HostKeys:
     name = host.lower() if port == _SSH_PORT else f"[{host.lower()}]:{port}"
     entries = [entry for entry in _entries(text) if _matches(entry.patterns, name)]
     plain = [entry for entry in entries if not entry.marker]
+    authorities = frozenset(entry.blob for entry in entries if entry.marker == _CERTIFICATE_AUTHORITY)
     return HostKeys(
         any_key=False,
         accepted=frozenset(entry.blob for entry in plain),
         revoked=frozenset(entry.blob for entry in entries if entry.marker == _REVOKED),
         algorithms=tuple(dict.fromkeys(name for entry in plain for name in _signatures(entry.key_type))),
+        host=host.lower(),
+        authorities=authorities,
+        certificate_algorithms=tuple(f"{name}{CERTIFICATE_SUFFIX}" for name in _CERTIFIED_TYPES) if authorities else (),
     )
 
 
@@ -103,4 +136,6 @@ def _matches_hash(pattern: str, name: str) -> bool:
 
 
 def _signatures(key_type: str) -> tuple[str, ...]:
-    return _RSA_SIGNATURES if key_type == "ssh-rsa" else (key_type,)
+    if key_type == "ssh-rsa":
+        return _RSA_SIGNATURES
+    return (key_type,) if key_type in _CERTIFIED_TYPES else ()

@@ -1,6 +1,7 @@
 """Login: all that logins at one server need, settled once before the start of a run."""
 
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sshload_contract.run_config import Auth, Client
@@ -12,7 +13,11 @@ Address = tuple[socket.AddressFamily, tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What `auth` needs, the rest being empty. The private key is in OpenSSH's or PEM format, and not encrypted."""
+    """What `auth` needs, the rest being empty.
+
+    The private key is in OpenSSH's format and not encrypted, the certificate a line as ssh-keygen writes it. With
+    Auth.AGENT there is only the socket of the agent, which has the key.
+    """
 
     auth: Auth
     private_key: bytes
@@ -26,6 +31,7 @@ class Login:
     """One server, and how to log in to it. `via` are the jump hosts on the way, first things first.
 
     `address` is resolved, and None for a server that only a jump host reaches: that resolves `host` itself.
+    Where the name has several, `turns` yields a Login for each of them, over and over, and is None otherwise.
     """
 
     address: Address | None
@@ -36,3 +42,8 @@ class Login:
     host_keys: HostKeys
     client: Client
     via: tuple["Login", ...]
+    turns: Iterator["Login"] | None
+
+    def in_turn(self) -> "Login":
+        """Return the Login, at the address whose turn it is, for the next connection."""
+        return self if self.turns is None else next(self.turns)

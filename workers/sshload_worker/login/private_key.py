@@ -1,0 +1,134 @@
+"""Private keys, checked and decrypted once before the start: a login with an encrypted one would cost 300 ms of CPU.
+
+Every client library gets the same: OpenSSH's own format, without encryption. A key that comes so is only looked over;
+`cryptography` reads all others, and is imported only for them.
+"""
+
+import binascii
+from base64 import b64decode
+from dataclasses import dataclass
+from typing import Any
+
+from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.login.wire import WireError, WireReader, wire_string
+
+_OPENSSH_BEGIN = b"-----BEGIN OPENSSH PRIVATE KEY-----"
+_OPENSSH_END = b"-----END OPENSSH PRIVATE KEY-----"
+_OPENSSH_MAGIC = b"openssh-key-v1\0"
+_PEM_BEGIN = b"-----BEGIN "
+_PUTTY_BEGIN = b"PuTTY-User-Key-File"
+_NOT_ENCRYPTED = "none"
+_CHECK_BYTES = 8
+_PRIVATE_STRINGS = {"ssh-ed25519": 2, "ecdsa": 3, "ssh-rsa": 6}
+_KNOWN_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
+_PUBLIC_BEGINS = tuple(name.encode() for name in (*_KNOWN_TYPES, "ssh-dss", "sk-"))
+
+
+@dataclass(frozen=True, slots=True)
+class PrivateKey:
+    """A private key in OpenSSH's format, not encrypted, and its public half in wire form (RFC 4253 section 6.6)."""
+
+    openssh: bytes
+    public_blob: bytes
+
+
+def read_private_key(data: bytes, passphrase: str, role: str) -> PrivateKey:
+    """Return the key of a file's content; raises GeneratorFaultError, which calls the file `role`."""
+    text = data.strip()
+    if not text:
+        raise GeneratorFaultError(f"{role} is empty")
+    if text.startswith(_PUTTY_BEGIN):
+        raise GeneratorFaultError(f"{role} is in PuTTY's format: convert it with `puttygen -O private-openssh`")
+    if text.startswith(_PUBLIC_BEGINS):
+        raise GeneratorFaultError(f"{role} holds a public key: the private one is needed")
+    if text.startswith(_OPENSSH_BEGIN):
+        key = _read_openssh(text, role)
+        return key or _decrypted(text, passphrase, role)
+    if text.startswith(_PEM_BEGIN):
+        return _decrypted(text, passphrase, role)
+    raise GeneratorFaultError(f"{role} is no private key in OpenSSH's, PEM or PKCS #8 format")
+
+
+def agent_identity(key: PrivateKey) -> bytes:
+    """Return the key as it is added to an agent (draft-ietf-sshm-ssh-agent section 3.2.1), with an empty comment."""
+    reader = WireReader(_container(key.openssh.strip()))
+    for read in (reader.string, reader.string, reader.string, reader.uint32, reader.string):
+        read()
+    private = WireReader(reader.string())
+    private.fixed(_CHECK_BYTES)
+    name = private.text()
+    strings = _PRIVATE_STRINGS[name.partition("-sha2-")[0]]
+    fields = b"".join(wire_string(private.string()) for _ in range(strings))
+    return wire_string(name.encode()) + fields + wire_string(b"")
+
+
+def _container(text: bytes) -> bytes:
+    """Return what follows the magic word of OpenSSH's format; raises WireError or binascii.Error."""
+    body, end, _ = text.removeprefix(_OPENSSH_BEGIN).partition(_OPENSSH_END)
+    packed = b64decode(b"".join(body.split()), validate=True)
+    if not end or not packed.startswith(_OPENSSH_MAGIC):
+        raise WireError("it is not whole")
+    return packed.removeprefix(_OPENSSH_MAGIC)
+
+
+def _read_openssh(text: bytes, role: str) -> PrivateKey | None:
+    """Return the key, None for one that is encrypted."""
+    try:
+        reader = WireReader(_container(text))
+        cipher, _, _, _ = reader.text(), reader.string(), reader.string(), reader.uint32()
+        public_blob = reader.string()
+        _check_type(WireReader(public_blob).text(), role)
+        if cipher != _NOT_ENCRYPTED:
+            return None
+        private = WireReader(reader.string())
+        is_whole = private.uint32() == private.uint32() and private.string() == WireReader(public_blob).string()
+    except (WireError, binascii.Error) as error:
+        raise GeneratorFaultError(f"{role} is damaged: {error}") from None
+    if not is_whole:
+        raise GeneratorFaultError(f"{role} is damaged: its private part is not what its public part says")
+    return PrivateKey(openssh=text + b"\n", public_blob=public_blob)
+
+
+def _check_type(name: str, role: str) -> None:
+    if name not in _KNOWN_TYPES:
+        known = ", ".join(_KNOWN_TYPES)
+        raise GeneratorFaultError(f"{role} is of the type {name[:64]!r}, which cannot be used: take one of {known}")
+
+
+def _decrypted(text: bytes, passphrase: str, role: str) -> PrivateKey:
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - few runs need it
+
+    key = _load(text, passphrase, role)
+    try:
+        openssh = key.private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
+        )
+        public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    except (ValueError, TypeError, AttributeError):  # a curve, or a kind of key, that SSH has no name for
+        raise GeneratorFaultError(
+            f"{role} is of a type that SSH does not know: take one of {', '.join(_KNOWN_TYPES)}"
+        ) from None
+    name, blob = public.split()[:2]
+    _check_type(name.decode(), role)
+    return PrivateKey(openssh=openssh, public_blob=b64decode(blob))
+
+
+def _load(text: bytes, passphrase: str, role: str) -> Any:
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415 - likewise
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - likewise
+
+    openssh = text.startswith(_OPENSSH_BEGIN)
+    load: Any = serialization.load_ssh_private_key if openssh else serialization.load_pem_private_key
+    encrypted = openssh or b"ENCRYPTED" in text
+    if encrypted and not passphrase:
+        raise GeneratorFaultError(f"{role} is encrypted: its passphrase is needed, or the key without encryption")
+    try:
+        return load(text, passphrase.encode() if encrypted else None)
+    except UnsupportedAlgorithm:
+        raise GeneratorFaultError(f"{role} is of a type, or encrypted in a way, that cannot be used") from None
+    except (ValueError, TypeError):
+        if encrypted:
+            raise GeneratorFaultError(
+                f"{role} cannot be decrypted: the passphrase is another, or the file damaged"
+            ) from None
+        raise GeneratorFaultError(f"{role} is damaged, or no private key") from None
