@@ -1,0 +1,140 @@
+"""One SSH connection by paramiko."""
+
+from typing import Any
+
+from sshload_contract.run_config import Auth
+from sshload_contract.sample import Negotiated
+from sshload_contract.vocabulary import Outcome, Step
+
+from sshload_worker.clients.banner import await_banner
+from sshload_worker.clients.descriptor import Descriptor, open_socket
+from sshload_worker.clients.interface import Connection, RemoteFile
+from sshload_worker.clients.paramiko.channel import ParamikoChannel
+from sshload_worker.clients.paramiko.driver import Driver
+from sshload_worker.clients.paramiko.keys import Agent, private_key
+from sshload_worker.clients.paramiko.sftp import ParamikoSftp
+from sshload_worker.clients.paramiko.stream import Stream
+from sshload_worker.clients.paramiko.transport import Transport
+from sshload_worker.clients.scp_protocol import begin_read, begin_write
+from sshload_worker.login.login import Login
+from sshload_worker.outcomes import StepFailure
+
+_IMPLICIT_MAC = "implicit"  # OpenSSH's word for ciphers that authenticate by themselves
+_NOWHERE = ("127.0.0.1", 0)  # where a forwarded connection comes from
+
+
+class ParamikoConnection:
+    """One connection (clients.interface.Connection)."""
+
+    times_parts = True
+
+    def __init__(self, login: Login, through: Connection | None = None) -> None:
+        if login.address is None or through is not None:
+            raise NotImplementedError("jump hosts")
+        family, self._address = login.address
+        self._login = login
+        self._descriptor = Descriptor(open_socket(family), quick_ack=login.client.quick_ack)
+        self._driver: Driver | None = None
+        self._server_version = ""
+
+    def connect(self) -> None:
+        """Open the TCP connection."""
+        self._descriptor.connect(self._address)
+
+    def banner(self) -> None:
+        """Wait for the server's version line."""
+        self._server_version = await_banner(self._descriptor)
+
+    def kex(self) -> None:
+        """Exchange keys, and check that the host key is a known one."""
+        transport = Transport(Stream(self._descriptor), self._login.client, self._login.host_keys)
+        self._driver = Driver(transport)
+        self._driver.call(Step.KEX, transport.start_client)
+        if not self._login.host_keys.accepts(transport.host_key_blob):
+            raise StepFailure(Outcome.HOST_KEY_MISMATCH, "the server's host key is not in known_hosts")
+
+    def auth(self) -> None:
+        """Authenticate as the login's credentials say."""
+        driver, user, credentials = self._driven, self._login.user, self._login.credentials
+        transport = driver.transport
+        match credentials.auth:
+            case Auth.PUBLICKEY | Auth.CERTIFICATE:
+                key = private_key(credentials.private_key, credentials.certificate)
+                more = driver.call(Step.AUTH, transport.auth_publickey, user, key)
+            case Auth.AGENT:
+                agent = Agent(credentials.agent_socket)
+                try:
+                    more = driver.call(Step.AUTH, transport.auth_publickey, user, agent.first_key())
+                finally:
+                    agent.close()
+            case Auth.PASSWORD:
+                more = driver.call(Step.AUTH, transport.auth_password, user, credentials.password, fallback=False)
+            case Auth.KEYBOARD_INTERACTIVE:
+                more = driver.call(Step.AUTH, transport.auth_interactive, user, self._answer)
+        if more:
+            raise StepFailure(Outcome.AUTH_REJECTED, f"the server wants more: {', '.join(more)}")
+
+    def negotiated(self) -> Negotiated:
+        """Return what the handshake agreed on."""
+        transport = self._driven.transport
+        return Negotiated(
+            kex=transport.kex_name,
+            cipher=transport.local_cipher,
+            mac=_IMPLICIT_MAC if "gcm" in transport.local_cipher else str(transport.local_mac),
+            host_key=str(transport.host_key_type),
+            server_version=self._server_version,
+        )
+
+    def is_lost(self) -> bool:
+        """Tell whether the server has closed the connection, without waiting."""
+        return not self._driven.transport.is_active() or self._descriptor.peer_has_closed()
+
+    def keep_alive(self) -> None:
+        """Ask for a sign of life, and wait for it."""
+        driver = self._driven
+        driver.call(Step.KEEP_ALIVE, driver.transport.global_request, "keepalive@openssh.com")
+        if not driver.transport.is_active():
+            raise driver.lost()
+
+    def open_channel(self) -> ParamikoChannel:
+        """Open a session channel."""
+        driver = self._driven
+        return self._channel(driver, driver.call(Step.CHANNEL_OPEN, driver.transport.open_session))
+
+    def open_forward(self, host: str, port: int) -> ParamikoChannel:
+        """Open a channel to where the server connects for us."""
+        driver, kind = self._driven, "direct-tcpip"
+        opened = driver.call(Step.CHANNEL_OPEN, driver.transport.open_channel, kind, (host, port), _NOWHERE)
+        return self._channel(driver, opened)
+
+    def open_sftp(self) -> ParamikoSftp:
+        """Open a channel with the SFTP subsystem on it."""
+        return ParamikoSftp(self._driven, self.open_channel(), self._login.client)
+
+    def scp_read(self, path: str) -> RemoteFile:
+        """Begin to read a file by scp."""
+        return begin_read(self.open_channel(), path)
+
+    def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
+        """Begin to write a file by scp."""
+        return begin_write(self.open_channel(), path, size_bytes)
+
+    def close(self) -> None:
+        """End the connection at once. Never waits."""
+        if self._driver is None:
+            self._descriptor.shut_down()
+        else:
+            self._driver.transport.close()
+        self._driver = None
+
+    def _channel(self, driver: Driver, opened: Any) -> ParamikoChannel:
+        return ParamikoChannel(driver, opened, self._login.client.read_buffer_bytes)
+
+    def _answer(self, _title: str, _instructions: str, prompts: list[tuple[str, bool]]) -> list[str]:
+        return [self._login.credentials.password] * len(prompts)
+
+    @property
+    def _driven(self) -> Driver:
+        if self._driver is None:
+            raise StepFailure(Outcome.DISCONNECTED, "the connection is closed")
+        return self._driver

@@ -1,0 +1,134 @@
+"""SFTP by paramiko, as its own get and put do it: reads asked for ahead, writes not waited for one by one."""
+
+from contextlib import suppress
+
+from paramiko.message import Message
+from paramiko.sftp import CMD_CLOSE, CMD_HANDLE, CMD_OPEN, SFTP_OK, SFTPError
+from paramiko.sftp_attr import SFTPAttributes
+from paramiko.sftp_client import SFTPClient
+from paramiko.sftp_file import SFTPFile
+from paramiko.ssh_exception import SSHException
+from sshload_contract.run_config import Client
+from sshload_contract.vocabulary import Step
+
+from sshload_worker.clients.paramiko.channel import ParamikoChannel
+from sshload_worker.clients.paramiko.driver import Driver
+from sshload_worker.clients.sftp_status import END_OF_FILE, status_failure
+
+_READ_BYTES = 32_768  # what paramiko asks for at once
+_TO_READ = 0x01
+_TO_WRITE_ANEW = 0x02 | 0x08 | 0x10  # write, create, truncate
+
+
+class _Requests(SFTPClient):
+    """paramiko's requests, which tell each status by its number."""
+
+    def _convert_status(self, message: Message) -> None:
+        code, text = message.get_int(), message.get_text()
+        if code == END_OF_FILE:
+            raise EOFError(text)
+        if code != SFTP_OK:
+            raise status_failure(code, text)
+
+    def open_file(self, path: str, flags: int, mode: str) -> "_File":
+        """Ask for a handle."""
+        kind, message = self._request(CMD_OPEN, path, flags, SFTPAttributes())
+        if kind != CMD_HANDLE:
+            raise SFTPError("no handle")
+        return _File(self, message.get_binary(), mode)
+
+
+class _File(SFTPFile):
+    """paramiko's file, which on a connection that has ended neither waits nor prints a traceback."""
+
+    def __del__(self) -> None:
+        """Leave the handle to the end of the connection: closing is for `finish`."""
+
+    def ask_ahead(self, request_bytes: int) -> None:
+        """Ask for all of the file, in pieces of this size."""
+        self.MAX_REQUEST_SIZE = request_bytes
+        self.prefetch()
+
+    def finish(self) -> None:
+        """Wait for the answers to all writes, then close the handle; raises what the server says of either."""
+        while self._reqs:
+            self.sftp._read_response(self._reqs.popleft())  # noqa: SLF001 - paramiko's own close drops these answers
+        self._closed = True
+        self.sftp._request(CMD_CLOSE, self.handle)  # noqa: SLF001 - paramiko's own close drops this answer too
+
+    def _prefetch_thread(self, *arguments: object) -> None:
+        with suppress(EOFError, OSError, SSHException):  # the reader of the file learns of it by itself
+            super()._prefetch_thread(*arguments)
+
+
+class ParamikoFile:
+    """A remote file (clients.interface.RemoteFile)."""
+
+    def __init__(self, driver: Driver, file: _File, read_bytes: int) -> None:
+        self._driver = driver
+        self._file = file
+        self._read_bytes = read_bytes
+
+    def read(self) -> bytes:
+        """Return the next piece, empty at the end."""
+        piece: bytes = self._driver.call(Step.READ, self._file.read, self._read_bytes)
+        return piece
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`, without waiting for the server's word on it."""
+        self._driver.call(Step.WRITE, self._file.write, data)
+
+    def close(self) -> None:
+        """Wait until all is written, and close the file."""
+        self._driver.call(Step.CLOSE, self._file.finish)
+
+
+class ParamikoSftp:
+    """The SFTP subsystem (clients.interface.Sftp)."""
+
+    def __init__(self, driver: Driver, channel: ParamikoChannel, client: Client) -> None:
+        self._driver = driver
+        self._channel = channel
+        self._read_bytes = client.sftp_read_bytes or _READ_BYTES
+        subsystem = channel.start_subsystem("sftp")
+        self._requests: _Requests = driver.call(Step.SUBSYSTEM, _Requests, subsystem)
+
+    def open_to_read(self, path: str) -> ParamikoFile:
+        """Open a file, and ask for all of it."""
+        file = self._driver.call(Step.OPEN, self._requests.open_file, path, _TO_READ, "r")
+        self._driver.call(Step.OPEN, file.ask_ahead, self._read_bytes)
+        return ParamikoFile(self._driver, file, self._read_bytes)
+
+    def open_to_write(self, path: str) -> ParamikoFile:
+        """Open a file in place of what is there."""
+        file = self._driver.call(Step.OPEN, self._requests.open_file, path, _TO_WRITE_ANEW, "w")
+        file.set_pipelined(True)
+        return ParamikoFile(self._driver, file, self._read_bytes)
+
+    def list_directory(self, path: str) -> int:
+        """Read a directory to its end, and return how many entries it has."""
+        return len(self._driver.call(Step.SFTP_LIST, self._requests.listdir_attr, path))
+
+    def stat(self, path: str) -> int:
+        """Return a file's size in bytes."""
+        return int(self._driver.call(Step.SFTP_STAT, self._requests.stat, path).st_size)
+
+    def mkdir(self, path: str) -> None:
+        """Make a directory."""
+        self._driver.call(Step.SFTP_MKDIR, self._requests.mkdir, path)
+
+    def rmdir(self, path: str) -> None:
+        """Remove an empty directory."""
+        self._driver.call(Step.SFTP_RMDIR, self._requests.rmdir, path)
+
+    def rename(self, path: str, to: str) -> None:
+        """Rename a file."""
+        self._driver.call(Step.SFTP_RENAME, self._requests.rename, path, to)
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        self._driver.call(Step.SFTP_REMOVE, self._requests.remove, path)
+
+    def close(self) -> None:
+        """End the subsystem and close its channel."""
+        self._channel.close()

@@ -1,0 +1,107 @@
+"""paramiko's Transport, listening to what paramiko drops: exit signals, the server's close, names agreed on."""
+
+import math
+import threading
+from dataclasses import dataclass, field
+from typing import Any
+
+from paramiko import transport as library
+from paramiko.channel import Channel
+from paramiko.common import MSG_CHANNEL_CLOSE, MSG_CHANNEL_REQUEST
+from paramiko.message import Message
+from paramiko.packet import Packetizer
+from sshload_contract.run_config import Client
+
+from sshload_worker.clients.paramiko.settings import prefer
+from sshload_worker.login.known_hosts import HostKeys
+
+
+@dataclass(slots=True)
+class ChannelEnd:
+    """How a channel ended. `over` is set once the server has closed it, or the connection has ended."""
+
+    closed_by_server: bool = False
+    signal: str = ""
+    over: threading.Event = field(default_factory=threading.Event)
+
+
+class _Packets(Packetizer):
+    """paramiko's packets, without the time limit of its own that paramiko sets to a handshake."""
+
+    def start_handshake(self, timeout: float) -> None:
+        """Let whoever waits for the handshake decide how long it may take."""
+
+
+def _note_request(channel: Channel, message: Message) -> None:
+    position = message.packet.tell()
+    if message.get_text() == "exit-signal":
+        message.get_boolean()
+        channel.get_transport().end_of(channel).signal = message.get_text()
+    message.packet.seek(position)
+    Channel._handle_request(channel, message)  # noqa: SLF001 - paramiko's table names it likewise
+
+
+def _note_close(channel: Channel, message: Message) -> None:
+    end = channel.get_transport().end_of(channel)
+    Channel._handle_close(channel, message)  # noqa: SLF001 - paramiko's table names it likewise
+    end.closed_by_server = True
+    end.over.set()
+
+
+class Transport(library.Transport):
+    """One connection's protocol. `stream` is what it reads from and writes to; see stream.py."""
+
+    _channel_handler_table = {  # noqa: RUF012 - paramiko's own name and form
+        **library.Transport._channel_handler_table,  # noqa: SLF001 - to be extended
+        MSG_CHANNEL_REQUEST: _note_request,
+        MSG_CHANNEL_CLOSE: _note_close,
+    }
+
+    def __init__(self, stream: Any, client: Client, host_keys: HostKeys) -> None:
+        sizes = {"default_window_size": client.window_bytes, "default_max_packet_size": client.packet_bytes}
+        given = {name: size for name, size in sizes.items() if size is not None}
+        super().__init__(stream, packetizer_class=_Packets, **given)
+        self._stream = stream
+        self._ends: dict[int, ChannelEnd] = {}
+        for limit in ("auth_timeout", "clear_to_send_timeout", "channel_timeout"):
+            setattr(self, limit, math.inf)  # how long a wait may take is for whoever waits to say
+        self.kex_name = ""
+        self.host_key_blob = b""
+        self.disconnect_text = ""
+        self.preferred_host_keys = prefer(self, client, host_keys)
+        if client.rekey_bytes is not None:
+            self.packetizer.REKEY_BYTES = client.rekey_bytes
+
+    @property
+    def preferred_keys(self) -> tuple[str, ...]:
+        """The host key algorithms to ask for, in order."""
+        return self.preferred_host_keys
+
+    def end_of(self, channel: Channel) -> ChannelEnd:
+        """Return how a channel ended, or will."""
+        return self._ends.setdefault(channel.get_id(), ChannelEnd())
+
+    def forget(self, channel: Channel) -> None:
+        """Drop what is known of a channel that has ended."""
+        self._ends.pop(channel.get_id(), None)
+
+    def run(self) -> None:
+        """Read until the end of the connection."""
+        try:
+            super().run()
+        finally:
+            self._stream.release()
+            for end in self._ends.values():
+                end.over.set()
+
+    def _parse_newkeys(self, message: Message) -> None:
+        self.kex_name = next(name for name, kind in self._kex_info.items() if kind is type(self.kex_engine))
+        super()._parse_newkeys(message)
+
+    def _verify_key(self, host_key: bytes, signature: bytes) -> None:
+        self.host_key_blob = host_key
+        super()._verify_key(host_key, signature)
+
+    def _parse_disconnect(self, message: Message) -> None:
+        message.get_int()
+        self.disconnect_text = message.get_text() or "without a reason"

@@ -1,0 +1,138 @@
+"""The scp protocol, spoken over a channel to the server's own scp program, for libraries that do not speak it.
+
+The protocol is BSD rcp's: the program that reads (`scp -f`) announces a file by a line (`C0644 26624 name`), sends its
+bytes and a zero byte; the other side answers each of the three with a zero byte, or with 1 or 2 and a line that says
+what is wrong.
+"""
+
+import shlex
+from posixpath import basename
+from typing import NoReturn
+
+from sshload_contract.vocabulary import Outcome
+
+from sshload_worker.clients.interface import Channel, RemoteFile
+from sshload_worker.outcomes import StepFailure
+
+_FINE = b"\0"
+_WARNING, _ERROR = 1, 2
+_LINE_LIMIT_BYTES = 8_192
+_MODE = "0644"
+_WORDS_OF_A_FILE = 3
+
+
+def begin_read(channel: Channel, path: str) -> RemoteFile:
+    """Ask for a file, and read what is announced; raises StepFailure where the server has none to send."""
+    stream = _Stream(channel)
+    channel.execute(f"scp -f {shlex.quote(path)}")
+    channel.write(_FINE)
+    words = stream.line().split(" ", _WORDS_OF_A_FILE - 1)
+    if len(words) != _WORDS_OF_A_FILE or not words[0].startswith("C") or not words[1].isdecimal():
+        stream.fail("the server's scp announced no file")
+    channel.write(_FINE)
+    return _Reading(stream, int(words[1]))
+
+
+def begin_write(channel: Channel, path: str, size_bytes: int) -> RemoteFile:
+    """Announce a file; raises StepFailure where the server does not take it."""
+    stream = _Stream(channel)
+    channel.execute(f"scp -t {shlex.quote(path)}")
+    stream.expect_fine()
+    channel.write(f"C{_MODE} {size_bytes} {basename(path)}\n".encode())
+    stream.expect_fine()
+    return _Writing(stream)
+
+
+class _Stream:
+    """A channel to an scp program, of which single bytes and lines can be taken."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self._ahead = b""
+
+    def some(self, most: int) -> bytes:
+        """Return at least one byte and at most so many."""
+        taken = self._ahead or self.channel.read()
+        if not taken:
+            self.fail("the server's scp ended early")
+        self._ahead = taken[most:]
+        return taken[:most]
+
+    def line(self) -> str:
+        """Return a line without its end, where it is not the answer that something is wrong."""
+        line = b""
+        while not line.endswith(b"\n") and len(line) < _LINE_LIMIT_BYTES:
+            line += self.some(1)
+        if line[0] in (_WARNING, _ERROR):
+            raise StepFailure(Outcome.SCP_FAILED, _text(line[1:]))
+        return _text(line)
+
+    def expect_fine(self) -> None:
+        """Take an answer; raises StepFailure where it is that something is wrong."""
+        answer = self.some(1)
+        if answer != _FINE:
+            self._ahead = answer + self._ahead
+            self.fail(self.line())
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise StepFailure, with what the program said on its way out where it said anything."""
+        said = _text(self.channel.close().stderr)
+        raise StepFailure(Outcome.SCP_FAILED, said or message)
+
+
+class _Reading:
+    """A file that the server sends (clients.interface.RemoteFile)."""
+
+    def __init__(self, stream: _Stream, size_bytes: int) -> None:
+        self._stream = stream
+        self._left = size_bytes
+
+    def read(self) -> bytes:
+        """Return the next piece, empty at the end."""
+        piece = self._stream.some(self._left) if self._left else b""
+        self._left -= len(piece)
+        return piece
+
+    def write(self, data: bytes) -> None:
+        """Fail: the file is open to be read."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Take the server's word that it has sent all, and end its scp."""
+        self._stream.expect_fine()
+        self._stream.channel.write(_FINE)
+        _end(self._stream.channel)
+
+
+class _Writing:
+    """A file that the server takes (clients.interface.RemoteFile)."""
+
+    def __init__(self, stream: _Stream) -> None:
+        self._stream = stream
+
+    def read(self) -> bytes:
+        """Fail: the file is open to be written."""
+        raise NotImplementedError
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`."""
+        self._stream.channel.write(data)
+
+    def close(self) -> None:
+        """Wait for the server's word that it has all, and end its scp."""
+        self._stream.channel.write(_FINE)
+        self._stream.expect_fine()
+        self._stream.channel.send_end()
+        _end(self._stream.channel)
+
+
+def _end(channel: Channel) -> None:
+    while channel.read():
+        pass
+    end = channel.close()
+    if end.exit_code or end.signal:
+        raise StepFailure(Outcome.SCP_FAILED, _text(end.stderr) or f"the server's scp ended with {end.exit_code}")
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace").strip()

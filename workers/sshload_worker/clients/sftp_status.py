@@ -1,0 +1,23 @@
+"""From SFTP status codes to outcomes (draft-ietf-secsh-filexfer-02 section 7)."""
+
+from sshload_contract.vocabulary import Outcome
+
+from sshload_worker.outcomes import StepFailure
+
+END_OF_FILE = 1
+
+SFTP_STATUSES = {
+    2: Outcome.SFTP_NO_SUCH_FILE,
+    3: Outcome.SFTP_PERMISSION_DENIED,
+    4: Outcome.SFTP_FAILURE,
+    5: Outcome.SFTP_BAD_MESSAGE,
+    6: Outcome.SFTP_NO_CONNECTION,
+    7: Outcome.SFTP_CONNECTION_LOST,
+    8: Outcome.SFTP_OP_UNSUPPORTED,
+}
+
+
+def status_failure(code: int, text: str) -> StepFailure:
+    """Return what a status other than OK says."""
+    outcome = SFTP_STATUSES.get(code, Outcome.SFTP_OTHER)
+    return StepFailure(outcome, text or f"SFTP status {code}")
