@@ -5,12 +5,12 @@ out as libssh2 would skip them.
 """
 
 import socket
+from typing import Protocol
 
 from gevent import sleep
 from gevent.timeout import Timeout
 from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.descriptor import Descriptor
 from sshload_worker.outcomes import StepFailure, pre_banner_outcome
 
 _VERSION_START = b"SSH-"
@@ -18,12 +18,33 @@ _LINE_LIMIT_BYTES = 255
 _PARTIAL_LINE_PAUSE_S = 0.001
 
 
-def await_banner(descriptor: Descriptor) -> str:
+class Receiver(Protocol):
+    """What can be peeked at: a socket, and what takes its place behind a jump host."""
+
+    def recv(self, count: int, flags: int = 0, /) -> bytes:
+        """Return at most so many bytes, none at the end; MSG_PEEK leaves them to be read again."""
+
+
+class Speaker(Protocol):
+    """A connection whose other side speaks first."""
+
+    @property
+    def socket(self) -> Receiver:
+        """Return what can be peeked at; it raises BlockingIOError where there is nothing yet."""
+
+    def wait_readable(self) -> None:
+        """Wait until there is something to read."""
+
+    def peer_has_closed(self) -> bool:
+        """Tell whether the other side has sent its last byte, which may still be unread."""
+
+
+def await_banner(speaker: Speaker) -> str:
     """Return the server's version line, without its end; raises StepFailure where it has none."""
     earlier = ""
     try:
         while True:
-            line = _peek_line(descriptor, earlier)
+            line = _peek_line(speaker, earlier)
             if line.startswith(_VERSION_START):
                 return _text(line)
             outcome = pre_banner_outcome(_text(line))
@@ -32,32 +53,32 @@ def await_banner(descriptor: Descriptor) -> str:
             earlier = earlier or _text(line)
             if len(line) >= _LINE_LIMIT_BYTES:
                 raise StepFailure(Outcome.NOT_SSH, earlier)
-            descriptor.socket.recv(len(line))
+            speaker.socket.recv(len(line))
     except Timeout:
         if earlier:
             raise StepFailure(Outcome.NOT_SSH, f"no SSH version followed: {earlier}") from None
         raise
 
 
-def _peek_line(descriptor: Descriptor, earlier: str) -> bytes:
+def _peek_line(speaker: Speaker, earlier: str) -> bytes:
     while True:
-        seen = _peek(descriptor)
+        seen = _peek(speaker)
         if not seen and earlier:
             raise StepFailure(Outcome.NOT_SSH, earlier)
         if not seen:
             raise StepFailure(Outcome.RESET_BEFORE_BANNER, "the server closed the connection before its banner")
         line, end, _ = seen.partition(b"\n")
-        if end or len(seen) >= _LINE_LIMIT_BYTES or descriptor.peer_has_closed():
+        if end or len(seen) >= _LINE_LIMIT_BYTES or speaker.peer_has_closed():
             return line + end
         sleep(_PARTIAL_LINE_PAUSE_S)
 
 
-def _peek(descriptor: Descriptor) -> bytes:
+def _peek(speaker: Speaker) -> bytes:
     while True:
         try:
-            return descriptor.socket.recv(_LINE_LIMIT_BYTES, socket.MSG_PEEK)
+            return speaker.socket.recv(_LINE_LIMIT_BYTES, socket.MSG_PEEK)
         except BlockingIOError:
-            descriptor.wait_readable()
+            speaker.wait_readable()
         except ConnectionError as error:
             raise StepFailure(Outcome.RESET_BEFORE_BANNER, f"{error.strerror} before the banner") from None
 

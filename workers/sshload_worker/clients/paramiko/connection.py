@@ -6,11 +6,10 @@ from sshload_contract.run_config import Auth
 from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.banner import await_banner
-from sshload_worker.clients.descriptor import Descriptor, open_socket
 from sshload_worker.clients.interface import Connection, RemoteFile
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.driver import Driver
+from sshload_worker.clients.paramiko.forwarded_stream import ForwardedStream
 from sshload_worker.clients.paramiko.keys import Agent, private_key
 from sshload_worker.clients.paramiko.sftp import ParamikoSftp
 from sshload_worker.clients.paramiko.stream import Stream
@@ -29,25 +28,22 @@ class ParamikoConnection:
     times_parts = True
 
     def __init__(self, login: Login, through: Connection | None = None) -> None:
-        if login.address is None or through is not None:
-            raise NotImplementedError("jump hosts")
-        family, self._address = login.address
         self._login = login
-        self._descriptor = Descriptor(open_socket(family), quick_ack=login.client.quick_ack)
+        self._stream = _stream(login, through)
         self._driver: Driver | None = None
         self._server_version = ""
 
     def connect(self) -> None:
-        """Open the TCP connection."""
-        self._descriptor.connect(self._address)
+        """Open the TCP connection, or the channel of the jump host that takes its place."""
+        self._stream.connect()
 
     def banner(self) -> None:
         """Wait for the server's version line."""
-        self._server_version = await_banner(self._descriptor)
+        self._server_version = self._stream.banner()
 
     def kex(self) -> None:
         """Exchange keys, and check that the host key is a known one."""
-        transport = Transport(Stream(self._descriptor), self._login.client, self._login.host_keys)
+        transport = Transport(self._stream, self._login.client, self._login.host_keys)
         self._driver = Driver(transport)
         self._driver.call(Step.KEX, transport.start_client)
         if not self._login.host_keys.accepts(transport.host_key_blob):
@@ -55,7 +51,7 @@ class ParamikoConnection:
 
     def auth(self) -> None:
         """Authenticate as the login's credentials say."""
-        driver, user, credentials = self._driven, self._login.user, self._login.credentials
+        driver, user, credentials = self.driver, self._login.user, self._login.credentials
         transport = driver.transport
         match credentials.auth:
             case Auth.PUBLICKEY | Auth.CERTIFICATE:
@@ -76,7 +72,7 @@ class ParamikoConnection:
 
     def negotiated(self) -> Negotiated:
         """Return what the handshake agreed on."""
-        transport = self._driven.transport
+        transport = self.driver.transport
         return Negotiated(
             kex=transport.kex_name,
             cipher=transport.local_cipher,
@@ -87,29 +83,29 @@ class ParamikoConnection:
 
     def is_lost(self) -> bool:
         """Tell whether the server has closed the connection, without waiting."""
-        return not self._driven.transport.is_active() or self._descriptor.peer_has_closed()
+        return not self.driver.transport.is_active() or self._stream.is_lost()
 
     def keep_alive(self) -> None:
         """Ask for a sign of life, and wait for it."""
-        driver = self._driven
+        driver = self.driver
         driver.call(Step.KEEP_ALIVE, driver.transport.global_request, "keepalive@openssh.com")
         if not driver.transport.is_active():
             raise driver.lost()
 
     def open_channel(self) -> ParamikoChannel:
         """Open a session channel."""
-        driver = self._driven
+        driver = self.driver
         return self._channel(driver, driver.call(Step.CHANNEL_OPEN, driver.transport.open_session))
 
     def open_forward(self, host: str, port: int) -> ParamikoChannel:
         """Open a channel to where the server connects for us."""
-        driver, kind = self._driven, "direct-tcpip"
+        driver, kind = self.driver, "direct-tcpip"
         opened = driver.call(Step.CHANNEL_OPEN, driver.transport.open_channel, kind, (host, port), _NOWHERE)
         return self._channel(driver, opened)
 
     def open_sftp(self) -> ParamikoSftp:
         """Open a channel with the SFTP subsystem on it."""
-        return ParamikoSftp(self._driven, self.open_channel(), self._login.client)
+        return ParamikoSftp(self.driver, self.open_channel(), self._login.client)
 
     def scp_read(self, path: str) -> RemoteFile:
         """Begin to read a file by scp."""
@@ -122,7 +118,7 @@ class ParamikoConnection:
     def close(self) -> None:
         """End the connection at once. Never waits."""
         if self._driver is None:
-            self._descriptor.shut_down()
+            self._stream.release()
         else:
             self._driver.transport.close()
         self._driver = None
@@ -134,7 +130,16 @@ class ParamikoConnection:
         return [self._login.credentials.password] * len(prompts)
 
     @property
-    def _driven(self) -> Driver:
+    def driver(self) -> Driver:
+        """What makes this connection's calls, from the key exchange on."""
         if self._driver is None:
             raise StepFailure(Outcome.DISCONNECTED, "the connection is closed")
         return self._driver
+
+
+def _stream(login: Login, through: Connection | None) -> Stream | ForwardedStream:
+    if isinstance(through, ParamikoConnection):
+        return ForwardedStream(through, through.driver, login.host, login.port)
+    if login.address is None:
+        raise StepFailure(Outcome.GENERATOR_FAULT, "a server without an address needs a jump host")
+    return Stream(login.address, quick_ack=login.client.quick_ack)

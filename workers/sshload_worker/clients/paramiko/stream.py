@@ -9,16 +9,31 @@ from contextlib import suppress
 
 from gevent.timeout import Timeout
 
-from sshload_worker.clients.descriptor import Descriptor
+from sshload_worker.clients.banner import await_banner
+from sshload_worker.clients.descriptor import Descriptor, open_socket
+from sshload_worker.login.login import Address
 
 
 class Stream:
     """One TCP connection as paramiko sees it: read by its reader alone, written to under its lock."""
 
-    def __init__(self, descriptor: Descriptor) -> None:
-        self._descriptor = descriptor
+    def __init__(self, address: Address, *, quick_ack: bool) -> None:
+        family, self._address = address
+        self._descriptor = Descriptor(open_socket(family), quick_ack=quick_ack)
         self._timeout_s: float | None = None
         self._closed = False
+
+    def connect(self) -> None:
+        """Open the connection; raises StepFailure where that fails."""
+        self._descriptor.connect(self._address)
+
+    def banner(self) -> str:
+        """Return the server's version line, which can still be read; raises StepFailure where it has none."""
+        return await_banner(self._descriptor)
+
+    def is_lost(self) -> bool:
+        """Tell whether the server has closed the connection."""
+        return self._descriptor.peer_has_closed()
 
     def settimeout(self, seconds: float | None) -> None:
         """Bound each wait from now on; None for no bound."""
