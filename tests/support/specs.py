@@ -57,6 +57,8 @@ MANAGED_ARRIVALS: Spec = {
             "fixtures": {
                 "files": [{"path": "file-26k", "size": "26Ki"}, {"path": "sub/empty", "size": 0}],
                 "directories": [{"path": "dir-10k", "files": 10000}],
+                "repositories": [{"path": "sub/project.git", "commits": 100, "size": "1Mi"}],
+                "spare": "1Gi",
             },
         }
     },
@@ -67,6 +69,11 @@ MANAGED_ARRIVALS: Spec = {
         "ciphers": ["aes128-gcm@openssh.com"],
         "macs": [],
         "hostKeyAlgorithms": ["ssh-ed25519"],
+        "compression": True,
+        "windowSize": "8Mi",
+        "readBufferSize": 1024,
+        "sftpReadSize": "256Ki",
+        "sftpWriteSize": "32k",
         "quickAck": False,
         "timeouts": {
             "connect": "1s",
@@ -106,7 +113,7 @@ MANAGED_ARRIVALS: Spec = {
         {"errorRate": {"below": "0.5%"}},
         {"throughput": {"above": 85.5}},
     ],
-    "workers": {"replicas": 3, **_PLACEMENT},
+    "workers": {"replicas": 3, "processesPerPod": 2, **_PLACEMENT},
     "deadline": "10m",
     "startTimeout": "1m",
     "ttlAfterFinished": {"passed": "1h", "failed": "24h"},
@@ -151,8 +158,101 @@ EXTERNAL_BURST: Spec = {
     "deadline": "7m",
 }
 
+_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+MANAGED_STEPS: Spec = {
+    "target": {"managed": {}},
+    "client": {
+        "library": "paramiko",
+        "auth": "certificate",
+        "rekeyLimit": "1Gi",
+        "windowSize": 2097152,
+        "packetSize": "32Ki",
+    },
+    "scenario": {
+        "sessionReuse": "user",
+        "steps": [
+            {"exec": {"name": "run", "command": "true"}},
+            {"sftpRead": {"name": "get", "path": "a", "expectSize": 0, "expectSha256": _SHA256}},
+            {"sftpWrite": {"name": "put", "path": "b-{iteration}", "size": "11Mi", "verify": "content"}},
+            {"sftpList": {"name": "ls", "path": ".", "expectEntries": 3}},
+            {"sftpStat": {"name": "stat", "path": "b-{iteration}"}},
+            {"sftpMkdir": {"name": "mkdir", "path": "d"}},
+            {"sftpRmdir": {"name": "rmdir", "path": "d"}},
+            {"sftpRename": {"name": "mv", "path": "b-{iteration}", "to": "c-{iteration}"}},
+            {"sftpRemove": {"name": "rm", "path": "c-{iteration}"}},
+            {"scpRead": {"name": "scp-get", "path": "a", "expectSize": "1k", "expectSha256": _SHA256}},
+            {"scpWrite": {"name": "scp-put", "path": "e", "size": 1, "verify": "size"}},
+            {
+                "shell": {
+                    "name": "type",
+                    "command": "cat",
+                    "ready": "$ ",
+                    "send": "é\n",
+                    "expect": "é",
+                    "repeat": 10,
+                }
+            },
+            {"forward": {"name": "tunnel", "host": "localhost", "port": 7, "send": "x", "expect": "x"}},
+            {"gitUploadPack": {"name": "clone", "repository": "sub/project.git"}},
+            {"sleep": "1s"},
+        ],
+    },
+    "load": {"users": {"stages": [{"users": 5, "duration": "10s"}]}},
+    "thresholds": [{"latency": {"step": "clone.advertise", "percentile": 50, "below": "1s"}}],
+}
+
+EXTERNAL_HOLD: Spec = {
+    "target": {
+        "external": {
+            "host": "inside",
+            "user": "probe",
+            "credentialsSecretRef": {"name": "inside-credentials"},
+            "encryptedKey": True,
+            "knownHostsSecretRef": {"name": "hosts"},
+        }
+    },
+    "via": [
+        {
+            "host": "bastion.example.com",
+            "port": 2222,
+            "user": "jump",
+            "auth": "keyboard-interactive",
+            "credentialsSecretRef": {"name": "bastion-credentials"},
+            "knownHostsSecretRef": {"name": "hosts"},
+        },
+        {
+            "host": "192.0.2.7",
+            "user": "jump",
+            "auth": "certificate",
+            "credentialsSecretRef": {"name": "second"},
+            "encryptedKey": True,
+            "insecureIgnoreHostKey": True,
+        },
+    ],
+    "client": {"auth": "agent", "library": "asyncssh"},
+    "scenario": {"sessionReuse": "pool", "poolSize": 8, "steps": [{"sftpRead": {"path": "a"}}]},
+    "load": {"hold": {"sessions": 1000, "rampUp": "1m", "duration": "2m", "keepAlive": "0s", "probeRate": 0.5}},
+    "thresholds": [{"latency": {"step": "subsystem", "percentile": 50, "below": "1s"}}],
+    "workers": {"replicas": 4, "processesPerPod": 2},
+}
+
+LOCUSTFILE: Spec = {
+    "target": {"managed": {}},
+    "client": {"library": "openssh", "controlMaster": True, "sftpReadSize": "32Ki", "rekeyLimit": "64Ki"},
+    "scenario": {"locustfile": {"configMapRef": {"name": "mixed"}, "key": "mixed.py"}},
+    "load": {"users": {"stages": [{"users": 5, "duration": "10s"}]}},
+    "thresholds": [
+        {"latency": {"step": "browse.sftpList", "percentile": 50, "below": "1s"}},
+        {"latency": {"step": "command", "percentile": 50, "below": "1s"}},
+    ],
+}
+
 WHOLE = {
     "small": SMALL,
+    "managed-steps": MANAGED_STEPS,
+    "external-hold": EXTERNAL_HOLD,
+    "locustfile": LOCUSTFILE,
     "managed-arrivals": MANAGED_ARRIVALS,
     "external-users": EXTERNAL_USERS,
     "external-burst": EXTERNAL_BURST,
@@ -206,15 +306,41 @@ _NAMED = {"exec": {"command": "uptime", "name": "uptime"}}
 _LATENCY = {"step": "total", "percentile": 99, "below": "2s"}
 _EXTERNAL = EXTERNAL_USERS["target"]["external"]
 
+_HOLD = EXTERNAL_HOLD["load"]["hold"]
+
+
+def _openssh(scenario: Spec) -> Bad:
+    """Return a scenario that needs a connection which the programs of OpenSSH do not share."""
+    spec = changed(SMALL, "client.library", "openssh")
+    return Bad({**spec, "scenario": scenario}, "spec.scenario", "without controlMaster")
+
+
+def _setting(library: str, name: str, value: Any, says: str = "") -> Bad:
+    return Bad(changed(SMALL, "client", {"library": library, name: value}), f"spec.client.{name}", says)
+
+
+def _step(kind: str, step: Spec, field: str) -> Bad:
+    return Bad(_steps({kind: step}), f"spec.scenario.steps[0].{kind}.{field}")
+
+
+def _repository(path: str) -> Spec:
+    return {"path": path, "commits": 1, "size": 1}
+
+
+def _fixtures(fixtures: Spec) -> Bad:
+    place = "target.managed.fixtures"
+    return bad(place, {"repositories": [_repository("r")], **fixtures}, f"spec.{place}.repositories")
+
+
 BAD: dict[str, Bad] = {
     "no-target": Bad(without(SMALL, "target"), "spec.target"),
     "no-scenario": Bad(without(SMALL, "scenario"), "spec.scenario"),
     "no-load": Bad(without(SMALL, "load"), "spec.load"),
     "neither-target": bad("target", {}, says="exactly one of managed and external must be set"),
     "both-targets": bad("target", {"managed": {}, "external": _EXTERNAL}, says="exactly one of managed and external"),
-    "no-load-model": bad("load", {}, says="exactly one of users, arrivals and burst must be set"),
+    "no-load-model": bad("load", {}, says="exactly one of users, arrivals, burst and hold must be set"),
     "two-load-models": bad(
-        "load", {**SMALL["load"], "burst": {"connections": 1}}, says="exactly one of users, arrivals and burst"
+        "load", {**SMALL["load"], "burst": {"connections": 1}}, says="exactly one of users, arrivals, burst and hold"
     ),
     "target-of-the-wrong-type": bad("target.managed", "yes"),
     "unparsable-duration": bad("deadline", "soon"),
@@ -306,12 +432,116 @@ BAD: dict[str, Bad] = {
     ),
     "secret-in-place-of-its-name": bad("target.external.credentialsSecretRef", "bastion", base=EXTERNAL_USERS),
     "password-for-a-managed-target": bad("client.auth", "password", says="publickey"),
-    "unknown-library": bad("client.library", "paramiko"),
-    "unknown-auth": bad("client.auth", "agent"),
-    "step-of-nothing": Bad(_steps({}), "spec.scenario.steps[0]", "exactly one of exec and sleep must be set"),
-    "step-of-both": Bad(_steps({**_EXEC, "sleep": "1s"}), "spec.scenario.steps[0]", "exactly one of exec and sleep"),
+    "password-for-a-managed-target-by-questions": bad("client.auth", "keyboard-interactive", says="publickey"),
+    "unknown-library": bad("client.library", "libssh"),
+    "unknown-auth": bad("client.auth", "gssapi-with-mic"),
+    "encrypted-key-of-a-password": bad("target.external.encryptedKey", value=True, base=EXTERNAL_USERS),
+    "encrypted-key-of-a-jump-hosts-password": bad(
+        "via.0.encryptedKey", value=True, field="spec.via[0].encryptedKey", base=EXTERNAL_HOLD
+    ),
+    "jump-host-without-a-user": bad("via", [{"host": "a"}], "spec.via[0].user", base=EXTERNAL_HOLD),
+    "jump-host-without-host-keys": bad(
+        "via.0.knownHostsSecretRef", None, "spec.via[0].knownHostsSecretRef", base=EXTERNAL_HOLD
+    ),
+    "jump-host-of-an-empty-label": bad("via.0.host", "a..b", "spec.via[0].host", base=EXTERNAL_HOLD),
+    "too-many-jump-hosts": bad("via", EXTERNAL_HOLD["via"] * 3, base=EXTERNAL_HOLD),
+    "control-master-of-another-library": bad("client.controlMaster", value=True),
+    "openssh-with-a-password": Bad(
+        changed(changed(EXTERNAL_USERS, "client.library", "openssh"), "client.controlMaster", value=True),
+        "spec.client.auth",
+        "openssh",
+    ),
+    "openssh-with-a-jump-hosts-password": Bad(
+        changed(EXTERNAL_HOLD, "client", {"library": "openssh", "controlMaster": True}), "spec.via", "openssh"
+    ),
+    "openssh-with-two-steps": _openssh({"steps": [_NAMED, {"sftpRead": {"name": "b", "path": "a"}}]}),
+    "openssh-with-no-step": _openssh({"steps": [{"sleep": "1s"}]}),
+    "openssh-with-a-locustfile": _openssh({"locustfile": {"configMapRef": {"name": "a"}}}),
+    "openssh-with-a-pool": _openssh({"steps": [_EXEC], "sessionReuse": "pool", "poolSize": 1}),
+    "openssh-that-holds": Bad(
+        changed(changed(SMALL, "client.library", "openssh"), "load", {"hold": _HOLD}), "spec.load", "controlMaster"
+    ),
+    "window-of-zero": bad("client.windowSize", 0),
+    "window-of-4-gibibytes": bad("client.windowSize", "4Gi", says="from 32Ki to 1Gi"),
+    "window-in-words": bad("client.windowSize", "large"),
+    "window-of-openssh": _setting("openssh", "windowSize", "1Mi"),
+    "packet-of-openssh": _setting("openssh", "packetSize", "32Ki"),
+    "read-buffer-of-openssh": _setting("openssh", "readBufferSize", "32Ki"),
+    "packet-of-ssh2-python": _setting("ssh2-python", "packetSize", "32Ki"),
+    "rekey-limit-of-ssh2-python": _setting("ssh2-python", "rekeyLimit", "1Gi"),
+    "packet-that-paramiko-would-enlarge": _setting("paramiko", "packetSize", 4095, "4Ki"),
+    "packet-above-a-mebibyte": _setting("asyncssh", "packetSize", "2Mi"),
+    "rekey-limit-of-zero": _setting("paramiko", "rekeyLimit", 0),
+    "sftp-read-of-zero": bad("client.sftpReadSize", 0),
+    "sftp-write-above-64-mebibytes": bad("client.sftpWriteSize", "65Mi"),
+    "read-buffer-below-a-kibibyte": bad("client.readBufferSize", 1023),
+    "unknown-session-reuse": bad("scenario.sessionReuse", "worker"),
+    "session-of-a-user-without-users": bad("scenario.sessionReuse", "user", says="load.users"),
+    "pool-without-its-size": bad("scenario.sessionReuse", "pool", "spec.scenario.poolSize"),
+    "pool-size-without-a-pool": bad("scenario.poolSize", 5),
+    "pool-of-fewer-sessions-than-processes": bad("scenario.poolSize", 7, base=EXTERNAL_HOLD, says="worker process"),
+    "pool-size-with-a-point": bad("scenario.poolSize", 8.0, "spec", base=EXTERNAL_HOLD),
+    "workers-of-a-pool-with-a-point": bad("workers.replicas", 4.0, "spec", base=EXTERNAL_HOLD),
+    "steps-beside-a-locustfile": bad(
+        "scenario.locustfile", {"configMapRef": {"name": "a"}}, "spec.scenario", "exactly one of steps and locustfile"
+    ),
+    "neither-steps-nor-a-locustfile": bad("scenario", {}, says="exactly one of steps and locustfile"),
+    "locustfile-at-a-path": bad("scenario.locustfile.key", "../locustfile.py", base=LOCUSTFILE),
+    "locustfile-of-no-config-map": bad("scenario.locustfile.configMapRef", None, base=LOCUSTFILE),
+    "threshold-on-no-name-of-a-locustfile": Bad(
+        changed(LOCUSTFILE, "thresholds.0.latency.step", "browse sftpList"), "spec.thresholds", "latency.step"
+    ),
+    "no-processes": bad("workers.processesPerPod", 0),
+    "too-many-processes": bad("workers.processesPerPod", 65),
+    "hold-of-nothing": bad("load.hold.sessions", 0, base=EXTERNAL_HOLD),
+    "hold-without-a-ramp": bad("load.hold.rampUp", None, base=EXTERNAL_HOLD),
+    "hold-without-probes": bad("load.hold.probeRate", 0, base=EXTERNAL_HOLD),
+    "keep-alive-once-a-day": bad("load.hold.keepAlive", "24h", base=EXTERNAL_HOLD),
+    "deadline-before-the-end-of-a-hold": bad("deadline", "304s", base=EXTERNAL_HOLD, says="startTimeout, warmUp"),
+    "step-of-nothing": Bad(_steps({}), "spec.scenario.steps[0]", "exactly one of exec, sftpRead"),
+    "step-of-both": Bad(_steps({**_EXEC, "sleep": "1s"}), "spec.scenario.steps[0]", "gitUploadPack and sleep must be"),
+    "step-of-two-kinds": Bad(
+        _steps({"sftpStat": {"path": "a"}, "sftpRemove": {"path": "a"}}), "spec.scenario.steps[0]", "exactly one of"
+    ),
     "exec-steps-without-names": Bad(_steps(_EXEC, _NAMED), "spec.scenario.steps", "must have a name"),
     "exec-steps-of-one-name": Bad(_steps(_NAMED, _NAMED), "spec.scenario.steps", "must differ"),
+    "steps-of-two-kinds-without-names": Bad(
+        _steps(_NAMED, {"sftpStat": {"path": "a"}}), "spec.scenario.steps", "must have a name"
+    ),
+    "steps-of-two-kinds-with-one-name": Bad(
+        _steps(_NAMED, {"gitUploadPack": {"name": "uptime", "repository": "a"}}), "spec.scenario.steps", "must differ"
+    ),
+    "path-of-nothing": _step("sftpRead", {"path": ""}, "path"),
+    "path-with-a-line-break": _step("scpWrite", {"path": "a\nb", "size": 1}, "path"),
+    "path-that-is-missing": _step("sftpRemove", {}, "path"),
+    "rename-to-nowhere": _step("sftpRename", {"path": "a"}, "to"),
+    "digest-in-capitals": _step("sftpRead", {"path": "a", "expectSha256": _SHA256.upper()}, "expectSha256"),
+    "digest-that-is-cut": _step("scpRead", {"path": "a", "expectSha256": _SHA256[1:]}, "expectSha256"),
+    "size-of-no-unit": _step("sftpRead", {"path": "a", "expectSize": "1KB"}, "expectSize"),
+    "size-below-zero": _step("sftpWrite", {"path": "a", "size": -1}, "size"),
+    "size-that-is-too-large": _step("scpWrite", {"path": "a", "size": "101Gi"}, "size"),
+    "unknown-verification": _step("sftpWrite", {"path": "a", "size": 1, "verify": "crc"}, "verify"),
+    "entries-below-zero": _step("sftpList", {"path": "a", "expectEntries": -1}, "expectEntries"),
+    "shell-that-says-nothing": _step("shell", {"send": "", "expect": "a"}, "send"),
+    "shell-that-waits-for-nothing": _step("shell", {"send": "a"}, "expect"),
+    "shell-without-a-turn": _step("shell", {"send": "a", "expect": "a", "repeat": 0}, "repeat"),
+    "forward-to-port-zero": _step("forward", {"host": "a", "port": 0}, "port"),
+    "forward-to-an-empty-label": _step("forward", {"host": "a..b", "port": 1}, "host"),
+    "repository-without-commits": bad(
+        "target.managed.fixtures.repositories",
+        [{"path": "a", "commits": 0, "size": 1}],
+        "spec.target.managed.fixtures.repositories[0].commits",
+    ),
+    "repository-of-no-size": bad(
+        "target.managed.fixtures.repositories",
+        [{"path": "a", "commits": 1, "size": 0}],
+        "spec.target.managed.fixtures.repositories[0].size",
+    ),
+    "repository-in-a-directorys-place": _fixtures({"directories": [{"path": "r", "files": 1}]}),
+    "file-inside-a-repository": _fixtures({"files": [{"path": "r/HEAD", "size": 1}]}),
+    "repository-inside-a-file": _fixtures({"repositories": [_repository("a/r")], "files": [{"path": "a", "size": 1}]}),
+    "repository-inside-a-repository": _fixtures({"repositories": [_repository("r"), _repository("r/s")]}),
+    "spare-room-without-end": bad("target.managed.fixtures.spare", "101Gi"),
     "command-of-nothing": Bad(_steps({"exec": {"command": ""}}), "spec.scenario.steps[0].exec.command"),
     "exit-code-above-255": Bad(
         _steps({"exec": {"command": "x", "expectExitCode": 256}}), "spec.scenario.steps[0].exec.expectExitCode"
@@ -360,11 +590,8 @@ BAD: dict[str, Bad] = {
         "workers.tolerations", [{"effect": "Never"}], "spec.workers.tolerations[0].effect"
     ),
     "image-with-a-space": bad("workers.image", "a b"),
-    "what-is-not-there-yet-via": bad("via", []),
-    "what-is-not-there-yet-hold": Bad(changed(SMALL, "load", {"hold": {}}), "spec.load"),
     "what-is-not-there-yet-rootful": bad("target.managed.rootful", value=True),
     "what-is-not-there-yet-replicas": bad("target.managed.replicas", 2),
-    "what-is-not-there-yet-session-reuse": bad("scenario.sessionReuse", "user"),
     "what-is-not-there-yet-baseline": bad("baseline", {"lastPassed": True}),
 }
 
@@ -390,6 +617,26 @@ GOOD: dict[str, Spec] = {
     "braces-and-commas-of-the-output": _steps({"exec": {"command": "x", "expectStdout": r"a}+ 1,5000 {x,2000}"}}),
     "the-longest-command": _steps({"exec": {"command": "x" * 4096}}),
     "the-largest-file": changed(SMALL, "target.managed.fixtures.files", [{"path": "x", "size": "100Gi"}]),
+    "no-jump-host": changed(SMALL, "via", []),
+    "deadline-to-the-second-with-a-hold": changed(EXTERNAL_HOLD, "deadline", "305s"),
+    "certificate-for-a-managed-target": changed(SMALL, "client.auth", "certificate"),
+    "agent-for-a-managed-target": changed(SMALL, "client.auth", "agent"),
+    "window-of-a-gibibyte": changed(SMALL, "client.windowSize", "1Gi"),
+    "window-of-32-kibibytes": changed(SMALL, "client.windowSize", 32768),
+    "slow-acknowledgements-of-openssh": changed(SMALL, "client", {"library": "openssh", "quickAck": False}),
+    "openssh-with-a-sleep-beside-its-step": changed(
+        _steps(_EXEC, {"sleep": "1s"}), "client", {"library": "openssh", "auth": "agent"}
+    ),
+    "locustfile-under-the-usual-key": changed(LOCUSTFILE, "scenario.locustfile", {"configMapRef": {"name": "a"}}),
+    "steps-as-null-beside-a-locustfile": changed(LOCUSTFILE, "scenario.steps", None),
+    "repository-in-a-directory": changed(
+        SMALL,
+        "target.managed.fixtures",
+        {"directories": [{"path": "a", "files": 1}], "repositories": [_repository("a/r")]},
+    ),
+    "no-spare-room": changed(SMALL, "target.managed.fixtures.spare", 0),
+    "shell-with-control-characters": _steps({"shell": {"send": "\x03", "expect": "\x1b[0m"}}),
+    "forward-of-nothing": _steps({"forward": {"host": "2001:db8::1", "port": 22}}),
     "forever-after": changed(SMALL, "ttlAfterFinished", {}),
     "the-loosest-toleration": changed(SMALL, "workers.tolerations", [{"operator": "Exists"}]),
 }

@@ -26,6 +26,11 @@ VALUES: tuple[Any, ...] = (
     "(a", "a)", "a(?:b)", "a(?=b)", "a\\", "\\d+", "[a", "a**", "x{2}", "^$", "((\\)))", "(?i)a",
     [], {}, [1], ["a"], ["a", "a"], [{}], [None], {"name": "a"}, {"a": "b"}, {"a": None}, {"cpu": 1}, {"cpu": "x"},
     {"exec": {"command": "a"}}, {"sleep": "1s"}, {"managed": {}}, {"burst": {"connections": 1}},
+    "ssh2-python", "paramiko", "openssh", "asyncssh", "user", "pool", "password", "certificate",
+    "0.5Ki", "1Ki", "32Ki", "64Ki", "1Mi", "2Mi", "64Mi", "65Mi", "1Gi", "4Gi", 4095, 4096, 32_768, 100_000_000_000_000,
+    "subsystem", "open", "sftpRead", "get.open", "get.sftpRead", "{iteration}", "a\tb", "\x00", "e" * 64,
+    {"sftpRead": {"path": "a"}}, {"gitUploadPack": {"name": "get", "repository": "a"}},
+    {"hold": {"sessions": 1, "rampUp": "0s", "duration": "1s"}}, {"configMapRef": {"name": "a"}},
 )  # fmt: skip
 UNKNOWN = "unknown"
 

@@ -5,25 +5,23 @@ It accepts what the CRD accepts and refuses what it refuses (tests hold it again
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from sshload_contract.run_config import Auth, Scenario, SessionReuse
-
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.load_duration import load_duration_s
 from sshload_operator.api.parse.client import read_client
+from sshload_operator.api.parse.consistency import check_consistency
+from sshload_operator.api.parse.external import read_via
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.load import read_load
 from sshload_operator.api.parse.placement import read_image, read_image_pull_secrets, read_placement
-from sshload_operator.api.parse.readers import duration, flag, whole
+from sshload_operator.api.parse.readers import Reader, duration, flag, integer, whole
 from sshload_operator.api.parse.scenario import read_scenario
 from sshload_operator.api.parse.target import read_target
 from sshload_operator.api.parse.thresholds import read_thresholds
-from sshload_operator.api.spec import LoadTestSpec, ManagedTarget, TimeToLive, Workers
+from sshload_operator.api.spec import LoadTestSpec, TimeToLive, Workers
 
 _TIME_TO_LIVE = duration("0s", "87600h")
-_MICROSECONDS = 1_000_000
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _NAME_CHARACTERS = 40
 
@@ -42,48 +40,38 @@ def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
     """Return the values of `body_spec`, which is what stands under `spec`; raises SpecError naming the field."""
     fields = Fields(body_spec, "spec")
     client, auth = fields.defaulted("client", read_client, {})
-    steps = fields.required("scenario", read_scenario)
+    scenario, locustfile = fields.required("scenario", read_scenario)
+    count = integer if scenario.pool_sessions else whole  # the CRD computes with the workers of a pool
     spec = LoadTestSpec(
         target=fields.required("target", lambda value, path: read_target(value, path, auth)),
-        via=(),
+        via=fields.optional("via", read_via) or (),
         auth=auth,
         client=client,
-        scenario=Scenario(session_reuse=SessionReuse.NONE, pool_sessions=0, steps=steps, locustfile_path=""),
-        locustfile=None,
+        scenario=scenario,
+        locustfile=locustfile,
         load=fields.required("load", read_load),
         warm_up_s=fields.defaulted("warmUp", duration("0s", "1h"), "5s"),
-        thresholds=fields.defaulted("thresholds", lambda value, path: read_thresholds(value, path, steps), []),
-        workers=fields.defaulted("workers", _read_workers, {}),
+        thresholds=fields.defaulted(
+            "thresholds",
+            lambda value, path: read_thresholds(value, path, scenario, locustfile=locustfile is not None),
+            [],
+        ),
+        workers=fields.defaulted("workers", lambda value, path: _read_workers(value, path, count), {}),
         deadline_s=fields.defaulted("deadline", duration("10s", "168h"), "30m"),
         start_timeout_s=fields.defaulted("startTimeout", duration("1s", "24h"), "2m"),
         time_to_live=fields.defaulted("ttlAfterFinished", _read_time_to_live, {}),
         abort=fields.defaulted("abort", flag, default=False),
     )
     fields.end()
-    _check_auth(spec, auth, fields)
-    _check_deadline(spec, fields)
+    check_consistency(spec)
     return spec
 
 
-def _check_auth(spec: LoadTestSpec, auth: Auth, fields: Fields) -> None:
-    if isinstance(spec.target, ManagedTarget) and auth is not Auth.PUBLICKEY:
-        raise SpecError(fields.at("client.auth"), "a managed target takes publickey only")
-
-
-def _check_deadline(spec: LoadTestSpec, fields: Fields) -> None:
-    needed_s = spec.start_timeout_s + spec.warm_up_s + load_duration_s(spec.load)
-    if round(spec.deadline_s * _MICROSECONDS) < round(needed_s * _MICROSECONDS):
-        raise SpecError(
-            fields.at("deadline"),
-            f"is {spec.deadline_s:g} s, but startTimeout, warmUp and the load take {needed_s:g} s together",
-        )
-
-
-def _read_workers(value: Any, path: str) -> Workers:
+def _read_workers(value: Any, path: str, count: Callable[[int, int], Reader[int]]) -> Workers:
     fields = Fields(value, path)
     workers = Workers(
-        replicas=fields.defaulted("replicas", whole(1, 200), 1),
-        processes_per_pod=None,
+        replicas=fields.defaulted("replicas", count(1, 200), 1),
+        processes_per_pod=fields.optional("processesPerPod", count(1, 64)),
         image=read_image(fields),
         image_pull_secrets=read_image_pull_secrets(fields),
         placement=read_placement(fields),

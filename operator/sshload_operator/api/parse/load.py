@@ -7,6 +7,7 @@ from sshload_contract.run_config import (
     ArrivalsLoad,
     ArrivalsStage,
     BurstLoad,
+    HoldLoad,
     Load,
     UsersLoad,
     UsersStage,
@@ -24,7 +25,7 @@ _MANY = 100_000
 
 def read_load(value: Any, path: str) -> Load:
     """Read the load: exactly one model."""
-    readers = {"users": _read_users, "arrivals": _read_arrivals, "burst": _read_burst}
+    readers = {"users": _read_users, "arrivals": _read_arrivals, "burst": _read_burst, "hold": _read_hold}
     fields = Fields(value, path)
     model = fields.one_of(*readers)
     load = fields.required(model, readers[model])
@@ -91,6 +92,19 @@ def _read_burst(value: Any, path: str) -> Load:
         connections=fields.required("connections", whole(1, _MANY)),
         repeat=fields.defaulted("repeat", integer(1, 1000), 1),
         interval_s=fields.defaulted("interval", duration("1s", "24h", whole_seconds=True), "30s"),
+    )
+    fields.end()
+    return load
+
+
+def _read_hold(value: Any, path: str) -> Load:
+    fields = Fields(value, path)
+    load = HoldLoad(
+        sessions=fields.required("sessions", whole(1, _MANY)),
+        ramp_up_s=fields.required("rampUp", duration("0s", "24h")),
+        duration_s=fields.required("duration", _STAGE_DURATION),
+        keep_alive_s=fields.defaulted("keepAlive", duration("0s", "1h"), "30s"),
+        probe_rate=fields.defaulted("probeRate", positive(_MANY), 1),
     )
     fields.end()
     return load

@@ -46,7 +46,7 @@ def read_placement(fields: Fields) -> Placement:
     tolerations = fields.optional("tolerations", items(_read_toleration, most=20))
     spread = fields.optional("topologySpreadConstraints", items(_read_spread_constraint, most=10))
     return Placement(
-        resources=fields.optional("resources", _read_resources) or {},
+        resources=fields.optional("resources", read_resources) or {},
         node_selector=fields.optional("nodeSelector", entries(_LABEL_VALUE, most=20)) or {},
         tolerations=tolerations or (),
         affinity=fields.optional("affinity", mapping) or {},
@@ -62,7 +62,8 @@ def refuse_repeated(names: tuple[str, ...], path: str) -> None:
             raise SpecError(f"{path}[{index}]", f"{shown(name)} stands there twice")
 
 
-def _read_resources(value: Any, path: str) -> dict[str, Any]:
+def read_resources(value: Any, path: str) -> dict[str, Any]:
+    """Read `{requests: ..., limits: ...}`."""
     fields = Fields(value, path)
     resources = {name: fields.optional(name, entries(_read_amount, most=10)) for name in ("requests", "limits")}
     fields.end()

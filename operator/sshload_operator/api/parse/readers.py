@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any, TypeAlias, TypeVar
 
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.quantities import duration_s
+from sshload_operator.api.quantities import duration_s, size_bytes
 
 T = TypeVar("T")
 Reader: TypeAlias = Callable[[Any, str], T]
@@ -109,6 +109,24 @@ def duration(least: str, most: str, *, whole_seconds: bool = False) -> Reader[fl
         if not least_s <= seconds <= most_s:
             raise SpecError(path, f"is {written}, but must be a duration from {least} to {most}")
         return seconds
+
+    return read
+
+
+def size(least: str, most: str) -> Reader[int]:
+    """Read a size from `least` to `most`, both as sizes are written, and return its bytes."""
+    least_bytes, most_bytes = size_bytes(least), size_bytes(most)
+
+    def read(value: Any, path: str) -> int:
+        if isinstance(value, bool) or not isinstance(value, int | str):
+            raise SpecError(path, f"is {shown(value)}, but must be a size such as 26Ki")
+        try:
+            found = size_bytes(str(value))
+        except ValueError as error:
+            raise SpecError(path, f"{shown(str(value))} {error}") from error
+        if not least_bytes <= found <= most_bytes:
+            raise SpecError(path, f"is {value}, but must be a size from {least} to {most}")
+        return found
 
     return read
 

@@ -1,8 +1,28 @@
 """What the server is to keep."""
 
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sshload_contract.run_config import ExecStep, ScenarioStep
+from sshload_contract.run_config import (
+    ExecStep,
+    ForwardStep,
+    GitUploadPackStep,
+    Scenario,
+    ScenarioStep,
+    ScpReadStep,
+    ScpWriteStep,
+    SftpListStep,
+    SftpMkdirStep,
+    SftpReadStep,
+    SftpRemoveStep,
+    SftpRenameStep,
+    SftpRmdirStep,
+    SftpStatStep,
+    SftpWriteStep,
+    ShellStep,
+    SleepStep,
+)
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_operator.api.errors import SpecError
@@ -12,20 +32,46 @@ from sshload_operator.api.quantities import percent_share
 from sshload_operator.api.spec import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
 
 _LOGIN_STEPS = (Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH, Step.LOGIN, Step.TOTAL)
-_EXEC_STEPS = (Step.CHANNEL_OPEN, Step.EXEC, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.COMMAND)
+_TIMINGS: Mapping[str, tuple[Step, ...]] = {
+    ExecStep.kind: (Step.CHANNEL_OPEN, Step.EXEC, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.COMMAND),
+    SftpReadStep.kind: (Step.SUBSYSTEM, Step.OPEN, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.SFTP_READ),
+    SftpWriteStep.kind: (Step.SUBSYSTEM, Step.OPEN, Step.WRITE, Step.CLOSE, Step.VERIFY, Step.SFTP_WRITE),
+    SftpListStep.kind: (Step.SUBSYSTEM, Step.SFTP_LIST),
+    SftpStatStep.kind: (Step.SUBSYSTEM, Step.SFTP_STAT),
+    SftpMkdirStep.kind: (Step.SUBSYSTEM, Step.SFTP_MKDIR),
+    SftpRmdirStep.kind: (Step.SUBSYSTEM, Step.SFTP_RMDIR),
+    SftpRenameStep.kind: (Step.SUBSYSTEM, Step.SFTP_RENAME),
+    SftpRemoveStep.kind: (Step.SUBSYSTEM, Step.SFTP_REMOVE),
+    ScpReadStep.kind: (Step.OPEN, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.SCP_READ),
+    ScpWriteStep.kind: (Step.OPEN, Step.WRITE, Step.CLOSE, Step.VERIFY, Step.SCP_WRITE),
+    ShellStep.kind: (Step.CHANNEL_OPEN, Step.SHELL_START, Step.ECHO, Step.CLOSE, Step.SHELL),
+    ForwardStep.kind: (Step.CHANNEL_OPEN, Step.ECHO, Step.CLOSE, Step.FORWARD),
+    GitUploadPackStep.kind: (
+        Step.CHANNEL_OPEN, Step.EXEC, Step.ADVERTISE, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.GIT_UPLOAD_PACK,
+    ),
+}  # fmt: skip
+_NAMED_IN_LOCUSTFILE = re.compile(r"([a-z][A-Za-z0-9-]{0,29}[.])?[a-z][A-Za-z]{0,18}")
+_RATE_MOST = 100_000
 
 
-def read_thresholds(value: Any, path: str, steps: tuple[ScenarioStep, ...]) -> tuple[Threshold, ...]:
-    """Read the thresholds of a scenario of `steps`: each must be on something that is measured."""
+def read_thresholds(value: Any, path: str, scenario: Scenario, *, locustfile: bool) -> tuple[Threshold, ...]:
+    """Read the thresholds of a scenario: each must be on something that is measured, as far as that is known."""
     thresholds = items(_read_threshold, most=20)(value, path)
-    measured = {str(step) for step in _LOGIN_STEPS}
-    for step in steps:
-        if isinstance(step, ExecStep):
-            measured.update(measured_step(step.name, timing) for timing in _EXEC_STEPS)
+    measured = set(_measured(scenario.steps))
     for threshold in thresholds:
-        if isinstance(threshold, LatencyThreshold) and threshold.step not in measured:
-            raise SpecError(path, f"latency.step is {shown(threshold.step)}, but must be one of {', '.join(measured)}")
+        if not isinstance(threshold, LatencyThreshold) or threshold.step in measured:
+            continue
+        if not (locustfile and _NAMED_IN_LOCUSTFILE.fullmatch(threshold.step)):
+            known = ", ".join(sorted(measured))
+            raise SpecError(path, f"latency.step is {shown(threshold.step)}, but must be one of {known}")
     return thresholds
+
+
+def _measured(steps: tuple[ScenarioStep, ...]) -> Iterator[str]:
+    yield from map(str, _LOGIN_STEPS)
+    for step in steps:
+        if not isinstance(step, SleepStep):
+            yield from (measured_step(step.name, timing) for timing in _TIMINGS[step.kind])
 
 
 def _read_threshold(value: Any, path: str) -> Threshold:
@@ -72,6 +118,3 @@ def _read_throughput(value: Any, path: str) -> Threshold:
     threshold = ThroughputThreshold(above=fields.required("above", number(0, _RATE_MOST)))
     fields.end()
     return threshold
-
-
-_RATE_MOST = 100_000

@@ -1,28 +1,65 @@
 """parse: what a spec means, and which field is wrong."""
 
+from dataclasses import replace
+from hashlib import sha256
+from typing import get_args
+
 import pytest
-from specs import BAD, EXTERNAL_BURST, EXTERNAL_USERS, GOOD, MANAGED_ARRIVALS, SMALL, Bad, Spec, changed
+from specs import (
+    BAD,
+    EXTERNAL_BURST,
+    EXTERNAL_HOLD,
+    EXTERNAL_USERS,
+    GOOD,
+    LOCUSTFILE,
+    MANAGED_ARRIVALS,
+    MANAGED_STEPS,
+    SMALL,
+    Bad,
+    Spec,
+    changed,
+)
 from sshload_contract.run_config import (
     ArrivalProcess,
     ArrivalsLoad,
     ArrivalsStage,
+    Auth,
     BurstLoad,
     Client,
     ExecStep,
+    ForwardStep,
+    GitUploadPackStep,
+    HoldLoad,
+    Library,
+    Scenario,
+    ScenarioStep,
+    ScpReadStep,
+    ScpWriteStep,
+    SessionReuse,
+    SftpListStep,
+    SftpMkdirStep,
+    SftpReadStep,
+    SftpRemoveStep,
+    SftpRenameStep,
+    SftpRmdirStep,
+    SftpStatStep,
+    SftpWriteStep,
+    ShellStep,
     SleepStep,
     Timeouts,
     UsersLoad,
     UsersStage,
+    Verify,
 )
-from sshload_contract.target_config import DirectoryFixture, FileFixture
+from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import check_name, parse
 from sshload_operator.api.spec import (
-    Auth,
     ErrorRateThreshold,
     ExternalTarget,
     LatencyThreshold,
     LoadTestSpec,
+    LocustfileRef,
     ManagedTarget,
     Placement,
     Sshd,
@@ -31,7 +68,25 @@ from sshload_operator.api.spec import (
     Workers,
 )
 
+EMPTY_SHA256 = sha256().hexdigest()
 NO_PLACEMENT = Placement({}, {}, (), {}, (), "")
+PLAIN_CLIENT = Client(
+    library=Library.SSH2_PYTHON,
+    control_master=False,
+    kex_algorithms=(),
+    ciphers=(),
+    macs=(),
+    host_key_algorithms=(),
+    compression=False,
+    rekey_bytes=None,
+    window_bytes=None,
+    packet_bytes=None,
+    read_buffer_bytes=None,
+    sftp_read_bytes=None,
+    sftp_write_bytes=None,
+    quick_ack=True,
+    timeouts=Timeouts(connect_s=10, banner_s=10, kex_s=20, auth_s=20, channel_s=10, step_s=60),
+)
 
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])
@@ -72,17 +127,19 @@ def test_a_small_spec_has_the_defaults() -> None:
             ),
             files=(),
             directories=(),
+            repositories=(),
+            spare_bytes=256 * 1024**2,
         ),
-        client=Client(
-            library="ssh2-python",
-            kex_algorithms=(),
-            ciphers=(),
-            macs=(),
-            host_key_algorithms=(),
-            quick_ack=True,
-            timeouts=Timeouts(connect_s=10, banner_s=10, kex_s=20, auth_s=20, channel_s=10, step_s=60),
+        via=(),
+        auth=Auth.PUBLICKEY,
+        client=PLAIN_CLIENT,
+        scenario=Scenario(
+            session_reuse=SessionReuse.NONE,
+            pool_sessions=0,
+            steps=(ExecStep(name="", command="uptime", expect_exit_code=0, expect_stdout=""),),
+            locustfile_path="",
         ),
-        steps=(ExecStep(name="", command="uptime", expect_exit_code=0, expect_stdout=""),),
+        locustfile=None,
         load=ArrivalsLoad(
             stages=(ArrivalsStage(rate=20, duration_s=30),),
             process=ArrivalProcess.CONSTANT,
@@ -91,7 +148,7 @@ def test_a_small_spec_has_the_defaults() -> None:
         ),
         warm_up_s=5,
         thresholds=(),
-        workers=Workers(replicas=1, image="", image_pull_secrets=(), placement=NO_PLACEMENT),
+        workers=Workers(replicas=1, processes_per_pod=None, image="", image_pull_secrets=(), placement=NO_PLACEMENT),
         deadline_s=1800,
         start_timeout_s=120,
         time_to_live=TimeToLive(passed_s=None, failed_s=None),
@@ -132,21 +189,27 @@ def test_every_field_of_a_managed_target_reaches_its_value() -> None:
         ),
         files=(FileFixture("file-26k", 26 * 1024), FileFixture("sub/empty", 0)),
         directories=(DirectoryFixture("dir-10k", 10_000),),
+        repositories=(RepositoryFixture("sub/project.git", 100, 1024**2),),
+        spare_bytes=1024**3,
     )
 
 
 def test_every_other_field_reaches_its_value() -> None:
     spec = parse(MANAGED_ARRIVALS)
-    assert spec.client == Client(
-        library="ssh2-python",
+    assert spec.client == replace(
+        PLAIN_CLIENT,
         kex_algorithms=("curve25519-sha256",),
         ciphers=("aes128-gcm@openssh.com",),
-        macs=(),
         host_key_algorithms=("ssh-ed25519",),
+        compression=True,
+        window_bytes=8 * 1024**2,
+        read_buffer_bytes=1024,
+        sftp_read_bytes=256 * 1024,
+        sftp_write_bytes=32_000,
         quick_ack=False,
         timeouts=Timeouts(connect_s=1, banner_s=1.5, kex_s=2, auth_s=60, channel_s=0.5, step_s=3600),
     )
-    assert spec.steps == (
+    assert spec.scenario.steps == (
         ExecStep("uptime", "uptime", 0, r"load (average)?:\s"),
         SleepStep(0.25),
         ExecStep("fail", "exit 3", 3, ""),
@@ -162,7 +225,7 @@ def test_every_other_field_reaches_its_value() -> None:
     )
     assert (spec.warm_up_s, spec.deadline_s, spec.start_timeout_s) == (10, 600, 60)
     assert spec.time_to_live == TimeToLive(passed_s=3600, failed_s=86_400)
-    assert spec.workers.replicas == 3
+    assert (spec.workers.replicas, spec.workers.processes_per_pod) == (3, 2)
     assert spec.workers.placement.priority_class_name == "high"
 
 
@@ -186,7 +249,98 @@ def test_an_external_target_listens_on_22_and_takes_a_key() -> None:
     assert isinstance(spec.target, ExternalTarget)
     assert (spec.target.port, spec.target.auth, spec.target.known_hosts_secret) == (22, Auth.PUBLICKEY, "")
     assert spec.load == BurstLoad(connections=500, repeat=10, interval_s=30)
-    assert spec.steps == ()
+    assert spec.scenario.steps == ()
+
+
+def test_every_kind_of_step_reaches_its_value() -> None:
+    spec = parse(MANAGED_STEPS)
+    assert spec.scenario == Scenario(
+        session_reuse=SessionReuse.USER,
+        pool_sessions=0,
+        locustfile_path="",
+        steps=(
+            ExecStep("run", "true", 0, ""),
+            SftpReadStep("get", "a", expect_bytes=0, expect_sha256=EMPTY_SHA256),
+            SftpWriteStep("put", "b-{iteration}", 11 * 1024**2, Verify.CONTENT),
+            SftpListStep("ls", ".", expect_entries=3),
+            SftpStatStep("stat", "b-{iteration}"),
+            SftpMkdirStep("mkdir", "d"),
+            SftpRmdirStep("rmdir", "d"),
+            SftpRenameStep("mv", "b-{iteration}", "c-{iteration}"),
+            SftpRemoveStep("rm", "c-{iteration}"),
+            ScpReadStep("scp-get", "a", expect_bytes=1000, expect_sha256=EMPTY_SHA256),
+            ScpWriteStep("scp-put", "e", 1, Verify.SIZE),
+            ShellStep("type", "cat", ready="$ ", send="é\n", expect="é", repeat=10),
+            ForwardStep("tunnel", "localhost", 7, send="x", expect="x"),
+            GitUploadPackStep("clone", "sub/project.git"),
+            SleepStep(1),
+        ),
+    )
+    assert set(map(type, spec.scenario.steps)) == set(get_args(ScenarioStep))
+    assert spec.auth is Auth.CERTIFICATE
+    assert spec.client == replace(
+        PLAIN_CLIENT,
+        library=Library.PARAMIKO,
+        rekey_bytes=1024**3,
+        window_bytes=2 * 1024**2,
+        packet_bytes=32 * 1024,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "step"),
+    [
+        ("sftpRead", {"path": "a"}, SftpReadStep("", "a", None, "")),
+        ("sftpWrite", {"path": "a", "size": 1}, SftpWriteStep("", "a", 1, Verify.NONE)),
+        ("sftpList", {"path": "a"}, SftpListStep("", "a", None)),
+        ("shell", {"send": "a", "expect": "b"}, ShellStep("", "", "", "a", "b", 1)),
+        ("forward", {"host": "::1", "port": 1}, ForwardStep("", "::1", 1, "", "")),
+    ],
+)
+def test_a_step_has_its_defaults(kind: str, written: Spec, step: ScenarioStep) -> None:
+    assert parse(changed(SMALL, "scenario.steps.0", {kind: written})).scenario.steps == (step,)
+
+
+def test_jump_hosts_a_pool_and_held_sessions_reach_their_values() -> None:
+    spec = parse(EXTERNAL_HOLD)
+    assert isinstance(spec.target, ExternalTarget)
+    assert (spec.target.auth, spec.target.encrypted_key) == (Auth.AGENT, True)
+    assert spec.via == (
+        ExternalTarget(
+            host="bastion.example.com",
+            port=2222,
+            user="jump",
+            credentials_secret="bastion-credentials",
+            encrypted_key=False,
+            known_hosts_secret="hosts",
+            insecure_ignore_host_key=False,
+            auth=Auth.KEYBOARD_INTERACTIVE,
+        ),
+        ExternalTarget(
+            host="192.0.2.7",
+            port=22,
+            user="jump",
+            credentials_secret="second",
+            encrypted_key=True,
+            known_hosts_secret="",
+            insecure_ignore_host_key=True,
+            auth=Auth.CERTIFICATE,
+        ),
+    )
+    assert (spec.scenario.session_reuse, spec.scenario.pool_sessions) == (SessionReuse.POOL, 8)
+    assert spec.load == HoldLoad(sessions=1000, ramp_up_s=60, duration_s=120, keep_alive_s=0, probe_rate=0.5)
+
+
+def test_a_hold_asks_for_signs_of_life_and_probes_by_default() -> None:
+    spec = parse(changed(SMALL, "load", {"hold": {"sessions": 1, "rampUp": "0s", "duration": "1s"}}))
+    assert spec.load == HoldLoad(sessions=1, ramp_up_s=0, duration_s=1, keep_alive_s=30, probe_rate=1)
+
+
+def test_a_locustfile_stands_in_for_steps() -> None:
+    spec = parse(LOCUSTFILE)
+    assert spec.locustfile == LocustfileRef(config_map="mixed", key="mixed.py")
+    assert spec.scenario == Scenario(SessionReuse.NONE, pool_sessions=0, steps=(), locustfile_path="")
+    assert (spec.client.library, spec.client.control_master) == (Library.OPENSSH, True)
 
 
 def test_what_the_api_server_completes_means_what_was_written() -> None:

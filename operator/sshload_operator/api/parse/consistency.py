@@ -1,0 +1,62 @@
+"""What parts of a spec say of each other: each alone may be right, and both together not."""
+
+from sshload_contract.run_config import HoldLoad, Library, SessionReuse, SleepStep, UsersLoad
+
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.load_duration import load_duration_s
+from sshload_operator.api.parse.external import BY_KEY
+from sshload_operator.api.spec import LoadTestSpec, ManagedTarget
+
+_MICROSECONDS = 1_000_000
+
+
+def check_consistency(spec: LoadTestSpec) -> None:
+    """Raise SpecError for parts that contradict each other."""
+    _check_auth(spec)
+    _check_sessions(spec)
+    _check_openssh(spec)
+    _check_deadline(spec)
+
+
+def _check_auth(spec: LoadTestSpec) -> None:
+    if isinstance(spec.target, ManagedTarget) and spec.auth not in BY_KEY:
+        raise SpecError("spec.client.auth", "a managed target takes publickey, certificate or agent")
+
+
+def _check_sessions(spec: LoadTestSpec) -> None:
+    scenario, workers = spec.scenario, spec.workers
+    if scenario.session_reuse is SessionReuse.USER and not isinstance(spec.load, UsersLoad):
+        raise SpecError("spec.scenario.sessionReuse", "user is for load.users only: no other load has users")
+    processes = workers.replicas * (workers.processes_per_pod or 1)
+    if scenario.session_reuse is SessionReuse.POOL and scenario.pool_sessions < processes:
+        raise SpecError(
+            "spec.scenario.poolSize",
+            f"must be at least one session for each worker process, and there are {processes}",
+        )
+
+
+def _check_openssh(spec: LoadTestSpec) -> None:
+    if spec.client.library is not Library.OPENSSH:
+        return
+    if any(host.auth not in BY_KEY for host in spec.via):
+        raise SpecError("spec.via", "the library openssh takes publickey, certificate or agent")
+    if spec.client.control_master:
+        return
+    measured = [step for step in spec.scenario.steps if not isinstance(step, SleepStep)]
+    if len(measured) != 1 or spec.scenario.session_reuse is not SessionReuse.NONE:
+        raise SpecError(
+            "spec.scenario",
+            "with the library openssh and without controlMaster, there must be exactly one step that is not a sleep,"
+            " and sessionReuse must be none: each program logs in for itself",
+        )
+    if isinstance(spec.load, HoldLoad):
+        raise SpecError("spec.load", "the library openssh holds sessions with controlMaster only")
+
+
+def _check_deadline(spec: LoadTestSpec) -> None:
+    needed_s = spec.start_timeout_s + spec.warm_up_s + load_duration_s(spec.load)
+    if round(spec.deadline_s * _MICROSECONDS) < round(needed_s * _MICROSECONDS):
+        raise SpecError(
+            "spec.deadline",
+            f"is {spec.deadline_s:g} s, but startTimeout, warmUp and the load take {needed_s:g} s together",
+        )
