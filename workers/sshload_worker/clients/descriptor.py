@@ -61,10 +61,14 @@ class Descriptor:
         """Tell whether the other side has sent its last byte, which may still be unread."""
         return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] in _TCP_ENDED
 
-    def wait_readable(self) -> None:
-        """Let others run until there is something to read."""
+    def hasten_acknowledgement(self) -> None:
+        """Let the kernel acknowledge what comes next at once, where that is asked for."""
         if self._quick_ack:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+
+    def wait_readable(self) -> None:
+        """Let others run until there is something to read."""
+        self.hasten_acknowledgement()
         self._wait(self._readable)
 
     def wait_writable(self) -> None:

@@ -1,7 +1,7 @@
 """One SSH connection by ssh2-python (libssh2)."""
 
 from contextlib import suppress
-from typing import Any
+from typing import Any, cast
 
 from ssh2 import session as ssh2_session
 from ssh2.exceptions import SSH2Error
@@ -14,6 +14,7 @@ from sshload_worker.clients.descriptor import Descriptor, open_socket
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.ssh2.channel import SSH2Channel
 from sshload_worker.clients.ssh2.driver import Driver
+from sshload_worker.clients.ssh2.jump import TunnelDescriptor
 from sshload_worker.clients.ssh2.session import new_session
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
@@ -27,16 +28,19 @@ class SSH2Connection:
     times_parts = True
 
     def __init__(self, login: Login, through: Connection | None = None) -> None:
-        if login.address is None or through is not None:
-            raise NotImplementedError("jump hosts")
-        family, self._address = login.address
         self._login = login
-        self._descriptor = Descriptor(open_socket(family), quick_ack=login.client.quick_ack)
+        self._address: tuple[object, ...] = (login.host, login.port)
+        self._descriptor: Descriptor
+        if login.address is not None:
+            family, self._address = login.address
+            self._descriptor = Descriptor(open_socket(family), quick_ack=login.client.quick_ack)
+        else:
+            self._descriptor = TunnelDescriptor(cast("SSH2Connection", through))
         self._driver: Driver | None = None
         self._server_version = ""
 
     def connect(self) -> None:
-        """Open the TCP connection."""
+        """Open the TCP connection, or the jump host's channel."""
         self._descriptor.connect(self._address)
 
     def banner(self) -> None:
@@ -54,7 +58,7 @@ class SSH2Connection:
 
     def auth(self) -> None:
         """Authenticate as the login's credentials say."""
-        credentials, user, driver = self._login.credentials, self._login.user, self._driven
+        credentials, user, driver = self._login.credentials, self._login.user, self.driver
         if credentials.auth is Auth.PUBLICKEY:
             key_auth = driver.session.userauth_publickey_frommemory
             driver.until_done(Step.AUTH, key_auth, user, credentials.private_key, "", None)
@@ -63,7 +67,7 @@ class SSH2Connection:
 
     def negotiated(self) -> Negotiated:
         """Return what the handshake agreed on."""
-        method = self._driven.session.methods
+        method = self.driver.session.methods
         cipher = method(ssh2_session.LIBSSH2_METHOD_CRYPT_CS)
         own_mac = "poly1305" in cipher or "gcm" in cipher
         return Negotiated(
@@ -80,7 +84,7 @@ class SSH2Connection:
 
     def open_channel(self) -> SSH2Channel:
         """Open a session channel."""
-        driver = self._driven
+        driver = self.driver
         return SSH2Channel(driver, driver.until_done(Step.CHANNEL_OPEN, driver.session.open_session))
 
     def close(self) -> None:
@@ -92,5 +96,6 @@ class SSH2Connection:
         self._driver = None
 
     @property
-    def _driven(self) -> Any:
+    def driver(self) -> Any:
+        """What drives the session, from the key exchange on."""
         return self._driver
