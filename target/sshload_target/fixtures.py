@@ -27,7 +27,7 @@ def refuse_escapes(path: str) -> None:
 
 def make_file(home: Path, fixture: FileFixture, owner: tuple[int, int], interrupted: Callable[[], bool]) -> None:
     """Make or replace a file of `size_bytes` random bytes, so that no compression makes a transfer smaller."""
-    path = _place(home, fixture.path, owner)
+    path = fixture_place(home, fixture.path, owner)
     with path.open("wb") as file:
         left = fixture.size_bytes
         while left > 0:
@@ -39,7 +39,7 @@ def make_file(home: Path, fixture: FileFixture, owner: tuple[int, int], interrup
 
 def make_directory(home: Path, fixture: DirectoryFixture, owner: tuple[int, int]) -> None:
     """Make a directory with `files` empty files in it, named from file-000000 on."""
-    path = _place(home, fixture.path, owner)
+    path = fixture_place(home, fixture.path, owner)
     _make_folder(path, owner)
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -57,7 +57,7 @@ def _make_empty_file(name: str, folder: int, owner: tuple[int, int]) -> None:
     os.close(file)
 
 
-def _place(home: Path, path: str, owner: tuple[int, int]) -> Path:
+def fixture_place(home: Path, path: str, owner: tuple[int, int]) -> Path:
     """Return the absolute path of a fixture, with the folders above it made."""
     refuse_escapes(path)
     parts = PurePosixPath(path).parts
@@ -69,6 +69,15 @@ def _place(home: Path, path: str, owner: tuple[int, int]) -> Path:
     if not place.resolve().is_relative_to(home.resolve()):
         raise ConfigRefusedError(f"fixture path {path!r} leads out of the user's home by a symbolic link")
     return place
+
+
+def hand_over(path: Path, owner: tuple[int, int]) -> None:
+    """Give a folder and all that is in it to `owner`."""
+    if owner[0] == os.geteuid():
+        return
+    for folder, _, files in os.walk(path):
+        for name in (folder, *(os.path.join(folder, file) for file in files)):  # noqa: PTH118 -- as os.walk has them
+            os.chown(name, *owner, follow_symlinks=False)
 
 
 def _make_folder(path: Path, owner: tuple[int, int]) -> None:

@@ -5,12 +5,19 @@ from pathlib import Path
 
 from sshload_contract.codec import from_json
 from sshload_contract.errors import ContractError
-from sshload_contract.target_config import TARGET_CONFIG_VERSION, TargetConfig
+from sshload_contract.target_config import (
+    TARGET_CONFIG_VERSION,
+    DirectoryFixture,
+    FileFixture,
+    RepositoryFixture,
+    TargetConfig,
+)
 
 from sshload_target.errors import ConfigRefusedError
 from sshload_target.fixtures import make_directory, make_file, refuse_escapes
 from sshload_target.home import find_user, make_home
 from sshload_target.host_keys import copy_host_keys
+from sshload_target.repository import make_repository
 from sshload_target.sshd import read_effective_config
 from sshload_target.sshd_config import OwnLines, objection, render
 from sshload_target.stop_signals import stop_is_pending
@@ -24,8 +31,10 @@ def read_config(file: Path) -> TargetConfig:
         raise ConfigRefusedError(f"{file}: {error}") from error
     if config.version != TARGET_CONFIG_VERSION:
         raise ConfigRefusedError(f"{file}: version {config.version}, expected {TARGET_CONFIG_VERSION}")
-    for path in [fixture.path for fixture in config.files] + [fixture.path for fixture in config.directories]:
-        refuse_escapes(path)
+    fixtures: tuple[FileFixture | DirectoryFixture | RepositoryFixture, ...]
+    fixtures = (*config.files, *config.directories, *config.repositories)
+    for fixture in fixtures:
+        refuse_escapes(fixture.path)
     return config
 
 
@@ -48,6 +57,7 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
         listen_address=listen_address,
         host_keys=host_keys,
         authorized_keys=authorized_keys,
+        user_ca=_user_ca(keys_dir),
         check_modes=_is_home_of(user, home),
     )
     sshd_config = _write_sshd_config(config.sshd_config, own, private_dir)
@@ -58,7 +68,14 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
         make_file(home, file, owner, stop_is_pending)
     for directory in config.directories:
         make_directory(home, directory, owner)
+    for repository in config.repositories:
+        make_repository(home, repository, owner, stop_is_pending)
     return sshd_config
+
+
+def _user_ca(keys_dir: Path) -> Path | None:
+    user_ca = keys_dir / "user_ca.pub"
+    return user_ca if user_ca.exists() else None
 
 
 def _write_sshd_config(text: str, own: OwnLines, private_dir: Path) -> Path:

@@ -12,6 +12,7 @@ _COUNTING_LOG_LEVELS = ("INFO", "VERBOSE", "DEBUG", "DEBUG1", "DEBUG2", "DEBUG3"
 class OwnLines:
     """What the target sets because it alone knows it. An empty `listen_address` means every address.
 
+    `user_ca` is the public key that signs the certificates which may log in, None where there is none.
     `check_modes` is StrictModes: with it sshd refuses keys below a folder that others may write to, up to the user's
     home in the user database.
     """
@@ -20,6 +21,7 @@ class OwnLines:
     listen_address: str
     host_keys: tuple[Path, ...]
     authorized_keys: Path
+    user_ca: Path | None
     check_modes: bool
 
 
@@ -33,6 +35,8 @@ def render(own: OwnLines, given: Path) -> str:
         lines.append(f"ListenAddress {own.listen_address}")
     lines += [f"HostKey {_quoted(path)}" for path in own.host_keys]
     lines += ["PidFile none", f"AuthorizedKeysFile {_quoted(own.authorized_keys).replace('%', '%%')}"]
+    if own.user_ca is not None:
+        lines.append(f"TrustedUserCAKeys {_quoted(own.user_ca)}")
     if not own.check_modes:
         lines.append("StrictModes no")
     lines.append(f"Include {_quoted(given, also_special='*?[]{}~')}")

@@ -13,14 +13,20 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
 
 from ssh_server import free_port
 from sshload_contract.codec import from_json, to_json
-from sshload_contract.target_config import DirectoryFixture, FileFixture, TargetConfig
+from sshload_contract.target_config import (
+    TARGET_CONFIG_VERSION,
+    DirectoryFixture,
+    FileFixture,
+    RepositoryFixture,
+    TargetConfig,
+)
 from sshload_contract.target_stats import TargetStats
 
 WITHIN_S = 30.0
@@ -84,23 +90,27 @@ def make_target_folder(
     sshd_config: str,
     *,
     user: str | None = None,
-    files: tuple[FileFixture, ...] = (),
-    directories: tuple[DirectoryFixture, ...] = (),
+    **fixtures: tuple[FileFixture | DirectoryFixture | RepositoryFixture, ...],
 ) -> TargetFolder:
-    """Write keys and a configuration for a target that serves `user` (by default: who runs the test)."""
+    """Write keys and a configuration for a target that serves `user` (by default: who runs the test).
+
+    `fixtures` are the fields of a TargetConfig: `files`, `directories` and `repositories`, each by default empty.
+    """
     make_keys(path / "keys")
     own_start_files = f"SetEnv HOME={path / 'home'}\n"  # the user's own, such as ~/.bashrc, are not what is tested
     config = TargetConfig(
-        version=1,
+        version=TARGET_CONFIG_VERSION,
         user=user or pwd.getpwuid(os.geteuid()).pw_name,
         home=str(path / "home"),
         keys_dir=str(path / "keys"),
         sshd_config=f"UsePAM no\n{own_start_files}{sshd_lines()}{sshd_config}",
         sshd_port=free_port(),
         stats_port=free_port(),
-        files=files,
-        directories=directories,
+        files=(),
+        directories=(),
+        repositories=(),
     )
+    config = replace(config, **fixtures)  # type: ignore[arg-type] -- each is what its field holds
     folder = TargetFolder(path, config)
     folder.config_path.write_text(to_json(config))
     return folder
@@ -177,7 +187,9 @@ class RunningTarget:
 
 
 @contextlib.contextmanager
-def started_target(folder: TargetFolder, command: list[str] | None = None) -> Iterator[RunningTarget]:
+def started_target(
+    folder: TargetFolder, command: list[str] | None = None, **environment: str
+) -> Iterator[RunningTarget]:
     """Start a target, and see to its end. Its private folder is made in `private` beside its configuration."""
     private = folder.path / "private"
     private.mkdir(exist_ok=True)
@@ -189,7 +201,7 @@ def started_target(folder: TargetFolder, command: list[str] | None = None) -> It
             stderr=subprocess.STDOUT,
             text=True,
             cwd=folder.path,
-            env={**os.environ, "TMPDIR": str(private)},
+            env={**os.environ, "TMPDIR": str(private), **environment},
         )
     try:
         _write_known_hosts(folder)

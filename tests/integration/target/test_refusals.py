@@ -8,8 +8,8 @@ from running_target import TargetFolder, changed, make_target_folder, started_ta
 EX_CONFIG = 78
 
 
-def _refusal(folder: TargetFolder) -> str:
-    with started_target(folder) as target:
+def _refusal(folder: TargetFolder, **environment: str) -> str:
+    with started_target(folder, **environment) as target:
         assert target.process.wait(timeout=30) == EX_CONFIG
         reason = folder.termination_log.read_text()
         assert reason in target.log()
@@ -53,6 +53,18 @@ def test_a_directory_outside_of_the_home_is_refused(target_folder: TargetFolder)
     assert "leads out of the user's home" in _refusal(target_folder)
 
 
+def test_a_repository_outside_of_the_home_is_refused(target_folder: TargetFolder) -> None:
+    changed(target_folder, repositories=[{"path": "../outside.git", "commits": 1, "size_bytes": 1}])
+    assert "leads out of the user's home" in _refusal(target_folder)
+
+
+def test_a_repository_is_refused_by_its_name_where_there_is_no_git(target_folder: TargetFolder) -> None:
+    changed(target_folder, repositories=[{"path": "repo.git", "commits": 1, "size_bytes": 1}])
+    assert "fixture 'repo.git' is a git repository, and there is no git here" in _refusal(
+        target_folder, PATH="/nowhere"
+    )
+
+
 def test_a_user_that_is_not_there_is_refused(target_folder: TargetFolder) -> None:
     changed(target_folder, user="nosuchuser")
     assert "user 'nosuchuser' is not in the user database" in _refusal(target_folder)
@@ -83,8 +95,8 @@ def test_a_configuration_of_another_shape_is_refused_by_the_path(target_folder: 
 
 
 def test_a_configuration_of_another_version_is_refused(target_folder: TargetFolder) -> None:
-    changed(target_folder, version=2)
-    assert "version 2, expected 1" in _refusal(target_folder)
+    changed(target_folder, version=1)
+    assert "version 1, expected 2" in _refusal(target_folder)
 
 
 def test_no_configuration_is_refused(target_folder: TargetFolder) -> None:
@@ -93,11 +105,11 @@ def test_no_configuration_is_refused(target_folder: TargetFolder) -> None:
 
 
 def test_without_the_option_no_termination_log_is_written(target_folder: TargetFolder) -> None:
-    changed(target_folder, version=2)
+    changed(target_folder, version=1)
     command = [word for word in target_folder.command() if "termination" not in word]
     with started_target(target_folder, command) as target:
         assert target.process.wait(timeout=30) == EX_CONFIG
-        assert "version 2" in target.log()
+        assert "version 1" in target.log()
     assert not target_folder.termination_log.exists()
 
 

@@ -1,5 +1,6 @@
 """Our own lines come first, because sshd takes the first value it finds."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ OWN = OwnLines(
     listen_address="",
     host_keys=(Path("/private/ssh_host_ed25519_key"), Path("/private/ssh_host_ecdsa_key")),
     authorized_keys=Path("/home/load/.ssh/authorized_keys"),
+    user_ca=None,
     check_modes=True,
 )
 
@@ -27,14 +29,19 @@ def test_the_given_text_is_included_last_so_that_no_match_block_swallows_our_lin
 
 
 def test_an_address_and_a_home_elsewhere_are_stated() -> None:
-    own = OwnLines(2222, "127.0.0.1", (), Path("/tmp/home/.ssh/authorized_keys"), check_modes=False)
+    own = OwnLines(2222, "127.0.0.1", (), Path("/tmp/home/.ssh/authorized_keys"), None, check_modes=False)
     lines = render(own, Path("/private/sshd_config")).splitlines()
     assert "ListenAddress 127.0.0.1" in lines
     assert "StrictModes no" in lines
 
 
+def test_a_certificate_authority_is_trusted_where_there_is_one() -> None:
+    own = replace(OWN, user_ca=Path("/keys/user_ca.pub"))
+    assert 'TrustedUserCAKeys "/keys/user_ca.pub"' in render(own, Path("/private/sshd_config")).splitlines()
+
+
 def test_a_percent_in_the_home_is_no_token_of_sshds() -> None:
-    own = OwnLines(2222, "", (), Path("/home/100%u/.ssh/authorized_keys"), check_modes=True)
+    own = OwnLines(2222, "", (), Path("/home/100%u/.ssh/authorized_keys"), None, check_modes=True)
     assert 'AuthorizedKeysFile "/home/100%%u/.ssh/authorized_keys"' in render(own, Path("/private/sshd_config"))
 
 
