@@ -65,7 +65,7 @@ def change(draw: st.DrawFn, parent: Any, last: Any) -> None:
     elif kind == "repeat" and isinstance(parent, list):
         parent.append(deepcopy(parent[last]))
     elif isinstance(parent, dict):
-        parent[UNKNOWN] = draw(st.sampled_from(VALUES))
+        parent[UNKNOWN] = deepcopy(draw(st.sampled_from(VALUES)))
 
 
 def parse_refusal(spec: Spec) -> str:
