@@ -66,7 +66,7 @@ ENTRYPOINT ["python", "-m", "sshload_worker"]
 # Host keys are made when a target starts: none may come with the image.
 FROM base AS target
 RUN apt-get update -qq \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openssh-server > /dev/null \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends git openssh-server > /dev/null \
  && rm -rf /etc/ssh/ssh_host_* /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/debconf/*-old /var/log/*
 COPY --from=target-venv /opt/sshload /opt/sshload
 COPY --from=project /opt/sshload /opt/sshload

@@ -64,7 +64,7 @@ LAYERS = (
         "integration",
         20 * 60,
         each("integration"),
-        ("scripts/debian-packages openssh-server prometheus", "tests/cluster/cluster build kubernetes etcd"),
+        ("scripts/debian-packages git openssh-server prometheus", "tests/cluster/cluster build kubernetes etcd"),
     ),
     Layer("e2e", 40 * 60, one("e2e"), ("scripts/bring-up",)),
 )
