@@ -5,13 +5,16 @@ from typing import Any
 
 from sshload_operator.api.parse import parse
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity
+from sshload_operator.planning.processes import processes_per_pod
 
 INSTALLATION = Installation(
     worker_image="registry.example.com/sshload-worker:1.2.3",
     target_image="registry.example.com/sshload-target:1.2.3",
     image_pull_policy="IfNotPresent",
     image_pull_secrets=(),
+    worker_resources={"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
     allowed_targets=(),
+    one_address=False,
 )
 QUICKSTART: Mapping[str, Any] = {
     "target": {"managed": {}},
@@ -34,14 +37,16 @@ def plan(
     installation: Installation = INSTALLATION,
 ) -> Plan:
     """Return the plan of one run of `spec`; without one, of QUICKSTART."""
+    parsed = parse(QUICKSTART if spec is None else spec)
     return Plan(
         test=TestIdentity("load-tests", name, "11111111-2222-3333-4444-555555555555", 1),
         run=1,
         run_id=run_id,
-        spec=parse(QUICKSTART if spec is None else spec),
+        spec=parsed,
         spec_hash="0" * 16,
         installation=installation,
         load_s=35.0,
+        processes_per_pod=processes_per_pod(parsed.workers, installation.worker_resources),
     )
 
 

@@ -23,6 +23,8 @@ exit codes:
 """
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<bracketed>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<port>\d{1,5}))?")
 _MAX_PORT = 65_535
+VIA_OPTIONS = ("identity", "certificate", "passphrase-file", "password-file", "known-hosts")
+"""The files of a jump host, as the options `--via-...` name them."""
 
 
 class _Parser(ArgumentParser):
@@ -54,6 +56,14 @@ def allowed_target(text: str) -> AllowedTarget:
     return AllowedTarget(host=found["bracketed"] or found["plain"], ports=() if port is None else (int(port),))
 
 
+def host_and_file(text: str) -> tuple[str, Path]:
+    """Return the two parts of HOST=FILE; raises ArgumentTypeError."""
+    host, equals, file = text.partition("=")
+    if not (host and equals and file):
+        raise ArgumentTypeError(f"{text!r} is not HOST=FILE")
+    return host, Path(file)
+
+
 def _parser(make: Callable[..., ArgumentParser], *name: str, **settings: str) -> ArgumentParser:
     return make(*name, epilog=_EXIT_CODES, formatter_class=RawDescriptionHelpFormatter, **settings)
 
@@ -74,8 +84,18 @@ def _fill_run(run: ArgumentParser) -> None:
         help="load may go to this host (a name, a pattern or a CIDR); may stand several times",
     )
     external.add_argument("--identity", metavar="FILE", type=Path, help="the private key to log in with")
+    external.add_argument("--certificate", metavar="FILE", type=Path, help="the certificate of that key")
+    external.add_argument("--passphrase-file", metavar="FILE", type=Path, help="the passphrase of that key")
     external.add_argument("--password-file", metavar="FILE", type=Path, help="the password to log in with")
-    external.add_argument("--known-hosts", metavar="FILE", type=Path, help="the host keys to accept")
+    external.add_argument("--known-hosts", metavar="FILE", type=Path, help="the host keys to accept, jump hosts' too")
+    via = run.add_argument_group(
+        "for jump hosts: the same, each for the HOST that spec.via names; may stand several times"
+    )
+    for name in VIA_OPTIONS:
+        via.add_argument(f"--via-{name}", metavar="HOST=FILE", type=host_and_file, action="append", default=[])
+    run.add_argument(
+        "--locustfile", metavar="FILE", type=Path, help="the locustfile, where no ConfigMap in FILE holds it"
+    )
 
 
 def _fill_watch(watch: ArgumentParser) -> None:

@@ -19,10 +19,10 @@ from sshload_operator.api.load_test_file import API_VERSION, KIND, LoadTestDocum
 from sshload_operator.api.parse import parse
 from sshload_operator.cli.arguments import command_line
 from sshload_operator.cli.exit_code import ExitCode, exit_code
+from sshload_operator.cli.own_files import own_files
 from sshload_operator.cli.progress_line import ProgressLine
 from sshload_operator.cli.result_table import printable, result_text
 from sshload_operator.control.keys import KeysError
-from sshload_operator.local.files import Credentials
 from sshload_operator.local.run import LocalOptions, LocalResult, run_locally
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.planning.cautions import cautions
@@ -116,7 +116,13 @@ def _check_test(label: str, document: LoadTestDocument) -> bool:
     """Say whether a test is valid, what is wrong with it by the field's name, and what its author should know."""
     test = TestIdentity(namespace="default", name=document.name, uid=str(UUID(int=0)), generation=1)
     nowhere = Installation(
-        worker_image="", target_image="", image_pull_policy="", image_pull_secrets=(), allowed_targets=_ANY_TARGET
+        worker_image="",
+        target_image="",
+        image_pull_policy="",
+        image_pull_secrets=(),
+        worker_resources={},
+        allowed_targets=_ANY_TARGET,
+        one_address=False,
     )
     try:
         plan = make_plan(test, parse(document.spec), nowhere, 1)
@@ -150,11 +156,7 @@ def _local_options(arguments: Namespace, line: ProgressLine) -> LocalOptions:
     if arguments.logs is not None:
         arguments.logs.mkdir(parents=True, exist_ok=True)
     return LocalOptions(
-        credentials=Credentials(
-            identity=arguments.identity,
-            password_file=arguments.password_file,
-            known_hosts=arguments.known_hosts,
-        ),
+        own=own_files(arguments),
         allowed_targets=tuple(arguments.allow_target),
         logs=arguments.logs,
         note=line.say,

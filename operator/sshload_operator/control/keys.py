@@ -7,13 +7,21 @@ import asyncio
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import ceil
 from pathlib import Path
 from typing import Final
 
 _LOGIN_KEY: Final = "id_ed25519"
+_USER_CA: Final = "user_ca"
 _HOST_KEYS: Final = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
-_TYPES: Final = {_LOGIN_KEY: "ed25519", "ssh_host_ed25519_key": "ed25519", "ssh_host_ecdsa_key": "ecdsa"}
+_TYPES: Final = {
+    _LOGIN_KEY: "ed25519",
+    _USER_CA: "ed25519",
+    "ssh_host_ed25519_key": "ed25519",
+    "ssh_host_ecdsa_key": "ecdsa",
+}
 _SSH_PORT: Final = 22
+_CLOCKS_DIFFER_S: Final = 300
 
 
 class KeysError(Exception):
@@ -21,40 +29,65 @@ class KeysError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
+class KeysAsked:
+    """For whom keys are made: the target's host and port, the user who logs in, and for how long, in seconds.
+
+    The user's certificate is valid that long, with a margin on both sides because nodes' clocks differ.
+    """
+
+    host: str
+    port: int
+    user: str
+    valid_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Keys:
     """What the run's Secret holds, as OpenSSH writes it. No value shows in `repr`, so that none gets into a log.
 
-    `login_private` and `login_public` are the key pair that logs in (id_ed25519), `host_private` the target's host
-    keys by file name, `known_hosts` one known_hosts(5) line for each of them.
+    `login_private` and `login_public` are the key pair that logs in (id_ed25519), `certificate` is its certificate, by
+    the authority whose public key is `user_ca_public`: its private key is nowhere any more. `host_private` are the
+    target's host keys by file name, `known_hosts` one known_hosts(5) line for each of them.
     """
 
     login_private: str = field(repr=False)
     login_public: str = field(repr=False)
+    certificate: str = field(repr=False)
+    user_ca_public: str = field(repr=False)
     host_private: Mapping[str, str] = field(repr=False)
     known_hosts: str = field(repr=False)
 
     def files(self) -> Mapping[str, str]:
-        """Return all of it by file name: id_ed25519, id_ed25519.pub, ssh_host_*_key and known_hosts."""
+        """Return all of it by file name: id_ed25519, .pub and -cert.pub, user_ca.pub, ssh_host_*_key, known_hosts."""
         return {
             _LOGIN_KEY: self.login_private,
             f"{_LOGIN_KEY}.pub": self.login_public,
+            f"{_LOGIN_KEY}-cert.pub": self.certificate,
+            f"{_USER_CA}.pub": self.user_ca_public,
             **self.host_private,
             "known_hosts": self.known_hosts,
         }
 
 
-async def make_keys(host: str, port: int) -> Keys:
-    """Return fresh keys whose known_hosts lines name `host` and `port`; raises KeysError."""
+async def make_keys(asked: KeysAsked) -> Keys:
+    """Return fresh keys whose known_hosts lines name the host and port, and whose certificate names the user.
+
+    Raises KeysError.
+    """
     with tempfile.TemporaryDirectory(prefix="sshload-keys-") as folder:
         paths = {name: Path(folder) / name for name in _TYPES}
         await asyncio.gather(*(_generate(_TYPES[name], path) for name, path in paths.items()))
-        private = {name: path.read_text(encoding="ascii") for name, path in paths.items()}
+        await _certify(paths[_LOGIN_KEY], paths[_USER_CA], asked)
+        private = {name: path.read_text(encoding="ascii") for name, path in paths.items() if name != _USER_CA}
         public = {name: path.with_suffix(".pub").read_text(encoding="ascii").strip() for name, path in paths.items()}
+        certificate = (Path(folder) / f"{_LOGIN_KEY}-cert.pub").read_text(encoding="ascii")
     return Keys(
         login_private=private[_LOGIN_KEY],
         login_public=public[_LOGIN_KEY] + "\n",
+        certificate=certificate,
+        user_ca_public=public[_USER_CA] + "\n",
         host_private={name: private[name] for name in _HOST_KEYS},
-        known_hosts="".join(known_hosts_line(host, port, public[name]) for name in _HOST_KEYS),
+        known_hosts="".join(known_hosts_line(asked.host, asked.port, public[name]) for name in _HOST_KEYS),
     )
 
 
@@ -66,9 +99,20 @@ def known_hosts_line(host: str, port: int, public_key: str) -> str:
 
 
 async def _generate(key_type: str, path: Path) -> None:
+    await _ssh_keygen("-t", key_type, "-N", "", "-C", "", "-f", str(path))
+
+
+async def _certify(login_key: Path, user_ca: Path, asked: KeysAsked) -> None:
+    """Sign the public key beside `login_key`; the certificate appears there too."""
+    valid = f"-{_CLOCKS_DIFFER_S}s:+{ceil(asked.valid_s) + _CLOCKS_DIFFER_S}s"
+    who = ("-I", "sshload", "-n", asked.user)
+    await _ssh_keygen("-s", str(user_ca), *who, "-V", valid, str(login_key.with_suffix(".pub")))
+
+
+async def _ssh_keygen(*arguments: str) -> None:
     try:
         process = await asyncio.create_subprocess_exec(
-            *("ssh-keygen", "-q", "-t", key_type, "-N", "", "-C", "", "-f", str(path)),
+            *("ssh-keygen", "-q", *arguments),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
@@ -77,4 +121,4 @@ async def _generate(key_type: str, path: Path) -> None:
         raise KeysError("ssh-keygen is not installed (Debian: openssh-client)") from error
     _, stderr = await process.communicate()
     if process.returncode != 0:
-        raise KeysError(f"ssh-keygen -t {key_type} failed: {stderr.decode(errors='replace').strip()}")
+        raise KeysError(f"ssh-keygen {arguments[0]} failed: {stderr.decode(errors='replace').strip()}")

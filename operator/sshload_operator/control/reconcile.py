@@ -18,7 +18,7 @@ from sshload_operator.api.parse import parse
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.control import announcement
 from sshload_operator.control.cluster import ApiError, Cluster, Object, collection_path, test_path
-from sshload_operator.control.keys import make_keys
+from sshload_operator.control.keys import KeysAsked, make_keys
 from sshload_operator.control.observe import RunUnderWay, Sight, observe
 from sshload_operator.decision.decide import current_run, decide
 from sshload_operator.decision.status import remembered
@@ -155,8 +155,8 @@ async def _apply(cluster: Cluster, manifest: Manifest) -> None:
 
 
 async def _create_keys(cluster: Cluster, plan: Plan) -> None:
-    endpoint = cluster_places(plan).endpoint
-    keys = await make_keys(endpoint.host, endpoint.port)
+    target = cluster_places(plan).target
+    keys = await make_keys(KeysAsked(target.host, target.port, target.user, plan.spec.deadline_s))
     secret = keys_secret(plan, keys.files())
     await cluster.create(child_ref(secret).api_path, secret)
 

@@ -113,7 +113,7 @@ def _workers(situation: Situation) -> Finding:
     blocker = workers_blocker(situation)
     if blocker is not None:
         return _blocked(blocker)
-    expected = situation.plan.spec.workers.replicas
+    expected = situation.plan.workers
     snapshot = situation.snapshot
     connected = snapshot.workers_connected if snapshot is not None else expected if situation.start_over else 0
     if situation.start_over and connected >= expected:
@@ -132,7 +132,7 @@ def _blocks(finding: Finding) -> bool:
 
 
 def _headline(situation: Situation) -> tuple[Reason, str]:
-    workers = situation.plan.spec.workers.replicas
+    workers = situation.plan.workers
     match situation.phase:
         case Phase.PENDING | Phase.PREPARING_TARGET:
             return Reason.TARGET_STARTING, "the target, the master and the workers are starting"

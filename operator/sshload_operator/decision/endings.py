@@ -136,7 +136,7 @@ def _start_timed_out(situation: Situation) -> Ending | None:
         return _error(Reason.TARGET_NEVER_READY, message, ConditionType.TARGET_READY)
     blocker = workers_blocker(situation)
     connected = situation.snapshot.workers_connected if situation.snapshot is not None else 0
-    counted = f"{connected} of {situation.plan.spec.workers.replicas} workers had connected {waited}"
+    counted = f"{connected} of {situation.plan.workers} workers had connected {waited}"
     why = blocker.message if blocker is not None else _seen(situation, Role.MASTER, Role.WORKER)
     return _error(Reason.WORKERS_MISSING, f"{counted}: {why}", ConditionType.WORKERS_READY)
 

@@ -10,10 +10,12 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sshload_contract.codec import to_json
-from sshload_contract.run_config import Auth, Endpoint
+from sshload_contract.run_config import Auth, Endpoint, Library
 
-from sshload_operator.api.spec import ExternalTarget, ManagedTarget
-from sshload_operator.control.keys import make_keys
+from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.control.keys import KeysAsked, make_keys
+from sshload_operator.local.credentials import Credentials, target_endpoint, via_endpoints
+from sshload_operator.local.locustfile import locustfile_path
 from sshload_operator.local.priority import at_real_time, may_run_at_real_time
 from sshload_operator.local.sshd import (
     SSHD_PATH,
@@ -23,6 +25,7 @@ from sshload_operator.local.sshd import (
     without_unknown_directives,
 )
 from sshload_operator.manifests import Places, TargetPlaces, run_config, target_config
+from sshload_operator.manifests.credentials import CredentialPaths, managed_endpoint
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
 
@@ -30,16 +33,21 @@ _LOOPBACK = "127.0.0.1"
 _PORTS = range(10_240, 65_536)
 _OUTGOING_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _LIBRARIES = ("gevent", "hdrh", "locust", "prometheus_client", "ssh2")
+_CLIENT_LIBRARIES = {Library.PARAMIKO: ("paramiko",), Library.ASYNCSSH: ("asyncssh",)}
 _SECRET_MODE = 0o600
 
 
 @dataclass(frozen=True, slots=True)
-class Credentials:
-    """The user's own files, in place of the Secrets that the spec of an external target names."""
+class OwnFiles:
+    """What the command line names in place of Secrets and ConfigMaps. `test` is the file that holds the test.
 
-    identity: Path | None
-    password_file: Path | None
-    known_hosts: Path | None
+    `via` are the files for jump hosts, by the host's name.
+    """
+
+    test: Path
+    target: Credentials
+    via: Mapping[str, Credentials]
+    locustfile: Path | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +78,12 @@ def last_words_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.last-words"
 
 
-def prepare(plan: Plan, credentials: Credentials, folder: Path) -> LocalPlan:
+def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     """Write keys and configurations into `folder`, which must be private; raises LocalRunError, KeysError, OSError."""
-    _require_libraries()
+    spec = plan.spec
+    _require_libraries(spec.client.library)
     sshd_port, stats_port, locust_port, master_port = _free_ports(4)
-    target = plan.spec.target
-    if isinstance(target, ManagedTarget):
+    if isinstance(spec.target, ManagedTarget):
         places = TargetPlaces(
             user=current_user().pw_name,
             home=str(home_in(folder)),
@@ -83,13 +91,19 @@ def prepare(plan: Plan, credentials: Credentials, folder: Path) -> LocalPlan:
             sshd_port=sshd_port,
             stats_port=stats_port,
         )
-        notes, processes = _managed(target, places, folder)
-        run_places = _managed_places(places, folder)
+        notes, processes = _managed(plan, spec.target, places, folder)
+        target, stats_url = _managed_endpoint(places, spec.auth), f"http://{_LOOPBACK}:{places.stats_port}/stats"
     else:
         notes, processes = (), ()
-        run_places = Places(endpoint=_external_endpoint(target, credentials), stats_url="")
+        target, stats_url = target_endpoint(spec.target, own.target), ""
+    run_places = Places(
+        target=target,
+        via=via_endpoints(spec.via, own.via, own.target.known_hosts),
+        stats_url=stats_url,
+        locustfile_path=locustfile_path(spec.locustfile, own.locustfile, own.test, plan.test.namespace, folder),
+    )
     (folder / "run.json").write_text(to_json(run_config(plan, run_places)), encoding="utf-8")
-    workers = tuple(_worker(index, locust_port) for index in range(plan.spec.workers.replicas))
+    workers = tuple(_worker(index, locust_port) for index in range(spec.workers.replicas))
     if may_run_at_real_time():
         workers = tuple(replace(worker, command=at_real_time(worker.command)) for worker in workers)
     else:
@@ -97,8 +111,9 @@ def prepare(plan: Plan, credentials: Credentials, folder: Path) -> LocalPlan:
     return LocalPlan(processes=(*processes, _master(locust_port, master_port), *workers), notes=notes)
 
 
-def _require_libraries() -> None:
-    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+def _require_libraries(client: Library) -> None:
+    wanted = (*_LIBRARIES, *_CLIENT_LIBRARIES.get(client, ()))
+    missing = [name for name in wanted if find_spec(name) is None]
     if missing:
         raise LocalRunError(
             f"the workers and the target need {', '.join(missing)}, which is not installed here: install sshload with "
@@ -107,12 +122,13 @@ def _require_libraries() -> None:
 
 
 def _managed(
-    target: ManagedTarget, places: TargetPlaces, folder: Path
+    plan: Plan, target: ManagedTarget, places: TargetPlaces, folder: Path
 ) -> tuple[tuple[str, ...], tuple[LocalProcess, ...]]:
     sshd = installed_sshd()
     config = target_config(target, places)
     text, left_out = without_unknown_directives(config.sshd_config, sshd.version)
-    _write_keys(asyncio.run(make_keys(_LOOPBACK, places.sshd_port)).files(), Path(places.keys_dir))
+    asked = KeysAsked(_LOOPBACK, places.sshd_port, places.user, plan.spec.deadline_s)
+    _write_keys(asyncio.run(make_keys(asked)).files(), Path(places.keys_dir))
     (folder / "target.json").write_text(
         to_json(replace(config, sshd_config=text + _environment(places.home))), encoding="utf-8"
     )
@@ -120,6 +136,8 @@ def _managed(
         f"the target is this machine's {sshd.name}, which shares its CPUs with the workers",
         "its sessions have a HOME of their own, so that your shell's start-up files are not measured",
     ]
+    if plan.spec.via:
+        notes.append(f"the last jump host connects to {_LOOPBACK} itself: it must run on this machine")
     notes += [f"left out of sshd_config, because {sshd.name} does not know it: {line}" for line in left_out]
     command = _python(
         *("sshload_target", "--config", "target.json", "--termination-log", last_words_path(folder, "target").name),
@@ -142,65 +160,16 @@ def _write_keys(files: Mapping[str, str], keys_dir: Path) -> None:
         path.write_text(text, encoding="ascii")
 
 
-def _managed_places(places: TargetPlaces, folder: Path) -> Places:
-    endpoint = Endpoint(
-        host=_LOOPBACK,
-        port=places.sshd_port,
-        user=places.user,
-        auth=Auth.PUBLICKEY,
-        private_key_path=str(folder / "keys" / "id_ed25519"),
-        certificate_path="",
-        passphrase_path="",
-        password_path="",
-        known_hosts_path=str(folder / "keys" / "known_hosts"),
+def _managed_endpoint(places: TargetPlaces, auth: Auth) -> Endpoint:
+    keys = Path(places.keys_dir)
+    paths = CredentialPaths(
+        private_key=str(keys / "id_ed25519"),
+        certificate=str(keys / "id_ed25519-cert.pub"),
+        passphrase="",
+        password="",
+        known_hosts=str(keys / "known_hosts"),
     )
-    return Places(endpoint=endpoint, stats_url=f"http://{_LOOPBACK}:{places.stats_port}/stats")
-
-
-def _external_endpoint(target: ExternalTarget, credentials: Credentials) -> Endpoint:
-    identity, password = _credential(target, credentials)
-    if credentials.known_hosts is None and not target.insecure_ignore_host_key:
-        raise LocalRunError(
-            f"the host key of {target.host} is checked: say which is right, with --known-hosts FILE "
-            f"(made by `ssh-keyscan -p {target.port} {target.host}`, and compared by you)"
-        )
-    known_hosts = None if target.insecure_ignore_host_key else credentials.known_hosts
-    return Endpoint(
-        host=target.host,
-        port=target.port,
-        user=target.user,
-        auth=target.auth,
-        private_key_path=_readable(identity),
-        certificate_path="",
-        passphrase_path="",
-        password_path=_readable(password),
-        known_hosts_path=_readable(known_hosts),
-    )
-
-
-def _credential(target: ExternalTarget, credentials: Credentials) -> tuple[Path | None, Path | None]:
-    """Return the files of the private key and of the password, of which client.auth says which one it is."""
-    with_key = target.auth is Auth.PUBLICKEY
-    identity = credentials.identity if with_key else None
-    password = None if with_key else credentials.password_file
-    if identity is None and password is None:
-        option = "--identity" if with_key else "--password-file"
-        raise LocalRunError(
-            f"the test logs in to {target.host} by {target.auth} (spec.client.auth): say with what, with {option} FILE "
-            f"(in a cluster, the Secret {target.credentials_secret} says it)"
-        )
-    return identity, password
-
-
-def _readable(path: Path | None) -> str:
-    """Return the absolute path of a file that can be read, empty for none; raises LocalRunError."""
-    if path is None:
-        return ""
-    try:
-        with path.open("rb"):
-            return str(path.absolute())
-    except OSError as error:
-        raise LocalRunError(f"{path}: {error.strerror}") from error
+    return managed_endpoint(_LOOPBACK, places.sshd_port, places.user, auth, paths)
 
 
 def _master(locust_port: int, http_port: int) -> LocalProcess:

@@ -25,7 +25,7 @@ from sshload_operator.api.parse import parse
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.decision.decide import decide
 from sshload_operator.decision.status import remembered
-from sshload_operator.local.files import Credentials, home_in, prepare
+from sshload_operator.local.files import OwnFiles, home_in, prepare
 from sshload_operator.local.fixtures import linked_fixtures
 from sshload_operator.local.observe import LocalObserver
 from sshload_operator.local.process_tree import ProcessTree
@@ -49,7 +49,7 @@ class LocalOptions:
     how the run differs from one in a cluster, `progress` the status at each pass.
     """
 
-    credentials: Credentials
+    own: OwnFiles
     allowed_targets: tuple[AllowedTarget, ...]
     logs: Path | None
     note: Callable[[str], None]
@@ -117,12 +117,13 @@ class _LocalRun:
                 shutil.copy(self._tree.log_path(name), self._options.logs)
 
     def _start(self, plan: Plan) -> None:
-        local = prepare(plan, self._options.credentials, self._folder)
+        local = prepare(plan, self._options.own, self._folder)
         for note in local.notes:
             self._options.note(note)
         target = plan.spec.target
         if isinstance(target, ManagedTarget):
             paths = [file.path for file in target.files] + [folder.path for folder in target.directories]
+            paths += [repository.path for repository in target.repositories]
             home = Path(current_user().pw_dir)
             self._links.enter_context(linked_fixtures(paths, home_in(self._folder), home))
         for process in local.processes:
@@ -141,9 +142,15 @@ class _Stop:
 
 
 def _plan(test: TestIdentity, document: LoadTestDocument, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:
-    """Return the plan of run 1; images play no part in it."""
+    """Return the plan of run 1; images play no part in it, and all workers share this machine's address."""
     installation = Installation(
-        worker_image="", target_image="", image_pull_policy="", image_pull_secrets=(), allowed_targets=allowed
+        worker_image="",
+        target_image="",
+        image_pull_policy="",
+        image_pull_secrets=(),
+        worker_resources={},
+        allowed_targets=allowed,
+        one_address=True,
     )
     try:
         return make_plan(test, parse(document.spec), installation, 1)

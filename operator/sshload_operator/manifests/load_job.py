@@ -8,10 +8,8 @@ from sshload_operator.planning.plan import Plan
 _DEADLINE_MARGIN_S = 60
 _GRACE_PERIOD_S = 5
 
-# Small enough for ten runs at once on two cores, and large enough to hold their own: where CPU is short, requests are
-# weights. No CPU limit, because throttling would distort what is measured.
+# A master merges two reports a second, which takes a hundredth of a core. No CPU limit: it would only throttle it.
 MASTER_RESOURCES = {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}}
-WORKER_RESOURCES = {"requests": {"cpu": "80m", "memory": "64Mi"}, "limits": {"memory": "2Gi"}}
 
 
 def job_limits(plan: Plan) -> dict[str, Any]:

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sshload_contract.run_config import Auth
-
+from sshload_operator.api.spec import ExternalTarget, LocustfileRef
+from sshload_operator.manifests.credentials import credential_files
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.planning.plan import Plan
 
@@ -13,15 +13,17 @@ RUN_FILE = "run.json"
 TARGET_FILE = "target.json"
 KEYS_FOLDER = "keys"
 KEYS_DIR = f"{CONFIG_DIR}/{KEYS_FOLDER}"
+LOCUSTFILE = "locustfile.py"
 
 TARGET_USER = "load"
 TARGET_HOME = f"/home/{TARGET_USER}"
 
 PRIVATE_KEY_FILE = "id_ed25519"
 PUBLIC_KEY_FILE = "id_ed25519.pub"
+CERTIFICATE_FILE = "id_ed25519-cert.pub"
+USER_CA_FILE = "user_ca.pub"
 KNOWN_HOSTS_FILE = "known_hosts"
 HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
-EXTERNAL_CREDENTIALS_FILES = {Auth.PUBLICKEY: "id", Auth.PASSWORD: "password"}
 
 CONFIG_VOLUME = "config"
 _OWNER_AND_GROUP_READ = 0o440
@@ -47,12 +49,26 @@ def config_source(plan: Plan, file: str) -> dict[str, Any]:
 
 def run_keys_source(plan: Plan, files: Iterable[str]) -> dict[str, Any]:
     """Return files of the Secret that the operator made for the run."""
-    return {"secret": {"name": child_name(plan, Part.KEYS), "items": [_key_item(file) for file in files]}}
+    return _secret_source(child_name(plan, Part.KEYS), files, KEYS_FOLDER)
 
 
-def user_secret_source(name: str, file: str) -> dict[str, Any]:
-    """Return one file of a Secret that the author made; without it the kubelet holds the pod back and says so."""
-    return {"secret": {"name": name, "items": [_key_item(file)]}}
+def credentials_sources(target: ExternalTarget, folder: str) -> tuple[dict[str, Any], ...]:
+    """Return what a login takes of the author's Secrets; without it the kubelet holds the pod back and says so."""
+    credentials = _secret_source(target.credentials_secret, credential_files(target), folder)
+    if target.insecure_ignore_host_key:
+        return (credentials,)
+    return (credentials, _secret_source(target.known_hosts_secret, (KNOWN_HOSTS_FILE,), folder))
+
+
+def hop_folder(hop: int) -> str:
+    """Return where the files of a jump host are, counted from 0: in a folder of its own, so that no names collide."""
+    return f"{KEYS_FOLDER}/via{hop + 1}"
+
+
+def locustfile_source(locustfile: LocustfileRef) -> dict[str, Any]:
+    """Return the author's locustfile; without it the kubelet holds the pod back and says so."""
+    item = {"key": locustfile.key, "path": LOCUSTFILE}
+    return {"configMap": {"name": locustfile.config_map, "items": [item], "optional": False}}
 
 
 def empty_dir(name: str, size_limit: str) -> dict[str, Any]:
@@ -60,5 +76,5 @@ def empty_dir(name: str, size_limit: str) -> dict[str, Any]:
     return {"name": name, "emptyDir": {"sizeLimit": size_limit}}
 
 
-def _key_item(file: str) -> dict[str, str]:
-    return {"key": file, "path": f"{KEYS_FOLDER}/{file}"}
+def _secret_source(name: str, files: Iterable[str], folder: str) -> dict[str, Any]:
+    return {"secret": {"name": name, "items": [{"key": file, "path": f"{folder}/{file}"} for file in files]}}

@@ -14,8 +14,13 @@ _ANY_POD: dict[str, Any] = {"namespaceSelector": {}}
 
 
 def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the target's policy: SSH from this run's workers only, counts for any pod (Prometheus), nothing out."""
-    ingress = [_rule("from", [_pods(plan, Role.WORKER)], SSH_PORT), _rule("from", [_ANY_POD], TARGET_HTTP_PORT)]
+    """Return the target's policy: SSH from this run's workers only, counts for any pod (Prometheus), nothing out.
+
+    Behind jump hosts, SSH may come from anywhere: the last of them is no pod of the run, and which address it has on
+    this side is not known.
+    """
+    ssh_from = [] if plan.spec.via else [_pods(plan, Role.WORKER)]
+    ingress = [_rule("from", ssh_from, SSH_PORT), _rule("from", [_ANY_POD], TARGET_HTTP_PORT)]
     return _policy(plan, Part.TARGET, Role.TARGET, ingress, [_dns()] if target.sshd.use_dns else [])
 
 
@@ -29,16 +34,16 @@ def master_policy(plan: Plan) -> Manifest:
 
 
 def workers_policy(plan: Plan) -> Manifest:
-    """Return the workers' policy: nothing in, and out to the target, the master and DNS."""
-    egress = [_target_egress(plan), _rule("to", [_pods(plan, Role.MASTER)], LOCUST_PORT), _dns()]
+    """Return the workers' policy: nothing in, and out to the target or the first jump host, the master and DNS."""
+    egress = [_ssh_egress(plan), _rule("to", [_pods(plan, Role.MASTER)], LOCUST_PORT), _dns()]
     return _policy(plan, Part.WORKERS, Role.WORKER, [], egress)
 
 
-def _target_egress(plan: Plan) -> dict[str, Any]:
-    target = plan.spec.target
-    if not isinstance(target, ExternalTarget):
+def _ssh_egress(plan: Plan) -> dict[str, Any]:
+    first = plan.spec.via[0] if plan.spec.via else plan.spec.target
+    if not isinstance(first, ExternalTarget):
         return _rule("to", [_pods(plan, Role.TARGET)], SSH_PORT)
-    return _rule("to", _addresses(target.host), target.port)
+    return _rule("to", _addresses(first.host), first.port)
 
 
 def _addresses(host: str) -> list[dict[str, Any]]:

@@ -1,68 +1,84 @@
 """RunConfig from a plan, for a cluster or for wherever else the run takes place."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from sshload_contract.run_config import RUN_CONFIG_VERSION, Auth, Endpoint, RunConfig, ScenarioStep, SleepStep, Timeouts
+from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig, ScenarioStep, SleepStep, Timeouts
 
 from sshload_operator.api.spec import ExternalTarget, LatencyThreshold, LoadTestSpec
+from sshload_operator.manifests import credentials
+from sshload_operator.manifests.credentials import CredentialPaths, external_endpoint, managed_endpoint
 from sshload_operator.manifests.mounts import (
-    EXTERNAL_CREDENTIALS_FILES,
+    CERTIFICATE_FILE,
+    CONFIG_DIR,
     KEYS_DIR,
+    KEYS_FOLDER,
     KNOWN_HOSTS_FILE,
+    LOCUSTFILE,
     PRIVATE_KEY_FILE,
     TARGET_USER,
+    hop_folder,
 )
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.manifests.ports import SSH_PORT, TARGET_HTTP_PORT
 from sshload_operator.planning.plan import Plan
 
 _PUBLISHED_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
-_KNOWN_HOSTS_PATH = f"{KEYS_DIR}/{KNOWN_HOSTS_FILE}"
 _START_LEAD_S = 0.3
 _DRAIN_LIMIT_S = 60.0
+_RUN_KEYS = CredentialPaths(
+    private_key=f"{KEYS_DIR}/{PRIVATE_KEY_FILE}",
+    certificate=f"{KEYS_DIR}/{CERTIFICATE_FILE}",
+    passphrase="",
+    password="",
+    known_hosts=f"{KEYS_DIR}/{KNOWN_HOSTS_FILE}",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Where a run takes place, as its master and workers see it. `stats_url` is empty for an external target."""
+    """Where a run takes place, as its master and workers see it.
 
-    endpoint: Endpoint
+    `stats_url` is empty for an external target, `locustfile_path` where the scenario has steps.
+    """
+
+    target: Endpoint
+    via: tuple[Endpoint, ...]
     stats_url: str
+    locustfile_path: str
 
 
 def cluster_places(plan: Plan) -> Places:
     """Return the places of a run in a cluster: Services by name, credentials as the kubelet mounts them."""
-    target = plan.spec.target
-    if isinstance(target, ExternalTarget):
-        return Places(endpoint=_external_endpoint(target), stats_url="")
-    host = child_name(plan, Part.TARGET)
-    endpoint = Endpoint(
-        host=host,
-        port=SSH_PORT,
-        user=TARGET_USER,
-        auth=Auth.PUBLICKEY,
-        private_key_path=f"{KEYS_DIR}/{PRIVATE_KEY_FILE}",
-        certificate_path="",
-        passphrase_path="",
-        password_path="",
-        known_hosts_path=_KNOWN_HOSTS_PATH,
+    spec = plan.spec
+    via = tuple(external_endpoint(host, _mounted(hop_folder(hop))) for hop, host in enumerate(spec.via))
+    locustfile_path = f"{CONFIG_DIR}/{LOCUSTFILE}" if spec.locustfile is not None else ""
+    if isinstance(spec.target, ExternalTarget):
+        target = external_endpoint(spec.target, _mounted(KEYS_FOLDER))
+        return Places(target=target, via=via, stats_url="", locustfile_path=locustfile_path)
+    service = child_name(plan, Part.TARGET)
+    return Places(
+        target=managed_endpoint(_name_for_all_hops(plan, service), SSH_PORT, TARGET_USER, spec.auth, _RUN_KEYS),
+        via=via,
+        stats_url=f"http://{service}:{TARGET_HTTP_PORT}/stats",
+        locustfile_path=locustfile_path,
     )
-    return Places(endpoint=endpoint, stats_url=f"http://{host}:{TARGET_HTTP_PORT}/stats")
 
 
-def _external_endpoint(target: ExternalTarget) -> Endpoint:
-    path = f"{KEYS_DIR}/{EXTERNAL_CREDENTIALS_FILES[target.auth]}"
-    return Endpoint(
-        host=target.host,
-        port=target.port,
-        user=target.user,
-        auth=target.auth,
-        private_key_path=path if target.auth is Auth.PUBLICKEY else "",
-        certificate_path="",
-        passphrase_path="",
-        password_path=path if target.auth is Auth.PASSWORD else "",
-        known_hosts_path="" if target.insecure_ignore_host_key else _KNOWN_HOSTS_PATH,
+def _mounted(folder: str) -> CredentialPaths:
+    """Return where the kubelet shows the author's files."""
+    above = f"{CONFIG_DIR}/{folder}"
+    return CredentialPaths(
+        private_key=f"{above}/{credentials.PRIVATE_KEY}",
+        certificate=f"{above}/{credentials.CERTIFICATE}",
+        passphrase=f"{above}/{credentials.PASSPHRASE}",
+        password=f"{above}/{credentials.PASSWORD}",
+        known_hosts=f"{above}/{KNOWN_HOSTS_FILE}",
     )
+
+
+def _name_for_all_hops(plan: Plan, service: str) -> str:
+    """Return the Service's name; with its namespace where a jump host looks it up, which may be in another one."""
+    return f"{service}.{plan.test.namespace}.svc" if plan.spec.via else service
 
 
 def run_config(plan: Plan, places: Places) -> RunConfig:
@@ -73,15 +89,15 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         run_id=plan.run_id,
         namespace=plan.test.namespace,
         test=plan.test.name,
-        target=places.endpoint,
-        via=(),
+        target=places.target,
+        via=places.via,
         stats_url=places.stats_url,
         client=spec.client,
-        scenario=spec.scenario,
+        scenario=replace(spec.scenario, locustfile_path=places.locustfile_path),
         load=spec.load,
         warm_up_s=spec.warm_up_s,
-        workers=spec.workers.replicas,
-        processes_per_pod=1,
+        workers=plan.workers,
+        processes_per_pod=plan.processes_per_pod,
         workers_timeout_s=spec.start_timeout_s,
         start_lead_s=_START_LEAD_S,
         drain_s=_drain_s(spec),
@@ -95,10 +111,16 @@ def _percentiles(spec: LoadTestSpec) -> tuple[float, ...]:
 
 
 def _drain_s(spec: LoadTestSpec) -> float:
-    """Return how long the slowest iteration can take by its timeouts, but not more than a minute."""
+    """Return how long the slowest iteration can take by its timeouts, but not more than a minute.
+
+    What a locustfile does is not known, so that it is given the minute.
+    """
+    if spec.locustfile is not None:
+        return _DRAIN_LIMIT_S
     timeouts = spec.client.timeouts
     login_s = timeouts.connect_s + timeouts.banner_s + timeouts.kex_s + timeouts.auth_s
-    return min(_DRAIN_LIMIT_S, login_s + sum(_step_limit_s(step, timeouts) for step in spec.scenario.steps))
+    logins_s = login_s * (1 + len(spec.via))
+    return min(_DRAIN_LIMIT_S, logins_s + sum(_step_limit_s(step, timeouts) for step in spec.scenario.steps))
 
 
 def _step_limit_s(step: ScenarioStep, timeouts: Timeouts) -> float:

@@ -3,12 +3,19 @@
 from collections.abc import Mapping
 
 from sshload_operator.manifests.labels import metadata
-from sshload_operator.manifests.mounts import HOST_KEY_FILES, KNOWN_HOSTS_FILE, PRIVATE_KEY_FILE, PUBLIC_KEY_FILE
+from sshload_operator.manifests.mounts import (
+    CERTIFICATE_FILE,
+    HOST_KEY_FILES,
+    KNOWN_HOSTS_FILE,
+    PRIVATE_KEY_FILE,
+    PUBLIC_KEY_FILE,
+    USER_CA_FILE,
+)
 from sshload_operator.manifests.names import Part
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest
 
-KEY_FILES = (PRIVATE_KEY_FILE, PUBLIC_KEY_FILE, *HOST_KEY_FILES, KNOWN_HOSTS_FILE)
+KEY_FILES = (PRIVATE_KEY_FILE, PUBLIC_KEY_FILE, CERTIFICATE_FILE, USER_CA_FILE, *HOST_KEY_FILES, KNOWN_HOSTS_FILE)
 
 
 def keys_secret(plan: Plan, keys: Mapping[str, str]) -> Manifest:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sshload_contract.target_config import TARGET_CONFIG_VERSION, DirectoryFixture, FileFixture, TargetConfig
+from sshload_contract.target_config import TARGET_CONFIG_VERSION, RepositoryFixture, TargetConfig
 
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.manifests.labels import metadata, role_selector
@@ -15,6 +15,7 @@ from sshload_operator.manifests.mounts import (
     TARGET_FILE,
     TARGET_HOME,
     TARGET_USER,
+    USER_CA_FILE,
     config_source,
     config_volume,
     empty_dir,
@@ -31,7 +32,8 @@ _RESOURCES = {"requests": {"cpu": "80m", "memory": "64Mi"}}
 _GRACE_PERIOD_S = 2
 _MIB = 1024 * 1024
 _FILE_OVERHEAD_BYTES = 4096
-_HOME_SPARE_MIB = 256
+_REPOSITORY_OVERHEAD_BYTES = 256 * 1024
+_HOME_OWN_MIB = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +115,7 @@ def target_deployment(plan: Plan, target: ManagedTarget) -> Manifest:
 
 
 def _container(plan: Plan, target: ManagedTarget) -> Container:
-    keys = run_keys_source(plan, (PUBLIC_KEY_FILE, *HOST_KEY_FILES))
+    keys = run_keys_source(plan, (PUBLIC_KEY_FILE, USER_CA_FILE, *HOST_KEY_FILES))
     return Container(
         role=Role.TARGET,
         image=target.image or plan.installation.target_image,
@@ -124,7 +126,7 @@ def _container(plan: Plan, target: ManagedTarget) -> Container:
         mounts=({"name": "home", "mountPath": "/home"},),
         volumes=(
             config_volume(config_source(plan, TARGET_FILE), keys),
-            empty_dir("home", f"{_home_mib(target.files, target.directories)}Mi"),
+            empty_dir("home", f"{_home_mib(target)}Mi"),
         ),
     )
 
@@ -137,8 +139,14 @@ def _pod_spec(plan: Plan, target: ManagedTarget) -> dict[str, Any]:
     }
 
 
-def _home_mib(files: tuple[FileFixture, ...], directories: tuple[DirectoryFixture, ...]) -> int:
+def _home_mib(target: ManagedTarget) -> int:
     """Return the size limit of the home volume: the fixtures with a block for each file, and room to write."""
-    content_bytes = sum(file.size_bytes + _FILE_OVERHEAD_BYTES for file in files)
-    entries_bytes = sum((directory.files + 1) * _FILE_OVERHEAD_BYTES for directory in directories)
-    return -(-(content_bytes + entries_bytes) // _MIB) + _HOME_SPARE_MIB
+    content_bytes = sum(file.size_bytes + _FILE_OVERHEAD_BYTES for file in target.files)
+    entries_bytes = sum((directory.files + 1) * _FILE_OVERHEAD_BYTES for directory in target.directories)
+    history_bytes = sum(map(_history_bytes, target.repositories))
+    return -(-(content_bytes + entries_bytes + history_bytes + target.spare_bytes) // _MIB) + _HOME_OWN_MIB
+
+
+def _history_bytes(repository: RepositoryFixture) -> int:
+    """Return how much room a bare repository takes, at most: its content, and for each commit three small objects."""
+    return repository.size_bytes + _REPOSITORY_OVERHEAD_BYTES + 3 * repository.commits * _FILE_OVERHEAD_BYTES

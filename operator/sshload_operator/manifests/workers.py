@@ -1,25 +1,32 @@
 """The Locust workers: an Indexed Job, so that each knows its share of the load."""
 
+from collections.abc import Iterator
 from typing import Any
+
+from sshload_contract.run_config import Auth
 
 from sshload_operator.api.spec import ExternalTarget
 from sshload_operator.manifests.labels import metadata, role_selector
-from sshload_operator.manifests.load_job import WORKER_RESOURCES, job_limits, load_pod_spec
+from sshload_operator.manifests.load_job import job_limits, load_pod_spec
 from sshload_operator.manifests.mounts import (
+    CERTIFICATE_FILE,
     CONFIG_DIR,
-    EXTERNAL_CREDENTIALS_FILES,
+    KEYS_FOLDER,
     KNOWN_HOSTS_FILE,
     PRIVATE_KEY_FILE,
     RUN_FILE,
     config_source,
     config_volume,
+    credentials_sources,
+    hop_folder,
+    locustfile_source,
     run_keys_source,
-    user_secret_source,
 )
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.manifests.pod import Container, image_pull_secrets, placement, pod_template
 from sshload_operator.manifests.ports import LOCUST_PORT
 from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.processes import worker_resources
 from sshload_operator.state import Manifest, Role
 
 
@@ -52,21 +59,28 @@ def _container(plan: Plan) -> Container:
         image=workers.image or plan.installation.worker_image,
         command=(*command, "--master-host", child_name(plan, Part.MASTER), "--master-port", str(LOCUST_PORT)),
         ports={},
-        resources=workers.placement.resources or WORKER_RESOURCES,
+        resources=worker_resources(workers, plan.installation.worker_resources),
         readiness_port="",
         mounts=(),
-        volumes=(config_volume(config_source(plan, RUN_FILE), *_credentials(plan)),),
+        volumes=(config_volume(config_source(plan, RUN_FILE), *_credentials(plan), *_locustfile(plan)),),
     )
 
 
-def _credentials(plan: Plan) -> tuple[dict[str, Any], ...]:
-    target = plan.spec.target
-    if not isinstance(target, ExternalTarget):
-        return (run_keys_source(plan, (PRIVATE_KEY_FILE, KNOWN_HOSTS_FILE)),)
-    credentials = user_secret_source(target.credentials_secret, EXTERNAL_CREDENTIALS_FILES[target.auth])
-    if target.insecure_ignore_host_key:
-        return (credentials,)
-    return (credentials, user_secret_source(target.known_hosts_secret, KNOWN_HOSTS_FILE))
+def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
+    """Yield what logins take at the target, and at each jump host before it."""
+    spec = plan.spec
+    if isinstance(spec.target, ExternalTarget):
+        yield from credentials_sources(spec.target, KEYS_FOLDER)
+    else:
+        certificate = (CERTIFICATE_FILE,) if spec.auth is Auth.CERTIFICATE else ()
+        yield run_keys_source(plan, (PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE))
+    for hop, host in enumerate(spec.via):
+        yield from credentials_sources(host, hop_folder(hop))
+
+
+def _locustfile(plan: Plan) -> Iterator[dict[str, Any]]:
+    if plan.spec.locustfile is not None:
+        yield locustfile_source(plan.spec.locustfile)
 
 
 def _pod_spec(plan: Plan) -> dict[str, Any]:

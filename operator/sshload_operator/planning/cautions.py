@@ -1,20 +1,44 @@
 """What a plan's author should know beforehand, though nothing forbids the run."""
 
 from collections.abc import Iterator
+from math import ceil
 
 from sshload_contract.percentile import percentile_key, samples_needed
-from sshload_contract.run_config import ArrivalsLoad, BurstLoad
+from sshload_contract.run_config import ArrivalsLoad, BurstLoad, Library, SessionReuse
 
 from sshload_operator.api.spec import ExternalTarget, LatencyThreshold
+from sshload_operator.planning.iterations import measured_iterations, most_at_once, warm_up_iterations
 from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.written_bytes import written_bytes
 
 # sshd passes SSH_LISTEN_BACKLOG to listen(2), and it is not configurable.
 LISTEN_BACKLOG = 128
+# sshd_config(5), MaxSessions.
+_MAX_SESSIONS_OF_SSHD = 10
+_MIB = 1024 * 1024
+# CPU for a connection with one command against a server double, ssh2-python's being 0.9 ms; OpenSSH's programs against
+# a real sshd, by key exchange.
+_CPU_OF_LIBRARIES = {
+    Library.PARAMIKO: "2.9 ms of CPU for each connection with a command, where ssh2-python takes 0.9 ms",
+    Library.ASYNCSSH: "2.9 to 3.8 ms of CPU for each connection with a command, where ssh2-python takes 0.9 ms",
+    Library.OPENSSH: (
+        "15 ms of CPU for each connection with a command, and 90 to 105 ms with sntrup761 for its key exchange, where"
+        " ssh2-python takes 1.8 ms"
+    ),
+}
 
 
 def cautions(plan: Plan) -> tuple[str, ...]:
     """Return one sentence for each, naming the field; empty where there is nothing to say."""
-    return (*_burst_above_backlog(plan), *_penalties(plan), *_too_few_samples(plan), *_any_host_key(plan))
+    return (
+        *_burst_above_backlog(plan),
+        *_penalties(plan),
+        *_too_few_samples(plan),
+        *_any_host_key(plan),
+        *_costly_library(plan),
+        *_channels_above_max_sessions(plan),
+        *_home_too_small(plan),
+    )
 
 
 def _burst_above_backlog(plan: Plan) -> Iterator[str]:
@@ -36,14 +60,9 @@ def _penalties(plan: Plan) -> Iterator[str]:
 
 
 def _too_few_samples(plan: Plan) -> Iterator[str]:
-    load = plan.spec.load
-    match load:
-        case ArrivalsLoad(stages=stages):
-            iterations = sum(stage.rate * stage.duration_s for stage in stages)
-        case BurstLoad(connections=connections, repeat=repeat):
-            iterations = connections * repeat
-        case _:
-            return
+    iterations = measured_iterations(plan.spec.load)
+    if iterations is None:
+        return
     for index, threshold in enumerate(plan.spec.thresholds):
         if not isinstance(threshold, LatencyThreshold):
             continue
@@ -57,8 +76,58 @@ def _too_few_samples(plan: Plan) -> Iterator[str]:
 
 def _any_host_key(plan: Plan) -> Iterator[str]:
     target = plan.spec.target
-    if isinstance(target, ExternalTarget) and target.insecure_ignore_host_key:
+    servers = [("spec.target.external", target)] if isinstance(target, ExternalTarget) else []
+    servers += [(f"spec.via[{hop}]", host) for hop, host in enumerate(plan.spec.via)]
+    for field, server in servers:
+        if server.insecure_ignore_host_key:
+            yield (
+                f"{field}.insecureIgnoreHostKey is true: whoever stands between the workers and the server can read and"
+                " change everything, the password too"
+            )
+
+
+def _costly_library(plan: Plan) -> Iterator[str]:
+    library = plan.spec.client.library
+    if library in _CPU_OF_LIBRARIES:
         yield (
-            "spec.target.external.insecureIgnoreHostKey is true: whoever stands between the workers and the server can"
-            " read and change everything, the password too"
+            f"spec.client.library is {library}, which takes about {_CPU_OF_LIBRARIES[library]}: give the workers CPUs"
+            " for it, or they are what is measured"
         )
+
+
+def _channels_above_max_sessions(plan: Plan) -> Iterator[str]:
+    """Speak of a pool whose sessions carry more channels at once than the server takes on one connection."""
+    target, scenario, at_once = plan.spec.target, plan.spec.scenario, most_at_once(plan.spec.load)
+    if isinstance(target, ExternalTarget) or scenario.session_reuse is not SessionReuse.POOL or at_once is None:
+        return
+    allowed = _MAX_SESSIONS_OF_SSHD if target.sshd.max_sessions is None else target.sshd.max_sessions
+    needed = ceil(at_once / scenario.pool_sessions)
+    if needed > allowed:
+        yield (
+            f"up to {at_once} iterations share the {scenario.pool_sessions} sessions of spec.scenario.poolSize, so that"
+            f" {needed} channels may be open on each, and spec.target.managed.sshd.maxSessions is {allowed}: those"
+            " beyond it end in channelRefused"
+        )
+
+
+def _home_too_small(plan: Plan) -> Iterator[str]:
+    """Speak of writes that fill a managed target's home: its pod is evicted then, and the run lost."""
+    target, load = plan.spec.target, plan.spec.load
+    if isinstance(target, ExternalTarget):
+        return
+    written = written_bytes(plan.spec.scenario.steps)
+    certain_at_once = 1 if isinstance(load, ArrivalsLoad) else most_at_once(load) or 1
+    room_bytes = target.spare_bytes - written.once - written.while_running * certain_at_once
+    measured = measured_iterations(load)
+    iterations = None if measured is None else measured + warm_up_iterations(load, plan.spec.warm_up_s)
+    if room_bytes < 0:
+        filled = "by the first iterations"
+    elif written.each and (iterations is None or iterations * written.each > room_bytes):
+        known = "" if iterations is None else f", and the load makes about {iterations:.0f}"
+        filled = f"after {room_bytes // written.each} iterations{known}"
+    else:
+        return
+    yield (
+        f"spec.scenario writes more than it removes: spec.target.managed.fixtures.spare, {target.spare_bytes / _MIB:g}"
+        f" MiB, is full {filled}; raise it, or remove what is written (sftpRemove)"
+    )

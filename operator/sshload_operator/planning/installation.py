@@ -7,7 +7,7 @@ import yaml
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
-from sshload_operator.api.parse.placement import object_name
+from sshload_operator.api.parse.placement import object_name, read_resources
 from sshload_operator.api.parse.readers import choice, items, text, whole
 from sshload_operator.planning.plan import AllowedTarget, Installation
 
@@ -20,7 +20,7 @@ _TARGETS_MOST = 10_000
 def read_installation(text_yaml: str) -> Installation:
     """Return the installation that a YAML text spells; raises SpecError naming the field.
 
-    Absent `externalTargets` allow none.
+    Absent `externalTargets` allow none. Without `workerResources`, worker pods that name no resources ask for none.
     """
     try:
         value = yaml.safe_load(text_yaml)
@@ -34,7 +34,9 @@ def read_installation(text_yaml: str) -> Installation:
             "imagePullPolicy", choice("Always", "IfNotPresent", "Never"), "IfNotPresent"
         ),
         image_pull_secrets=fields.defaulted("imagePullSecrets", items(object_name, most=10), []),
+        worker_resources=fields.defaulted("workerResources", read_resources, {}),
         allowed_targets=fields.defaulted("externalTargets", items(_read_allowed_target, most=_TARGETS_MOST), []),
+        one_address=False,
     )
     fields.end()
     return installation

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ from sshload_contract.codec import to_plain
 
 from sshload_operator.api.load_duration import load_duration_s
 from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.planning.processes import processes_per_pod
 
 _NOT_MEASURED = frozenset({"abort", "time_to_live"})
 _EMPTY: tuple[Any, ...] = (None, "", (), {})
@@ -26,13 +28,19 @@ class AllowedTarget:
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """What the installer settled: images, pull rules, allowed external targets. Read from the operator's config."""
+    """What the installer settled. Read from the operator's configuration.
+
+    `worker_resources` are those of worker pods whose test names none. `one_address` says that all workers share one
+    source address, and its ports: they are processes of one machine, and no pods.
+    """
 
     worker_image: str
     target_image: str
     image_pull_policy: str
     image_pull_secrets: tuple[str, ...]
+    worker_resources: Mapping[str, Any]
     allowed_targets: tuple[AllowedTarget, ...]
+    one_address: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +59,8 @@ class TestIdentity:
 class Plan:
     """One run. `run_id` is unique over all runs of all objects, ever; `load_s` is warm-up and load, without drain.
 
-    `spec_hash` covers what is measured: not `abort` and not the times to live.
+    `spec_hash` covers what is measured: not `abort` and not the times to live. Every worker pod runs
+    `processes_per_pod` workers.
     """
 
     test: TestIdentity
@@ -61,6 +70,12 @@ class Plan:
     spec_hash: str
     installation: Installation
     load_s: float
+    processes_per_pod: int
+
+    @property
+    def workers(self) -> int:
+        """How many workers there are: processes of all pods together."""
+        return self.spec.workers.replicas * self.processes_per_pod
 
 
 def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation, run: int) -> Plan:
@@ -73,6 +88,7 @@ def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation
         spec_hash=spec_hash(spec),
         installation=installation,
         load_s=spec.warm_up_s + load_duration_s(spec.load),
+        processes_per_pod=processes_per_pod(spec.workers, installation.worker_resources),
     )
 
 
@@ -86,6 +102,7 @@ def spec_hash(spec: LoadTestSpec) -> str:
 
     It is made from the parsed values, so that a default that is written out changes nothing. Fields that are empty
     are left out, so that an optional field of a later version changes no hash, and no finished test runs again.
+    What only a name stands for is covered by its name: Secrets, and the ConfigMap of a locustfile.
     """
     measured = {name: value for name, value in _stated(spec).items() if name not in _NOT_MEASURED}
     canonical = json.dumps(measured, sort_keys=True, separators=(",", ":"))
@@ -95,8 +112,10 @@ def spec_hash(spec: LoadTestSpec) -> str:
 def _stated(value: Any) -> Any:
     """Return a value as plain JSON, without the empty fields of its dataclasses; Kubernetes' own objects stay whole."""
     if is_dataclass(value):
+        kind = {"kind": value.kind} if hasattr(value, "kind") else {}
         present = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {name: _stated(item) for name, item in present.items() if item not in _EMPTY}
+        stated = {name: _stated(item) for name, item in present.items() if item not in _EMPTY}
+        return {**kind, **stated}
     if isinstance(value, tuple):
         return [_stated(item) for item in value]
     return to_plain(value)

@@ -3,9 +3,10 @@
 Whatever passes may still fail for reasons that only a run shows; what is refused here would surely be Invalid.
 """
 
+from collections.abc import Iterator
 from math import ceil
 
-from sshload_contract.run_config import ArrivalsLoad, HoldLoad, SleepStep, UsersLoad
+from sshload_contract.run_config import ArrivalsLoad, HoldLoad, SessionReuse, SleepStep, UsersLoad
 
 from sshload_operator.api.spec import ExternalTarget
 from sshload_operator.planning.allowed_targets import is_allowed
@@ -22,48 +23,72 @@ Refusal = tuple[Reason, str]
 
 def preflight(plan: Plan) -> Refusal | None:
     """Return why the run must not be started, with what to change; None where nothing speaks against it."""
-    return _target_not_allowed(plan) or _too_few_source_ports(plan) or _too_few_in_flight(plan)
+    return _target_not_allowed(plan) or _too_small_pool(plan) or _too_few_source_ports(plan) or _too_few_in_flight(plan)
 
 
 def _target_not_allowed(plan: Plan) -> Refusal | None:
-    target = plan.spec.target
-    if not isinstance(target, ExternalTarget):
+    """Hold every server against the list: what a jump host is asked to connect to is load on a server too."""
+    for field, server in _servers(plan):
+        if not is_allowed(server.host, server.port, plan.installation.allowed_targets):
+            return Reason.TARGET_NOT_ALLOWED, (
+                f"{field}: {server.host} port {server.port} is not among the external targets that this installation"
+                " allows; whoever installed sshload can add it to the chart's value externalTargets"
+            )
+    return None
+
+
+def _servers(plan: Plan) -> Iterator[tuple[str, ExternalTarget]]:
+    if isinstance(plan.spec.target, ExternalTarget):
+        yield "spec.target.external", plan.spec.target
+    for hop, host in enumerate(plan.spec.via):
+        yield f"spec.via[{hop}]", host
+
+
+def _too_small_pool(plan: Plan) -> Refusal | None:
+    """Refuse a pool that leaves a worker without a session: it could begin nothing."""
+    scenario = plan.spec.scenario
+    if scenario.session_reuse is not SessionReuse.POOL or scenario.pool_sessions >= plan.workers:
         return None
-    if is_allowed(target.host, target.port, plan.installation.allowed_targets):
-        return None
-    return Reason.TARGET_NOT_ALLOWED, (
-        f"spec.target.external: {target.host} port {target.port} is not among the external targets that this"
-        " installation allows; whoever installed sshload can add it to the chart's value externalTargets"
+    return Reason.LOAD_IMPOSSIBLE, (
+        f"spec.scenario.poolSize is {scenario.pool_sessions}, and there are {plan.workers} worker processes, each of"
+        f" which needs a session: {plan.processes_per_pod} in each of {plan.spec.workers.replicas} pods; raise poolSize"
+        f" to at least {plan.workers}, or set spec.workers.processesPerPod"
     )
 
 
 def _too_few_source_ports(plan: Plan) -> Refusal | None:
     """Refuse what needs more source ports at once than the workers' addresses have."""
-    workers = plan.spec.workers.replicas
+    addresses = 1 if plan.installation.one_address else plan.spec.workers.replicas
     held_s = TIME_WAIT_S + _sleep_s(plan)
     needed = _most_ports(plan, held_s)
-    if needed <= workers * SOURCE_PORTS:
+    if needed <= addresses * SOURCE_PORTS:
         return None
     per_second = SOURCE_PORTS / TIME_WAIT_S
+    more = f"set spec.workers.replicas to at least {ceil(needed / SOURCE_PORTS)}, or lower the load"
+    whose = f"the addresses of {addresses} worker pods have {addresses * SOURCE_PORTS}: {SOURCE_PORTS} each, which"
+    if plan.installation.one_address:
+        more, whose = "lower the load", f"this machine's address has {SOURCE_PORTS}, which"
     return Reason.LOAD_IMPOSSIBLE, (
-        f"spec.load needs {needed} source ports within {held_s:g} s, and the addresses of {workers} workers have"
-        f" {workers * SOURCE_PORTS}: {SOURCE_PORTS} each, which a closed connection keeps for {TIME_WAIT_S:g} s, so"
-        f" about {per_second:.0f} new connections per second and worker; set spec.workers.replicas to at least"
-        f" {ceil(needed / SOURCE_PORTS)}, or lower the load"
+        f"spec.load needs {needed} source ports within {held_s:g} s, and {whose} a closed connection keeps for"
+        f" {TIME_WAIT_S:g} s, so about {per_second:.0f} new connections per second and address; {more}"
     )
 
 
 def _most_ports(plan: Plan, held_s: float) -> int:
-    load = plan.spec.load
+    """Return how many source ports the run needs at once, if nothing fails. A session that is kept has one for long."""
+    load, scenario = plan.spec.load, plan.spec.scenario
+    held = load.sessions if isinstance(load, HoldLoad) else 0
+    if scenario.session_reuse is SessionReuse.POOL:
+        return held + scenario.pool_sessions
     if isinstance(load, UsersLoad):
         return max(stage.users for stage in load.stages)
     if isinstance(load, HoldLoad):
-        return load.sessions + ceil(load.probe_rate * held_s)
+        return held + ceil(load.probe_rate * held_s)
     return most_begun_within(load, plan.spec.warm_up_s, held_s)
 
 
 def _too_few_in_flight(plan: Plan) -> Refusal | None:
-    """Refuse arrivals whose sleep steps alone keep more sessions open than may be in flight: some would be dropped."""
+    """Refuse arrivals whose sleep steps alone keep more iterations open than may be in flight."""
     load, sleep_s = plan.spec.load, _sleep_s(plan)
     if not isinstance(load, ArrivalsLoad) or sleep_s == 0:
         return None

@@ -1,5 +1,7 @@
 """cautions: what is said beforehand though it is allowed."""
 
+from typing import Any
+
 import pytest
 from plans import plan
 from specs import EXTERNAL_BURST, EXTERNAL_USERS, SMALL, Spec, changed
@@ -8,9 +10,53 @@ from sshload_operator.planning.cautions import LISTEN_BACKLOG, cautions
 KNOWN_HOST_BURST = {**EXTERNAL_BURST, "target": EXTERNAL_USERS["target"]}
 
 
+MIB_FILES = {"path": "up-{iteration}", "size": "1Mi"}
+WRITES = {"sftpWrite": {"name": "put", **MIB_FILES}}
+REMOVES = {"sftpRemove": {"name": "remove", "path": "up-{iteration}"}}
+USERS = {"users": {"stages": [{"users": 300, "duration": "30s"}]}}
+
+
+def steps(*steps: Spec, **more: Any) -> Spec:
+    return {**SMALL, "scenario": {"steps": list(steps), **more}}
+
+
 def test_an_ordinary_test_needs_no_caution() -> None:
     assert cautions(plan(SMALL)) == ()
     assert cautions(plan(EXTERNAL_USERS)) == ()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(steps(WRITES, REMOVES), id="writes-that-are-removed"),
+        pytest.param(
+            steps(
+                WRITES,
+                {"sftpRename": {"name": "rename", "path": "up-{iteration}", "to": "b-{iteration}"}},
+                {"sftpRemove": {"name": "remove", "path": "b-{iteration}"}},
+            ),
+            id="writes-that-are-renamed-and-removed",
+        ),
+        pytest.param(steps({"sftpWrite": {"path": "up", "size": "200Mi"}}), id="writes-in-place-of-the-last"),
+        pytest.param(
+            changed(steps(WRITES), "target.managed.fixtures", {"spare": "1Gi"}), id="writes-that-there-is-room-for"
+        ),
+        pytest.param(
+            {**EXTERNAL_USERS, "scenario": {"steps": [WRITES]}, "thresholds": []},
+            id="writes-to-a-server-whose-room-is-not-known",
+        ),
+        pytest.param(
+            {
+                **changed(SMALL, "load.arrivals.maxInFlight", 1000),
+                "scenario": {**SMALL["scenario"], "sessionReuse": "pool", "poolSize": 50},
+                "target": {"managed": {"sshd": {"maxSessions": 20}}},
+            },
+            id="as-many-channels-as-sessions",
+        ),
+    ],
+)
+def test_what_fits_needs_no_caution(spec: Spec) -> None:
+    assert cautions(plan(spec)) == ()
 
 
 def test_a_burst_up_to_the_listen_backlog_needs_no_caution() -> None:
@@ -45,6 +91,33 @@ def test_a_burst_up_to_the_listen_backlog_needs_no_caution() -> None:
             },
             "spec.thresholds[1] asks for p90, which takes 29 samples, and the load makes about 20",
             id="too-few-in-bursts",
+        ),
+        pytest.param(
+            {**SMALL, "via": [{**EXTERNAL_BURST["target"]["external"]}]},
+            "spec.via[0].insecureIgnoreHostKey is true",
+            id="any-host-key-of-a-jump-host",
+        ),
+        pytest.param({**SMALL, "client": {"library": "paramiko"}}, "spec.client.library is paramiko", id="paramiko"),
+        pytest.param({**SMALL, "client": {"library": "openssh"}}, "with sntrup761", id="openssh"),
+        pytest.param(
+            {
+                **changed(SMALL, "load.arrivals.maxInFlight", 1000),
+                "scenario": {**SMALL["scenario"], "sessionReuse": "pool", "poolSize": 50},
+            },
+            "20 channels may be open on each, and spec.target.managed.sshd.maxSessions is 10",
+            id="more-channels-than-sessions",
+        ),
+        pytest.param(
+            steps(WRITES),
+            "is full after 256 iterations, and the load makes about 700",
+            id="writes-that-stay",
+        ),
+        pytest.param({**steps(WRITES), "load": USERS}, "is full after 256 iterations;", id="writes-of-users"),
+        pytest.param({**steps(WRITES, REMOVES), "load": USERS}, "is full by the first iterations", id="writes-at-once"),
+        pytest.param(
+            steps({"scpWrite": {"path": "up", "size": "257Mi"}}),
+            "is full by the first iterations",
+            id="one-write-that-is-too-large",
         ),
         pytest.param(
             changed(EXTERNAL_BURST, "load.burst.connections", 1), "insecureIgnoreHostKey is true", id="any-host-key"

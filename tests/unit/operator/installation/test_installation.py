@@ -10,6 +10,7 @@ workerImage: localhost/sshload-worker:1
 targetImage: localhost/sshload-target:1
 imagePullPolicy: Never
 imagePullSecrets: [registry]
+workerResources: {"requests": {"cpu": "1"}, "limits": {"cpu": 2}}
 externalTargets:
   - host: "*.lab.example.com"
     ports: [22, 2222]
@@ -24,7 +25,9 @@ def test_an_installation() -> None:
         target_image="localhost/sshload-target:1",
         image_pull_policy="Never",
         image_pull_secrets=("registry",),
+        worker_resources={"requests": {"cpu": "1"}, "limits": {"cpu": 2}},
         allowed_targets=(AllowedTarget("*.lab.example.com", (22, 2222)), AllowedTarget("192.0.2.0/24", ())),
+        one_address=False,
     )
 
 
@@ -45,6 +48,7 @@ def test_by_default_no_external_target_is_allowed() -> None:
             SMALL + "externalTargets: [{host: lab, ports: [0]}]", r"externalTargets\[0\].ports\[0\]", id="port"
         ),
         pytest.param(SMALL + "externalTargets: [lab]", r"externalTargets\[0\]: must be an object", id="no-object"),
+        pytest.param(SMALL + "workerResources: {limits: {cpu: many}}", "workerResources.limits", id="resources"),
         pytest.param("[", "is not YAML", id="no-yaml"),
         pytest.param("", "must be an object, not null", id="nothing"),
     ],

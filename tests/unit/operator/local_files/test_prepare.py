@@ -1,15 +1,22 @@
+from collections.abc import Mapping
+from dataclasses import replace
 from importlib.machinery import ModuleSpec
 from pathlib import Path
+from typing import Any
 
 import pytest
+from plans import EXTERNAL
+from sshload_contract.codec import from_json
+from sshload_contract.run_config import RunConfig
 from sshload_operator.api.parse import parse
 from sshload_operator.local import files as local_files
-from sshload_operator.local.files import Credentials, prepare
+from sshload_operator.local.credentials import Credentials
+from sshload_operator.local.files import OwnFiles, prepare
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan
 
-NOTHING = Credentials(identity=None, password_file=None, known_hosts=None)
-SPEC = {
+NOTHING = OwnFiles(test=Path("test.yaml"), target=Credentials(), via={}, locustfile=None)
+SPEC: Mapping[str, Any] = {
     "target": {"managed": {"sshd": {"maxStartups": "30:30:100"}}},
     "scenario": {"steps": [{"exec": {"command": "uptime"}}]},
     "load": {"arrivals": {"stages": [{"rate": 20, "duration": "30s"}]}},
@@ -17,9 +24,30 @@ SPEC = {
 }
 
 
-def plan() -> Plan:
-    nowhere = Installation("", "", "", (), ())
-    return make_plan(TestIdentity("default", "one", "uid", 1), parse(SPEC), nowhere, 1)
+LOCUSTFILE = {"locustfile": {"configMapRef": {"name": "own-users"}, "key": "users.py"}}
+CONFIG_MAP = """
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: own-users}
+data:
+  users.py: "import sshload_worker"
+"""
+
+
+def plan(**changes: Any) -> Plan:
+    nowhere = Installation("", "", "", (), {}, (), one_address=True)
+    return make_plan(TestIdentity("default", "one", "uid", 1), parse({**SPEC, **changes}), nowhere, 1)
+
+
+def told(folder: Path) -> RunConfig:
+    return from_json(RunConfig, (folder / "run.json").read_text())
+
+
+def written(folder: Path, *names: str) -> dict[str, Path]:
+    """Return files of these names, the extension of each field of Credentials left out."""
+    for name in names:
+        (folder / name).write_text(name)
+    return {name: folder / name for name in names}
 
 
 def test_all_processes_of_a_managed_run_are_planned_in_the_order_of_their_start(tmp_path: Path) -> None:
@@ -55,3 +83,97 @@ def test_a_library_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(local_files, "find_spec", find_spec)
     with pytest.raises(LocalRunError, match="need locust, which"):
         prepare(plan(), NOTHING, tmp_path)
+
+
+def test_a_password_is_asked_for_by_the_option_that_names_it(tmp_path: Path) -> None:
+    asked = plan(target={"external": EXTERNAL}, client={"auth": "password"})
+    with pytest.raises(LocalRunError, match=r"bastion.example.com by password .*--password-file FILE"):
+        prepare(asked, NOTHING, tmp_path)
+
+
+def test_workers_are_told_of_the_files_that_were_named(tmp_path: Path) -> None:
+    given = Credentials(**written(tmp_path, "identity", "certificate", "passphrase_file", "known_hosts"))
+    external = {**EXTERNAL, "encryptedKey": True}
+    prepare(
+        plan(target={"external": external}, client={"auth": "certificate"}), replace(NOTHING, target=given), tmp_path
+    )
+    target = told(tmp_path).target
+    assert (target.auth, target.private_key_path) == ("certificate", str(tmp_path / "identity"))
+    assert target.certificate_path == str(tmp_path / "certificate")
+    assert target.passphrase_path == str(tmp_path / "passphrase_file")
+    assert target.known_hosts_path == str(tmp_path / "known_hosts")
+    assert target.password_path == ""
+
+
+def test_each_jump_host_has_files_of_its_own_and_the_common_host_keys(tmp_path: Path) -> None:
+    files = written(tmp_path, "identity", "known_hosts", "password_file")
+    own = replace(
+        NOTHING,
+        target=Credentials(identity=files["identity"], known_hosts=files["known_hosts"]),
+        via={"192.0.2.7": Credentials(password_file=files["password_file"])},
+    )
+    via = [{**EXTERNAL, "host": "192.0.2.7", "auth": "password"}]
+    prepare(plan(target={"external": EXTERNAL}, via=via), own, tmp_path)
+    (hop,) = told(tmp_path).via
+    assert (hop.host, hop.auth, hop.password_path) == ("192.0.2.7", "password", str(tmp_path / "password_file"))
+    assert hop.known_hosts_path == str(tmp_path / "known_hosts")
+    assert hop.private_key_path == ""
+
+
+def test_the_targets_credentials_are_never_shown_to_a_jump_host(tmp_path: Path) -> None:
+    files = written(tmp_path, "identity", "known_hosts")
+    own = replace(NOTHING, target=Credentials(**files))
+    asked = plan(target={"external": EXTERNAL}, via=[{**EXTERNAL, "host": "192.0.2.7"}])
+    with pytest.raises(LocalRunError, match=r"--via-identity 192.0.2.7=FILE"):
+        prepare(asked, own, tmp_path)
+
+
+def test_files_for_a_jump_host_that_the_test_does_not_have_are_refused(tmp_path: Path) -> None:
+    own = replace(NOTHING, via={"elsewhere": Credentials()})
+    with pytest.raises(LocalRunError, match=r"elsewhere, and spec.via has none of that name"):
+        prepare(plan(), own, tmp_path)
+
+
+def test_a_managed_target_takes_the_certificate_that_is_made_for_it(tmp_path: Path) -> None:
+    prepare(plan(client={"auth": "certificate"}), NOTHING, tmp_path)
+    target = told(tmp_path).target
+    assert Path(target.certificate_path).read_text().startswith("ssh-ed25519-cert-v01@openssh.com ")
+
+
+def test_a_locustfile_is_taken_from_the_config_map_beside_the_test(tmp_path: Path) -> None:
+    test_file = tmp_path / "test.yaml"
+    test_file.write_text(CONFIG_MAP)
+    prepare(plan(scenario=LOCUSTFILE), replace(NOTHING, test=test_file), tmp_path)
+    assert Path(told(tmp_path).scenario.locustfile_path).read_text() == "import sshload_worker"
+
+
+def test_a_locustfile_that_is_named_is_taken_as_it_is(tmp_path: Path) -> None:
+    own = tmp_path / "mine.py"
+    own.write_text("")
+    prepare(plan(scenario=LOCUSTFILE), replace(NOTHING, locustfile=own), tmp_path)
+    assert told(tmp_path).scenario.locustfile_path == str(own)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param("", id="no ConfigMap"),
+        pytest.param(CONFIG_MAP.replace("name: own-users", "name: others"), id="another name"),
+        pytest.param(CONFIG_MAP.replace("own-users}", "own-users, namespace: other}"), id="another namespace"),
+        pytest.param(CONFIG_MAP.replace("users.py", "others.py"), id="another key"),
+    ],
+)
+def test_a_locustfile_that_is_nowhere_is_asked_for(text: str, tmp_path: Path) -> None:
+    test_file = tmp_path / "test.yaml"
+    test_file.write_text(text)
+    with pytest.raises(LocalRunError, match=r"users.py of the ConfigMap own-users: .*--locustfile FILE"):
+        prepare(plan(scenario=LOCUSTFILE), replace(NOTHING, test=test_file), tmp_path)
+
+
+def test_a_pod_is_one_process_here_too_which_starts_the_others(tmp_path: Path) -> None:
+    local = prepare(plan(workers={"replicas": 2, "processesPerPod": 3}), NOTHING, tmp_path)
+    assert [process.name for process in local.processes if process.name.startswith("worker")] == [
+        "worker-0",
+        "worker-1",
+    ]
+    assert (told(tmp_path).workers, told(tmp_path).processes_per_pod) == (6, 3)

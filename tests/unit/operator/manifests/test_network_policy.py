@@ -64,6 +64,22 @@ def test_an_external_name_opens_its_port_only() -> None:
     assert rule == {"ports": [{"port": 2022, "protocol": "TCP"}]}
 
 
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param({"external": plans.EXTERNAL}, id="external"), pytest.param({"managed": {}}, id="managed")],
+)
+def test_through_jump_hosts_workers_reach_the_first_of_them_and_not_the_target(target: dict[str, Any]) -> None:
+    hops = [{**plans.EXTERNAL, "host": "192.0.2.7", "port": 2022}, {**plans.EXTERNAL, "port": 2023}]
+    egress = policies(plans.plan(plans.quickstart(target=target, via=hops)))["worker"]["egress"]
+    assert egress[0] == {"to": [{"ipBlock": {"cidr": "192.0.2.7/32"}}], "ports": [{"port": 2022, "protocol": "TCP"}]}
+    assert ports(egress) == {2022, 5557, 53}
+
+
+def test_behind_jump_hosts_a_managed_target_takes_ssh_from_anywhere() -> None:
+    (ssh, _) = policies(plans.plan(plans.quickstart(via=[plans.EXTERNAL])))["target"]["ingress"]
+    assert ssh == {"ports": [{"port": 2222, "protocol": "TCP"}]}
+
+
 def test_the_master_of_an_external_run_reaches_nothing() -> None:
     found = policies(external("bastion.example.com"))
     assert set(found) == {"master", "worker"}

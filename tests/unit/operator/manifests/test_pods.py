@@ -1,6 +1,7 @@
 """What a run's pods may do, what they are given, and when they end."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import plans
@@ -34,6 +35,7 @@ def test_each_pod_of_a_managed_run_is_given_its_own_files_only() -> None:
         "target": {
             "target.json",
             "keys/id_ed25519.pub",
+            "keys/user_ca.pub",
             "keys/ssh_host_ed25519_key",
             "keys/ssh_host_ecdsa_key",
         },
@@ -44,14 +46,62 @@ def test_each_pod_of_a_managed_run_is_given_its_own_files_only() -> None:
 
 @pytest.mark.parametrize(
     ("auth", "credentials"),
-    [pytest.param("publickey", "keys/id", id="key"), pytest.param("password", "keys/password", id="password")],
+    [
+        pytest.param("publickey", {"keys/id"}, id="key"),
+        pytest.param("agent", {"keys/id"}, id="agent"),
+        pytest.param("certificate", {"keys/id", "keys/id-cert.pub"}, id="certificate"),
+        pytest.param("password", {"keys/password"}, id="password"),
+        pytest.param("keyboard-interactive", {"keys/password"}, id="keyboard-interactive"),
+    ],
 )
-def test_workers_of_an_external_run_are_given_the_one_credential_that_they_log_in_with(
-    auth: str, credentials: str
-) -> None:
+def test_workers_of_an_external_run_are_given_only_what_they_log_in_with(auth: str, credentials: set[str]) -> None:
     plan = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}, client={"auth": auth}))
     given = {role: given_files(spec) for role, spec in pod_specs(plan).items()}
-    assert given == {"master": {"run.json"}, "worker": {"run.json", credentials, "keys/known_hosts"}}
+    assert given == {"master": {"run.json"}, "worker": {"run.json", *credentials, "keys/known_hosts"}}
+
+
+def test_the_passphrase_of_an_encrypted_key_comes_with_it() -> None:
+    plan = plans.plan(plans.quickstart(target={"external": {**plans.EXTERNAL, "encryptedKey": True}}))
+    assert given_files(pod_specs(plan)["worker"]) == {"run.json", "keys/id", "keys/passphrase", "keys/known_hosts"}
+
+
+def test_a_certificate_is_given_to_those_who_log_in_with_it() -> None:
+    plan = plans.plan(plans.quickstart(client={"auth": "certificate"}))
+    assert given_files(pod_specs(plan)["worker"]) == {
+        "run.json",
+        "keys/id_ed25519",
+        "keys/id_ed25519-cert.pub",
+        "keys/known_hosts",
+    }
+
+
+def test_the_files_of_each_jump_host_are_in_a_folder_of_its_own() -> None:
+    one = {**plans.EXTERNAL, "auth": "password"}
+    plan = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}, via=[one, plans.EXTERNAL]))
+    assert given_files(pod_specs(plan)["worker"]) == {
+        "run.json",
+        "keys/id",
+        "keys/known_hosts",
+        "keys/via1/password",
+        "keys/via1/known_hosts",
+        "keys/via2/id",
+        "keys/via2/known_hosts",
+    }
+    assert given_files(pod_specs(plan)["master"]) == {"run.json"}
+
+
+def test_a_locustfile_is_mounted_into_the_workers_and_must_be_there() -> None:
+    scenario = {"locustfile": {"configMapRef": {"name": "own-users"}, "key": "users.py"}}
+    specs = pod_specs(plans.plan(plans.quickstart(scenario=scenario)))
+    (config,) = (volume for volume in specs["worker"]["volumes"] if volume["name"] == "config")
+    assert {
+        "configMap": {
+            "name": "own-users",
+            "items": [{"key": "users.py", "path": "locustfile.py"}],
+            "optional": False,
+        }
+    } in config["projected"]["sources"]
+    assert given_files(specs["master"]) == {"run.json"}
 
 
 def test_an_ignored_host_key_needs_no_known_hosts() -> None:
@@ -85,12 +135,10 @@ def test_a_lost_worker_is_neither_replaced_nor_the_end_of_the_others() -> None:
     assert master["spec"]["backoffLimit"] == 0
 
 
-def test_by_default_no_pod_has_a_cpu_limit_and_ten_runs_of_one_worker_fit_two_cores() -> None:
-    specs = pod_specs(MANAGED)
-    resources = {role: spec["containers"][0]["resources"] for role, spec in specs.items()}
+def test_workers_have_the_installations_resources_and_no_other_pod_has_a_cpu_limit() -> None:
+    resources = {role: spec["containers"][0]["resources"] for role, spec in pod_specs(MANAGED).items()}
+    assert resources.pop("worker") == plans.INSTALLATION.worker_resources
     assert not any("cpu" in found.get("limits", {}) for found in resources.values())
-    millicores = {role: int(found["requests"]["cpu"].removesuffix("m")) for role, found in resources.items()}
-    assert 10 * sum(millicores.values()) <= 1900
 
 
 def test_given_resources_replace_the_default_ones() -> None:
@@ -106,8 +154,15 @@ def test_the_home_of_a_target_has_room_for_its_fixtures() -> None:
     assert int(home["emptyDir"]["sizeLimit"].removesuffix("Mi")) >= 10 * 1024 + 400
 
 
+def test_the_home_of_a_target_has_room_for_its_repositories_and_for_what_is_written() -> None:
+    fixtures = {"repositories": [{"path": "big.git", "commits": 1000, "size": "1Gi"}], "spare": "2Gi"}
+    plan = plans.plan(plans.quickstart(target={"managed": {"fixtures": fixtures}}))
+    (home,) = (volume for volume in pod_specs(plan)["target"]["volumes"] if volume["name"] == "home")
+    assert int(home["emptyDir"]["sizeLimit"].removesuffix("Mi")) >= 3 * 1024 + 3 * 1000 * 4 // 1024
+
+
 def test_pull_secrets_of_test_and_installation_come_each_once() -> None:
-    installation = plans.Installation("w", "t", "Always", ("shared", "ours"), ())
+    installation = replace(plans.INSTALLATION, image_pull_policy="Always", image_pull_secrets=("shared", "ours"))
     workers = {"imagePullSecrets": [{"name": "theirs"}, {"name": "shared"}]}
     plan = plans.plan(plans.quickstart(workers=workers), installation=installation)
     specs = pod_specs(plan)

@@ -6,10 +6,12 @@ from typing import Any
 import plans
 import pytest
 from sshload_contract.codec import from_json
-from sshload_contract.run_config import RunConfig
+from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.target_config import TargetConfig
 from sshload_operator.manifests import Places, children, cluster_places, run_config
 from sshload_operator.planning.plan import Plan
+
+_TIMEOUTS = ("connect", "banner", "kex", "auth", "channel", "step")
 
 
 def told(plan: Plan) -> dict[str, str]:
@@ -47,15 +49,107 @@ def test_percentiles_of_thresholds_are_published_with_the_usual_ones() -> None:
     ],
 )
 def test_the_drain_lasts_as_long_as_the_slowest_iteration_can(steps: list[dict[str, Any]], drain_s: float) -> None:
-    timeouts = dict.fromkeys(("connect", "banner", "kex", "auth", "channel", "step"), "1s")
+    timeouts = dict.fromkeys(_TIMEOUTS, "1s")
     plan = plans.plan(plans.quickstart(scenario={"steps": steps}, client={"timeouts": timeouts}))
     assert run_config(plan, cluster_places(plan)).drain_s == drain_s
+
+
+def test_the_drain_holds_a_login_at_each_jump_host_too() -> None:
+    timeouts = dict.fromkeys(_TIMEOUTS, "1s")
+    plan = plans.plan(plans.quickstart(via=[plans.EXTERNAL], client={"timeouts": timeouts}))
+    assert run_config(plan, cluster_places(plan)).drain_s == 10.0
+
+
+def test_a_locustfile_may_take_the_longest_drain() -> None:
+    plan = plans.plan(plans.quickstart(scenario={"locustfile": {"configMapRef": {"name": "own-users"}}}))
+    assert run_config(plan, cluster_places(plan)).drain_s == 60.0
 
 
 def test_a_run_elsewhere_differs_by_its_places_only() -> None:
     plan = plans.plan()
     here = cluster_places(plan)
-    there = Places(endpoint=cluster_places(plans.plan(name="other")).endpoint, stats_url="http://127.0.0.1:1/stats")
+    other_target = cluster_places(plans.plan(name="other")).target
+    there = Places(other_target, (other_target,), "http://127.0.0.1:1/stats", "/elsewhere/locustfile.py")
     one, other = run_config(plan, here), run_config(plan, there)
     differing = {name for name in RunConfig.__slots__ if getattr(one, name) != getattr(other, name)}
-    assert differing == {"target", "stats_url"}
+    assert differing == {"target", "via", "stats_url", "scenario"}
+
+
+@pytest.mark.parametrize(
+    ("auth", "files"),
+    [
+        pytest.param("publickey", {"private_key_path": "id_ed25519"}, id="key"),
+        pytest.param("agent", {"private_key_path": "id_ed25519"}, id="agent"),
+        pytest.param(
+            "certificate",
+            {"private_key_path": "id_ed25519", "certificate_path": "id_ed25519-cert.pub"},
+            id="certificate",
+        ),
+    ],
+)
+def test_a_managed_target_is_logged_in_to_as_the_test_says(auth: str, files: dict[str, str]) -> None:
+    target = cluster_places(plans.plan(plans.quickstart(client={"auth": auth}))).target
+    assert target.auth == auth
+    assert paths(target) == {
+        **{field: f"/etc/sshload/keys/{file}" for field, file in files.items()},
+        "known_hosts_path": "/etc/sshload/keys/known_hosts",
+    }
+
+
+def test_every_hop_is_told_with_its_own_files() -> None:
+    first = {**plans.EXTERNAL, "host": "192.0.2.7", "port": 2022, "auth": "keyboard-interactive"}
+    second = {**plans.EXTERNAL, "encryptedKey": True, "auth": "certificate"}
+    spec = plans.quickstart(target={"external": plans.EXTERNAL}, via=[first, second], client={"auth": "password"})
+    places = cluster_places(plans.plan(spec))
+    assert [(hop.host, hop.port, hop.auth) for hop in places.via] == [
+        ("192.0.2.7", 2022, "keyboard-interactive"),
+        ("bastion.example.com", 22, "certificate"),
+    ]
+    assert [paths(endpoint) for endpoint in (places.target, *places.via)] == [
+        {"password_path": "/etc/sshload/keys/password", "known_hosts_path": "/etc/sshload/keys/known_hosts"},
+        {"password_path": "/etc/sshload/keys/via1/password", "known_hosts_path": "/etc/sshload/keys/via1/known_hosts"},
+        {
+            "private_key_path": "/etc/sshload/keys/via2/id",
+            "certificate_path": "/etc/sshload/keys/via2/id-cert.pub",
+            "passphrase_path": "/etc/sshload/keys/via2/passphrase",
+            "known_hosts_path": "/etc/sshload/keys/via2/known_hosts",
+        },
+    ]
+
+
+def test_what_is_told_of_a_path_is_what_the_workers_are_given() -> None:
+    hop = {**plans.EXTERNAL, "encryptedKey": True, "auth": "certificate"}
+    plan = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}, via=[hop]))
+    places = cluster_places(plan)
+    told_of = {path for endpoint in (places.target, *places.via) for path in paths(endpoint).values()}
+    (job,) = (
+        made for made in children(plan) if made["metadata"]["name"].endswith("-workers") and made["kind"] == "Job"
+    )
+    (config,) = (volume for volume in job["spec"]["template"]["spec"]["volumes"] if volume["name"] == "config")
+    given = [item["path"] for source in config["projected"]["sources"] for item in next(iter(source.values()))["items"]]
+    assert len(set(given)) == len(given)
+    assert told_of | {"/etc/sshload/run.json"} == {f"/etc/sshload/{path}" for path in given}
+
+
+def test_a_jump_host_in_another_namespace_finds_the_managed_target() -> None:
+    assert cluster_places(plans.plan()).target.host == "quickstart-a1b2c3d4e5-target"
+    plan = plans.plan(plans.quickstart(via=[plans.EXTERNAL]))
+    assert cluster_places(plan).target.host == "quickstart-a1b2c3d4e5-target.load-tests.svc"
+
+
+def test_a_locustfile_is_named_where_it_is_mounted() -> None:
+    plan = plans.plan(plans.quickstart(scenario={"locustfile": {"configMapRef": {"name": "own-users"}}}))
+    assert run_config(plan, cluster_places(plan)).scenario.locustfile_path == "/etc/sshload/locustfile.py"
+    assert run_config(plans.plan(), cluster_places(plans.plan())).scenario.locustfile_path == ""
+
+
+def test_workers_are_processes_of_all_pods() -> None:
+    plan = plans.plan(plans.quickstart(workers={"replicas": 3, "processesPerPod": 4}))
+    told_config = run_config(plan, cluster_places(plan))
+    assert (told_config.workers, told_config.processes_per_pod) == (12, 4)
+
+
+def paths(endpoint: Endpoint) -> dict[str, str]:
+    """Return the files that the endpoint names, by the field."""
+    named = {name: getattr(endpoint, name) for name in Endpoint.__slots__ if name.endswith("_path")}
+    return {name: path for name, path in named.items() if path}

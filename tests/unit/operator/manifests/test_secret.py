@@ -6,7 +6,7 @@ from sshload_operator.manifests import KEY_FILES, children, keys_secret
 
 
 def test_the_secret_holds_every_file_that_a_pod_mounts_from_it() -> None:
-    plan = plans.plan()
+    plan = plans.plan(plans.quickstart(client={"auth": "certificate"}))
     secret = keys_secret(plan, dict.fromkeys(KEY_FILES, "text"))
     owners = (made for made in children(plan) if made["kind"] in ("Deployment", "Job"))
     volumes = (volume for owner in owners for volume in owner["spec"]["template"]["spec"]["volumes"])

@@ -43,10 +43,10 @@ def test_run_ids_differ_by_object_and_by_run() -> None:
 @pytest.mark.parametrize(
     ("name", "known"),
     [
-        ("small", "b2e80c2126700394"),
-        ("managed-arrivals", "98ec479d311522cd"),
-        ("external-users", "3fd382babf421a13"),
-        ("external-burst", "87870a6685c4471a"),
+        ("small", "a8677fef7e08164b"),
+        ("managed-arrivals", "a94045ffee26cbf6"),
+        ("external-users", "f2ba196ceeeae646"),
+        ("external-burst", "5077fea280283add"),
     ],
 )
 def test_the_hash_of_a_spec_never_changes_between_versions(name: str, known: str) -> None:
@@ -80,6 +80,9 @@ def test_the_hash_does_not_cover_what_is_not_measured_nor_how_it_is_written(path
         ("workers.tolerations", [{}]),
         ("target.managed.image", "other"),
         ("target.managed.sshd.maxStartups", "1:1:1"),
+        ("target.managed.fixtures.spare", "1Gi"),
+        ("client.auth", "certificate"),
+        ("workers.processesPerPod", 2),
         ("target.managed.sshd.useDNS", False),
         ("target.managed.sshd.extraConfig", {"Banner": "none"}),
         ("scenario.steps.0.exec.command", "true"),
@@ -95,6 +98,24 @@ def test_the_hash_does_not_cover_what_is_not_measured_nor_how_it_is_written(path
 )
 def test_the_hash_covers_what_is_measured(path: str, value: Any) -> None:
     assert spec_hash(parse(changed(SMALL, path, value))) != spec_hash(parse(SMALL))
+
+
+@pytest.mark.parametrize(
+    ("steps", "others"),
+    [
+        pytest.param([{"sftpRead": {"path": "x"}}], [{"scpRead": {"path": "x"}}], id="sftp and scp"),
+        pytest.param([{"sftpStat": {"path": "x"}}], [{"sftpRemove": {"path": "x"}}], id="stat and remove"),
+    ],
+)
+def test_steps_of_different_kinds_have_different_hashes(steps: list[Spec], others: list[Spec]) -> None:
+    one, other = changed(SMALL, "scenario.steps", steps), changed(SMALL, "scenario.steps", others)
+    assert spec_hash(parse(one)) != spec_hash(parse(other))
+
+
+def test_the_hash_covers_the_name_and_the_key_of_a_locustfile() -> None:
+    refs = [{"configMapRef": {"name": name}, "key": key} for name in ("a", "b") for key in ("x.py", "y.py")]
+    specs = [{**SMALL, "scenario": {"locustfile": ref}} for ref in refs]
+    assert len({spec_hash(parse(spec)) for spec in specs}) == 4
 
 
 def test_thresholds_of_different_kinds_have_different_hashes() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from plans import INSTALLATION, plan
+from plans import EXTERNAL, INSTALLATION, plan
 from specs import EXTERNAL_BURST, EXTERNAL_USERS, SMALL, WHOLE, Spec, changed
 from sshload_operator.planning.plan import AllowedTarget, Plan
 from sshload_operator.planning.preflight import SOURCE_PORTS, preflight
@@ -68,6 +68,57 @@ def test_any_other_target_is_refused_by_name(host: str, port: int, allowed: Allo
     assert refusal[0] is Reason.TARGET_NOT_ALLOWED
     assert f"{host} port {port} is not among the external targets" in refusal[1]
     assert "externalTargets" in refusal[1]
+
+
+def test_a_jump_host_must_be_allowed_as_a_target_must() -> None:
+    spec = {**external("a.example.com"), "via": [EXTERNAL, {**EXTERNAL, "host": "192.0.2.7"}]}
+    allowed = AllowedTarget("*.example.com", ())
+    refusal = preflight(planned(spec, allowed))
+    assert refusal is not None
+    assert refusal[0] is Reason.TARGET_NOT_ALLOWED
+    assert "spec.via[1]: 192.0.2.7 port 22 is not among" in refusal[1]
+    assert preflight(planned(spec, allowed, AllowedTarget("192.0.2.7", ()))) is None
+
+
+def test_a_jump_host_before_a_managed_target_must_be_allowed() -> None:
+    refusal = preflight(planned({**SMALL, "via": [EXTERNAL]}))
+    assert refusal is not None
+    assert "spec.via[0]: bastion.example.com" in refusal[1]
+
+
+def test_a_pool_has_a_session_for_each_worker_process() -> None:
+    workers = {"replicas": 2, "resources": {"requests": {"cpu": 4}}}
+    scenario = {**SMALL["scenario"], "sessionReuse": "pool", "poolSize": 7}
+    refusal = preflight(planned({**SMALL, "scenario": scenario, "workers": workers}))
+    assert refusal is not None
+    assert refusal[0] is Reason.LOAD_IMPOSSIBLE
+    assert "poolSize is 7, and there are 8 worker processes" in refusal[1]
+    assert preflight(planned({**SMALL, "scenario": {**scenario, "poolSize": 8}, "workers": workers})) is None
+
+
+def test_a_pool_needs_no_more_ports_than_it_has_sessions() -> None:
+    spec = rate(5000, "10m", maxInFlight=100_000)
+    assert preflight(planned(spec)) is not None
+    scenario = {**SMALL["scenario"], "sessionReuse": "pool", "poolSize": 100}
+    assert preflight(planned({**spec, "scenario": scenario})) is None
+
+
+def test_held_sessions_and_their_probes_share_the_ports() -> None:
+    hold = {"sessions": SOURCE_PORTS - 60, "rampUp": "1m", "duration": "5m", "probeRate": 1}
+    assert preflight(planned({**SMALL, "load": {"hold": hold}})) is None
+    refusal = preflight(planned({**SMALL, "load": {"hold": {**hold, "probeRate": 2}}}))
+    assert refusal is not None
+    assert f"needs {SOURCE_PORTS + 60} source ports" in refusal[1]
+
+
+def test_the_workers_of_one_machine_share_the_ports_of_its_address() -> None:
+    spec = changed(rate(5000, "60s"), "workers.replicas", 11)
+    assert preflight(planned(spec)) is None
+    here = replace(planned(spec), installation=replace(INSTALLATION, one_address=True))
+    refusal = preflight(here)
+    assert refusal is not None
+    assert f"this machine's address has {SOURCE_PORTS}" in refusal[1]
+    assert "replicas" not in refusal[1]
 
 
 def test_as_many_connections_as_source_ports_pass() -> None:

@@ -1,16 +1,20 @@
 import asyncio
+import re
 import subprocess
 import tempfile
+from datetime import datetime
 from pathlib import Path
 
 import pytest
-from sshload_operator.control.keys import Keys, KeysError, known_hosts_line, make_keys
+from sshload_operator.control.keys import Keys, KeysAsked, KeysError, known_hosts_line, make_keys
 from sshload_operator.manifests import KEY_FILES
+
+ASKED = KeysAsked("target", 2222, "load", 1800.0)
 
 
 @pytest.fixture(scope="module")
 def keys() -> Keys:
-    return asyncio.run(make_keys("target", 2222))
+    return asyncio.run(make_keys(ASKED))
 
 
 def test_the_files_are_those_that_the_secret_holds(keys: Keys) -> None:
@@ -33,24 +37,62 @@ def test_on_the_port_22_a_host_stands_by_itself() -> None:
     assert known_hosts_line("bastion", 22, "ssh-ed25519 AAAA comment") == "bastion ssh-ed25519 AAAA\n"
 
 
+def test_the_certificate_lets_the_user_in_for_as_long_as_the_run_may_last(keys: Keys, tmp_path: Path) -> None:
+    seen = certificate(keys, tmp_path)
+    assert seen["Principals"] == "load"
+    valid = re.fullmatch(r"from (\S+) to (\S+)", seen["Valid"])
+    assert valid is not None
+    begin, end = (datetime.fromisoformat(time) for time in valid.groups())
+    assert (end - begin).total_seconds() == 1800 + 2 * 300
+
+
+def test_the_certificate_is_of_the_login_key_and_by_the_authority_of_the_run(keys: Keys, tmp_path: Path) -> None:
+    seen = certificate(keys, tmp_path)
+    assert fingerprint(keys.login_public, tmp_path) in seen["Public key"]
+    assert fingerprint(keys.user_ca_public, tmp_path) in seen["Signing CA"]
+
+
+def test_the_authoritys_private_key_is_kept_nowhere(keys: Keys, tmp_path: Path) -> None:
+    private = [text for text in keys.files().values() if "PRIVATE KEY" in text]
+    assert len(private) == 3
+    public = [public_part(text, tmp_path) for text in private]
+    assert keys.user_ca_public.split()[:2] not in public
+
+
 def test_no_key_shows_where_keys_are_printed(keys: Keys) -> None:
     assert repr(keys) == "Keys()"
 
 
 def test_every_run_gets_other_keys(keys: Keys) -> None:
-    assert asyncio.run(make_keys("target", 2222)).login_private != keys.login_private
+    assert asyncio.run(make_keys(ASKED)).login_private != keys.login_private
 
 
 def test_nothing_is_left_on_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    asyncio.run(make_keys("target", 2222))
+    asyncio.run(make_keys(ASKED))
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_missing_ssh_keygen_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     with pytest.raises(KeysError, match="openssh-client"):
-        asyncio.run(make_keys("target", 2222))
+        asyncio.run(make_keys(ASKED))
+
+
+def certificate(keys: Keys, folder: Path) -> dict[str, str]:
+    """Return what `ssh-keygen -L` says of the certificate, by its headings."""
+    path = folder / "id-cert.pub"
+    path.write_text(keys.certificate)
+    shown = subprocess.run(["ssh-keygen", "-L", "-f", path], capture_output=True, check=True).stdout.decode()
+    flat = re.sub(r"\n {16}\s*", " ", shown)
+    headings = (line.strip().partition(":") for line in flat.splitlines()[1:])
+    return {heading: value.strip() for heading, _, value in headings}
+
+
+def fingerprint(public: str, folder: Path) -> str:
+    path = folder / "public.pub"
+    path.write_text(public)
+    return subprocess.run(["ssh-keygen", "-l", "-f", path], capture_output=True, check=True).stdout.decode().split()[1]
 
 
 def public_part(private: str, folder: Path) -> list[str]:

@@ -1,0 +1,105 @@
+"""The user's own files in place of Secrets: what logs in to an external target, and to each jump host."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from sshload_contract.run_config import Endpoint
+
+from sshload_operator.api.spec import ExternalTarget
+from sshload_operator.local.sshd import LocalRunError
+from sshload_operator.manifests.credentials import (
+    CERTIFICATE,
+    PASSPHRASE,
+    PASSWORD,
+    PRIVATE_KEY,
+    CredentialPaths,
+    credential_files,
+    external_endpoint,
+)
+
+_OPTIONS = {
+    PRIVATE_KEY: "identity",
+    CERTIFICATE: "certificate",
+    PASSPHRASE: "passphrase-file",
+    PASSWORD: "password-file",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The files for one server, None for those that were not given."""
+
+    identity: Path | None = None
+    certificate: Path | None = None
+    passphrase_file: Path | None = None
+    password_file: Path | None = None
+    known_hosts: Path | None = None
+
+
+def target_endpoint(target: ExternalTarget, given: Credentials) -> Endpoint:
+    """Return how workers log in to an external target; raises LocalRunError where a file is missing."""
+    return _endpoint(target, given, "--", "FILE", "client.auth")
+
+
+def via_endpoints(
+    hosts: tuple[ExternalTarget, ...], given: Mapping[str, Credentials], known_hosts: Path | None
+) -> tuple[Endpoint, ...]:
+    """Return how workers log in to each jump host, with the files given for its name; raises LocalRunError.
+
+    `known_hosts` holds where a jump host has no such file of its own: host keys are public, other files are not shared.
+    """
+    for name in given:
+        if name not in {host.host for host in hosts}:
+            raise LocalRunError(f"files are given for the jump host {name}, and spec.via has none of that name")
+    endpoints = []
+    for host in hosts:
+        own = given.get(host.host, Credentials())
+        files = Credentials(
+            identity=own.identity,
+            certificate=own.certificate,
+            passphrase_file=own.passphrase_file,
+            password_file=own.password_file,
+            known_hosts=own.known_hosts or known_hosts,
+        )
+        endpoints.append(_endpoint(host, files, "--via-", f"{host.host}=FILE", "via[].auth"))
+    return tuple(endpoints)
+
+
+def readable(path: Path | None) -> str:
+    """Return the absolute path of a file that can be read, empty for none; raises LocalRunError."""
+    if path is None:
+        return ""
+    try:
+        with path.open("rb"):
+            return str(path.absolute())
+    except OSError as error:
+        raise LocalRunError(f"{path}: {error.strerror}") from error
+
+
+def _endpoint(server: ExternalTarget, given: Credentials, dashes: str, value: str, field: str) -> Endpoint:
+    files = {
+        PRIVATE_KEY: given.identity,
+        CERTIFICATE: given.certificate,
+        PASSPHRASE: given.passphrase_file,
+        PASSWORD: given.password_file,
+    }
+    for name in credential_files(server):
+        if files[name] is None:
+            raise LocalRunError(
+                f"the test logs in to {server.host} by {server.auth} (spec.{field}): say with what, with"
+                f" {dashes}{_OPTIONS[name]} {value} (in a cluster, {name} of the Secret {server.credentials_secret})"
+            )
+    if given.known_hosts is None and not server.insecure_ignore_host_key:
+        raise LocalRunError(
+            f"the host key of {server.host} is checked: say which is right, with {dashes}known-hosts {value} "
+            f"(made by `ssh-keyscan -p {server.port} {server.host}`, and compared by you)"
+        )
+    paths = CredentialPaths(
+        private_key=readable(given.identity),
+        certificate=readable(given.certificate),
+        passphrase=readable(given.passphrase_file),
+        password=readable(given.password_file),
+        known_hosts=readable(given.known_hosts),
+    )
+    return external_endpoint(server, paths)
