@@ -16,15 +16,18 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.dial import dial_until_accepted
-from sshload_worker.coordination.target_login import GeneratorFaultError, prepare_login, resolve
+from sshload_worker.coordination.target_login import first_hop, prepare_login, resolve
+from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.load import Share
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
-from sshload_worker.scenario.sessions import SessionPerIteration
+from sshload_worker.scenario.log_in import LogIn
+from sshload_worker.scenario.session_reuse import make_sessions
 
 REPORT_INTERVAL_S = 0.5
 HEARTBEAT_TIMEOUT_S = 5.0
@@ -114,11 +117,11 @@ class Worker:
             self._generate(login, self._start_order)
 
     def _prepare(self) -> Login | GeneratorFaultError:
-        """Resolve the target, and wait for an external one to take connections (the master asks a managed one).
+        """Resolve the first hop, and wait for an external one to take connections (the master asks a managed one).
 
         A fault is returned, because gevent would print the traceback of one that is raised.
         """
-        target = self._config.target
+        hop = first_hop(self._config)
         problem_s = 0.0
 
         def tell(problem: str) -> None:
@@ -127,27 +130,30 @@ class Worker:
                 problem_s = monotonic()
                 self._send(messages.TARGET_PROBLEM, worker=self._index, message=problem)
 
-        address = resolve(target, tell)
+        addresses = resolve(hop, tell, self._index)
         try:
-            login = prepare_login(self._config, address)
+            login = prepare_login(self._config, addresses)
         except GeneratorFaultError as fault:
             return fault
         if self._index == 0 and not self._config.stats_url:
-            dial_until_accepted(str(address[1][0]), target.port, tell)
+            dial_until_accepted(str(addresses[0][1][0]), hop.port, tell)
         return login
 
     def _generate(self, login: Login, order: dict[str, Any]) -> None:
         start_ns = order["received_ns"] + int(order["lead_s"] * _NS_PER_S)
         share = Share(index=self._index, of=order["of"])
+        scenario, timeouts = self._config.scenario, self._config.client.timeouts
+        pool_part = max(share.part(scenario.pool_sessions), 1)
+        held = HeldSessions(LogIn(login, self._recorder), timeouts, self._recorder)
         iteration = Iteration(
             worker=self._index,
-            sessions=SessionPerIteration(login, self._recorder),
-            steps=self._config.scenario.steps,
-            timeouts=self._config.client.timeouts,
+            sessions=make_sessions(scenario, login, self._recorder, pool_part),
+            steps=scenario.steps,
+            timeouts=timeouts,
             recorder=self._recorder,
             numbers=count(),
         )
-        self._generator = Generator(self._config, share, iteration, self._recorder, start_ns)
+        self._generator = Generator(self._config, share, iteration, held, start_ns)
         self._health.start()
         reporter = gevent.spawn(self._report_regularly)
         self._generator.run()
@@ -163,7 +169,7 @@ class Worker:
 
     def _report(self, *, final: bool) -> None:
         recorder = self._recorder
-        health = self._health.health(connections=recorder.in_flight, overflows=recorder.overflows)
+        health = self._health.health(connections=recorder.connections, overflows=recorder.overflows)
         self._send(messages.REPORT, report=to_json(recorder.take_report(health, final=final)))
 
     def _send(self, kind: str, **fields: object) -> None:
