@@ -4,7 +4,8 @@ Drops are told in three ways, see `drop_connection` in sshd.c:
 
 - to 9.7: `drop connection #9 from [a]:1 on [b]:2 past MaxStartups`; at INFO only the first of an episode. A later
   line gives the episode's total: `exited MaxStartups throttling after 00:00:10, 44 connections dropped`.
-- 9.8 and 9.9: the same, spelled `past Maxstartups`; new are lines that end in `penalty: <reason>`, all of them at INFO.
+- 9.8 and 9.9: the same, spelled `past Maxstartups`; new are lines that end in `penalty: <reason>`, all of them at INFO,
+  and in `too many penalised addresses` where PerSourcePenalties has overflow:deny-all.
 - from 10.0: `... Maxstartups` and `... penalty: <reason>`, both limited in rate at every log level. What was left out
   is told with a later drop: `Maxstartups logging rate-limited: additional 224 connections dropped`.
 
@@ -73,10 +74,12 @@ LogEvent = Listening | Accepted | AuthFailed | Dropped | AlsoDropped | DropEpiso
 
 _RATE_LIMITED_REASONS = {"Maxstartups": DropReason.MAX_STARTUPS, "PerSourcePenalties": DropReason.PENALTY}
 
+_PENALTIES = ("penalty: ", "too many penalised addresses")
+
 
 def _dropped(found: re.Match[str]) -> Dropped:
     told = found["told"]
-    if told.startswith("penalty: "):
+    if told.startswith(_PENALTIES):
         return Dropped(DropReason.PENALTY, rate_limited=True)  # 9.8 and 9.9 tell all of them, in the same words
     return Dropped(DropReason.MAX_STARTUPS, rate_limited=not told.startswith("past "))
 
@@ -94,7 +97,10 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], LogEvent]], ...
         lambda _: AuthFailed(),
     ),
     (
-        re.compile(r"drop connection #\d+ from \S+ on \S+ (?P<told>past Max[sS]tartups|Maxstartups|penalty: .*)$"),
+        re.compile(
+            r"drop connection #\d+ from \S+ on \S+"
+            r" (?P<told>past Max[sS]tartups|Maxstartups|penalty: .*|too many penalised addresses)$"
+        ),
         _dropped,
     ),
     (

@@ -74,6 +74,10 @@ COUNTED: dict[str, tuple[str, LogEvent]] = {
         "drop connection #0 from [10.4.0.1]:4 on [10.44.0.9]:22 penalty: connections without attempting authentication",
         PENALISED,
     ),
+    "penalised with everybody else, 10.0": (
+        "drop connection #0 from [127.0.0.2]:57021 on [127.0.0.1]:24991 too many penalised addresses",
+        PENALISED,
+    ),
     "untold drops, 10.0": (
         "Maxstartups logging rate-limited: additional 7 connections dropped",
         AlsoDropped(DropReason.MAX_STARTUPS, 7),
