@@ -6,15 +6,19 @@ import pytest
 import yaml
 from plans import INSTALLATION
 from sshload_contract.percentile import samples_needed
-from sshload_contract.run_config import ArrivalsLoad, BurstLoad, UsersLoad
+from sshload_contract.run_config import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
 from sshload_operator.api.load_duration import load_duration_s
+from sshload_operator.api.load_test_file import KIND
 from sshload_operator.api.parse import parse
 from sshload_operator.api.spec import LatencyThreshold, LoadTestSpec, ManagedTarget
 from sshload_operator.planning.plan import TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
 
 FOLDER = Path(__file__).parents[4] / "examples"
-EXAMPLES = {path.stem: yaml.safe_load(path.read_text()) for path in sorted(FOLDER.glob("*.yaml"))}
+DOCUMENTS = {path.stem: list(yaml.safe_load_all(path.read_text())) for path in sorted(FOLDER.glob("*.yaml"))}
+EXAMPLES = {
+    name: next(document for document in documents if document["kind"] == KIND) for name, documents in DOCUMENTS.items()
+}
 ALL = [pytest.param(name, id=name) for name in EXAMPLES]
 SLOWEST_ITERATION_S = 3.0
 
@@ -31,6 +35,8 @@ def iterations(spec: LoadTestSpec) -> float:
             return sum(stage.rate * stage.duration_s for stage in stages)
         case BurstLoad(connections=connections, repeat=repeat):
             return connections * repeat
+        case HoldLoad(probe_rate=rate, duration_s=duration_s):
+            return rate * duration_s
         case UsersLoad(stages=stages):
             return sum(stage.users * stage.duration_s for stage in stages) / SLOWEST_ITERATION_S
 
@@ -42,6 +48,11 @@ def test_they_are_numbered_without_gaps() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_an_example_is_called_as_its_file(name: str) -> None:
     assert EXAMPLES[name]["metadata"]["name"] == name.partition("-")[2]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_example_is_one_test(name: str) -> None:
+    assert [document["kind"] for document in DOCUMENTS[name]].count(KIND) == 1
 
 
 @pytest.mark.parametrize("name", ALL)
