@@ -1,26 +1,48 @@
-"""A channel of a libssh2 session."""
+"""A channel of a libssh2 session.
+
+An attempt may return LIBSSH2_ERROR_EAGAIN only where the library has just looked at the socket for what this attempt
+needs, and nothing of this channel is queued: else it would wait for what is here already, for ever. That is why the
+queues are asked last (poll_channel_read does not touch the socket).
+"""
 
 from typing import Any
 
-from ssh2.exceptions import SSH2Error
+from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.interface import CommandEnd
+from sshload_worker.clients.ssh2.direct_calls import exit_code, exit_signal
 from sshload_worker.clients.ssh2.driver import Driver
-from sshload_worker.clients.ssh2.exit_signal import exit_signal
 
-_READ_BYTES = 262_144
+DEFAULT_READ_BYTES = 262_144
+_TERMINAL = "xterm"
+_AGAIN: int = LIBSSH2_ERROR_EAGAIN
 _STDOUT = 0
+_ANY = 1
 _STDERR_BYTES = 4_096
+_WRITE_BYTES = 262_144
+_UNREAD_LIMIT_BYTES = 16_777_216
 
 
 class SSH2Channel:
-    """One open channel (clients.interface.Channel). Its exit status is 0 for a killed command, see exit_signal.py."""
+    """One open channel (clients.interface.Channel)."""
 
-    def __init__(self, driver: Driver, channel: Any) -> None:
+    def __init__(self, driver: Driver, channel: Any, read_bytes: int) -> None:
         self._driver = driver
         self._channel = channel
+        self._read_bytes = read_bytes
         self._stderr = b""
+        self._unread: list[bytes] = []
+        self._unread_bytes = 0
+        self._ended = False
+
+    def request_terminal(self) -> None:
+        """Ask for a pseudo terminal."""
+        self._driver.until_done(Step.SHELL_START, self._channel.pty, _TERMINAL)
+
+    def start_shell(self) -> None:
+        """Ask for the user's shell, and wait for the server's word that it was started."""
+        self._driver.until_done(Step.SHELL_START, self._channel.shell)
 
     def execute(self, command: str) -> None:
         """Ask for the command, and wait for the server's word that it was started."""
@@ -28,40 +50,69 @@ class SSH2Channel:
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""
-        while True:
-            count, data = self._read_stdout()
-            if count > 0:
-                return data
-            self._read_stderr()
-            if self._channel.eof():
-                return b""
-            # Reading stderr may have taken stdout from the socket as well: then no wait would ever end.
-            if not self._channel.poll_channel_read(_STDOUT):
-                self._driver.wait()
+        if self._unread:
+            self._unread_bytes -= len(self._unread[0])
+            return self._unread.pop(0)
+        piece: bytes = self._driver.until_done(Step.READ, self._try_read)
+        return piece
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`. What the server sends meanwhile is kept, up to 16 MiB, so that it goes on reading."""
+        sent = 0
+        while sent < len(data):
+            sent += self._driver.until_done(Step.WRITE, self._try_write, data[sent : sent + _WRITE_BYTES])
+
+    def send_end(self) -> None:
+        """Say that no more input comes."""
+        self._driver.until_done(Step.WRITE, self._channel.send_eof)
 
     def close(self) -> CommandEnd:
         """Close the channel, wait for the server's close, and return how the command ended."""
-        self._driver.until_done(Step.CLOSE, self._channel.close)
-        self._driver.until_done(Step.CLOSE, self._channel.wait_closed)
+        until_done = self._driver.until_done
+        until_done(Step.CLOSE, self._channel.close)
+        if not self._ended:
+            until_done(Step.CLOSE, self._channel.wait_eof)
+        until_done(Step.CLOSE, self._channel.wait_closed)
         return CommandEnd(
-            exit_code=self._channel.get_exit_status(),
+            exit_code=exit_code(self._channel),
             signal=exit_signal(self._driver.session, self._channel),
             stderr=self._stderr,
         )
 
-    def _read_stdout(self) -> tuple[int, bytes]:
-        try:
-            count, data = self._channel.read(_READ_BYTES)
-        except SSH2Error as error:
-            raise self._driver.failure(Step.READ, error) from None
-        return count, data
+    def _try_read(self) -> bytes | int:
+        channel = self._channel
+        count: int
+        data: bytes
+        while True:
+            count, data = channel.read(self._read_bytes)
+            if count > 0:
+                return data
+            if not (channel.poll_channel_read(_ANY) and self._take_stderr()):
+                break
+        if count == 0 and channel.eof():
+            self._ended = True
+            return b""
+        return _AGAIN
 
-    def _read_stderr(self) -> None:
-        count, data = 1, b""
-        while count > 0:
-            try:
-                count, data = self._channel.read_stderr(_STDERR_BYTES)
-            except SSH2Error as error:
-                raise self._driver.failure(Step.READ, error) from None
-            if not self._stderr:
-                self._stderr = data
+    def _try_write(self, piece: bytes) -> int:
+        while True:
+            _, written = self._channel.write(piece)
+            if written:
+                return int(written)
+            if not self._keep_queued():
+                return _AGAIN
+
+    def _keep_queued(self) -> bool:
+        """Keep what the server has sent for a later read; tell whether there was anything, and room for it."""
+        if self._channel.poll_channel_read(_STDOUT) and self._unread_bytes < _UNREAD_LIMIT_BYTES:
+            _, data = self._channel.read(self._read_bytes)
+            self._unread.append(data)
+            self._unread_bytes += len(data)
+            return True
+        return bool(self._channel.poll_channel_read(_ANY)) and self._take_stderr()
+
+    def _take_stderr(self) -> bool:
+        """Read from stderr, and keep what came first; tell whether there was anything."""
+        _, data = self._channel.read_stderr(_STDERR_BYTES)
+        self._stderr = self._stderr or data
+        return bool(data)

@@ -4,22 +4,27 @@ from contextlib import suppress
 from typing import Any, cast
 
 from ssh2 import session as ssh2_session
-from ssh2.exceptions import SSH2Error
-from sshload_contract.run_config import Auth
+from ssh2.exceptions import ChannelFailure, SSH2Error
 from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.banner import await_banner
 from sshload_worker.clients.descriptor import Descriptor, open_socket
-from sshload_worker.clients.interface import Connection
-from sshload_worker.clients.ssh2.channel import SSH2Channel
+from sshload_worker.clients.interface import Connection, RemoteFile, Sftp
+from sshload_worker.clients.scp_protocol import begin_read, begin_write
+from sshload_worker.clients.ssh2.auth import authenticate
+from sshload_worker.clients.ssh2.channel import DEFAULT_READ_BYTES, SSH2Channel
+from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES, DEFAULT_WINDOW_BYTES, open_channel
+from sshload_worker.clients.ssh2.direct_tcpip import direct_tcpip_message
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.clients.ssh2.jump import TunnelDescriptor
 from sshload_worker.clients.ssh2.session import new_session
+from sshload_worker.clients.ssh2.sftp import open_sftp
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
 _IMPLICIT_MAC = "implicit"  # OpenSSH's word for ciphers that authenticate by themselves
+_NO_SUCH_CHANNEL = b"keepalive@openssh.com"
 
 
 class SSH2Connection:
@@ -36,6 +41,11 @@ class SSH2Connection:
             self._descriptor = Descriptor(open_socket(family), quick_ack=login.client.quick_ack)
         else:
             self._descriptor = TunnelDescriptor(cast("SSH2Connection", through))
+        client = login.client
+        self._read_bytes = client.read_buffer_bytes or DEFAULT_READ_BYTES
+        self._window_bytes = client.window_bytes or DEFAULT_WINDOW_BYTES
+        self._packet_bytes = client.packet_bytes or DEFAULT_PACKET_BYTES
+        self._sizes_are_default = client.window_bytes is None and client.packet_bytes is None
         self._driver: Driver | None = None
         self._server_version = ""
 
@@ -53,17 +63,13 @@ class SSH2Connection:
         self._driver = Driver(session, self._descriptor)
         self._driver.until_done(Step.KEX, session.handshake, self._descriptor)
         blob, _ = session.hostkey()
-        if not self._login.host_keys.accepts(blob):
-            raise StepFailure(Outcome.HOST_KEY_MISMATCH, "the server's host key is not in known_hosts")
+        refusal = self._login.host_keys.refusal(blob)
+        if refusal:
+            raise StepFailure(Outcome.HOST_KEY_MISMATCH, refusal)
 
     def auth(self) -> None:
         """Authenticate as the login's credentials say."""
-        credentials, user, driver = self._login.credentials, self._login.user, self.driver
-        if credentials.auth is Auth.PUBLICKEY:
-            key_auth = driver.session.userauth_publickey_frommemory
-            driver.until_done(Step.AUTH, key_auth, user, credentials.private_key, "", None)
-        else:
-            driver.until_done(Step.AUTH, driver.session.userauth_password, user, credentials.password)
+        authenticate(self.driver, self._login.user, self._login.credentials)
 
     def negotiated(self) -> Negotiated:
         """Return what the handshake agreed on."""
@@ -82,10 +88,44 @@ class SSH2Connection:
         """Tell whether the server has closed the connection, without reading from it."""
         return self._descriptor.peer_has_closed()
 
+    def keep_alive(self) -> None:
+        """Ask for a sign of life, and wait for it.
+
+        libssh2 can send OpenSSH's request, but has no way to wait for the answer. So a channel is asked for whose kind
+        no server knows, which it has to refuse (RFC 4254 section 5.1): one packet there and one back as well.
+        """
+        driver = self.driver
+        accepted = driver.until_opened(Step.KEEP_ALIVE, self._try_keep_alive, driver.session)
+        if accepted is not None:
+            SSH2Channel(driver, accepted, self._read_bytes).close()
+
     def open_channel(self) -> SSH2Channel:
         """Open a session channel."""
         driver = self.driver
-        return SSH2Channel(driver, driver.until_done(Step.CHANNEL_OPEN, driver.session.open_session))
+        if self._sizes_are_default:  # then the binding's own call will do, which is cheaper
+            opened = driver.until_opened(Step.CHANNEL_OPEN, driver.session.open_session)
+            return SSH2Channel(driver, opened, self._read_bytes)
+        return self._opened(b"session", b"")
+
+    def open_forward(self, host: str, port: int) -> SSH2Channel:
+        """Open a channel to where the server connects for us."""
+        return self._opened(b"direct-tcpip", direct_tcpip_message(host, port))
+
+    def open_sftp(self) -> Sftp:
+        """Open a channel with the SFTP subsystem on it."""
+        return open_sftp(self.driver, self._login.client)
+
+    def scp_read(self, path: str) -> RemoteFile:
+        """Begin to read a file by scp.
+
+        Not by libssh2's own scp, which drops what the server says, and which after a failure keeps the whole process
+        busy until the server has closed the channel, for ever if that never comes.
+        """
+        return begin_read(self.open_channel(), path)
+
+    def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
+        """Begin to write a file by scp, likewise."""
+        return begin_write(self.open_channel(), path, size_bytes)
 
     def close(self) -> None:
         """Say goodbye if the server listens, and end the connection. Never waits."""
@@ -96,6 +136,20 @@ class SSH2Connection:
         self._driver = None
 
     @property
-    def driver(self) -> Any:
-        """What drives the session, from the key exchange on."""
+    def driver(self) -> Driver:
+        """What drives the session, from the key exchange on; raises StepFailure after the connection's end."""
+        if self._driver is None:
+            raise StepFailure(Outcome.DISCONNECTED, "the connection is closed")
         return self._driver
+
+    def _opened(self, kind: bytes, message: bytes) -> SSH2Channel:
+        driver = self.driver
+        arguments = driver.session, kind, self._window_bytes, self._packet_bytes, message
+        return SSH2Channel(driver, driver.until_opened(Step.CHANNEL_OPEN, open_channel, *arguments), self._read_bytes)
+
+    @staticmethod
+    def _try_keep_alive(session: Any) -> Any:
+        try:
+            return open_channel(session, _NO_SUCH_CHANNEL, DEFAULT_WINDOW_BYTES, DEFAULT_PACKET_BYTES, b"")
+        except ChannelFailure:
+            return None

@@ -1,45 +1,76 @@
 """Driver: brings the non-blocking calls of one libssh2 session to their ends, waiting on its socket in between.
 
-A session is driven by one greenlet only, because libssh2 sessions are not made for more. Facts about the library that
-decide this file: errors carry no text (last_error has it), and a session that failed is only good for being dropped.
+Everything else in this room does its work by attempts: functions that call the library, never wait, and return
+LIBSSH2_ERROR_EAGAIN where the library must wait first. Only a driver waits. So a session can be given to one greenlet
+(this Driver) or be shared by many (another class with the same methods), and nothing but the driver knows which.
+
+Facts about the library that decide this:
+
+- Two greenlets must not be inside of one session's wait at once: each would take from the socket what the other waits
+  for. An attempt of one channel may take in packets of all.
+- libssh2 keeps the state of most calls in the channel, the SFTP subsystem or the file, so that calls of several
+  channels may alternate. What opens a channel keeps its state in the session: `until_opened` is for those calls, of
+  which one must have ended before the next begins.
+- A packet that is half sent blocks all others until the call that sent it is made again with the same arguments.
+- A socket on which there is always something to read never makes a call wait. So that a fast server cannot keep all
+  other greenlets, and time limits with them, from running, a driver lets them run after a few calls without a wait.
+- Errors carry no text, and a session that failed, or whose wait was cut off by a time limit or a
+  kill, is only good for being dropped.
 """
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
+from gevent import sleep
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import SSH2Error
 from ssh2.session import LIBSSH2_SESSION_BLOCK_INBOUND, LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.descriptor import Descriptor
+from sshload_worker.clients.ssh2.direct_calls import last_error_text
 from sshload_worker.clients.ssh2.errors import library_outcome
 from sshload_worker.outcomes import StepFailure
 
+_CALLS_WITHOUT_WAIT = 8
+
 
 class Driver:
-    """One session and its socket."""
-
-    # last_error() leaks a kilobyte with each call, so it is asked once for each kind of failure.
-    _texts: ClassVar[dict[tuple[Step, type[SSH2Error]], str]] = {}
+    """One session and its socket, for one greenlet."""
 
     def __init__(self, session: Any, descriptor: Descriptor) -> None:
         self.session = session
         self.descriptor = descriptor
+        self._calls_without_wait = 0
 
-    def until_done(self, step: Step, call: Callable[..., Any], *arguments: object) -> Any:
-        """Return what `call` returns once it has no need to wait; raises StepFailure where it fails in `step`."""
+    def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
+        """Return what `attempt` returns once it has no need to wait; raises StepFailure where it fails in `step`."""
+        self._calls_without_wait += 1
+        if self._calls_without_wait > _CALLS_WITHOUT_WAIT:
+            self._calls_without_wait = 0
+            sleep(0)
         try:
-            result = call(*arguments)
+            result = attempt(*arguments)
             while result == LIBSSH2_ERROR_EAGAIN:
-                self.wait()
-                result = call(*arguments)
+                self._calls_without_wait = 0
+                self._wait()
+                result = attempt(*arguments)
         except SSH2Error as error:
             raise self.failure(step, error) from None
         return result
 
-    def wait(self) -> None:
-        """Let others run until the socket is as the session needs it."""
+    until_opened = until_done
+    """The same for calls whose state libssh2 keeps in the session: those that open a channel."""
+
+    def failure(self, step: Step, error: SSH2Error) -> StepFailure:
+        """Return what an error of the library in `step` says."""
+        if type(error) is SSH2Error and self.descriptor.peer_has_closed():
+            return StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
+        return StepFailure(
+            library_outcome(step, type(error)), f"{type(error).__name__}: {last_error_text(self.session)}"
+        )
+
+    def _wait(self) -> None:
         directions = self.session.block_directions()
         if not directions & LIBSSH2_SESSION_BLOCK_OUTBOUND:
             self.descriptor.wait_readable()
@@ -47,16 +78,3 @@ class Driver:
             self.descriptor.wait_either()
         else:
             self.descriptor.wait_writable()
-
-    def failure(self, step: Step, error: SSH2Error) -> StepFailure:
-        """Return what an error of the library in `step` says."""
-        if type(error) is SSH2Error and self.descriptor.peer_has_closed():
-            return StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
-        kind = (step, type(error))
-        if kind not in self._texts:
-            self._texts[kind] = f"{type(error).__name__}: {_text(self.session.last_error())}"
-        return StepFailure(library_outcome(step, type(error)), self._texts[kind])
-
-
-def _text(text: bytes | str) -> str:
-    return text.decode("utf-8", "replace") if isinstance(text, bytes) else text

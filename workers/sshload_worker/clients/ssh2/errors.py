@@ -11,6 +11,7 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     ssh2_errors.ChannelFailure: Outcome.CHANNEL_REFUSED,
     ssh2_errors.ChannelRequestDenied: Outcome.EXEC_REJECTED,
     ssh2_errors.AuthenticationError: Outcome.AUTH_REJECTED,
+    ssh2_errors.AgentAuthenticationError: Outcome.AUTH_REJECTED,
     ssh2_errors.PublickeyUnverifiedError: Outcome.AUTH_REJECTED,
     ssh2_errors.PasswordExpiredError: Outcome.AUTH_REJECTED,
     ssh2_errors.MethodNoneError: Outcome.AUTH_REJECTED,
@@ -26,6 +27,7 @@ OTHER_LIBRARY_ERRORS = {
     Step.AUTH: Outcome.AUTH_REJECTED,
     Step.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
     Step.EXEC: Outcome.EXEC_REJECTED,
+    Step.SHELL_START: Outcome.EXEC_REJECTED,
 }
 
 

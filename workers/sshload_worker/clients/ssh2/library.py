@@ -1,7 +1,5 @@
 """What clients.libraries asks of each library."""
 
-from sshload_contract.run_config import Client
-
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.clients.ssh2.settings import check_client

@@ -6,13 +6,21 @@ from ssh2 import session as ssh2_session
 from ssh2.session import Session
 from sshload_contract.run_config import Client
 
+from sshload_worker.clients.ssh2.direct_calls import wait_without_limit
 from sshload_worker.login.known_hosts import HostKeys
+
+_ZLIB = "zlib@openssh.com,zlib,none"
 
 
 def new_session(client: Client, host_keys: HostKeys) -> Any:
     """Return a session that will negotiate as configured; raises SSH2Error where the library knows none of a list."""
     session = Session()
     session.set_blocking(False)
+    wait_without_limit(session)
+    if client.compression:
+        session.flag(ssh2_session.LIBSSH2_FLAG_COMPRESS)
+        session.method_pref(ssh2_session.LIBSSH2_METHOD_COMP_CS, _ZLIB)
+        session.method_pref(ssh2_session.LIBSSH2_METHOD_COMP_SC, _ZLIB)
     host_key_algorithms = client.host_key_algorithms or host_keys.algorithms
     for methods, names in (
         ((ssh2_session.LIBSSH2_METHOD_KEX,), client.kex_algorithms),

@@ -1,0 +1,116 @@
+"""The SFTP subsystem of a libssh2 session.
+
+It has a channel that libssh2 opens by itself, with a window of its own choice: 2 MiB, and more as a file is read.
+libssh2 drops the text that a server sends with a status, so that messages have the path in its place.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from ssh2.exceptions import ChannelFailure
+from ssh2.sftp import LIBSSH2_FXF_CREAT, LIBSSH2_FXF_READ, LIBSSH2_FXF_TRUNC, LIBSSH2_FXF_WRITE
+from ssh2.utils import handle_error_codes
+from sshload_contract.run_config import Client
+from sshload_contract.vocabulary import Outcome, Step
+
+from sshload_worker.clients.ssh2.direct_calls import close_file, disown, end_sftp, last_error_text
+from sshload_worker.clients.ssh2.driver import Driver
+from sshload_worker.clients.ssh2.sftp_file import SSH2File
+from sshload_worker.clients.ssh2.sftp_requests import SftpRequests
+from sshload_worker.outcomes import StepFailure
+
+_DEFAULT_TRANSFER_BYTES = 262_144
+_SUBSYSTEM_REFUSED = "subsystem"
+_FILE_MODE = 0o644
+_DIRECTORY_MODE = 0o755
+_NAME_BYTES = 4_096
+_OWN_ENTRIES = (b".", b"..")
+
+
+def open_sftp(driver: Driver, client: Client) -> "SSH2Sftp":
+    """Open a channel with the SFTP subsystem on it; raises StepFailure where the server refuses either."""
+    return SSH2Sftp(driver, driver.until_opened(Step.CHANNEL_OPEN, partial(_try_open, driver)), client)
+
+
+def _try_open(driver: Driver) -> Any:
+    try:
+        return driver.session.sftp_init()
+    except ChannelFailure:
+        text = last_error_text(driver.session)
+        if _SUBSYSTEM_REFUSED in text and not driver.descriptor.peer_has_closed():
+            raise StepFailure(Outcome.EXEC_REJECTED, text) from None
+        raise
+
+
+def _try_next_name(read_entry: Callable[[int], tuple[int, bytes, Any]]) -> bytes | int:
+    """Return the next name in a directory, empty at the end."""
+    count, name, _ = read_entry(_NAME_BYTES)
+    return name if count >= 0 else int(handle_error_codes(count))
+
+
+class SSH2Sftp:
+    """The subsystem (clients.interface.Sftp)."""
+
+    def __init__(self, driver: Driver, sftp: Any, client: Client) -> None:
+        self._driver = driver
+        self._sftp = sftp
+        self._requests = SftpRequests(driver, sftp)
+        self._read_bytes = client.sftp_read_bytes or _DEFAULT_TRANSFER_BYTES
+        self._write_bytes = client.sftp_write_bytes or _DEFAULT_TRANSFER_BYTES
+
+    def open_to_read(self, path: str) -> SSH2File:
+        """Open a file."""
+        return self._opened(path, LIBSSH2_FXF_READ)
+
+    def open_to_write(self, path: str) -> SSH2File:
+        """Open a file in place of what is there."""
+        return self._opened(path, LIBSSH2_FXF_WRITE | LIBSSH2_FXF_CREAT | LIBSSH2_FXF_TRUNC)
+
+    def list_directory(self, path: str) -> int:
+        """Read a directory to its end, and return how many entries it has, without `.` and `..`."""
+        request = partial(self._requests.done, Step.SFTP_LIST, path)
+        handle = request(self._sftp.opendir, path)
+        next_name = partial(request, _try_next_name, handle._readdir)  # noqa: SLF001 - readdir() hides errors
+        entries, name = 0, next_name()
+        while name:
+            entries += name not in _OWN_ENTRIES
+            name = next_name()
+        request(close_file, handle)
+        return entries
+
+    def stat(self, path: str) -> int:
+        """Return a file's size in bytes."""
+        return int(self._requests.done(Step.SFTP_STAT, path, self._sftp.stat, path).filesize)
+
+    def mkdir(self, path: str) -> None:
+        """Make a directory."""
+        self._requests.done(Step.SFTP_MKDIR, path, self._sftp.mkdir, path, _DIRECTORY_MODE)
+
+    def rmdir(self, path: str) -> None:
+        """Remove an empty directory."""
+        self._requests.done(Step.SFTP_RMDIR, path, self._sftp.rmdir, path)
+
+    def rename(self, path: str, to: str) -> None:
+        """Rename a file."""
+        self._requests.done(Step.SFTP_RENAME, path, self._sftp.rename, path, to)
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        self._requests.done(Step.SFTP_REMOVE, path, self._sftp.unlink, path)
+
+    def close(self) -> None:
+        """End the subsystem, and wait until the server has closed its channel."""
+        until_done = self._driver.until_done
+        channel = self._sftp.get_channel()
+        try:
+            until_done(Step.CLOSE, channel.close)
+            until_done(Step.CLOSE, channel.wait_eof)
+            until_done(Step.CLOSE, channel.wait_closed)
+        finally:
+            disown(channel)  # it is freed with the subsystem
+        until_done(Step.CLOSE, end_sftp, self._sftp)
+
+    def _opened(self, path: str, flags: int) -> SSH2File:
+        handle = self._requests.done(Step.OPEN, path, self._sftp.open, path, flags, _FILE_MODE)
+        return SSH2File(self._requests, path, handle, self._read_bytes, self._write_bytes)
