@@ -35,6 +35,7 @@ class Operator:
     def install(self, *arguments: str) -> None:
         """Install or upgrade the release and wait until its operator is ready."""
         self._helm("upgrade", "--install", "sshload", str(ROOT / "charts/sshload"), "--create-namespace",
+                   "--values", str(ROOT / "charts/sshload/values-small.yaml"),
                    "--set", f"image.registry={self.registry}", "--set", f"image.tag={self.tag}",
                    "--reset-values", "--wait", "--timeout=90s",
                    "--take-ownership", "--force-conflicts", *arguments)  # fmt: skip

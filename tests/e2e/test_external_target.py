@@ -10,6 +10,7 @@ import pytest
 from live_cluster import LiveCluster, load_test
 
 OWN_SERVER = "own-server"
+PASSPHRASE = "known to nobody but this test"
 
 
 def external(**change: Any) -> dict[str, Any]:
@@ -25,8 +26,9 @@ def external(**change: Any) -> dict[str, Any]:
     }
 
 
-def key_pair(folder: Path, name: str) -> tuple[str, str]:
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", folder / name], check=True)
+def key_pair(folder: Path, name: str, passphrase: str = "") -> tuple[str, str]:
+    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "", "-f", folder / name]
+    subprocess.run(command, check=True)
     return (folder / name).read_text(), (folder / f"{name}.pub").read_text()
 
 
@@ -44,6 +46,7 @@ def own_server(
     host_key, host_key_public = key_pair(folder, "host")
     login_key, login_key_public = key_pair(folder, "login")
     wrong_key, _ = key_pair(folder, "wrong")
+    encrypted_key, encrypted_key_public = key_pair(folder, "encrypted", PASSPHRASE)
     start = (
         "mkdir -m 700 /home/load /home/load/.ssh; cp /keys/authorized_keys /home/load/.ssh/;"
         "cp /keys/host /tmp/host; chmod 600 /tmp/host;"
@@ -51,8 +54,9 @@ def own_server(
         " -o PerSourcePenalties=no -o MaxStartups=100 -f /dev/null"
     )
     module_cluster.apply(
-        secret("server-keys", host=host_key, authorized_keys=login_key_public),
+        secret("server-keys", host=host_key, authorized_keys=login_key_public + encrypted_key_public),
         secret("credentials", id=login_key),
+        secret("encrypted-credentials", id=encrypted_key, passphrase=PASSPHRASE),
         secret("wrong-credentials", id=wrong_key),
         secret("known-hosts", known_hosts=f"[{OWN_SERVER}]:2222 {host_key_public}"),
         secret("wrong-known-hosts", known_hosts=f"[{OWN_SERVER}]:2222 {login_key_public}"),
@@ -112,6 +116,29 @@ def test_ones_own_server_is_measured_without_a_managed_target(own_server: LiveCl
     assert status["results"]["iterations"] == 30
     accepted = own_server.kubectl("logs", OWN_SERVER).count("Accepted publickey for load")
     assert accepted == 30
+
+
+def test_an_encrypted_key_is_decrypted_by_its_passphrase_which_nothing_shows(own_server: LiveCluster) -> None:
+    target = external(credentialsSecretRef={"name": "encrypted-credentials"}, encryptedKey=True)
+    own_server.apply(load_test("encrypted", target=target))
+    status = own_server.finished("encrypted")
+    assert status["verdict"] == "Passed", status["message"]
+    assert PASSPHRASE not in own_server.kubectl("get", "slt,configmaps,events", "-o", "yaml")
+
+
+def test_the_way_through_a_jump_host_is_timed_by_itself(own_server: LiveCluster) -> None:
+    target = external()
+    own_server.apply(load_test("jump", target=target, via=[target["external"]]))
+    status = own_server.finished("jump")
+    assert status["verdict"] == "Passed", status["message"]
+    counts = {step["step"]: step["count"] for step in status["results"]["steps"]}
+    assert counts["via1.login"] == counts["login"] == counts["total"] == 30
+
+
+def test_a_jump_host_that_the_installer_did_not_allow_is_refused(own_server: LiveCluster) -> None:
+    own_server.apply(load_test("other-jump", target=external(), via=[external(port=22)["external"]]))
+    status = own_server.finished("other-jump")
+    assert (status["verdict"], status["reason"]) == ("Error", "TargetNotAllowed")
 
 
 def test_wrong_credentials_are_an_error_that_says_so(own_server: LiveCluster) -> None:

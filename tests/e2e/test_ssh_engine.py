@@ -1,0 +1,77 @@
+"""The SSH engine against sshd of the target image (OpenSSH 10): what 10 refuses, held sessions, processes of a pod."""
+
+from typing import Any
+
+import pytest
+from live_cluster import LiveCluster, load_test
+
+
+def outcomes(status: dict[str, Any]) -> dict[str, int]:
+    """Return how many iterations ended in each outcome but ok."""
+    counts: dict[str, int] = {}
+    for error in status["results"]["errors"]:
+        counts[error["outcome"]] = counts.get(error["outcome"], 0) + error["count"]
+    return counts
+
+
+def managed(**sshd: Any) -> dict[str, Any]:
+    return {"managed": {"sshd": sshd}}
+
+
+def test_what_max_startups_dropped_is_told_as_throttled(cluster: LiveCluster) -> None:
+    cluster.apply(
+        load_test(
+            "throttled",
+            target=managed(maxStartups="2:100:3"),
+            load={"burst": {"connections": 40, "repeat": 1, "interval": "10s"}},
+        )
+    )
+    status = cluster.finished("throttled")
+    found = outcomes(status)
+    assert set(found) == {"throttled"}, found
+    assert found["throttled"] == status["results"]["failures"]
+    assert status["results"]["iterations"] == 40
+    assert status["results"]["target"]["dropped"]["maxStartups"] > 0
+
+
+def test_what_a_penalty_dropped_is_told_as_penalised(cluster: LiveCluster) -> None:
+    cluster.apply(
+        load_test(
+            "penalised",
+            # The client gives up each key exchange at once, and sshd penalises who goes without having tried to log in.
+            target=managed(perSourcePenalties="noauth:30s min:1s"),
+            client={"timeouts": {"kex": "1ms"}},
+        )
+    )
+    status = cluster.finished("penalised")
+    found = outcomes(status)
+    assert set(found) == {"kexTimeout", "penalised"}, found
+    assert status["results"]["target"]["dropped"]["penalty"] > 0
+
+
+def test_each_process_of_a_pod_is_a_worker_with_its_own_share(cluster: LiveCluster) -> None:
+    cluster.apply(load_test("processes", workers={"replicas": 2, "processesPerPod": 2}))
+    status = cluster.finished("processes")
+    assert status["verdict"] == "Passed", status["message"]
+    assert status["results"]["generator"]["workersExpected"] == 4
+    assert status["results"]["iterations"] == 30
+    assert status["results"]["target"]["loginDifference"] == 0
+
+
+@pytest.mark.parametrize("auth", ["certificate", "agent"])
+def test_a_managed_target_takes_what_the_operator_made_for_it(cluster: LiveCluster, auth: str) -> None:
+    cluster.apply(load_test(auth, client={"auth": auth}))
+    status = cluster.finished(auth)
+    assert status["verdict"] == "Passed", status["message"]
+    assert status["results"]["target"]["loginDifference"] == 0
+
+
+def test_a_newer_key_exchange_comes_by_a_library_that_has_it(cluster: LiveCluster) -> None:
+    kex = "mlkem768x25519-sha256"
+    cluster.apply(
+        load_test("post-quantum", client={"library": "openssh", "controlMaster": True, "kexAlgorithms": [kex]})
+    )
+    status = cluster.finished("post-quantum")
+    assert status["verdict"] == "Passed", status["message"]
+    (negotiated,) = status["results"]["negotiated"]
+    assert negotiated["kex"] == kex
