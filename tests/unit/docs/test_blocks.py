@@ -11,7 +11,7 @@ import yaml
 from guide import PAGES, ROOT, Block, blocks
 from sshload_operator.api.load_test_file import KIND
 from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import ExternalTarget
+from sshload_operator.api.spec import ExternalTarget, LoadTestSpec
 from sshload_operator.cli.arguments import command_line
 from sshload_operator.planning.installation import read_installation
 from sshload_operator.planning.plan import Installation, TestIdentity, make_plan
@@ -49,28 +49,26 @@ def test_a_test_that_is_shown_is_valid_and_possible(block: Block) -> None:
     document = only(block)
     spec = parse(document["spec"])
     assert document["apiVersion"] == "sshload.dev/v1alpha1"
-    allowed = read_installation(installation(block)).allowed_targets if is_external(spec) else ()
-    plan = make_plan(
-        TestIdentity("default", document["metadata"]["name"], "uid", 1),
-        spec,
-        Installation("", "", "", (), allowed),
-        1,
-    )
-    assert preflight(plan) is None
+    identity = TestIdentity("default", document["metadata"]["name"], "uid", 1)
+    assert preflight(make_plan(identity, spec, installation(block, spec), 1)) is None
 
 
-def is_external(spec: Any) -> bool:
-    return isinstance(spec.target, ExternalTarget)
+def is_external(spec: LoadTestSpec) -> bool:
+    return isinstance(spec.target, ExternalTarget) or bool(spec.via)
 
 
-def installation(block: Block) -> str:
-    """Return an installation's file with the external targets that the page shows, in a block or by --set."""
+def installation(block: Block, spec: LoadTestSpec) -> Installation:
+    """Return an installation with the external targets that the page shows, in a block or by --set."""
+    images = {"workerImage": "w", "targetImage": "t"}
+    return read_installation(yaml.safe_dump({**images, **(shown_values(block) if is_external(spec) else {})}))
+
+
+def shown_values(block: Block) -> dict[str, Any]:
     values = next((only(other) for other in VALUES if other.page == block.page), None)
-    if values is None:
-        assert "--set 'externalTargets[0].host=bastion.example.com'" in block.page.read_text()
-        values = {"externalTargets": [{"host": "bastion.example.com", "ports": [22]}]}
-    images = {"workerImage": "w", "targetImage": "t", "imagePullPolicy": "IfNotPresent", "imagePullSecrets": []}
-    return yaml.safe_dump({**images, **values})
+    if values is not None:
+        return values
+    assert "--set 'externalTargets[0].host=bastion.example.com'" in block.page.read_text()
+    return {"externalTargets": [{"host": "bastion.example.com", "ports": [22]}]}
 
 
 @pytest.mark.parametrize("block", VALUES, ids=str)
