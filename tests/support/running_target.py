@@ -151,19 +151,24 @@ class RunningTarget:
         """Return what the target printed by now."""
         return (self.folder.path / "output").read_text()
 
-    def ssh(self, *command: str, options: tuple[str, ...] = (), key: str = "id_ed25519") -> list[str]:
-        """Return the command line of a client that checks the target's host key and runs `command`."""
+    def ssh_options(self, key: str = "id_ed25519") -> list[str]:
+        """Return the options by which ssh, scp and sftp log in with `key`, having checked the target's host key."""
         folder, config = self.folder.path, self.folder.config
         settings = {
             "BatchMode": "yes",
             "IdentitiesOnly": "yes",
             "LogLevel": "ERROR",
+            "Port": str(config.sshd_port),
             "StrictHostKeyChecking": "yes",
+            "User": config.user,
             "UserKnownHostsFile": str(folder / "known_hosts"),
         }
         stated = [word for name, value in settings.items() for word in ("-o", f"{name}={value}")]
-        where = ["-p", str(config.sshd_port), f"{config.user}@127.0.0.1"]
-        return ["ssh", "-F", "none", *stated, "-i", str(folder / "keys" / key), *options, *where, *command]
+        return ["-F", "none", *stated, "-i", str(folder / "keys" / key)]
+
+    def ssh(self, *command: str, options: tuple[str, ...] = (), key: str = "id_ed25519") -> list[str]:
+        """Return the command line of a client that checks the target's host key and runs `command`."""
+        return ["ssh", *self.ssh_options(key), *options, "127.0.0.1", *command]
 
     def run(self, *command: str) -> str:
         """Run a command by ssh and return what it prints."""

@@ -1,0 +1,46 @@
+"""A target whose sshd is an ordinary user's, as in a container of the restricted kind: for root, who can become one.
+
+The user is in the user database of the target's own mount namespace only; the machine's is left as it is. Terminals are
+mounted as the runtime of containers mounts them: sshd ends a session whose terminal is not of the group tty.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from running_target import RunningTarget, TargetFolder, make_target_folder, started_target
+from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
+
+_UID = 10_001  # as in the target's image
+_NAME = "load"
+
+
+@contextmanager
+def ordinary_target(
+    path: Path, sshd_config: str, **fixtures: tuple[FileFixture | DirectoryFixture | RepositoryFixture, ...]
+) -> Iterator[RunningTarget]:
+    """Run a target with this sshd_config and these fixtures, its files in `path`."""
+    passwd = path / "passwd"
+    passwd.write_text(f"{Path('/etc/passwd').read_text()}{_NAME}:*:{_UID}:{_UID}::{path / 'home'}:/bin/sh\n")
+    folder = make_target_folder(path, sshd_config, user=_NAME, **fixtures)
+    for place in (path, *path.rglob("*")):
+        os.chown(place, _UID, _UID)
+    with started_target(folder, _command(folder, passwd)) as target:
+        target.wait_until_ready()
+        assert Path(f"/proc/{target.process.pid}").stat().st_uid == _UID
+        yield target
+
+
+def _command(folder: TargetFolder, passwd: Path) -> list[str]:
+    """Return what starts the target as the user, who may not be able to read this interpreter's files."""
+    mounts = [
+        f"mount --bind {passwd} /etc/passwd",
+        "mount -t devpts -o newinstance,ptmxmode=0666,mode=0620,gid=tty devpts /dev/pts",
+        "mount --bind /dev/pts/ptmx /dev/ptmx",
+    ]
+    namespace = ["unshare", "--mount", "sh", "-ec", "; ".join([*mounts, 'exec "$@"']), "sh"]
+    become = f"os.setgroups([]); os.setgid({_UID}); os.setuid({_UID})"
+    program = f"import os, random, sys; from sshload_target.__main__ import main; {become}; sys.exit(main())"
+    return [*namespace, sys.executable, "-c", program, *folder.command()[3:]]
