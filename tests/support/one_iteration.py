@@ -11,7 +11,7 @@ from sshload_worker.coordination.target_login import first_hop, prepare_login, r
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration
-from sshload_worker.scenario.sessions import SessionPerIteration
+from sshload_worker.scenario.session_reuse import make_sessions
 from sshload_worker.scenario.step_clock import Due
 
 
@@ -37,7 +37,7 @@ def prepare(config: RunConfig, recorder: Recorder) -> Iteration:
     login = prepare_login(config, resolve(first_hop(config), unexpected))
     return Iteration(
         worker=0,
-        sessions=SessionPerIteration(login, recorder),
+        sessions=make_sessions(config.scenario, login, recorder, config.scenario.pool_sessions),
         steps=config.scenario.steps,
         timeouts=config.client.timeouts,
         recorder=recorder,

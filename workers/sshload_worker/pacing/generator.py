@@ -6,13 +6,21 @@ from time import monotonic_ns
 import gevent
 from gevent.event import Event
 from gevent.pool import Group
-from sshload_contract.run_config import ArrivalsLoad, BurstLoad, RunConfig, UsersLoad
-from sshload_contract.vocabulary import Window
+from sshload_contract.run_config import ArrivalsLoad, BurstLoad, HoldLoad, RunConfig, UsersLoad
+from sshload_contract.vocabulary import Outcome, Window
 
-from sshload_worker.pacing.load import Share, arrivals, duration_s, user_changes, window_at
-from sshload_worker.recording.recorder import Recorder
+from sshload_worker.pacing.load import (
+    Share,
+    arrivals,
+    duration_s,
+    held_logins,
+    keep_alives,
+    user_changes,
+    window_at,
+)
+from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
-from sshload_worker.scenario.step_clock import Due
+from sshload_worker.scenario.step_clock import Due, StepClock
 
 _NS_PER_S = 1_000_000_000
 _STARTS_PER_TURN = 16
@@ -23,21 +31,25 @@ class Generator:
     """One worker's share of one run, from the instant `start_ns` on."""
 
     def __init__(
-        self, config: RunConfig, share: Share, iteration: Iteration, recorder: Recorder, start_ns: int
+        self, config: RunConfig, share: Share, iteration: Iteration, held: HeldSessions, start_ns: int
     ) -> None:
         self._config = config
         self._share = share
         self._iteration = iteration
-        self._recorder = recorder
+        self._held = held
+        self._recorder = iteration.recorder
         self._start_ns = start_ns
         self._warm_up_end_ns = start_ns + int(config.warm_up_s * _NS_PER_S)
         self._end_ns = self._warm_up_end_ns + int(duration_s(config.load) * _NS_PER_S)
         self._running = Group()
+        self._beside = Group()
+        self._asking = Group()
         self._leaving: dict[int, Event] = {}
         self._schedule: gevent.Greenlet[[], None] | None = None
 
     def run(self) -> None:
         """Generate the whole load, then wait for the last iterations, those of the drain's end being cut off."""
+        self._beside.spawn(self._prepare_sessions)
         self._schedule = gevent.spawn(self._follow_schedule)
         self._schedule.join()
         left_s = max(self._end_ns - monotonic_ns(), 0) / _NS_PER_S  # a burst's last interval is for its iterations
@@ -45,10 +57,21 @@ class Generator:
         self.stop()
 
     def stop(self) -> None:
-        """Begin nothing more, and end what runs as unfinished."""
+        """Begin nothing more, end what runs as unfinished, and close all sessions."""
         if self._schedule is not None:
             self._schedule.kill()
+        self._beside.kill()
+        self._asking.kill()
         self._running.kill()
+        self._held.close(Outcome.UNFINISHED)
+        self._iteration.sessions.close()
+
+    def _prepare_sessions(self) -> None:
+        """Log in what iterations are to find, before the start, and count it with the warm-up."""
+        now_ns = monotonic_ns()
+        due = Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=self._warm_up_end_ns)
+        within_s = max(self._start_ns - now_ns, 0) / _NS_PER_S
+        self._iteration.sessions.prepare(StepClock(self._recorder, due), within_s)
 
     def _follow_schedule(self) -> None:
         match self._config.load:
@@ -59,8 +82,28 @@ class Generator:
                 _wait_until(self._end_ns)
             case BurstLoad() as load:
                 self._follow_arrivals(load, None)
+            case HoldLoad() as load:
+                self._beside.spawn(self._hold, load)
+                self._beside.spawn(self._keep_alive, load)
+                self._beside.spawn(self._held.watch)
+                self._follow_arrivals(load, None)
+                _wait_until(self._end_ns)
+                self._asking.join(timeout=self._config.drain_s)
+                self._held.close(Outcome.OK)
 
-    def _follow_arrivals(self, load: ArrivalsLoad | BurstLoad, room: int | None) -> None:
+    def _hold(self, load: HoldLoad) -> None:
+        for number, offset_s in self._share.take(enumerate(held_logins(load, self._config.warm_up_s))):
+            due = self._due(offset_s)
+            _wait_until(due.at_ns)
+            self._running.add(gevent.spawn(self._held.begin, number, due))
+
+    def _keep_alive(self, load: HoldLoad) -> None:
+        for at_s, number in keep_alives(load, self._config.warm_up_s):
+            if self._share.owns(number):
+                _wait_until(self._start_ns + int(at_s * _NS_PER_S))
+                self._asking.spawn(self._held.keep_alive, number)
+
+    def _follow_arrivals(self, load: ArrivalsLoad | BurstLoad | HoldLoad, room: int | None) -> None:
         begun_in_turn = 0
         for offset_s in self._share.take(arrivals(load, self._config.warm_up_s)):
             due = self._due(offset_s)
@@ -102,6 +145,7 @@ class Generator:
                 gevent.sleep(0)  # a refusal may come without any wait, and others want to run too
                 leaving.wait(max(min(due_ns, self._end_ns) - now_ns, 0) / _NS_PER_S)
         finally:
+            self._iteration.sessions.leave(user)
             self._recorder.users -= 1
 
     def _due(self, offset_s: float) -> Due:

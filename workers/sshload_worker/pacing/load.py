@@ -1,13 +1,13 @@
 """Load models as pure functions of time: when iterations are due, and which worker they belong to.
 
 Offsets are seconds from the agreed start of the run. The warm-up comes first and runs the first level of the load:
-its rate, its users, or one burst. Every worker computes the whole schedule and takes every n-th element of it, so the
-union over the workers is exactly the schedule of one.
+its rate, its users, one burst, or the probes alone, before there are held sessions. Every worker computes the whole
+schedule and takes every n-th element of it, so the union over the workers is exactly the schedule of one.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import accumulate, islice, pairwise
+from itertools import accumulate, count, islice, pairwise
 from random import Random
 from typing import TypeVar
 
@@ -71,7 +71,12 @@ def window_at(offset_s: float, warm_up_s: float) -> Window:
     return Window.WARM_UP if offset_s < warm_up_s else Window.MEASURED
 
 
-def arrivals(load: ArrivalsLoad | BurstLoad, warm_up_s: float) -> Iterator[float]:
+def paced_s(load: Load) -> float:
+    """Return for how long of the measured part iterations are begun: while sessions are being held, not yet ramped."""
+    return load.duration_s if isinstance(load, HoldLoad) else duration_s(load)
+
+
+def arrivals(load: ArrivalsLoad | BurstLoad | HoldLoad, warm_up_s: float) -> Iterator[float]:
     """Yield the offsets at which iterations are due, over all workers, never decreasing."""
     match load:
         case ArrivalsLoad(stages=stages, process=process, seed=seed):
@@ -81,6 +86,29 @@ def arrivals(load: ArrivalsLoad | BurstLoad, warm_up_s: float) -> Iterator[float
             for instant in _burst_instants(load, warm_up_s):
                 for _ in range(load.connections):
                     yield instant
+        case HoldLoad(probe_rate=rate):
+            before = ArrivalsStage(rate=rate, duration_s=warm_up_s)
+            ramp_up = ArrivalsStage(rate=0.0, duration_s=load.ramp_up_s)
+            holding = ArrivalsStage(rate=rate, duration_s=load.duration_s)
+            yield from _staged_arrivals((before, ramp_up, holding), ArrivalProcess.CONSTANT, Random(0))  # noqa: S311
+
+
+def held_logins(load: HoldLoad, warm_up_s: float) -> Iterator[float]:
+    """Yield the offset at which each of the held sessions is to log in, over all workers, never decreasing."""
+    for number in range(load.sessions):
+        yield warm_up_s + load.ramp_up_s * number / load.sessions
+
+
+def keep_alives(load: HoldLoad, warm_up_s: float) -> Iterator[tuple[float, int]]:
+    """Yield when which held session (counted over all workers) asks for a sign of life: evenly, each in its turn."""
+    if load.keep_alive_s <= 0:
+        return
+    end_s = warm_up_s + duration_s(load)
+    for number in count(1):
+        at_s = warm_up_s + load.keep_alive_s * number / load.sessions
+        if at_s >= end_s:
+            return
+        yield at_s, (number - 1) % load.sessions
 
 
 def user_changes(load: UsersLoad, warm_up_s: float) -> Iterator[UserChange]:

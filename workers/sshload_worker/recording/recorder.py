@@ -59,7 +59,7 @@ class _Failures:
 
 
 class Recorder:
-    """Everything since the last report, and what stands now: iterations in flight, users, and sessions held.
+    """Everything since the last report, and what stands now: iterations in flight, users, sessions held, connections.
 
     `listener` is told of each sample as well whose name ends in one of the steps `listened_to`.
     """
@@ -72,6 +72,7 @@ class Recorder:
         self.in_flight = 0
         self.users = 0
         self.held = 0
+        self.connections = 0
         self.overflows = 0
         self._run_id = run_id
         self._worker = worker

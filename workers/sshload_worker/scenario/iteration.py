@@ -4,16 +4,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from time import monotonic_ns
 
-from gevent import GreenletExit
 from sshload_contract.run_config import ScenarioStep, Timeouts
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.failure import finding
 from sshload_worker.scenario.sessions import Sessions
 from sshload_worker.scenario.step_clock import Due, StepClock
 from sshload_worker.scenario.steps.dispatch import run_step
 from sshload_worker.scenario.steps.step_run import StepRun
+
+_HARMLESS = frozenset((Outcome.OK, Outcome.EXIT_CODE, Outcome.KILLED_BY_SIGNAL, Outcome.CHANNEL_REFUSED))
+"""After these a session has no channel open, and is as good as before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,23 +38,19 @@ class Iteration:
         self.recorder.started(due.window, monotonic_ns() - due.at_ns)
         clock = StepClock(self.recorder, due)
         clock.record(str(Step.START_DELAY), due.at_ns, Outcome.OK)
-        outcome, message = Outcome.GENERATOR_FAULT, "the worker met an error of its own: its log has the traceback"
+        outcome, message = Outcome.OK, ""
         connection = None
         try:
             connection = self.sessions.take(clock, user)
             run = StepRun(connection, clock, self.timeouts, f"{self.worker}-{next(self.numbers)}")
             for step in self.steps:
                 run_step(step, run)
-            run.close()
-            outcome, message = Outcome.OK, ""
-        except StepFailure as failure:
+        except BaseException as error:
+            failure = finding(error)
             outcome, message = failure.outcome, failure.message
-        except OSError as error:
-            message = f"no socket to be had: {error.strerror}"
-        except GreenletExit:
-            outcome, message = Outcome.UNFINISHED, "still running at the end of the drain"
-            raise
+            if not isinstance(error, StepFailure | OSError):
+                raise
         finally:
             clock.total(outcome, message)
             if connection is not None:
-                self.sessions.give_back(connection, user, usable=outcome is Outcome.OK)
+                self.sessions.give_back(connection, user, usable=outcome in _HARMLESS)

@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from time import monotonic_ns
 from typing import TypeVar
 
-from gevent import GreenletExit
 from sshload_contract.vocabulary import Outcome, Step, Window
 
-from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.time_limit import TimeLimit
+from sshload_worker.scenario.failure import finding
 
 T = TypeVar("T")
 
@@ -45,7 +43,7 @@ class StepClock:
         try:
             result = call()
         except BaseException as error:
-            self.record(name, begin_ns, _outcome(error))
+            self.record(name, begin_ns, finding(error).outcome)
             raise
         self._recorder.sample(name, self._window, _OK, (monotonic_ns() - begin_ns) // _NS_PER_US)
         return result
@@ -58,18 +56,23 @@ class StepClock:
 
     def transferred(self, name: str, count: int) -> None:
         """Count bytes of payload that the step `name` has moved."""
-        self._recorder.transferred(name, self._due.window, count)
+        self._recorder.transferred(name, self._window, count)
+
+    def another(self) -> "StepClock":
+        """Return a clock for what is done beside the iteration, but counts in the same window."""
+        return StepClock(self._recorder, self._due)
+
+    def fails_in(self, name: str) -> None:
+        """Remember the step `name` as the one that failed, where it is not one of those timed here."""
+        self._failed_step = self._failed_step or name
+
+    def failed(self, outcome: Outcome, message: str) -> None:
+        """Count a failure in the step that failed."""
+        self._recorder.failure(self._failed_step, self._window, outcome, message)
 
     def total(self, outcome: Outcome, message: str) -> None:
         """Count the whole iteration, from when it was due until now, and where it failed, if it did."""
         self.record(_TOTAL, self._due.at_ns, outcome)
         if outcome is not Outcome.OK:
-            self._recorder.failure(self._failed_step, self._due.window, outcome, message)
-        self._recorder.ended(self._due.window, outcome, inside=monotonic_ns() <= self._due.window_end_ns)
-
-
-def _outcome(error: BaseException) -> Outcome:
-    """Return how a step ended that an error left, or the time limit of a step that it is a part of."""
-    if isinstance(error, StepFailure | TimeLimit):
-        return error.outcome
-    return Outcome.UNFINISHED if isinstance(error, GreenletExit) else Outcome.GENERATOR_FAULT
+            self.failed(outcome, message)
+        self._recorder.ended(self._window, outcome, inside=monotonic_ns() <= self._due.window_end_ns)

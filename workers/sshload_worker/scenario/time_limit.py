@@ -3,7 +3,7 @@
 from types import TracebackType
 
 from gevent.timeout import Timeout
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Step
 
 from sshload_worker.outcomes import StepFailure, timeout_outcome
 
@@ -16,13 +16,13 @@ class TimeLimit(Timeout):
         self._step = step
 
     @property
-    def outcome(self) -> Outcome:
-        """What a step ends in that this limit cuts off."""
-        return timeout_outcome(self._step)
+    def failure(self) -> StepFailure:
+        """How a step ends that this limit cuts off."""
+        return StepFailure(timeout_outcome(self._step), f"{self._step} took longer than {self.seconds:g} s")
 
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
         if value is self:
-            raise StepFailure(self.outcome, f"{self._step} took longer than {self.seconds:g} s") from None
+            raise self.failure from None

@@ -1,0 +1,124 @@
+"""HeldSessions: sessions that are logged in, then left idle, and timed until their end, without a greenlet for each.
+
+What a session costs is what is measured here, so a held one is a connection and a clock, and one greenlet watches all.
+"""
+
+from functools import partial
+from itertools import islice
+from time import monotonic_ns
+
+from gevent import GreenletExit, sleep
+from sshload_contract.run_config import Timeouts
+from sshload_contract.vocabulary import Outcome, Step, measured_step
+
+from sshload_worker.clients.interface import Connection
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.failure import finding
+from sshload_worker.scenario.log_in import LogIn
+from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.time_limit import TimeLimit
+
+NAME = "held"
+_HOLD = measured_step(NAME, Step.HOLD)
+_KEEP_ALIVE = measured_step(NAME, Step.KEEP_ALIVE)
+_WATCH_INTERVAL_S = 1.0
+"""How often each session is looked at: a loss is noticed so much later at most."""
+
+_AT_ONCE = 16
+"""How many sessions are looked at, or ended, before others get their turn of the loop."""
+
+
+class _Held:
+    __slots__ = ("asked", "clock", "connection", "since_ns")
+
+    def __init__(self, connection: Connection, clock: StepClock) -> None:
+        self.connection = connection
+        self.clock = clock
+        self.since_ns = monotonic_ns()
+        self.asked = False
+
+
+class HeldSessions:
+    """The sessions that one worker holds, by number. One that is lost is counted as a failure, and not replaced."""
+
+    def __init__(self, log_in: LogIn, timeouts: Timeouts, recorder: Recorder) -> None:
+        self._log_in = log_in
+        self._timeouts = timeouts
+        self._recorder = recorder
+        self._held: dict[int, _Held] = {}
+        self._closed = False
+
+    def begin(self, number: int, due: Due) -> None:
+        """Log in, and hold the session from then on. A login that fails is counted, and not tried again."""
+        clock = StepClock(self._recorder, due)
+        try:
+            connection = self._log_in.begin(clock, NAME)
+        except BaseException as error:
+            failure = finding(error)
+            clock.failed(failure.outcome, failure.message)
+            if not isinstance(error, StepFailure | OSError):
+                raise
+            return
+        if self._closed:
+            self._log_in.end(connection)
+            return
+        self._held[number] = _Held(connection, clock)
+        self._recorder.held += 1
+
+    def keep_alive(self, number: int) -> None:
+        """Ask the server for a sign of life, if the session is held; without an answer it is lost."""
+        held = self._held.get(number)
+        if held is None or held.asked:
+            return
+        held.asked = True
+        try:
+            held.clock.timed(_KEEP_ALIVE, partial(self._ask, held.connection))
+        except GreenletExit:
+            raise
+        except BaseException as error:
+            self._lose(number, finding(error))
+            if not isinstance(error, StepFailure):
+                raise
+        held.asked = False
+
+    def watch(self) -> None:
+        """Look at each session once a second, and count the lost ones, until killed."""
+        while True:
+            numbers = iter(tuple(self._held))
+            turns = max(len(self._held) / _AT_ONCE, 1)
+            while turn := tuple(islice(numbers, _AT_ONCE)):
+                for number in turn:
+                    held = self._held.get(number)
+                    if held is not None and not held.asked and held.connection.is_lost():
+                        self._lose(number, StepFailure(Outcome.DISCONNECTED, "the server closed a held session"))
+                sleep(_WATCH_INTERVAL_S / turns)
+            if not self._held:
+                sleep(_WATCH_INTERVAL_S)
+
+    def close(self, outcome: Outcome) -> None:
+        """End all sessions, each held until now with this outcome, and hold no more."""
+        self._closed = True
+        for ended, number in enumerate(tuple(self._held), start=1):
+            held = self._held.get(number)
+            if held is not None:
+                self._end(number, outcome)
+                if outcome is not Outcome.OK:
+                    held.clock.failed(outcome, "held until the run was stopped")
+            if ended % _AT_ONCE == 0:
+                sleep(0)
+
+    def _ask(self, connection: Connection) -> None:
+        with TimeLimit(self._timeouts.step_s, Step.KEEP_ALIVE):
+            connection.keep_alive()
+
+    def _lose(self, number: int, failure: StepFailure) -> None:
+        clock = self._held[number].clock
+        self._end(number, failure.outcome)
+        clock.failed(failure.outcome, failure.message)
+
+    def _end(self, number: int, outcome: Outcome) -> None:
+        held = self._held.pop(number)
+        held.clock.record(_HOLD, held.since_ns, outcome)
+        self._log_in.end(held.connection)
+        self._recorder.held -= 1
