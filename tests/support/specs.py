@@ -467,7 +467,11 @@ BAD: dict[str, Bad] = {
     "window-of-openssh": _setting("openssh", "windowSize", "1Mi"),
     "packet-of-openssh": _setting("openssh", "packetSize", "32Ki"),
     "read-buffer-of-openssh": _setting("openssh", "readBufferSize", "32Ki"),
-    "packet-of-ssh2-python": _setting("ssh2-python", "packetSize", "32Ki"),
+    "packet-that-libssh2-would-not-take": _setting("ssh2-python", "packetSize", 32769, "32Ki"),
+    "read-buffer-beyond-libssh2": _setting("ssh2-python", "readBufferSize", "17Mi", "16Mi"),
+    "sftp-read-beyond-libssh2": _setting("ssh2-python", "sftpReadSize", "17Mi", "16Mi"),
+    "sftp-write-beyond-libssh2": _setting("ssh2-python", "sftpWriteSize", "17Mi", "16Mi"),
+    "sftp-read-beyond-paramiko": _setting("paramiko", "sftpReadSize", "256Ki", "255Ki"),
     "rekey-limit-of-ssh2-python": _setting("ssh2-python", "rekeyLimit", "1Gi"),
     "packet-that-paramiko-would-enlarge": _setting("paramiko", "packetSize", 4095, "4Ki"),
     "packet-above-a-mebibyte": _setting("asyncssh", "packetSize", "2Mi"),
@@ -623,6 +627,11 @@ GOOD: dict[str, Spec] = {
     "agent-for-a-managed-target": changed(SMALL, "client.auth", "agent"),
     "window-of-a-gibibyte": changed(SMALL, "client.windowSize", "1Gi"),
     "window-of-32-kibibytes": changed(SMALL, "client.windowSize", 32768),
+    "the-largest-packet-of-ssh2-python": changed(SMALL, "client.packetSize", "32Ki"),
+    "the-smallest-packet-of-paramiko": changed(SMALL, "client", {"library": "paramiko", "packetSize": "4Ki"}),
+    "the-largest-sizes-of-asyncssh": changed(
+        SMALL, "client", {"library": "asyncssh", "packetSize": "1Mi", "sftpReadSize": "64Mi", "sftpWriteSize": "64Mi"}
+    ),
     "slow-acknowledgements-of-openssh": changed(SMALL, "client", {"library": "openssh", "quickAck": False}),
     "openssh-with-a-sleep-beside-its-step": changed(
         _steps(_EXEC, {"sleep": "1s"}), "client", {"library": "openssh", "auth": "agent"}
