@@ -119,6 +119,13 @@ def _start_delay(begun: int, window: Window) -> StepStats:
     )
 
 
+def held_step(name: str, succeeded: int, failed: int) -> StepStats:
+    """Return the figures of a step of the held sessions, which alone are long."""
+    return replace(
+        steps(succeeded, failed)[-1], step=name, count=succeeded, failures=failed, min_us=29_000_000, max_us=31_000_000
+    )
+
+
 def errors(failed: int, outcome: Outcome = Outcome.EXIT_CODE, message: str = "exit code 1") -> tuple[ErrorCount, ...]:
     """Return the errors of so many iterations that failed alike."""
     return (ErrorCount(Step.TOTAL, outcome, Window.MEASURED, failed, message),) if failed else ()

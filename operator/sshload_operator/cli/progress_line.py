@@ -21,10 +21,11 @@ def progress_text(status: Mapping[str, Any]) -> str:
         return printable(f"{phase}: {message}" if message else str(phase))
     whole_s = progress["elapsedSeconds"] + progress["remainingSeconds"]
     percent = progress.get("errorPercent")
+    held = f"{progress['held']:,} held  " if progress.get("held") else ""
     return (
         f"{phase} {progress.get('stage', '')} {progress['elapsedSeconds']:.0f}/{whole_s:.0f} s  "
         f"{progress['offeredRate']:,.1f}/s offered  {progress['completedRate']:,.1f}/s completed  "
-        f"{progress['inFlight']:,} in flight  p99 {milliseconds(progress.get('p99Ms'))} ms  "
+        f"{held}{progress['inFlight']:,} in flight  p99 {milliseconds(progress.get('p99Ms'))} ms  "
         f"{progress['failures']:,} of {progress['iterations']:,} failed"
         f"{'' if percent is None else f' ({percent:.2f} %)'}"
     )

@@ -10,6 +10,8 @@ _ABSENT = "-"
 _LATENCIES = (("p50 ms", "p50Ms"), ("p90 ms", "p90Ms"), ("p99 ms", "p99Ms"), ("max ms", "maxMs"))
 _PLAIN_FROM_MS = 100.0
 _ONE_DECIMAL_FROM_MS = 10.0
+_UNITS = ("B/s", "kB/s", "MB/s", "GB/s")
+_KILO = 1000.0
 
 
 def result_text(status: Status) -> str:
@@ -28,6 +30,15 @@ def milliseconds(value: float | None) -> str:
     if value >= _PLAIN_FROM_MS:
         return f"{value:,.0f}"
     return f"{value:.1f}" if value >= _ONE_DECIMAL_FROM_MS else f"{value:.2f}"
+
+
+def bytes_per_second(value: float) -> str:
+    """Return a throughput to three digits, in powers of 1,000: `11.2 MB/s`."""
+    unit = 0
+    while value >= _KILO - 0.5 and unit < len(_UNITS) - 1:
+        value, unit = value / _KILO, unit + 1
+    digits = 0 if unit == 0 or value >= _PLAIN_FROM_MS else 1 if value >= _ONE_DECIMAL_FROM_MS else 2
+    return f"{value:,.{digits}f} {_UNITS[unit]}"
 
 
 def printable(text: str) -> str:
@@ -49,17 +60,22 @@ def _results(results: Status | None) -> Iterator[str]:
 
 
 def _headline(results: Status) -> str:
-    percent = results.get("errorPercent")
-    share = "" if percent is None else f" ({percent:.2f} %)"
-    return (
+    percent, hold = results.get("errorPercent"), results.get("hold")
+    share = "" if percent is None or hold else f" ({percent:.2f} %)"
+    text = (
         f"{results['iterations']:,} iterations measured in {results['durationSeconds']:,.1f} s, "
         f"{results['failures']:,} failed{share}\n"
         f"{results['offeredRate']:,.1f}/s offered, {results['achievedRate']:,.1f}/s begun, "
         f"{results['completedRate']:,.1f}/s completed"
     )
+    if hold:
+        of_all = "" if percent is None else f"; with them, {percent:.2f} % failed"
+        text += f"\n{hold['heldMost']:,} sessions held at most, {hold['heldLeast']:,} at least{of_all}"
+    return text
 
 
 def _steps(steps: Sequence[Status]) -> str:
+    moves = any("bytesPerSecond" in step for step in steps)
     head = ("step", "count", "failures", "rate/s", *(title for title, _ in _LATENCIES))
     rows = [
         (
@@ -68,13 +84,18 @@ def _steps(steps: Sequence[Status]) -> str:
             f"{step['failures']:,}",
             f"{step['rate']:,.1f}",
             *(milliseconds(step.get(key)) for _, key in _LATENCIES),
+            *((_moved(step),) if moves else ()),
         )
         for step in steps
     ]
-    table = _columns(head, rows, left=1)
-    if any(_ABSENT in row[4:] for row in rows):
+    table = _columns((*head, "moved") if moves else head, rows, left=1)
+    if any(_ABSENT in row[4 : 4 + len(_LATENCIES)] for row in rows):
         table += f"\n{_ABSENT}: too few samples to state it"
     return table
+
+
+def _moved(step: Status) -> str:
+    return bytes_per_second(step["bytesPerSecond"]) if "bytesPerSecond" in step else ""
 
 
 def _errors(errors: Sequence[Status]) -> str:

@@ -26,23 +26,28 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """One step's figures: latencies in seconds by quantile, those that could be stated."""
+    """One step's figures: latencies in seconds by quantile, those that could be stated.
+
+    `bytes_per_second` is None of a step that moves no content.
+    """
 
     step: str
     count: int
     failures: int
     sum_s: float
+    bytes_per_second: float | None
     quantiles_s: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A finished run's figures; rates are iterations per second."""
+    """A finished run's figures; rates are iterations per second. `held` is the most and the least, None but of hold."""
 
     offered_rate: float
     achieved_rate: float
     completed_rate: float
     error_ratio: float | None
+    held: tuple[int, int] | None
     steps: tuple[StepResult, ...]
 
 
@@ -92,6 +97,7 @@ class TestsCollector(Collector):
         yield from self._verdicts()
         results = self._results()
         yield from _rates(results)
+        yield from _held(results)
         yield from _steps(results)
 
     def _running(self) -> Metric:
@@ -185,12 +191,13 @@ def test_figures(status: Mapping[str, Any]) -> TestFigures:
 
 
 def _results(results: Mapping[str, Any]) -> Results:
-    error_percent = results.get("errorPercent")
+    error_percent, hold = results.get("errorPercent"), results.get("hold")
     return Results(
         offered_rate=results["offeredRate"],
         achieved_rate=results["achievedRate"],
         completed_rate=results["completedRate"],
         error_ratio=None if error_percent is None else error_percent / _PERCENT,
+        held=(hold["heldMost"], hold["heldLeast"]) if hold else None,
         steps=tuple(_step_result(step) for step in results.get("steps", ())),
     )
 
@@ -200,6 +207,7 @@ def _step_result(step: Mapping[str, Any]) -> StepResult:
         step=step["step"],
         count=step["count"],
         failures=step["failures"],
+        bytes_per_second=step.get("bytesPerSecond"),
         sum_s=step["count"] * step.get("meanMs", 0.0) / _MS_PER_S,
         quantiles_s=tuple((name, step[field] / _MS_PER_S) for name, field in _QUANTILES if field in step),
     )
@@ -212,7 +220,11 @@ def _rates(results_by_test: list[tuple[Key, Results]]) -> Iterator[Metric]:
     completed = GaugeMetricFamily(
         "sshload_test_completed_rate", "Iterations per second that ended well.", labels=labels
     )
-    errors = GaugeMetricFamily("sshload_test_error_ratio", "Share of iterations that failed, 0 to 1.", labels=labels)
+    errors = GaugeMetricFamily(
+        "sshload_test_error_ratio",
+        "Share of iterations, and of sessions to be held, that failed, 0 to 1.",
+        labels=labels,
+    )
     for key, results in results_by_test:
         offered.add_metric(key, results.offered_rate)
         achieved.add_metric(key, results.achieved_rate)
@@ -220,6 +232,19 @@ def _rates(results_by_test: list[tuple[Key, Results]]) -> Iterator[Metric]:
         if results.error_ratio is not None:
             errors.add_metric(key, results.error_ratio)
     yield from (offered, achieved, completed, errors)
+
+
+def _held(results_by_test: list[tuple[Key, Results]]) -> Iterator[Metric]:
+    labels = ("namespace", "test")
+    most = GaugeMetricFamily("sshload_test_held_sessions_most", "The most sessions held at once.", labels=labels)
+    least = GaugeMetricFamily(
+        "sshload_test_held_sessions_least", "The fewest sessions held at once, after the ramp.", labels=labels
+    )
+    for key, results in results_by_test:
+        if results.held is not None:
+            most.add_metric(key, results.held[0])
+            least.add_metric(key, results.held[1])
+    yield from (most, least)
 
 
 def _steps(results_by_test: list[tuple[Key, Results]]) -> Iterator[Metric]:
@@ -231,12 +256,19 @@ def _steps(results_by_test: list[tuple[Key, Results]]) -> Iterator[Metric]:
         "Times that a step failed in a test's last run.",
         labels=("namespace", "test", "step"),
     )
+    moved = GaugeMetricFamily(
+        "sshload_test_step_bytes_per_second",
+        "Content that a step's successes moved in a test's last run, over the time of the load.",
+        labels=("namespace", "test", "step"),
+    )
     for key, results in results_by_test:
         for step in results.steps:
+            if step.bytes_per_second is not None:
+                moved.add_metric((*key, step.step), step.bytes_per_second)
             labels = {"namespace": key[0], "test": key[1], "step": step.step}
             for quantile, latency_s in step.quantiles_s:
                 latency.add_sample(latency.name, {**labels, "quantile": quantile}, latency_s)
             latency.add_sample(f"{latency.name}_count", labels, step.count)
             latency.add_sample(f"{latency.name}_sum", labels, step.sum_s)
             failures.add_metric((*key, step.step), step.failures)
-    yield from (latency, failures)
+    yield from (latency, failures, moved)

@@ -181,7 +181,9 @@ def _go_on(this: _Pass, situation: Situation) -> Decision:
         message=headline.message,
         conditions=conditions(findings, this.remembered.conditions, this.now),
         start_time=situation.start_time,
-        progress=progress(snapshot) if snapshot is not None and phase is Phase.RUNNING else _old_progress(situation),
+        progress=progress(situation.plan, snapshot)
+        if snapshot is not None and phase is Phase.RUNNING
+        else _old_progress(situation),
     )
     actions = _Actions(
         start=not situation.resumed,

@@ -5,12 +5,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sshload_contract.percentile import percentile_key
-from sshload_contract.run_config import BurstLoad
+from sshload_contract.run_config import BurstLoad, HoldLoad
 from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
 from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Step, Window
 
+from sshload_operator.decision.attempts import attempts
 from sshload_operator.planning.plan import Plan
 
 _PERCENTILES = {"p50Ms": 50.0, "p90Ms": 90.0, "p95Ms": 95.0, "p99Ms": 99.0, "p999Ms": 99.9}
@@ -30,12 +31,13 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "completedRate": rounded(load.completed_rate),
         "iterations": load.succeeded + load.failed,
         "failures": load.failed,
-        "errorPercent": percent(error_rate(load)),
+        "errorPercent": percent(attempts(plan, summary).error_rate),
         "p99Ms": _p99_ms(summary, Window.MEASURED),
         "warmUp": _warm_up(summary) if plan.spec.warm_up_s else None,
         "steps": [_step(step) for step in summary.steps if step.window is Window.MEASURED][:_STEPS_LIMIT],
         "errors": list(_errors(summary))[:_ERRORS_LIMIT],
         "burst": _burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
+        "hold": _hold(load) if isinstance(plan.spec.load, HoldLoad) else None,
         "negotiated": list(_negotiated(summary))[:_NEGOTIATED_LIMIT],
         "generator": _generator(summary.generator, load),
         "target": _target(summary),
@@ -44,19 +46,20 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
 
 
 def _burst(summary: RunSummary) -> dict[str, Any]:
-    auth = find_step(summary, Step.AUTH, Window.MEASURED)
-    return {"attempted": summary.load.started, "established": auth.count if auth is not None else 0}
+    login = find_step(summary, Step.LOGIN, Window.MEASURED)
+    return {"attempted": summary.load.started, "established": login.count if login is not None else 0}
 
 
-def error_rate(load: LoadStats) -> float | None:
-    """Return the share of failures of all iterations that ended, None where none did."""
-    ended = load.succeeded + load.failed
-    return load.failed / ended if ended else None
+def _hold(load: LoadStats) -> dict[str, Any]:
+    return _stated({"heldMost": load.held_most, "heldLeast": load.held_least})
 
 
 def client_logins(summary: RunSummary) -> int:
-    """Return how many logins the workers count over the whole run, warm-up included."""
-    return sum(one.count for one in summary.histograms if one.step == Step.AUTH and one.outcome is Outcome.OK)
+    """Return how many logins the workers count over the whole run: of iterations, of kept sessions and of held ones.
+
+    Each login says once what it has negotiated, whoever it is for and in whatever window it falls.
+    """
+    return sum(one.count for one in summary.negotiated)
 
 
 def accepted_logins(summary: RunSummary) -> int | None:
@@ -120,6 +123,7 @@ def _step(step: StepStats) -> dict[str, Any]:
             "count": step.count,
             "failures": step.failures,
             "rate": rounded(step.rate),
+            "bytesPerSecond": None if step.bytes_per_second is None else rounded(step.bytes_per_second),
             "minMs": milliseconds(step.min_us),
             "meanMs": milliseconds(step.mean_us),
             **percentiles,

@@ -6,11 +6,13 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Any, TypeVar
 
+from sshload_contract.run_config import HoldLoad
 from sshload_contract.snapshot import Snapshot
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.decision.conditions import MESSAGE_LIMIT_CHARACTERS
 from sshload_operator.decision.results import milliseconds, percent, rounded
+from sshload_operator.planning.plan import Plan
 from sshload_operator.state import (
     Condition,
     ConditionStatus,
@@ -67,7 +69,7 @@ def status(standing: Standing) -> dict[str, Any]:
     }
 
 
-def progress(snapshot: Snapshot) -> dict[str, Any]:
+def progress(plan: Plan, snapshot: Snapshot) -> dict[str, Any]:
     """Return the status's progress as the newest snapshot has it."""
     share = snapshot.failures / snapshot.iterations if snapshot.iterations else None
     figures = {
@@ -76,6 +78,7 @@ def progress(snapshot: Snapshot) -> dict[str, Any]:
         "remainingSeconds": rounded(snapshot.remaining_s),
         "workersConnected": snapshot.workers_connected,
         "users": snapshot.users,
+        "held": snapshot.held if isinstance(plan.spec.load, HoldLoad) else None,
         "inFlight": snapshot.in_flight,
         "offeredRate": rounded(snapshot.offered_rate),
         "completedRate": rounded(snapshot.completed_rate),

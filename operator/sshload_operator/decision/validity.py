@@ -120,7 +120,7 @@ def _ports_used_up(_plan: Plan, summary: RunSummary) -> Defect | None:
         return None
     message = (
         f"a worker used {used} of its {available} source ports (limit {PORTS_SHARE_LIMIT:.0%}), so connections waited "
-        f"for ports and not for the server. Use more workers: each pod has a source address of its own"
+        f"for ports and not for the server. Use more pods (spec.workers.replicas): each has a source address of its own"
     )
     return Defect(Reason.SOURCE_PORTS_USED_UP, message)
 

@@ -4,8 +4,15 @@ from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
 
-from sshload_operator.api.spec import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
-from sshload_operator.decision.results import error_rate, find_step
+from sshload_operator.api.spec import (
+    ErrorRateThreshold,
+    ExternalTarget,
+    LatencyThreshold,
+    Threshold,
+    ThroughputThreshold,
+)
+from sshload_operator.decision.attempts import attempts, held_sessions
+from sshload_operator.decision.results import find_step
 from sshload_operator.decision.validity import arrivals_dropped, defects
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Judgement, Reason, ThresholdResult
@@ -31,20 +38,19 @@ _ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
 
 def judge(plan: Plan, summary: RunSummary) -> Judgement:
     """Return the verdict. A broken threshold outranks one that cannot be judged; nothing invalid is ever Passed."""
-    results = tuple(_judge_threshold(threshold, summary) for threshold in plan.spec.thresholds)
+    results = tuple(_judge_threshold(threshold, plan, summary) for threshold in plan.spec.thresholds)
     verdict, reason, message = (
         _by_end(summary)
-        or _by_emptiness(summary)
-        or _by_common_refusal(summary)
+        or _by_emptiness(plan, summary)
+        or _by_common_refusal(plan, summary)
         or _by_validity(plan, summary)
         or _by_thresholds(results)
         or _by_dropped_arrivals(summary)
-        or _by_total_failure(summary)
+        or _by_total_failure(plan, summary)
         or _by_too_few_samples(plan, summary, results)
-        or _passed(summary, results)
+        or _passed(plan, summary, results)
     )
-    ran = summary.load.succeeded + summary.load.failed > 0
-    return Judgement(verdict, reason, message, thresholds=results if ran else ())
+    return Judgement(verdict, reason, message, thresholds=results if attempts(plan, summary).ended else ())
 
 
 def _by_end(summary: RunSummary) -> Opinion | None:
@@ -54,8 +60,8 @@ def _by_end(summary: RunSummary) -> Opinion | None:
     return verdict, reason, f"{meaning}: {summary.message}" if summary.message else meaning
 
 
-def _by_emptiness(summary: RunSummary) -> Opinion | None:
-    if summary.load.started > 0:
+def _by_emptiness(plan: Plan, summary: RunSummary) -> Opinion | None:
+    if summary.load.started > 0 or held_sessions(plan, summary).ended:
         return None
     message = (
         f"not one iteration began in the measured {summary.load.duration_s:g} s, so there is nothing to judge. "
@@ -64,26 +70,34 @@ def _by_emptiness(summary: RunSummary) -> Opinion | None:
     return Verdict.INVALID, Reason.NO_REQUESTS, message
 
 
-def _by_common_refusal(summary: RunSummary) -> Opinion | None:
-    """Where no iteration ended well, and all for the same reason, the test is set up wrongly: it measured nothing."""
-    if summary.load.succeeded > 0 or summary.load.failed == 0:
+def _by_common_refusal(plan: Plan, summary: RunSummary) -> Opinion | None:
+    """Where nothing ended well, and all for the same reason, the test is set up wrongly: it measured nothing."""
+    tried = attempts(plan, summary)
+    if tried.failed < tried.ended or tried.failed == 0:
         return None
     failed = [error for error in summary.errors if error.window is Window.MEASURED and error.count > 0]
     outcomes = {error.outcome for error in failed}
     said = next((f" ({error.first_message})" for error in failed if error.first_message), "")
     if outcomes == {Outcome.AUTH_REJECTED}:
         message = (
-            f"the target refused every one of the {summary.load.failed} logins for its credentials{said}. "
-            f"Check the user and the Secret that spec.target.external.credentialsSecretRef names"
+            f"every one of the {tried.failed} logins was refused for its credentials{said}. "
+            f"Check the user and the Secret of {_whose(plan, 'credentialsSecretRef')}"
         )
         return Verdict.ERROR, Reason.CREDENTIALS_REJECTED, message
     if outcomes == {Outcome.HOST_KEY_MISMATCH}:
         message = (
-            f"the target's host key is not the known one{said}. Put the right key into the Secret that "
-            f"spec.target.external.knownHostsSecretRef names, or find out who answers in the target's place"
+            f"a host key is not the known one{said}. Put the right key into the Secret of "
+            f"{_whose(plan, 'knownHostsSecretRef')}, or find out who answers in the server's place"
         )
         return Verdict.ERROR, Reason.HOST_KEY_MISMATCH, message
     return None
+
+
+def _whose(plan: Plan, field: str) -> str:
+    """Return which fields may be meant, as any server of the way may have refused."""
+    fields = [f"spec.target.external.{field}"] if isinstance(plan.spec.target, ExternalTarget) else []
+    fields += [f"spec.via[{hop}].{field}" for hop in range(len(plan.spec.via))]
+    return " or ".join(fields) or "the run, which sshload made: somebody has changed it"
 
 
 def _by_validity(plan: Plan, summary: RunSummary) -> Opinion | None:
@@ -103,11 +117,15 @@ def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Opinion | None:
     return (Verdict.FAILED, Reason.THRESHOLD_BROKEN, "; ".join(broken)) if broken else None
 
 
-def _by_total_failure(summary: RunSummary) -> Opinion | None:
+def _by_total_failure(plan: Plan, summary: RunSummary) -> Opinion | None:
     """Fail a test in which nothing worked, even if it promises nothing about errors."""
-    if summary.load.succeeded > 0:
+    load, held = summary.load, held_sessions(plan, summary)
+    if held.ended and held.failed == held.ended:
+        message = f"not one of {held.ended} sessions was held to the end; status.results.errors says why"
+    elif load.started > 0 and load.succeeded == 0:
+        message = f"not one of {load.failed} iterations ended well; status.results.errors says why"
+    else:
         return None
-    message = f"not one of {summary.load.failed} iterations ended well; status.results.errors says why"
     return Verdict.FAILED, Reason.ALL_FAILED, message
 
 
@@ -132,21 +150,23 @@ def _samples_wanted(threshold: Threshold, summary: RunSummary) -> str:
     return f"{_words(threshold)} cannot be judged: p{percentile} needs {needed} samples, there are {count}"
 
 
-def _passed(summary: RunSummary, results: tuple[ThresholdResult, ...]) -> Opinion:
-    load = summary.load
+def _passed(plan: Plan, summary: RunSummary, results: tuple[ThresholdResult, ...]) -> Opinion:
+    load, held = summary.load, held_sessions(plan, summary)
     ran = f"{load.succeeded + load.failed} iterations at {load.completed_rate:.1f}/s, {load.failed} failed"
+    if held.ended:
+        ran += f"; {held.ended - held.failed} of {held.ended} sessions were held to the end"
     if not results:
         return Verdict.PASSED, Reason.NO_THRESHOLDS, f"the run completed and no threshold was set: {ran}"
-    held = "the threshold was met" if len(results) == 1 else f"all {len(results)} thresholds were met"
-    return Verdict.PASSED, Reason.THRESHOLDS_MET, f"{held}: {ran}"
+    kept = "the threshold was met" if len(results) == 1 else f"all {len(results)} thresholds were met"
+    return Verdict.PASSED, Reason.THRESHOLDS_MET, f"{kept}: {ran}"
 
 
-def _judge_threshold(threshold: Threshold, summary: RunSummary) -> ThresholdResult:
+def _judge_threshold(threshold: Threshold, plan: Plan, summary: RunSummary) -> ThresholdResult:
     match threshold:
         case LatencyThreshold():
             return _judge_latency(threshold, summary)
         case ErrorRateThreshold():
-            return _judge_error_rate(threshold, summary)
+            return _judge_error_rate(threshold, plan, summary)
         case ThroughputThreshold():
             rate = summary.load.completed_rate
             return ThresholdResult(_words(threshold), f"{rate:.2f}/s", passed=rate > threshold.above)
@@ -161,11 +181,12 @@ def _judge_latency(threshold: LatencyThreshold, summary: RunSummary) -> Threshol
     return ThresholdResult(_words(threshold), _seconds(value_s), passed=value_s < threshold.below_s)
 
 
-def _judge_error_rate(threshold: ErrorRateThreshold, summary: RunSummary) -> ThresholdResult:
-    rate = error_rate(summary.load)
+def _judge_error_rate(threshold: ErrorRateThreshold, plan: Plan, summary: RunSummary) -> ThresholdResult:
+    tried = attempts(plan, summary)
+    rate = tried.error_rate
     if rate is None:
         return ThresholdResult(_words(threshold), None, None)
-    observed = f"{rate * 100:.4g} % ({summary.load.failed} of {summary.load.succeeded + summary.load.failed})"
+    observed = f"{rate * 100:.4g} % ({tried.failed} of {tried.ended})"
     return ThresholdResult(_words(threshold), observed, passed=rate < threshold.below)
 
 

@@ -34,6 +34,11 @@ def later(seconds: float) -> dict[str, Any]:
     return {**RUNNING, "progress": {**RUNNING["progress"], "elapsedSeconds": 12.3 + seconds}}
 
 
+def test_held_sessions_are_counted_while_there_are_any() -> None:
+    holding = {**RUNNING, "progress": {**RUNNING["progress"], "held": 5000}}
+    assert "19.0/s completed  5,000 held  3 in flight" in progress_text(holding)
+
+
 def test_the_line_says_how_far_how_fast_and_how_well() -> None:
     assert progress_text(RUNNING) == (
         "Running measuring 12/35 s  20.0/s offered  19.0/s completed  3 in flight  p99 43.2 ms  "

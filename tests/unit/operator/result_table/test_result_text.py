@@ -1,7 +1,7 @@
 from typing import Any
 
 import pytest
-from sshload_operator.cli.result_table import milliseconds, printable, result_text
+from sshload_operator.cli.result_table import bytes_per_second, milliseconds, printable, result_text
 
 RESULTS: dict[str, Any] = {
     "durationSeconds": 30.0,
@@ -70,6 +70,36 @@ def test_columns_are_aligned() -> None:
     rows = lines(FINISHED)
     head = next(number for number, line in enumerate(rows) if line.startswith("step "))
     assert len({len(row) for row in rows[head : head + 3]}) == 1
+
+
+def test_where_content_was_moved_the_last_column_says_how_fast() -> None:
+    moving = [RESULTS["steps"][0], {**RESULTS["steps"][1], "bytesPerSecond": 11_234_567.0}]
+    rows = lines({**FINISHED, "results": {**RESULTS, "steps": moving}})
+    head = next(number for number, line in enumerate(rows) if line.startswith("step "))
+    assert cells(rows[head])[-1] == "moved"
+    assert cells(rows[head + 1])[-1] == "10.00"
+    assert cells(rows[head + 2])[-2:] == ["11.2", "MB/s"]
+
+
+def test_held_sessions_stand_with_the_totals_and_their_share_of_failures() -> None:
+    text = result_text({**FINISHED, "results": {**RESULTS, "hold": {"heldMost": 5000, "heldLeast": 4990}}})
+    assert "3 failed\n" in text
+    assert "5,000 sessions held at most, 4,990 at least; with them, 0.02 % failed" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param(0.0, "0 B/s", id="nothing"),
+        pytest.param(999.4, "999 B/s", id="below a thousand"),
+        pytest.param(999.6, "1.00 kB/s", id="a thousand"),
+        pytest.param(123_456.0, "123 kB/s", id="thousands"),
+        pytest.param(1_234_567.0, "1.23 MB/s", id="millions"),
+        pytest.param(2.5e12, "2,500 GB/s", id="beyond"),
+    ],
+)
+def test_a_throughput_has_three_digits(value: float, text: str) -> None:
+    assert bytes_per_second(value) == text
 
 
 def test_errors_are_listed_by_step_and_outcome_with_what_was_said_first() -> None:

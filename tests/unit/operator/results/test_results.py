@@ -6,7 +6,7 @@ from crd_schema import problems, status_schema
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan, quickstart
-from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
+from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, held_step, load, summary, target_stats
 from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.vocabulary import Outcome, Step, Window
 from sshload_operator.decision.results import to_status
@@ -62,10 +62,41 @@ def test_each_step_stands_there_once() -> None:
 
 def test_a_burst_tells_how_many_of_its_connections_were_logged_in() -> None:
     burst = plan(quickstart(load={"burst": {"connections": 300, "repeat": 2, "interval": "5s"}}))
-    refused = tuple(replace(step, count=520) if step.step == Step.AUTH else step for step in summary(520, 80).steps)
+    refused = tuple(replace(step, count=520) if step.step == Step.LOGIN else step for step in summary(520, 80).steps)
     results = to_status(burst, summary(520, 80, steps=refused))
     assert results["burst"] == {"attempted": 600, "established": 520}
     assert list(problems(results, SCHEMA, "results")) == []
+
+
+def test_a_step_that_moves_content_says_how_fast_and_no_other_does() -> None:
+    moving = tuple(
+        replace(step, bytes_per_second=1234567.8912 if step.step == Step.EXEC else None) for step in summary().steps
+    )
+    results = to_status(PLAN, summary(steps=moving))
+    assert {step["step"]: step["bytesPerSecond"] for step in results["steps"] if "bytesPerSecond" in step} == {
+        "exec": 1234567.891
+    }
+    assert list(problems(results, SCHEMA, "results")) == []
+
+
+def test_a_hold_tells_how_many_sessions_were_held_and_counts_the_lost_ones_as_errors() -> None:
+    hold = plan(quickstart(load={"hold": {"sessions": 400, "rampUp": "5s", "duration": "30s", "probeRate": 20}}))
+    found = summary(load=load(600, held_most=398, held_least=390))
+    results = to_status(hold, replace(found, steps=(*found.steps, held_step("held.hold", 390, 8))))
+    assert results["hold"] == {"heldMost": 398, "heldLeast": 390}
+    assert results["errorPercent"] == 1.0
+    assert (results["iterations"], results["failures"]) == (600, 0)
+    assert list(problems(results, SCHEMA, "results")) == []
+
+
+def test_no_other_load_speaks_of_held_sessions() -> None:
+    assert "hold" not in to_status(PLAN, summary())
+
+
+def test_logins_are_counted_by_what_they_negotiated_whoever_they_are_for() -> None:
+    """Sessions that are kept, and those that are held, log in outside of iterations."""
+    found = summary(negotiated=(NegotiatedCount(NEGOTIATED, 7),), target_after=target_stats(7))
+    assert to_status(PLAN, found)["target"]["clientLogins"] == 7
 
 
 def test_a_percentile_of_too_few_samples_is_absent() -> None:

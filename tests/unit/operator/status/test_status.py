@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from crd_schema import problems, status_schema
-from plans import plan
+from plans import plan, quickstart
 from runs import snapshot, summary
 from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import Verdict
@@ -44,7 +44,7 @@ FINISHED = standing(
     phase=Phase.FINISHED,
     verdict=Verdict.PASSED,
     completion_time=NOW + timedelta(seconds=40),
-    progress=progress(snapshot()),
+    progress=progress(plan(), snapshot()),
     results=to_status(plan(), summary()),
     thresholds=(ThresholdResult("p99", "90 ms", passed=True), ThresholdResult("p99.9", None, None)),
     results_config_map="quickstart-a1b2c3d4e5-results",
@@ -115,8 +115,14 @@ def test_a_message_never_exceeds_what_the_schema_takes() -> None:
     assert list(problems(status(standing(message="x" * 10_000)), status_schema())) == []
 
 
+def test_the_progress_of_a_hold_says_how_many_sessions_are_held() -> None:
+    hold = plan(quickstart(load={"hold": {"sessions": 5000, "rampUp": "1m", "duration": "5m"}}))
+    assert progress(hold, snapshot(held=4999))["held"] == 4999
+    assert progress(hold, snapshot())["held"] == 0
+
+
 def test_progress_is_the_snapshot_in_the_statuss_units() -> None:
-    assert progress(snapshot()) == {
+    assert progress(plan(), snapshot()) == {
         "stage": "measuring",
         "elapsedSeconds": 15.0,
         "remainingSeconds": 20.0,
@@ -133,6 +139,6 @@ def test_progress_is_the_snapshot_in_the_statuss_units() -> None:
 
 
 def test_progress_states_no_rate_and_no_percentile_of_nothing() -> None:
-    shown = progress(snapshot(Stage.WARM_UP, iterations=0, failures=0, p99_us=None))
+    shown = progress(plan(), snapshot(Stage.WARM_UP, iterations=0, failures=0, p99_us=None))
     assert "errorPercent" not in shown
     assert "p99Ms" not in shown

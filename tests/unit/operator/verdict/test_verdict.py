@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from plans import EXTERNAL, plan, quickstart
-from runs import WARM_UP_LOGINS, errors, generator, load, steps, summary, target_stats
+from runs import WARM_UP_LOGINS, errors, generator, held_step, load, steps, summary, target_stats
 from sshload_contract.run_summary import RunSummary, StepStats
 from sshload_contract.sample import ErrorCount
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Verdict, Window
@@ -69,6 +69,52 @@ def test_a_broken_threshold_fails(found: RunSummary, threshold: Any) -> None:
     assert outcome(judgement) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
     assert judgement.thresholds[0].passed is False
     assert str(judgement.thresholds[0].observed) in judgement.message
+
+
+HOLD = {"hold": {"sessions": 50, "rampUp": "5s", "duration": "30s", "probeRate": 20}}
+
+
+def held(to_the_end: int, found: RunSummary | None = None) -> RunSummary:
+    """Return a summary of 50 sessions, of which so many were held to the end, beside probes that went well."""
+    probes = found or summary()
+    return replace(probes, steps=(*probes.steps, held_step("held.hold", to_the_end, 50 - to_the_end)))
+
+
+def judged_hold(found: RunSummary, *thresholds: Any) -> Judgement:
+    return judge(plan(quickstart(load=HOLD, thresholds=list(thresholds))), found)
+
+
+def test_held_sessions_that_are_lost_are_errors_beside_the_probes() -> None:
+    judgement = judged_hold(held(37), ERRORS_BELOW_1_PERCENT)
+    assert outcome(judgement) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
+    assert judgement.thresholds[0].observed == "2 % (13 of 650)"
+
+
+def test_a_session_that_never_logged_in_was_not_held_either() -> None:
+    none_begun = replace(summary(), steps=tuple(step for step in summary().steps if "held" not in step.step))
+    judgement = judged_hold(none_begun, {"errorRate": {"below": "50%"}})
+    assert judgement.thresholds[0].observed == "7.692 % (50 of 650)"
+
+
+def test_sessions_that_are_all_held_to_the_end_pass() -> None:
+    judgement = judged_hold(held(50), ERRORS_BELOW_1_PERCENT)
+    assert outcome(judgement) == (Verdict.PASSED, Reason.THRESHOLDS_MET)
+    assert "50 of 50 sessions were held to the end" in judgement.message
+
+
+def test_a_test_that_held_no_session_fails_whatever_it_promised() -> None:
+    assert outcome(judged_hold(held(0))) == (Verdict.FAILED, Reason.ALL_FAILED)
+
+
+def test_held_sessions_can_be_judged_without_any_probe() -> None:
+    without_probes = summary(0, steps=(), load=load(0))
+    assert outcome(judged_hold(held(50, without_probes))) == (Verdict.PASSED, Reason.NO_THRESHOLDS)
+
+
+def test_sessions_that_are_all_refused_for_their_credentials_are_an_error_of_the_test() -> None:
+    refused = (ErrorCount("held.auth", Outcome.AUTH_REJECTED, Window.MEASURED, 50, "no"),)
+    without_probes = summary(0, steps=(), load=load(0), errors=refused)
+    assert outcome(judged_hold(held(0, without_probes)))[1] is Reason.CREDENTIALS_REJECTED
 
 
 def test_a_percentile_of_too_few_samples_is_inconclusive_and_says_how_many_it_needs() -> None:

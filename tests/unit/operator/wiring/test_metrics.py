@@ -46,6 +46,17 @@ def test_a_figure_that_could_not_be_stated_is_not_published() -> None:
     assert samples(metrics, "sshload_test_error_ratio") == {}
 
 
+def test_moved_content_and_held_sessions_are_published_where_there_are_any() -> None:
+    metrics = OperatorMetrics()
+    moving = {**STEP, "step": "sftpRead", "bytesPerSecond": 11e6}
+    hold = {"heldMost": 500, "heldLeast": 499}
+    metrics.tests.test_changed(None, finished(results={**RESULTS, "steps": [STEP, moving], "hold": hold}))
+    metrics.tests.test_changed(None, finished("bare"))
+    assert samples(metrics, "sshload_test_step_bytes_per_second") == {("sftpRead", "t"): 11e6}
+    assert samples(metrics, "sshload_test_held_sessions_most") == {("t",): 500}
+    assert samples(metrics, "sshload_test_held_sessions_least") == {("t",): 499}
+
+
 def test_tests_that_are_not_finished_are_counted() -> None:
     metrics = OperatorMetrics()
     metrics.tests.test_changed(None, finished("one", phase="Running", verdict=""))
