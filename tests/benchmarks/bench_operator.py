@@ -44,6 +44,7 @@ class Usage:
 def main() -> None:
     """Measure and print."""
     helm("upgrade", "--install", "sshload", str(ROOT / "charts/sshload"), "--create-namespace", "--wait",
+         "--values", str(ROOT / "charts/sshload/values-small.yaml"),
          "--timeout=120s", "--set", f"image.registry={os.environ['SSHLOAD_IMAGE_REGISTRY']}",
          "--set", f"image.tag={os.environ['SSHLOAD_IMAGE_TAG']}")  # fmt: skip
     kubectl("create", "namespace", NAMESPACE)

@@ -4,5 +4,6 @@ workerImage: {{ include "sshload.image" (dict "root" . "part" "worker") }}
 targetImage: {{ include "sshload.image" (dict "root" . "part" "target") }}
 imagePullPolicy: {{ .Values.image.pullPolicy }}
 imagePullSecrets: {{ toJson .Values.image.pullSecrets }}
+workerResources: {{ toJson .Values.worker.resources }}
 externalTargets: {{ toJson .Values.externalTargets }}
 {{- end -}}
