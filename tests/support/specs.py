@@ -467,6 +467,7 @@ BAD: dict[str, Bad] = {
     "window-of-openssh": _setting("openssh", "windowSize", "1Mi"),
     "packet-of-openssh": _setting("openssh", "packetSize", "32Ki"),
     "read-buffer-of-openssh": _setting("openssh", "readBufferSize", "32Ki"),
+    "read-buffer-of-asyncssh": _setting("asyncssh", "readBufferSize", "32Ki"),
     "packet-that-libssh2-would-not-take": _setting("ssh2-python", "packetSize", 32769, "32Ki"),
     "read-buffer-beyond-libssh2": _setting("ssh2-python", "readBufferSize", "17Mi", "16Mi"),
     "sftp-read-beyond-libssh2": _setting("ssh2-python", "sftpReadSize", "17Mi", "16Mi"),

@@ -32,7 +32,7 @@ _NARROWER: Mapping[Library, Mapping[str, Reader[int] | None]] = {
         "sftpWriteSize": size("1Ki", "16Mi"),
     },
     Library.PARAMIKO: {"packetSize": size("4Ki", "1Mi"), "sftpReadSize": size("1Ki", "255Ki")},
-    Library.ASYNCSSH: {},
+    Library.ASYNCSSH: {"readBufferSize": None},
     Library.OPENSSH: {"windowSize": None, "packetSize": None, "readBufferSize": None},
 }
 
