@@ -42,7 +42,7 @@ class WholeRun:
         )
 
     def add_worker(self, index: int) -> subprocess.Popen[bytes]:
-        """Start a worker."""
+        """Start a worker, or all workers of a pod."""
         worker = self._start(
             "worker", "--master-host", "127.0.0.1", "--master-port", str(self._bind_port), "--index", str(index)
         )
@@ -109,10 +109,13 @@ class WholeRun:
 
 @contextmanager
 def whole_run(folder: Path, config: RunConfig, workers: int | None = None) -> Iterator[WholeRun]:
-    """Start a master and its workers (all that the run wants, or so many); nothing of them outlives the block."""
+    """Start a master and its workers (all that the run wants, or so many); nothing of them outlives the block.
+
+    Where a pod has several processes, a worker is a pod.
+    """
     run = WholeRun(folder, config)
     try:
-        for index in range(config.workers if workers is None else workers):
+        for index in range(config.workers // config.processes_per_pod if workers is None else workers):
             run.add_worker(index)
         yield run
     finally:

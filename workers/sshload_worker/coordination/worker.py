@@ -23,6 +23,7 @@ from sshload_worker.outcomes import StepFailure
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.load import Share
 from sshload_worker.recording.health import HealthMonitor
+from sshload_worker.recording.port_board import PortBoard
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
@@ -43,11 +44,12 @@ log = logging.getLogger(__name__)
 
 
 class Worker:
-    """One worker process of one run."""
+    """One worker process of one run. `index` is its own among all, `ports` the board of its pod's processes."""
 
-    def __init__(self, config: RunConfig, index: int) -> None:
+    def __init__(self, config: RunConfig, index: int, ports: PortBoard) -> None:
         self._config = config
         self._index = index
+        self._ports = ports
         self._environment: Any = Environment()
         self._recorder = Recorder(config.run_id, index, self._tell_locust, _STEPS_FOR_LOCUST)
         self._health = HealthMonitor()
@@ -61,14 +63,16 @@ class Worker:
 
     def run(self, master_host: str, master_port: int) -> int:
         """Join the master and do as it says; return the process's exit code, 0 after an end that it ordered."""
-        try:
-            with gevent.Timeout(self._config.workers_timeout_s):
-                dial_until_accepted(master_host, master_port, lambda problem: log.debug("no master yet: %s", problem))
-                self._join(master_host, master_port)
-        except gevent.Timeout:
+        joining = gevent.spawn(self._join, master_host, master_port)
+        joining.link(lambda _: self._woken.set())
+        if not self._woken.wait(self._config.workers_timeout_s):
             self._leave_reason = f"no master within {self._config.workers_timeout_s:g} s"
-            log.error("%s", self._leave_reason)  # noqa: TRY400 - what was expected needs no traceback
+        if self._leave_reason:
+            joining.kill()
+            log.error("%s", self._leave_reason)
             return 1
+        joining.get()
+        self._woken.clear()
         self._take_part()
         if self._leave_reason:
             log.error("%s", self._leave_reason)
@@ -86,6 +90,7 @@ class Worker:
         self._stop()
 
     def _join(self, master_host: str, master_port: int) -> None:
+        dial_until_accepted(master_host, master_port, lambda problem: log.debug("no master yet: %s", problem))
         runners.WORKER_LOG_REPORT_INTERVAL = -1  # our logs are the pod's
         self._environment.events.heartbeat_received.add_listener(self._on_heartbeat)
         self._runner = self._environment.create_worker_runner(master_host, master_port)
@@ -169,7 +174,7 @@ class Worker:
 
     def _report(self, *, final: bool) -> None:
         recorder = self._recorder
-        health = self._health.health(connections=recorder.connections, overflows=recorder.overflows)
+        health = self._health.health(connections=self._ports.total(recorder.connections), overflows=recorder.overflows)
         self._send(messages.REPORT, report=to_json(recorder.take_report(health, final=final)))
 
     def _send(self, kind: str, **fields: object) -> None:

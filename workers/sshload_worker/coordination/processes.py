@@ -1,0 +1,75 @@
+"""The parent of a pod's worker processes: starts them, hands signals on, and ends as the first that failed.
+
+It needs the standard library only, so that it takes little of the pod's memory. Where one process fails, the others are
+told to go, and how they then end says nothing: a run that has lost a worker is over, and the master shall know at once.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+from types import FrameType
+
+from sshload_worker.recording.port_board import make_board
+
+_GRACE_S = 15.0
+"""How long processes that were told to go may take: their final report waits for steps that cannot be cut off."""
+
+_SIGNALLED = 128
+
+
+class _Processes:
+    """The running processes by their pid, and the exit code of the first that failed, 0 where none has."""
+
+    def __init__(self) -> None:
+        self.failure = 0
+        self._running: dict[int, subprocess.Popen[bytes]] = {}
+        self._told = 0
+
+    def start(self, command: list[str], board: int) -> None:
+        """Start one process, which is given the board; a signal that came before is handed on to it."""
+        # Its standard input is a pipe that nobody writes to: it ends when this process does, however that comes.
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(board,))  # noqa: S603 - our own program
+        self._running[process.pid] = process
+        if self._told:
+            self.hand_on(self._told)
+
+    def hand_on(self, number: int, _: FrameType | None = None) -> None:
+        """Send a signal to all that run, and see to it that they end."""
+        self._told = number
+        for pid in self._running:
+            os.kill(pid, number)
+        signal.setitimer(signal.ITIMER_REAL, _GRACE_S)
+
+    def kill(self, *_: object) -> None:
+        """End all that run, which were told to before."""
+        for pid in self._running:
+            os.kill(pid, signal.SIGKILL)
+
+    def wait(self) -> None:
+        """Return when all have ended. As PID 1 of its container this waits for everybody's orphans too."""
+        while self._running:
+            pid, status = os.wait()
+            process = self._running.pop(pid, None)
+            if process is None:
+                continue
+            code = os.waitstatus_to_exitcode(status)
+            process.returncode = code  # it has been waited for
+            exit_code = code if code >= 0 else _SIGNALLED - code
+            if exit_code and not self.failure:
+                self.failure = exit_code
+                self.hand_on(signal.SIGTERM)
+
+
+def run_processes(count: int, arguments: list[str]) -> int:
+    """Run `count` worker processes with these arguments, each told its number; return the exit code."""
+    board = make_board(count)
+    command = [sys.executable, "-m", "sshload_worker", *arguments, "--board", str(board)]
+    processes = _Processes()
+    for handed_on in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(handed_on, processes.hand_on)
+    signal.signal(signal.SIGALRM, processes.kill)
+    for number in range(count):
+        processes.start([*command, "--process", str(number)], board)
+    processes.wait()
+    return processes.failure

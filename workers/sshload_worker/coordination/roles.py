@@ -1,0 +1,60 @@
+"""The two roles of a process: everything that they need is imported here, after gevent's patch."""
+
+import argparse
+import gc
+import logging
+import resource
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import gevent
+from gevent.socket import wait_read
+from sshload_contract.run_config import RunConfig
+
+from sshload_worker.recording.port_board import PortBoard
+
+if TYPE_CHECKING:
+    from sshload_worker.coordination.worker import Worker
+
+
+def run_master(config: RunConfig, options: argparse.Namespace) -> int:
+    """Be the master of a run; return the exit code."""
+    from sshload_worker.coordination.http_server import serve  # noqa: PLC0415 - the worker needs neither
+    from sshload_worker.coordination.master import Master  # noqa: PLC0415
+
+    _begin()
+    master = Master(config)
+    gevent.signal_handler(signal.SIGTERM, master.stop, "told to terminate")
+    gevent.signal_handler(signal.SIGINT, master.stop, "interrupted")
+    master.listen(options.bind_host, options.bind_port)
+    serve(master, options.bind_host, options.http_port)
+    master.run()
+    return 0
+
+
+def run_worker(config: RunConfig, options: argparse.Namespace) -> int:
+    """Be one worker process of a run; return the exit code."""
+    from sshload_worker.coordination.worker import Worker  # noqa: PLC0415 - the master needs no SSH
+
+    _begin()
+    _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
+    process = options.process or 0
+    worker = Worker(config, options.index * config.processes_per_pod + process, PortBoard(options.board, process))
+    gevent.signal_handler(signal.SIGTERM, worker.leave, "told to terminate")
+    gevent.signal_handler(signal.SIGINT, worker.leave, "interrupted")
+    if options.process is not None:
+        gevent.spawn(_watch_parent, worker)
+    return worker.run(options.master_host, options.master_port)
+
+
+def _watch_parent(worker: "Worker") -> None:
+    """Leave when the pipe from the parent closes, which nobody writes to."""
+    wait_read(sys.stdin.fileno())
+    worker.leave("the pod's parent process is gone")
+
+
+def _begin() -> None:
+    gc.enable()
+    logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
