@@ -50,8 +50,11 @@ def _burst(summary: RunSummary) -> dict[str, Any]:
     return {"attempted": summary.load.started, "established": login.count if login is not None else 0}
 
 
-def _hold(load: LoadStats) -> dict[str, Any]:
-    return _stated({"heldMost": load.held_most, "heldLeast": load.held_least})
+def _hold(load: LoadStats) -> dict[str, Any] | None:
+    """Return what was held after the ramp, None where the run ended before."""
+    if load.held_most is None or load.held_least is None:
+        return None
+    return {"heldMost": load.held_most, "heldLeast": load.held_least}
 
 
 def client_logins(summary: RunSummary) -> int:

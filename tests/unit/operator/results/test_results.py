@@ -89,6 +89,11 @@ def test_a_hold_tells_how_many_sessions_were_held_and_counts_the_lost_ones_as_er
     assert list(problems(results, SCHEMA, "results")) == []
 
 
+def test_a_hold_that_ended_before_its_ramp_did_tells_nothing_of_it() -> None:
+    hold = plan(quickstart(load={"hold": {"sessions": 400, "rampUp": "5s", "duration": "30s", "probeRate": 20}}))
+    assert "hold" not in to_status(hold, summary())
+
+
 def test_no_other_load_speaks_of_held_sessions() -> None:
     assert "hold" not in to_status(PLAN, summary())
 
