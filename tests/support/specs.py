@@ -233,7 +233,11 @@ EXTERNAL_HOLD: Spec = {
     "client": {"auth": "agent", "library": "asyncssh"},
     "scenario": {"sessionReuse": "pool", "poolSize": 8, "steps": [{"sftpRead": {"path": "a"}}]},
     "load": {"hold": {"sessions": 1000, "rampUp": "1m", "duration": "2m", "keepAlive": "0s", "probeRate": 0.5}},
-    "thresholds": [{"latency": {"step": "subsystem", "percentile": 50, "below": "1s"}}],
+    "thresholds": [
+        {"latency": {"step": "subsystem", "percentile": 50, "below": "1s"}},
+        {"latency": {"step": "via2.login", "percentile": 50, "below": "1s"}},
+        {"latency": {"step": "held.keepAlive", "percentile": 50, "below": "1s"}},
+    ],
     "workers": {"replicas": 4, "processesPerPod": 2},
 }
 
@@ -493,6 +497,15 @@ BAD: dict[str, Bad] = {
     "neither-steps-nor-a-locustfile": bad("scenario", {}, says="exactly one of steps and locustfile"),
     "locustfile-at-a-path": bad("scenario.locustfile.key", "../locustfile.py", base=LOCUSTFILE),
     "locustfile-of-no-config-map": bad("scenario.locustfile.configMapRef", None, base=LOCUSTFILE),
+    "threshold-on-a-third-jump-host-of-two": Bad(
+        changed(EXTERNAL_HOLD, "thresholds.0.latency.step", "via3.login"), "spec.thresholds", "latency.step"
+    ),
+    "threshold-on-held-sessions-where-none-are": Bad(
+        _thresholds({"latency": {**_LATENCY, "step": "held.login"}}), "spec.thresholds", "latency.step"
+    ),
+    "threshold-on-another-steps-timing": Bad(
+        changed(MANAGED_STEPS, "thresholds.0.latency.step", "clone.subsystem"), "spec.thresholds", "latency.step"
+    ),
     "threshold-on-no-name-of-a-locustfile": Bad(
         changed(LOCUSTFILE, "thresholds.0.latency.step", "browse sftpList"), "spec.thresholds", "latency.step"
     ),

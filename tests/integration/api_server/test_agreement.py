@@ -28,7 +28,8 @@ VALUES: tuple[Any, ...] = (
     {"exec": {"command": "a"}}, {"sleep": "1s"}, {"managed": {}}, {"burst": {"connections": 1}},
     "ssh2-python", "paramiko", "openssh", "asyncssh", "user", "pool", "password", "certificate",
     "0.5Ki", "1Ki", "32Ki", "64Ki", "1Mi", "2Mi", "64Mi", "65Mi", "1Gi", "4Gi", 4095, 4096, 32_768, 100_000_000_000_000,
-    "subsystem", "open", "sftpRead", "get.open", "get.sftpRead", "{iteration}", "a\tb", "\x00", "e" * 64,
+    "subsystem", "open", "sftpRead", "get.open", "get.sftpRead",
+    "via1.login", "via2.kex", "held.hold", "{iteration}", "a\tb", "\x00", "e" * 64,
     {"sftpRead": {"path": "a"}}, {"gitUploadPack": {"name": "get", "repository": "a"}},
     {"hold": {"sessions": 1, "rampUp": "0s", "duration": "1s"}}, {"configMapRef": {"name": "a"}},
 )  # fmt: skip

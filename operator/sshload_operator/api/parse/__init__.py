@@ -18,7 +18,7 @@ from sshload_operator.api.parse.placement import read_image, read_image_pull_sec
 from sshload_operator.api.parse.readers import Reader, duration, flag, integer, whole
 from sshload_operator.api.parse.scenario import read_scenario
 from sshload_operator.api.parse.target import read_target
-from sshload_operator.api.parse.thresholds import read_thresholds
+from sshload_operator.api.parse.thresholds import check_measured, read_thresholds
 from sshload_operator.api.spec import LoadTestSpec, TimeToLive, Workers
 
 _TIME_TO_LIVE = duration("0s", "87600h")
@@ -51,11 +51,7 @@ def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
         locustfile=locustfile,
         load=fields.required("load", read_load),
         warm_up_s=fields.defaulted("warmUp", duration("0s", "1h"), "5s"),
-        thresholds=fields.defaulted(
-            "thresholds",
-            lambda value, path: read_thresholds(value, path, scenario, locustfile=locustfile is not None),
-            [],
-        ),
+        thresholds=fields.defaulted("thresholds", read_thresholds, []),
         workers=fields.defaulted("workers", lambda value, path: _read_workers(value, path, count), {}),
         deadline_s=fields.defaulted("deadline", duration("10s", "168h"), "30m"),
         start_timeout_s=fields.defaulted("startTimeout", duration("1s", "24h"), "2m"),
@@ -64,6 +60,7 @@ def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
     )
     fields.end()
     check_consistency(spec)
+    check_measured(spec)
     return spec
 
 

@@ -8,8 +8,7 @@ from sshload_contract.run_config import (
     ExecStep,
     ForwardStep,
     GitUploadPackStep,
-    Scenario,
-    ScenarioStep,
+    HoldLoad,
     ScpReadStep,
     ScpWriteStep,
     SftpListStep,
@@ -29,9 +28,10 @@ from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.readers import duration, items, number, shown, text
 from sshload_operator.api.quantities import percent_share
-from sshload_operator.api.spec import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
+from sshload_operator.api.spec import ErrorRateThreshold, LatencyThreshold, LoadTestSpec, Threshold, ThroughputThreshold
 
-_LOGIN_STEPS = (Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH, Step.LOGIN, Step.TOTAL)
+_LOGIN_STEPS = (Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH, Step.LOGIN)
+_HELD_STEPS = (*_LOGIN_STEPS, Step.KEEP_ALIVE, Step.HOLD)
 _TIMINGS: Mapping[str, tuple[Step, ...]] = {
     ExecStep.kind: (Step.CHANNEL_OPEN, Step.EXEC, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.COMMAND),
     SftpReadStep.kind: (Step.SUBSYSTEM, Step.OPEN, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.SFTP_READ),
@@ -54,22 +54,30 @@ _NAMED_IN_LOCUSTFILE = re.compile(r"([a-z][A-Za-z0-9-]{0,29}[.])?[a-z][A-Za-z]{0
 _RATE_MOST = 100_000
 
 
-def read_thresholds(value: Any, path: str, scenario: Scenario, *, locustfile: bool) -> tuple[Threshold, ...]:
-    """Read the thresholds of a scenario: each must be on something that is measured, as far as that is known."""
-    thresholds = items(_read_threshold, most=20)(value, path)
-    measured = set(_measured(scenario.steps))
-    for threshold in thresholds:
+def read_thresholds(value: Any, path: str) -> tuple[Threshold, ...]:
+    """Read the thresholds; whether there is such a timing is for `check_measured` to say."""
+    return items(_read_threshold, most=20)(value, path)
+
+
+def check_measured(spec: LoadTestSpec) -> None:
+    """Raise SpecError for a threshold on a timing that the run does not take, as far as that is known."""
+    measured = set(_measured(spec))
+    for threshold in spec.thresholds:
         if not isinstance(threshold, LatencyThreshold) or threshold.step in measured:
             continue
-        if not (locustfile and _NAMED_IN_LOCUSTFILE.fullmatch(threshold.step)):
+        if spec.locustfile is None or _NAMED_IN_LOCUSTFILE.fullmatch(threshold.step) is None:
             known = ", ".join(sorted(measured))
-            raise SpecError(path, f"latency.step is {shown(threshold.step)}, but must be one of {known}")
-    return thresholds
+            raise SpecError("spec.thresholds", f"latency.step is {shown(threshold.step)}, but must be one of {known}")
 
 
-def _measured(steps: tuple[ScenarioStep, ...]) -> Iterator[str]:
+def _measured(spec: LoadTestSpec) -> Iterator[str]:
+    yield str(Step.TOTAL)
     yield from map(str, _LOGIN_STEPS)
-    for step in steps:
+    for place in range(1, len(spec.via) + 1):
+        yield from (measured_step(f"via{place}", timing) for timing in _LOGIN_STEPS)
+    if isinstance(spec.load, HoldLoad):
+        yield from (measured_step("held", timing) for timing in _HELD_STEPS)
+    for step in spec.scenario.steps:
         if not isinstance(step, SleepStep):
             yield from (measured_step(step.name, timing) for timing in _TIMINGS[step.kind])
 
