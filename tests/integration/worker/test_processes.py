@@ -1,6 +1,5 @@
 import os
 import signal
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -136,12 +135,3 @@ def test_what_the_board_totals_is_what_each_process_put_down() -> None:
 
 def test_a_process_of_no_pod_has_a_board_of_its_own() -> None:
     assert PortBoard(-1, 0).total(5) == 5
-
-
-def test_processes_are_started_by_the_same_words_as_one(tmp_path: Path) -> None:
-    config = tmp_path / "run.json"
-    config.write_text("{}")
-    command = ["python", "-m", "sshload_worker", "--role", "worker", "--config", config, "--master-host", "nowhere"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert ended.returncode == 2
-    assert "missing field" in ended.stderr
