@@ -56,5 +56,9 @@ def _room(library: Library) -> Room:
             from sshload_worker.clients.paramiko import library as paramiko_library  # noqa: PLC0415
 
             return paramiko_library
-        case Library.ASYNCSSH | Library.OPENSSH:
+        case Library.ASYNCSSH:
+            from sshload_worker.clients.asyncssh import library as asyncssh_library  # noqa: PLC0415
+
+            return asyncssh_library
+        case Library.OPENSSH:
             raise NotImplementedError(library)

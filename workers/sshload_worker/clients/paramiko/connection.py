@@ -46,8 +46,9 @@ class ParamikoConnection:
         transport = Transport(self._stream, self._login.client, self._login.host_keys)
         self._driver = Driver(transport)
         self._driver.call(Step.KEX, transport.start_client)
-        if not self._login.host_keys.accepts(transport.host_key_blob):
-            raise StepFailure(Outcome.HOST_KEY_MISMATCH, "the server's host key is not in known_hosts")
+        refusal = self._login.host_keys.refusal(transport.host_key_blob)
+        if refusal:
+            raise StepFailure(Outcome.HOST_KEY_MISMATCH, refusal)
 
     def auth(self) -> None:
         """Authenticate as the login's credentials say."""

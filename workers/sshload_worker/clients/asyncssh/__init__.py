@@ -1,0 +1,1 @@
+"""asyncssh: SSH in Python on an asyncio loop, which runs in one greenlet of the process."""

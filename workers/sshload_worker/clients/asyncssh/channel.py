@@ -1,0 +1,101 @@
+"""A channel of asyncssh's, whose data goes straight from the loop to the greenlet that reads it."""
+
+from typing import Any
+
+from asyncssh.channel import SSHClientChannel
+from asyncssh.constants import MSG_CHANNEL_CLOSE
+from asyncssh.packet import Byte, SSHPacket, String, UInt32
+from sshload_contract.vocabulary import Outcome, Step
+
+from sshload_worker.clients.asyncssh.driver import Driver
+from sshload_worker.clients.asyncssh.inbox import Inbox
+from sshload_worker.clients.interface import CommandEnd
+from sshload_worker.outcomes import StepFailure
+
+_TERMINAL = (String("vt100"), UInt32(80), UInt32(24), UInt32(0), UInt32(0), String(Byte(0)))
+
+
+class RequestChannel(SSHClientChannel[bytes]):
+    """asyncssh's channel, opened and asked one thing at a time."""
+
+    closed_by_server = False
+
+    async def open(self, session: Any, kind: bytes, *arguments: bytes) -> None:
+        """Open a channel of a kind, whose data `session` takes."""
+        await self._open(kind, *arguments)
+        self._session = session
+        session.connection_made(self)
+
+    async def ask(self, request: bytes, *arguments: bytes) -> bool:
+        """Return whether the server grants a request."""
+        return bool(await self._make_request(request, *arguments))
+
+    async def start(self, request: bytes, *arguments: bytes) -> bool:
+        """Return whether the server starts a program, and then take what it says."""
+        granted = await self.ask(request, *arguments)
+        if granted:
+            await self.begin_reading()
+        return granted
+
+    async def begin_reading(self) -> None:
+        """Take what the server says from now on, and what it has said."""
+        await self._start_reading()
+
+    def _note_close(self, kind: int, number: int, packet: SSHPacket) -> None:
+        self.closed_by_server = True
+        super()._process_close(kind, number, packet)
+
+    _packet_handlers = {  # noqa: RUF012 - asyncssh's own name and form
+        **SSHClientChannel._packet_handlers,  # noqa: SLF001 - to be extended
+        MSG_CHANNEL_CLOSE: _note_close,
+    }
+
+
+class AsyncsshChannel:
+    """One open channel (clients.interface.Channel). A command that ended without a word has exit code -1."""
+
+    def __init__(self, driver: Driver, channel: RequestChannel, inbox: Inbox) -> None:
+        self._driver = driver
+        self._channel = channel
+        self._inbox = inbox
+
+    def request_terminal(self) -> None:
+        """Ask for a pseudo terminal."""
+        self._granted(self._driver.run(Step.EXEC, self._channel.ask(b"pty-req", *_TERMINAL)))
+
+    def start_shell(self) -> None:
+        """Ask for the user's shell, and wait for the server's word that it was started."""
+        self._granted(self._driver.run(Step.EXEC, self._channel.start(b"shell")))
+
+    def execute(self, command: str) -> None:
+        """Ask for the command, and wait for the server's word that it was started."""
+        self._granted(self._driver.run(Step.EXEC, self._channel.start(b"exec", String(command))))
+
+    def read(self) -> bytes:
+        """Return the next piece of stdout, empty at the end of all output."""
+        return self._inbox.read()
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`."""
+        self._inbox.write(data)
+
+    def send_end(self) -> None:
+        """Say that no more input comes."""
+        self._driver.call(Step.WRITE, self._channel.write_eof)
+
+    def close(self) -> CommandEnd:
+        """Close the channel, wait for the server's close, and return how the command ended."""
+        if not self._inbox.closed.is_set():
+            self._driver.call(Step.CLOSE, self._channel.close)
+            self._inbox.closed.wait()
+        if not self._channel.closed_by_server:
+            raise self._driver.lost()
+        status, signal = self._channel.get_exit_status(), self._channel.get_exit_signal()
+        return CommandEnd(
+            exit_code=-1 if status is None else status, signal=signal[0] if signal else "", stderr=self._inbox.stderr
+        )
+
+    def _granted(self, granted: object) -> None:
+        if not granted:
+            self._driver.check(Step.EXEC)
+            raise StepFailure(Outcome.EXEC_REJECTED, "the server refused the request")

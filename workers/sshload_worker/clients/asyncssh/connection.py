@@ -1,0 +1,155 @@
+"""One SSH connection by asyncssh."""
+
+from typing import Any
+
+from asyncssh.packet import String, UInt32
+from asyncssh.sftp import SFTPClient
+from sshload_contract.sample import Negotiated
+from sshload_contract.vocabulary import Outcome, Step
+
+from sshload_worker.clients.asyncssh.channel import AsyncsshChannel, RequestChannel
+from sshload_worker.clients.asyncssh.driver import Driver
+from sshload_worker.clients.asyncssh.event_loop import event_loop
+from sshload_worker.clients.asyncssh.inbox import Inbox
+from sshload_worker.clients.asyncssh.protocol import Protocol
+from sshload_worker.clients.asyncssh.settings import connection_options
+from sshload_worker.clients.asyncssh.sftp import AsyncsshSftp
+from sshload_worker.clients.asyncssh.tunnel import Tunnel
+from sshload_worker.clients.banner import await_banner
+from sshload_worker.clients.descriptor import Descriptor, open_socket
+from sshload_worker.clients.interface import Connection, RemoteFile
+from sshload_worker.clients.scp_protocol import begin_read, begin_write
+from sshload_worker.login.login import Login
+from sshload_worker.outcomes import StepFailure
+
+_IMPLICIT_MAC = "implicit"  # OpenSSH's word for ciphers that authenticate by themselves
+_WINDOW_BYTES = 2_097_152  # asyncssh's own defaults
+_PACKET_BYTES = 32_768
+_NOWHERE = (String("127.0.0.1"), UInt32(0))  # where a forwarded connection comes from
+
+
+class AsyncsshConnection:
+    """One connection (clients.interface.Connection)."""
+
+    times_parts = True
+
+    def __init__(self, login: Login, through: Connection | None = None) -> None:
+        self._login = login
+        self._jump = through
+        self._loop = event_loop()
+        options = connection_options(login)
+        self._protocol = Protocol(self._loop.asyncio, options, login)
+        self._driver = Driver(self._loop, self._protocol)
+        self._tunnel = Tunnel()
+        self._descriptor: Descriptor | None = None
+        if login.address is not None:
+            family, self._address = login.address
+            self._descriptor = Descriptor(open_socket(family), quick_ack=login.client.quick_ack)
+            self._protocol.descriptor = self._descriptor
+        self._server_version = ""
+
+    def connect(self) -> None:
+        """Open the TCP connection, or the channel of the jump host that takes its place."""
+        if self._descriptor is not None:
+            self._descriptor.connect(self._address)
+        elif isinstance(self._jump, AsyncsshConnection):
+            self._jump.open_tunnel(self._tunnel, self._login.host, self._login.port)
+        else:
+            raise StepFailure(Outcome.GENERATOR_FAULT, "a server without an address needs a jump host")
+
+    def banner(self) -> None:
+        """Wait for the server's version line."""
+        self._server_version = await_banner(self._descriptor or self._tunnel)
+
+    def kex(self) -> None:
+        """Exchange keys, and check that the host key is a known one."""
+        if self._descriptor is None:
+            self._driver.call(Step.KEX, self._tunnel.hand_over, self._protocol)
+        else:
+            self._driver.run(Step.KEX, self._handed_over(self._descriptor.socket))
+        self._protocol.milestones.keys_exchanged.wait()
+        self._driver.check(Step.KEX)
+
+    def auth(self) -> None:
+        """Authenticate as the login's credentials say."""
+        self._driver.call(Step.AUTH, self._protocol.log_in)
+        self._protocol.milestones.authenticated.wait()
+        self._driver.check(Step.AUTH)
+
+    def negotiated(self) -> Negotiated:
+        """Return what the handshake agreed on."""
+        cipher, mac = (str(self._protocol.get_extra_info(name)) for name in ("send_cipher", "send_mac"))
+        return Negotiated(
+            kex=self._protocol.kex_name,
+            cipher=cipher,
+            mac=_IMPLICIT_MAC if mac == cipher else mac,
+            host_key=self._protocol.host_key_name,
+            server_version=self._server_version,
+        )
+
+    def is_lost(self) -> bool:
+        """Tell whether the server has closed the connection, without waiting."""
+        if self._protocol.milestones.ended.is_set():
+            return True
+        if self._descriptor is not None:
+            return self._descriptor.peer_has_closed()
+        return self._jump is not None and self._jump.is_lost()
+
+    def keep_alive(self) -> None:
+        """Ask for a sign of life, and wait for it."""
+        self._driver.run(Step.KEEP_ALIVE, self._protocol.ask_for_sign_of_life())
+        self._driver.check(Step.KEEP_ALIVE)
+
+    def open_channel(self) -> AsyncsshChannel:
+        """Open a session channel."""
+        return self._channel(b"session")
+
+    def open_forward(self, host: str, port: int) -> AsyncsshChannel:
+        """Open a channel to where the server connects for us."""
+        return self._channel(b"direct-tcpip", String(host), UInt32(port), *_NOWHERE)
+
+    def open_tunnel(self, tunnel: Tunnel, host: str, port: int) -> None:
+        """Open a channel to a server behind this one, whose bytes `tunnel` takes."""
+        target = (String(host), UInt32(port), *_NOWHERE)
+        self._driver.run(Step.CHANNEL_OPEN, self._opened(tunnel, b"direct-tcpip", *target))
+
+    def open_sftp(self) -> AsyncsshSftp:
+        """Open a channel with the SFTP subsystem on it."""
+        requests = self._driver.run(Step.CHANNEL_OPEN, self._sftp())
+        return AsyncsshSftp(self._driver, requests, self._login.client)
+
+    def scp_read(self, path: str) -> RemoteFile:
+        """Begin to read a file by scp."""
+        return begin_read(self.open_channel(), path)
+
+    def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
+        """Begin to write a file by scp."""
+        return begin_write(self.open_channel(), path, size_bytes)
+
+    def close(self) -> None:
+        """End the connection at once. Never waits."""
+        self._loop.post(self._protocol.close)
+        if self._jump is not None:
+            self._jump.close()
+
+    def _channel(self, kind: bytes, *arguments: bytes) -> AsyncsshChannel:
+        inbox = Inbox(self._driver)
+        channel = self._driver.run(Step.CHANNEL_OPEN, self._opened(inbox, kind, *arguments))
+        return AsyncsshChannel(self._driver, channel, inbox)
+
+    async def _handed_over(self, connected: Any) -> None:
+        await self._loop.asyncio.create_connection(lambda: self._protocol, sock=connected)
+
+    async def _sftp(self) -> SFTPClient:
+        return await self._protocol.start_sftp_client()
+
+    async def _opened(self, session: Inbox | Tunnel, kind: bytes, *arguments: bytes) -> RequestChannel:
+        client = self._login.client
+        window_bytes, packet_bytes = client.window_bytes or _WINDOW_BYTES, client.packet_bytes or _PACKET_BYTES
+        channel = RequestChannel(
+            self._protocol, self._loop.asyncio, "strict", None, "strict", window_bytes, packet_bytes
+        )
+        await channel.open(session, kind, *arguments)
+        if kind != b"session":
+            await channel.begin_reading()
+        return channel

@@ -1,0 +1,27 @@
+"""Private keys as asyncssh's objects, each read once however often it logs in."""
+
+from functools import lru_cache
+from typing import Any
+
+import asyncssh
+from asyncssh.public_key import SSHLocalKeyPair
+from sshload_contract.vocabulary import Outcome
+
+from sshload_worker.outcomes import StepFailure
+
+
+@lru_cache(maxsize=16)
+def _parsed(private: bytes, certificate: bytes) -> tuple[Any, Any]:
+    try:
+        key = asyncssh.import_private_key(private)
+        return key, asyncssh.import_certificate(certificate) if certificate else None
+    except (asyncssh.KeyImportError, ValueError):
+        raise StepFailure(Outcome.GENERATOR_FAULT, "asyncssh cannot read the private key, or its certificate") from None
+
+
+def key_pair(private: bytes, certificate: bytes) -> SSHLocalKeyPair:
+    """Return a key, with its certificate where that is not empty; raises StepFailure where asyncssh cannot read it."""
+    key, parsed_certificate = _parsed(private, certificate)
+    return SSHLocalKeyPair(
+        key, None, parsed_certificate, None
+    )  # each its own: a connection chooses its signature's kind

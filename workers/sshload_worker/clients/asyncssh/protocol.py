@@ -1,0 +1,142 @@
+"""asyncssh's connection, halted between its key exchange and its authentication, so that they are timed apart."""
+
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+import asyncssh
+from asyncssh.connection import SSHClientConnection
+from asyncssh.constants import MSG_DISCONNECT, MSG_NEWKEYS
+from asyncssh.misc import HostKeyNotVerifiable
+from asyncssh.packet import SSHPacket
+from asyncssh.public_key import SSHKey, decode_ssh_certificate, decode_ssh_public_key
+from gevent.event import Event
+
+from sshload_worker.login.login import Login
+
+
+class _Owner(asyncssh.SSHClient):
+    """What asyncssh tells of a connection, and asks of its user."""
+
+    def __init__(self, login: Login, milestones: "Milestones") -> None:
+        self._password: str | None = login.credentials.password
+        self._milestones = milestones
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note the end of the connection."""
+        self._milestones.end(exc)
+
+    def auth_completed(self) -> None:
+        """Note that the login is done."""
+        self._milestones.authenticated.set()
+
+    def kbdint_auth_requested(self) -> str | None:
+        """Take part in keyboard-interactive authentication, once."""
+        return None if self._password is None else ""
+
+    def kbdint_challenge_received(
+        self,
+        name: str,  # noqa: ARG002 - asyncssh's signature
+        instructions: str,  # noqa: ARG002 - likewise
+        lang: str,  # noqa: ARG002 - likewise
+        prompts: Sequence[tuple[str, bool]],
+    ) -> list[str] | None:
+        """Answer every question with the password."""
+        password = self._password or ""
+        if prompts:
+            self._password = None
+        return [password] * len(prompts)
+
+
+class Milestones:
+    """How far a connection has come. The end sets all of them, so that whoever waits for one wakes."""
+
+    def __init__(self) -> None:
+        self.keys_exchanged = Event()
+        self.authenticated = Event()
+        self.ended = Event()
+        self.error: Exception | None = None
+        self.disconnect_text = ""
+
+    def end(self, error: Exception | None) -> None:
+        """Note the end, and why."""
+        self.error = error
+        for milestone in (self.ended, self.keys_exchanged, self.authenticated):
+            milestone.set()
+
+
+class Protocol(SSHClientConnection):
+    """One connection's protocol. It asks for authentication only once `log_in` is called."""
+
+    descriptor: object = None
+    """What owns the socket's number, kept until asyncssh has let go of it."""
+
+    def __init__(self, loop: Any, options: Any, login: Login) -> None:
+        self.milestones = Milestones()
+        options.protocol_factory = lambda: _Owner(login, self.milestones)
+        super().__init__(loop, options)
+        self._login = login
+        self._quick_ack = login.client.quick_ack
+        self._asked_for_service = b""
+        self.kex_name = ""
+
+    @property
+    def host_key_name(self) -> str:
+        """The host key algorithm that both sides agreed on (RFC 4253 section 7.1)."""
+        offer = SSHPacket(self._server_kexinit)
+        offer.get_bytes(17)  # the message's number, and the cookie
+        offer.get_namelist()
+        known_to_server = offer.get_namelist()
+        agreed = next(name for name in self._server_host_key_algs or () if name in known_to_server)
+        return str(agreed, "ascii")
+
+    def data_received(self, data: bytes, datatype: int | None = None) -> None:
+        """Take what has come, and have the next answer acknowledged at once where that is asked for."""
+        super().data_received(data, datatype)
+        if self._quick_ack and self._transport is not None:
+            connection = self._transport.get_extra_info("socket")
+            if connection is not None:
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
+
+    def send_newkeys(self, k: bytes, h: bytes) -> None:
+        """Finish a key exchange."""
+        self.kex_name = str(self._kex.algorithm, "ascii") if self._kex else ""
+        super().send_newkeys(k, h)
+
+    def send_service_request(self, service: bytes) -> None:
+        """Put off the first request until `log_in`."""
+        self._asked_for_service = service
+
+    def log_in(self) -> None:
+        """Ask for authentication."""
+        super().send_service_request(self._asked_for_service)
+
+    def validate_server_host_key(self, key_data: bytes) -> SSHKey:
+        """Return the server's key where it is a known one."""
+        refusal = self._login.host_keys.refusal(key_data)
+        if refusal:
+            raise HostKeyNotVerifiable(refusal)
+        try:
+            return decode_ssh_certificate(key_data).key
+        except asyncssh.KeyImportError:
+            return decode_ssh_public_key(key_data)
+
+    async def ask_for_sign_of_life(self) -> None:
+        """Send a request that no server grants, and wait for its answer."""
+        await self._make_global_request(b"keepalive@openssh.com")
+
+    def _note_new_keys(self, kind: int, number: int, packet: SSHPacket) -> None:
+        super()._process_newkeys(kind, number, packet)
+        self.milestones.keys_exchanged.set()
+
+    def _note_disconnect(self, kind: int, number: int, packet: SSHPacket) -> None:
+        told = SSHPacket(packet.get_remaining_payload())
+        told.get_uint32()
+        self.milestones.disconnect_text = told.get_string().decode("utf-8", "replace") or "without a reason"
+        super()._process_disconnect(kind, number, packet)
+
+    _packet_handlers = {  # noqa: RUF012 - asyncssh's own name and form
+        **SSHClientConnection._packet_handlers,  # noqa: SLF001 - to be extended
+        MSG_NEWKEYS: _note_new_keys,
+        MSG_DISCONNECT: _note_disconnect,
+    }

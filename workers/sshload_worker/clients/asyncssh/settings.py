@@ -1,0 +1,94 @@
+"""What of a Client's settings asyncssh can do, and the options that tell it."""
+
+from typing import Any
+
+import asyncssh
+from asyncssh.encryption import get_encryption_algs
+from asyncssh.kex import get_kex_algs
+from asyncssh.mac import get_mac_algs
+from asyncssh.public_key import get_certificate_algs, get_public_key_algs
+from sshload_contract.run_config import Auth, Client, Library
+
+from sshload_worker.clients.asyncssh.keys import key_pair
+from sshload_worker.clients.settings import check_names, check_range, refuse
+from sshload_worker.login.login import Login
+
+_LARGEST_BYTES = 2**32 - 1
+_METHODS = {Auth.PASSWORD: "password", Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive"}
+
+
+def _names(algorithms: list[bytes]) -> tuple[str, ...]:
+    return tuple(algorithm.decode("ascii") for algorithm in algorithms)
+
+
+_HOST_KEYS = _names(get_certificate_algs() + get_public_key_algs())
+KNOWN = {
+    "kex_algorithms": _names(get_kex_algs()),
+    "ciphers": _names(get_encryption_algs()),
+    "macs": _names(get_mac_algs()),
+    "host_key_algorithms": _HOST_KEYS,
+}
+
+
+def check_client(client: Client) -> None:
+    """Raise UnsupportedSettingError where asyncssh cannot do as `client` says."""
+    for setting, known in KNOWN.items():
+        check_names(client, setting, known)
+    check_range(client, "window_bytes", 1, _LARGEST_BYTES)
+    check_range(client, "packet_bytes", 1, _LARGEST_BYTES)
+    if client.read_buffer_bytes is not None:
+        refuse("read_buffer_bytes", Library.ASYNCSSH, "hands on each packet as it comes, and has no such setting")
+    if client.control_master:
+        refuse("control_master", Library.ASYNCSSH, "has no such thing")
+
+
+def connection_options(login: Login) -> Any:
+    """Return the options of one connection, which look at nothing of the process's user; raises StepFailure."""
+    client, credentials = login.client, login.credentials
+    method = _METHODS.get(credentials.auth, "publickey")
+    options = asyncssh.SSHClientConnectionOptions(
+        config=None,
+        host=login.host,
+        port=login.port,
+        username=login.user,
+        password=credentials.password or None,
+        preferred_auth=method,
+        public_key_auth=method == "publickey",
+        password_auth=method == "password",
+        kbdint_auth=method == "keyboard-interactive",
+        host_based_auth=False,
+        client_keys=None,
+        client_certs=(),
+        client_username=login.user,
+        agent_path=None,
+        gss_host=None,
+        known_hosts=None,
+        x509_trusted_certs=None,
+        x509_trusted_cert_paths=(),
+        login_timeout=0,
+        tcp_keepalive=False,
+        compression_algs=["zlib@openssh.com", "none"] if client.compression else ["none"],
+        **_preferences(login),
+    )
+    # Set behind its back, because asyncssh would look for more keys in the user's home directory.
+    if credentials.auth is Auth.AGENT:
+        options.agent_path = credentials.agent_socket
+    else:
+        options.agent_path = None
+        if method == "publickey":
+            options.client_keys = [key_pair(credentials.private_key, credentials.certificate)]
+    return options
+
+
+def _preferences(login: Login) -> dict[str, object]:
+    client = login.client
+    host_keys = [name for name in client.host_key_algorithms or login.host_keys.algorithms if name in _HOST_KEYS]
+    lists = {
+        "kex_algs": client.kex_algorithms,
+        "encryption_algs": client.ciphers,
+        "mac_algs": client.macs,
+        "server_host_key_algs": host_keys,
+    }
+    sizes = {"window": client.window_bytes, "max_pktsize": client.packet_bytes, "rekey_bytes": client.rekey_bytes}
+    given: dict[str, object] = {name: list(names) for name, names in lists.items() if names}
+    return given | {name: size for name, size in sizes.items() if size is not None}

@@ -1,0 +1,90 @@
+"""SFTP by asyncssh: each read and write is split into requests that are under way at once."""
+
+from typing import Any
+
+from asyncssh import sftp as library
+from sshload_contract.run_config import Client
+from sshload_contract.vocabulary import Step
+
+from sshload_worker.clients.asyncssh.driver import Driver
+from sshload_worker.clients.pieces import pieces_of
+
+_READ_BYTES = 4_194_304
+
+
+class AsyncsshFile:
+    """A remote file (clients.interface.RemoteFile)."""
+
+    def __init__(self, driver: Driver, file: Any, client: Client) -> None:
+        self._driver = driver
+        self._file = file
+        self._read_bytes = client.sftp_read_bytes or _READ_BYTES
+        self._write_bytes = client.sftp_write_bytes
+
+    def read(self) -> bytes:
+        """Return the next piece, empty at the end."""
+        piece: bytes = self._driver.run(Step.READ, self._file.read(self._read_bytes))
+        return piece
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`, and wait for the server's word on it."""
+        for piece in pieces_of(data, self._write_bytes):
+            self._driver.run(Step.WRITE, self._file.write(piece))
+
+    def close(self) -> None:
+        """Close the file."""
+        self._driver.run(Step.CLOSE, self._file.close())
+
+
+class AsyncsshSftp:
+    """The SFTP subsystem (clients.interface.Sftp)."""
+
+    def __init__(self, driver: Driver, requests: library.SFTPClient, client: Client) -> None:
+        self._driver = driver
+        self._requests = requests
+        self._client = client
+
+    def open_to_read(self, path: str) -> AsyncsshFile:
+        """Open a file."""
+        return self._opened(path, "rb")
+
+    def open_to_write(self, path: str) -> AsyncsshFile:
+        """Open a file in place of what is there."""
+        return self._opened(path, "wb")
+
+    def list_directory(self, path: str) -> int:
+        """Read a directory to its end, and return how many entries it has."""
+        entries = self._driver.run(Step.SFTP_LIST, self._requests.listdir(path))
+        return len([entry for entry in entries if entry not in (".", "..")])
+
+    def stat(self, path: str) -> int:
+        """Return a file's size in bytes."""
+        return self._driver.run(Step.SFTP_STAT, self._requests.stat(path)).size or 0
+
+    def mkdir(self, path: str) -> None:
+        """Make a directory."""
+        self._driver.run(Step.SFTP_MKDIR, self._requests.mkdir(path))
+
+    def rmdir(self, path: str) -> None:
+        """Remove an empty directory."""
+        self._driver.run(Step.SFTP_RMDIR, self._requests.rmdir(path))
+
+    def rename(self, path: str, to: str) -> None:
+        """Rename a file."""
+        self._driver.run(Step.SFTP_RENAME, self._requests.rename(path, to))
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        self._driver.run(Step.SFTP_REMOVE, self._requests.remove(path))
+
+    def close(self) -> None:
+        """End the subsystem and close its channel."""
+        self._requests.exit()
+        self._driver.run(Step.CLOSE, self._requests.wait_closed())
+
+    def _opened(self, path: str, mode: str) -> AsyncsshFile:
+        file = self._driver.run(Step.OPEN, self._open(path, mode))
+        return AsyncsshFile(self._driver, file, self._client)
+
+    async def _open(self, path: str, mode: str) -> Any:
+        return await self._requests.open(path, mode, encoding=None)
