@@ -8,10 +8,14 @@ from sshload_worker.scenario.time_limit import TimeLimit
 
 
 def finding(error: BaseException) -> StepFailure:
-    """Return the outcome of what ended in `error`, and what to say about it."""
+    """Return the outcome of what ended in `error`, and what to say about it.
+
+    It is never `error` itself: who keeps an error in a variable makes a cycle of it, its traceback and its frames. Then
+    the collector of garbage frees a session and its channels in any order, on which libssh2 crashes.
+    """
     match error:
         case StepFailure():
-            return error
+            return StepFailure(error.outcome, error.message)
         case TimeLimit():
             return error.failure
         case GreenletExit():

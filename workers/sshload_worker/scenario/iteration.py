@@ -16,7 +16,7 @@ from sshload_worker.scenario.steps.dispatch import run_step
 from sshload_worker.scenario.steps.step_run import StepRun
 
 _HARMLESS = frozenset((Outcome.OK, Outcome.EXIT_CODE, Outcome.KILLED_BY_SIGNAL, Outcome.CHANNEL_REFUSED))
-"""After these a session has no channel open, and is as good as before."""
+"""After these a session has no channel of a step open, and is as good as before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,13 @@ class Iteration:
         clock = StepClock(self.recorder, due)
         clock.record(str(Step.START_DELAY), due.at_ns, Outcome.OK)
         outcome, message = Outcome.OK, ""
-        connection = None
+        run = None
         try:
             connection = self.sessions.take(clock, user)
             run = StepRun(connection, clock, self.timeouts, f"{self.worker}-{next(self.numbers)}")
             for step in self.steps:
                 run_step(step, run)
+            run.close()
         except BaseException as error:
             failure = finding(error)
             outcome, message = failure.outcome, failure.message
@@ -52,5 +53,6 @@ class Iteration:
                 raise
         finally:
             clock.total(outcome, message)
-            if connection is not None:
-                self.sessions.give_back(connection, user, usable=outcome in _HARMLESS)
+            if run is not None:
+                usable = outcome in _HARMLESS and not run.holds_subsystem
+                self.sessions.give_back(run.connection, user, usable=usable)

@@ -45,11 +45,17 @@ class StepRun:
                 self._sftp = self.part(name, Step.SUBSYSTEM, self.connection.open_sftp)
         return self._sftp
 
+    @property
+    def holds_subsystem(self) -> bool:
+        """Whether the SFTP subsystem is open."""
+        return self._sftp is not None
+
     def close(self) -> None:
         """End what the steps shared, once all of them have gone well; raises StepFailure where that fails."""
         if self._sftp is not None:
             with self.step_limit(Step.CLOSE):
                 self._sftp.close()
+            self._sftp = None
 
     def channel_limit(self, step: Step = Step.CHANNEL_OPEN) -> TimeLimit:
         """Bound what opens a channel."""

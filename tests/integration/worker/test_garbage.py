@@ -1,0 +1,75 @@
+"""However an iteration ends, its session is freed at once and in order, and not by the collector of garbage.
+
+The collector frees the members of a cycle in any order, and libssh2 crashes where a session is freed before its
+channels. So no failure may leave a cycle behind.
+"""
+
+import gc
+from collections.abc import Iterator
+
+import pytest
+from one_pass import one_pass
+from run_configs import client
+from ssh_server import Keys, SshServer, ssh_server
+from sshload_contract.run_config import (
+    Client,
+    ExecStep,
+    ForwardStep,
+    GitUploadPackStep,
+    ScenarioStep,
+    ScpReadStep,
+    ScpWriteStep,
+    SftpReadStep,
+    SftpStatStep,
+    SftpWriteStep,
+    ShellStep,
+    Verify,
+)
+from sshload_contract.vocabulary import Outcome
+
+HURRIED = client(step_s=0.3)
+ENDINGS: dict[str, tuple[ScenarioStep, Client, Outcome]] = {
+    "well": (SftpStatStep("", "/"), client(), Outcome.OK),
+    "an exit code": (ExecStep("", "false", 0, ""), client(), Outcome.EXIT_CODE),
+    "a slow command": (ExecStep("", "sleep 60", 0, ""), HURRIED, Outcome.STEP_TIMEOUT),
+    "an endless file by sftp": (SftpReadStep("", "/dev/zero", None, ""), HURRIED, Outcome.STEP_TIMEOUT),
+    "an endless write by sftp": (SftpWriteStep("", "/dev/null", 10**12, Verify.NONE), HURRIED, Outcome.STEP_TIMEOUT),
+    "no such file by sftp": (SftpReadStep("", "/nowhere", None, ""), client(), Outcome.SFTP_NO_SUCH_FILE),
+    "no such file by scp": (ScpReadStep("", "/nowhere", None, ""), client(), Outcome.SCP_FAILED),
+    "lost content": (SftpWriteStep("", "/dev/null", 9, Verify.CONTENT), client(), Outcome.OUTPUT_MISMATCH),
+    "content that scp refuses": (ScpWriteStep("", "/dev/null", 9, Verify.CONTENT), client(), Outcome.SCP_FAILED),
+    "a shell that ends": (ShellStep("", "true", "never", "", "", 1), client(), Outcome.OUTPUT_MISMATCH),
+    "a refused forward": (ForwardStep("", "127.0.0.1", 1, "", ""), client(), Outcome.CHANNEL_REFUSED),
+    "no repository": (GitUploadPackStep("", "/nowhere"), client(), Outcome.EXIT_CODE),
+}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory, keys: Keys) -> Iterator[SshServer]:
+    """Run a server with SFTP."""
+    with ssh_server(tmp_path_factory.mktemp("sshd"), keys, "Subsystem sftp internal-sftp") as server:
+        yield server
+
+
+@pytest.fixture
+def garbage() -> Iterator[list[object]]:
+    """Keep what the collector finds, which collects at the end of the test only."""
+    gc.collect()
+    gc.disable()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        yield gc.garbage
+    finally:
+        gc.set_debug(0)
+        gc.enable()
+
+
+@pytest.mark.parametrize(("step", "by", "outcome"), [pytest.param(*case, id=name) for name, case in ENDINGS.items()])
+def test_no_ending_leaves_a_session_to_the_collector(
+    server: SshServer, garbage: list[object], step: ScenarioStep, by: Client, outcome: Outcome
+) -> None:
+    assert one_pass(server, step, by=by).outcome is outcome
+    gc.collect()
+    left = [f"{type(thing).__module__}.{type(thing).__name__}" for thing in garbage]
+    garbage.clear()
+    assert [name for name in left if name.startswith(("ssh2.", "sshload_worker."))] == []

@@ -1,0 +1,55 @@
+"""One iteration of some steps against a real server, and all that was counted of it: how often, how much, how it ended."""
+
+from dataclasses import dataclass, replace
+from time import monotonic_ns
+
+from one_iteration import prepare
+from run_configs import arrivals, client, endpoint, run_config, scenario
+from ssh_server import SshServer
+from sshload_contract.run_config import Client, ScenarioStep
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_worker.recording.health import HealthMonitor
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.step_clock import Due
+
+LOGIN_AND_TOTAL = {"startDelay", "connect", "banner", "kex", "auth", "login", "total"}
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What one iteration came to. `timed` counts the timings of each of the scenario's steps that ended well."""
+
+    outcome: Outcome
+    failed_step: str
+    message: str
+    timed: dict[str, int]
+    failed: dict[str, Outcome]
+    transferred: dict[str, int]
+
+    @property
+    def failure(self) -> tuple[Outcome, str]:
+        """How it ended, and where."""
+        return self.outcome, self.failed_step
+
+
+def one_pass(server: SshServer, *steps: ScenarioStep, by: Client | None = None) -> Pass:
+    """Log in, do these steps, and return what was counted."""
+    config = replace(run_config(endpoint(server), arrivals(1, 1)), scenario=scenario(*steps), client=by or client())
+    recorder = Recorder(config.run_id, 0)
+    now_ns = monotonic_ns()
+    prepare(config, recorder).run(Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12))
+    report = recorder.take_report(HealthMonitor().health(connections=0, overflows=0), final=True)
+    ended = {histogram.step: histogram.outcome for histogram in report.histograms}
+    failure = report.errors[0] if report.errors else None
+    return Pass(
+        outcome=ended["total"],
+        failed_step=failure.step if failure else "",
+        message=failure.first_message if failure else "",
+        timed={
+            histogram.step: histogram.count
+            for histogram in report.histograms
+            if histogram.outcome is Outcome.OK and histogram.step not in LOGIN_AND_TOTAL
+        },
+        failed={step: outcome for step, outcome in ended.items() if outcome is not Outcome.OK and step != "total"},
+        transferred={moved.step: moved.count for moved in report.transferred},
+    )
