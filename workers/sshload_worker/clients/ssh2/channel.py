@@ -7,6 +7,7 @@ queues are asked last (poll_channel_read does not touch the socket).
 
 from typing import Any
 
+from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from sshload_contract.vocabulary import Step
 
@@ -35,6 +36,11 @@ class SSH2Channel:
         self._unread: list[bytes] = []
         self._unread_bytes = 0
         self._ended = False
+        self._closed = False
+
+    def __del__(self) -> None:
+        if not self._closed:
+            self._driver.let_go(Channel.close, self._channel)
 
     def request_terminal(self) -> None:
         """Ask for a pseudo terminal."""
@@ -73,6 +79,8 @@ class SSH2Channel:
         if not self._ended:
             until_done(Step.CLOSE, self._channel.wait_eof)
         until_done(Step.CLOSE, self._channel.wait_closed)
+        self._closed = True
+        self._driver.forget(self._channel)
         return CommandEnd(
             exit_code=exit_code(self._channel),
             signal=exit_signal(self._driver.session, self._channel),

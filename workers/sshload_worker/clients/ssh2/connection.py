@@ -133,6 +133,10 @@ class SSH2Connection:
             with suppress(SSH2Error):  # where the server is gone already, there is nobody to say goodbye to
                 self._driver.session.disconnect()
         self._descriptor.shut_down()
+        if self._driver is not None:
+            for subsystem in self._driver.subsystems:
+                subsystem.free()
+            self._driver.subsystems.clear()
         self._driver = None
 
     @property

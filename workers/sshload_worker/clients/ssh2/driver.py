@@ -19,7 +19,7 @@ Facts about the library that decide this:
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from gevent import sleep
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
@@ -35,12 +35,20 @@ from sshload_worker.outcomes import StepFailure
 _CALLS_WITHOUT_WAIT = 8
 
 
+class Subsystem(Protocol):
+    """What has to be freed by itself at the end of a session."""
+
+    def free(self) -> None:
+        """Free it, once the connection has ended."""
+
+
 class Driver:
     """One session and its socket, for one greenlet."""
 
     def __init__(self, session: Any, descriptor: Descriptor) -> None:
         self.session = session
         self.descriptor = descriptor
+        self.subsystems: set[Subsystem] = set()
         self._calls_without_wait = 0
 
     def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
@@ -61,6 +69,15 @@ class Driver:
 
     until_opened = until_done
     """The same for calls whose state libssh2 keeps in the session: those that open a channel."""
+
+    def forget(self, opened: object) -> None:
+        """Take note that a channel, subsystem or file was closed in order."""
+
+    def let_go(self, close: Callable[[Any], Any], opened: object) -> None:
+        """Take note that a channel is not used any more, though open; `close` is an attempt at closing it.
+
+        libssh2 closes it on the spot, or with the session.
+        """
 
     def failure(self, step: Step, error: SSH2Error) -> StepFailure:
         """Return what an error of the library in `step` says."""

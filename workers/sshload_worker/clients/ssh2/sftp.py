@@ -8,16 +8,16 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from ssh2.exceptions import ChannelFailure
+from ssh2.exceptions import ChannelFailure, SFTPProtocolError
 from ssh2.sftp import LIBSSH2_FXF_CREAT, LIBSSH2_FXF_READ, LIBSSH2_FXF_TRUNC, LIBSSH2_FXF_WRITE
 from ssh2.utils import handle_error_codes
 from sshload_contract.run_config import Client
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.ssh2.direct_calls import close_file, disown, end_sftp, last_error_text
+from sshload_worker.clients.ssh2.direct_calls import last_error_text
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.clients.ssh2.sftp_file import SSH2File
-from sshload_worker.clients.ssh2.sftp_requests import SftpRequests
+from sshload_worker.clients.ssh2.sftp_requests import GARBLED, SftpRequests, try_end
 from sshload_worker.outcomes import StepFailure
 
 _DEFAULT_TRANSFER_BYTES = 262_144
@@ -41,6 +41,8 @@ def _try_open(driver: Driver) -> Any:
         if _SUBSYSTEM_REFUSED in text and not driver.descriptor.peer_has_closed():
             raise StepFailure(Outcome.EXEC_REJECTED, text) from None
         raise
+    except (SFTPProtocolError, *GARBLED):
+        raise StepFailure(Outcome.SFTP_BAD_MESSAGE, "the server's SFTP subsystem does not speak SFTP") from None
 
 
 def _try_next_name(read_entry: Callable[[int], tuple[int, bytes, Any]]) -> bytes | int:
@@ -58,6 +60,11 @@ class SSH2Sftp:
         self._requests = SftpRequests(driver, sftp)
         self._read_bytes = client.sftp_read_bytes or _DEFAULT_TRANSFER_BYTES
         self._write_bytes = client.sftp_write_bytes or _DEFAULT_TRANSFER_BYTES
+        self._closed = False
+
+    def __del__(self) -> None:
+        if not self._closed:
+            self._driver.let_go(try_end, self._requests)
 
     def open_to_read(self, path: str) -> SSH2File:
         """Open a file."""
@@ -76,7 +83,7 @@ class SSH2Sftp:
         while name:
             entries += name not in _OWN_ENTRIES
             name = next_name()
-        request(close_file, handle)
+        self._requests.close(Step.SFTP_LIST, path, handle)
         return entries
 
     def stat(self, path: str) -> int:
@@ -101,15 +108,11 @@ class SSH2Sftp:
 
     def close(self) -> None:
         """End the subsystem, and wait until the server has closed its channel."""
-        until_done = self._driver.until_done
-        channel = self._sftp.get_channel()
-        try:
-            until_done(Step.CLOSE, channel.close)
-            until_done(Step.CLOSE, channel.wait_eof)
-            until_done(Step.CLOSE, channel.wait_closed)
-        finally:
-            disown(channel)  # it is freed with the subsystem
-        until_done(Step.CLOSE, end_sftp, self._sftp)
+        until_done, channel = self._driver.until_done, self._requests.end()
+        until_done(Step.CLOSE, channel.close)
+        until_done(Step.CLOSE, channel.wait_eof)
+        until_done(Step.CLOSE, channel.wait_closed)
+        self._closed = True
 
     def _opened(self, path: str, flags: int) -> SSH2File:
         handle = self._requests.done(Step.OPEN, path, self._sftp.open, path, flags, _FILE_MODE)

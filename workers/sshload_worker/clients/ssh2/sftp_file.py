@@ -5,7 +5,6 @@ from typing import Any
 from ssh2.utils import handle_error_codes
 from sshload_contract.vocabulary import Step
 
-from sshload_worker.clients.ssh2.direct_calls import close_file
 from sshload_worker.clients.ssh2.sftp_requests import SftpRequests
 
 
@@ -36,7 +35,7 @@ class SSH2File:
     def close(self) -> None:
         """Wait for the answers to all writes, and close the file."""
         self._send(b"", 0)
-        self._requests.done(Step.CLOSE, self._path, close_file, self._handle)
+        self._requests.close(Step.CLOSE, self._path, self._handle)
 
     def _send(self, data: bytes, may_stay_bytes: int) -> None:
         pending = self._unanswered + data

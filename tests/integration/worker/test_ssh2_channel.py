@@ -1,0 +1,186 @@
+"""Channels by ssh2-python: what is sent and read, whatever the windows, and how they end."""
+
+import os
+import resource
+from collections.abc import Callable
+from dataclasses import replace
+
+import gevent
+import pytest
+from gevent import Timeout
+from run_configs import client
+from ssh2_connections import logged_in, login_to
+from ssh_server import SshServer
+from sshload_contract.vocabulary import Outcome
+from sshload_worker.clients.interface import Channel
+from sshload_worker.outcomes import StepFailure
+
+FAST = replace(client(), ciphers=("aes128-gcm@openssh.com",))
+LARGE_BYTES = 8_000_000
+MUCH_MORE_THAN_EXPECTED = 300_000_000
+KIB_PER_MIB = 1_024
+WRITE_REFUSED = 141  # the shell's word for SIGPIPE
+
+
+def read_all(channel: Channel) -> bytes:
+    return b"".join(iter(channel.read, b""))
+
+
+def peak_memory_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KIB_PER_MIB
+
+
+def test_all_of_a_large_input_arrives_and_comes_back(sshd: SshServer) -> None:
+    """`cat` stops reading where nobody takes its output: writing must take it in meanwhile, several windows of it."""
+    data = os.urandom(LARGE_BYTES)
+    with logged_in(login_to(sshd, FAST)) as connection:
+        channel = connection.open_channel()
+        channel.execute("cat")
+        channel.write(data)
+        channel.send_end()
+        assert read_all(channel) == data
+        assert channel.close().exit_code == 0
+
+
+def test_input_waits_for_a_program_that_reads_late(sshd: SshServer) -> None:
+    with logged_in(login_to(sshd, FAST)) as connection:
+        channel = connection.open_channel()
+        channel.execute("sleep 0.3; wc -c; echo done >&2")
+        channel.write(bytes(LARGE_BYTES))
+        channel.send_end()
+        assert read_all(channel).strip() == str(LARGE_BYTES).encode()
+        assert channel.close().stderr == b"done\n"
+
+
+def test_input_for_a_program_that_never_reads_waits_for_the_limit_with_bounded_memory(sshd: SshServer) -> None:
+    with logged_in(login_to(sshd, FAST)) as connection:
+        channel = connection.open_channel()
+        channel.execute("yes")
+        before_mib = peak_memory_mib()
+        with pytest.raises(Timeout), Timeout(1.5):
+            channel.write(bytes(100 * 2**20))
+        assert peak_memory_mib() - before_mib < 150  # the data itself, and at most 16 MiB of what comes back
+
+
+@pytest.mark.parametrize("command", ["yes", "cat", "yes >&2"])
+def test_a_channel_is_closed_before_its_end(sshd: SshServer, command: str) -> None:
+    with logged_in(login_to(sshd)) as connection:
+        channel = connection.open_channel()
+        channel.execute(command)
+        assert channel.close().exit_code in {0, WRITE_REFUSED}
+        again = connection.open_channel()
+        again.execute("echo still here")
+        assert read_all(again) == b"still here\n"
+
+
+def test_far_more_output_than_expected_is_read_with_bounded_memory(sshd: SshServer) -> None:
+    with logged_in(login_to(sshd, FAST)) as connection:
+        channel = connection.open_channel()
+        channel.execute(f"head -c {MUCH_MORE_THAN_EXPECTED} /dev/zero")
+        channel.read()
+        before_mib = peak_memory_mib()
+        read_bytes = sum(len(piece) for piece in iter(channel.read, b""))
+        assert read_bytes > MUCH_MORE_THAN_EXPECTED - 2 * LARGE_BYTES
+        assert peak_memory_mib() - before_mib < 20
+
+
+def test_a_fast_server_does_not_keep_time_limits_from_ending_a_read(sshd: SshServer) -> None:
+    with logged_in(login_to(sshd)) as connection:
+        channel = connection.open_channel()
+        channel.execute("cat /dev/zero")
+        with pytest.raises(Timeout), Timeout(0.5):
+            read_all(channel)
+
+
+def test_a_fast_server_lets_others_run(sshd: SshServer) -> None:
+    turns = 0
+
+    def take_turns() -> None:
+        nonlocal turns
+        while True:
+            gevent.sleep(0)
+            turns += 1
+
+    with logged_in(login_to(sshd)) as connection:
+        channel = connection.open_channel()
+        channel.execute("head -c 20000000 /dev/zero")
+        other = gevent.spawn(take_turns)
+        read_bytes = len(read_all(channel))
+        other.kill()
+    assert read_bytes == 20_000_000
+    assert turns > 5
+
+
+@pytest.mark.parametrize(
+    ("window_bytes", "packet_bytes"),
+    [
+        pytest.param(65_536, None, id="64 KiB"),
+        pytest.param(40_000_000, 16_384, id="40 MB in small packets"),
+        pytest.param(1_024, 1_024, id="the least"),
+    ],
+)
+def test_a_channel_is_opened_with_the_sizes_asked_for(
+    start_sshd: Callable[[str], SshServer], window_bytes: int, packet_bytes: int | None
+) -> None:
+    server = start_sshd("LogLevel DEBUG2")
+    settings = replace(FAST, window_bytes=window_bytes, packet_bytes=packet_bytes)
+    with logged_in(login_to(server, settings)) as connection:
+        channel = connection.open_channel()
+        channel.execute("head -c 3000000 /dev/zero")
+        assert len(read_all(channel)) == 3_000_000
+        channel.close()
+    assert f"rchan 0 win {window_bytes} max {packet_bytes or 32_768}" in server.log
+
+
+def test_an_exit_code_is_told_as_the_server_sent_it(sshd: SshServer) -> None:
+    with logged_in(login_to(sshd)) as connection:
+        for code in (0, 1, 37, 255):
+            channel = connection.open_channel()
+            channel.execute(f"exit {code}")
+            assert channel.close().exit_code == code
+
+
+def test_many_channels_one_after_the_other_leave_nothing_behind(start_sshd: Callable[[str], SshServer]) -> None:
+    """A server gives a closed channel's place to another a moment after its close, hence two places."""
+    with logged_in(login_to(start_sshd("MaxSessions 2"))) as connection:
+        for _ in range(30):
+            channel = connection.open_channel()
+            channel.execute("true")
+            assert channel.read() == b""
+            channel.close()
+
+
+def test_a_sign_of_life_is_waited_for(start_sshd: Callable[[str], SshServer]) -> None:
+    server = start_sshd("LogLevel DEBUG1")
+    with logged_in(login_to(server)) as connection:
+        for _ in range(3):
+            connection.keep_alive()
+        assert server.log.count("server_input_channel_open: failure keepalive@openssh.com") == 3
+        channel = connection.open_channel()
+        channel.execute("echo alive")
+        assert read_all(channel) == b"alive\n"
+
+
+def test_no_sign_of_life_from_a_dead_connection(sshd: SshServer) -> None:
+    with logged_in(login_to(sshd)) as connection:
+        assert not connection.is_lost()
+        channel = connection.open_channel()
+        channel.execute("kill -9 $PPID; sleep 5")
+        with pytest.raises(StepFailure) as failed:
+            read_all(channel)
+        assert failed.value.outcome is Outcome.DISCONNECTED
+        assert connection.is_lost()
+        with pytest.raises(StepFailure) as failed:
+            connection.keep_alive()
+        assert failed.value.outcome is Outcome.DISCONNECTED
+
+
+def test_what_was_cut_off_by_a_limit_can_still_be_closed(sshd: SshServer) -> None:
+    with logged_in(login_to(sshd)) as connection:
+        channel = connection.open_channel()
+        channel.execute("sleep 60")
+        with pytest.raises(Timeout), Timeout(0.2):
+            channel.read()
+        connection.close()
+        with pytest.raises(StepFailure, match="closed"):
+            connection.open_channel()

@@ -1,0 +1,221 @@
+"""SFTP and scp by ssh2-python: whole files, told failures, nothing left behind on a session that is used on."""
+
+import os
+import resource
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from run_configs import client
+from ssh2_connections import logged_in, login_to
+from ssh_server import SshServer
+from sshload_contract.vocabulary import Outcome
+from sshload_worker.clients.interface import RemoteFile
+from sshload_worker.clients.ssh2.connection import SSH2Connection
+from sshload_worker.outcomes import StepFailure
+
+SFTP = "Subsystem sftp internal-sftp"
+FAST = replace(client(), ciphers=("aes128-gcm@openssh.com",))
+SIZES_BYTES = (0, 1, 29_999, 262_144, 262_145, 5_000_000)
+TRANSFER_BYTES = (1, 30_000, 32_768, 1_048_576)
+MANY_NAMES = 3_000
+
+
+@pytest.fixture
+def connection(start_sshd: Callable[[str], SshServer]) -> Iterator[SSH2Connection]:
+    """Log in to a server with SFTP."""
+    with logged_in(login_to(start_sshd(SFTP), FAST)) as connection:
+        yield connection
+
+
+def read_all(file: RemoteFile) -> bytes:
+    return b"".join(iter(file.read, b""))
+
+
+@pytest.mark.parametrize("size_bytes", SIZES_BYTES)
+def test_a_file_is_written_and_read_as_it_is(connection: SSH2Connection, tmp_path: Path, size_bytes: int) -> None:
+    path, data = tmp_path / "file", os.urandom(size_bytes)
+    sftp = connection.open_sftp()
+    file = sftp.open_to_write(str(path))
+    file.write(data)
+    file.close()
+    assert path.read_bytes() == data
+    assert sftp.stat(str(path)) == size_bytes
+    file = sftp.open_to_read(str(path))
+    assert read_all(file) == data
+    file.close()
+    sftp.close()
+
+
+@pytest.mark.parametrize("transfer_bytes", TRANSFER_BYTES)
+@pytest.mark.parametrize("piece_bytes", [7_001, 100_000])
+def test_a_file_is_whole_whatever_the_sizes_of_its_pieces(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, transfer_bytes: int, piece_bytes: int
+) -> None:
+    path, data = tmp_path / "file", os.urandom(3_000 if transfer_bytes == 1 else 700_000)
+    settings = replace(FAST, sftp_read_bytes=transfer_bytes, sftp_write_bytes=transfer_bytes)
+    with logged_in(login_to(start_sshd(SFTP), settings)) as connection:
+        sftp = connection.open_sftp()
+        file = sftp.open_to_write(str(path))
+        for begin in range(0, len(data), piece_bytes):
+            file.write(data[begin : begin + piece_bytes])
+        file.close()
+        assert path.read_bytes() == data
+        assert read_all(sftp.open_to_read(str(path))) == data
+
+
+def test_a_file_is_written_in_place_of_what_is_there(connection: SSH2Connection, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("much longer than what follows")
+    file = connection.open_sftp().open_to_write(str(tmp_path / "file"))
+    file.write(b"short")
+    file.close()
+    assert (tmp_path / "file").read_bytes() == b"short"
+
+
+def test_all_names_are_counted_and_the_own_are_not(connection: SSH2Connection, tmp_path: Path) -> None:
+    folder = tmp_path / "many"
+    folder.mkdir()
+    sftp = connection.open_sftp()
+    assert sftp.list_directory(str(folder)) == 0
+    for number in range(MANY_NAMES):
+        (folder / f"{number}-{'n' * 200}").touch()
+    assert sftp.list_directory(str(folder)) == MANY_NAMES
+
+
+def test_a_full_disk_is_told_at_the_latest_when_the_file_is_closed(connection: SSH2Connection) -> None:
+    file = connection.open_sftp().open_to_write("/dev/full")
+    with pytest.raises(StepFailure) as failed:  # noqa: PT012 - whichever of them is told first
+        file.write(b"x" * 1_000_000)
+        file.close()
+    assert failed.value.outcome is Outcome.SFTP_FAILURE
+    assert failed.value.message == "/dev/full: failure"
+
+
+def test_a_missing_file_is_told_with_its_path(connection: SSH2Connection) -> None:
+    sftp = connection.open_sftp()
+    for ask in (sftp.open_to_read, sftp.list_directory, sftp.stat, sftp.remove, sftp.rmdir):
+        with pytest.raises(StepFailure) as failed:
+            ask("/missing/file")
+        assert failed.value.outcome is Outcome.SFTP_NO_SUCH_FILE
+        assert failed.value.message == "/missing/file: no such file"
+
+
+def test_a_directory_that_cannot_be_read_is_not_an_empty_one(connection: SSH2Connection, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StepFailure) as failed:
+        connection.open_sftp().list_directory(str(tmp_path / "file"))
+    assert failed.value.outcome is Outcome.SFTP_NO_SUCH_FILE
+
+
+def test_a_server_that_is_no_sftp_server_rejects_it(sshd: SshServer) -> None:
+    with logged_in(login_to(sshd)) as connection:
+        with pytest.raises(StepFailure) as failed:
+            connection.open_sftp()
+        assert failed.value.outcome is Outcome.EXEC_REJECTED
+
+
+def test_no_place_for_a_channel_is_told_of_sftp_too(start_sshd: Callable[[str], SshServer]) -> None:
+    with (
+        logged_in(login_to(start_sshd(f"{SFTP}\nMaxSessions 0"))) as connection,
+        pytest.raises(StepFailure) as failed,
+    ):
+        connection.open_sftp()
+    assert failed.value.outcome is Outcome.CHANNEL_REFUSED
+
+
+def test_an_sftp_server_that_talks_nonsense_is_told(start_sshd: Callable[[str], SshServer]) -> None:
+    with (
+        logged_in(login_to(start_sshd("Subsystem sftp /bin/echo this is no SFTP server"))) as connection,
+        pytest.raises(StepFailure) as failed,
+    ):
+        connection.open_sftp()
+    assert failed.value.outcome is Outcome.SFTP_BAD_MESSAGE
+
+
+def test_an_sftp_server_that_dies_is_told(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(bytes(SIZES_BYTES[-1]))
+    pid = tmp_path / "pid"
+    server = start_sshd(f"Subsystem sftp echo $$ > {pid}; exec /usr/lib/openssh/sftp-server")
+    with logged_in(login_to(server)) as connection:
+        file = connection.open_sftp().open_to_read(str(tmp_path / "file"))
+        file.read()
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+        with pytest.raises(StepFailure) as failed:
+            read_all(file)
+        assert failed.value.outcome is Outcome.SFTP_CONNECTION_LOST
+        channel = connection.open_channel()
+        channel.execute("true")
+        assert channel.close().exit_code == 0
+
+
+def test_sftp_again_and_again_leaves_nothing_behind(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
+    """A file that is not closed costs 4 kB and a place with the server, a subsystem that is not ended a channel."""
+    path = str(tmp_path / "file")
+    shutil.copy("/bin/true", path)
+    with logged_in(login_to(start_sshd(f"{SFTP}\nMaxSessions 2"))) as connection:
+        for _ in range(20):
+            sftp = connection.open_sftp()
+            read_all(sftp.open_to_read(path))
+            sftp.close()
+        sftp = connection.open_sftp()
+        before_kib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(2_000):
+            sftp.open_to_read(path).close()
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_kib < 3_000
+        sftp.close()
+
+
+def test_many_files_of_one_subsystem_are_read_at_the_same_time(connection: SSH2Connection, tmp_path: Path) -> None:
+    sftp = connection.open_sftp()
+    files = []
+    for number in range(10):
+        (tmp_path / str(number)).write_text(str(number) * 100_000)
+        files.append(sftp.open_to_read(str(tmp_path / str(number))))
+    for number, file in enumerate(files):
+        assert read_all(file) == str(number).encode() * 100_000
+        file.close()
+
+
+@pytest.mark.parametrize("size_bytes", SIZES_BYTES)
+@pytest.mark.parametrize("window_bytes", [None, 16_384])
+def test_a_file_goes_by_scp_as_it_is(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, size_bytes: int, window_bytes: int | None
+) -> None:
+    path, data = tmp_path / "a 'strange' name", os.urandom(size_bytes)
+    with logged_in(login_to(start_sshd(SFTP), replace(FAST, window_bytes=window_bytes))) as connection:
+        file = connection.scp_write(str(path), size_bytes)
+        file.write(data)
+        file.close()
+        assert path.read_bytes() == data
+        file = connection.scp_read(str(path))
+        assert read_all(file) == data
+        file.close()
+
+
+def test_a_missing_file_is_told_of_scp_in_the_servers_words(connection: SSH2Connection) -> None:
+    with pytest.raises(StepFailure) as failed:
+        connection.scp_read("/missing")
+    assert failed.value.outcome is Outcome.SCP_FAILED
+    assert failed.value.message == "scp: /missing: No such file or directory"
+
+
+def test_a_full_disk_is_told_of_scp(connection: SSH2Connection) -> None:
+    with pytest.raises(StepFailure) as failed:  # noqa: PT012 - whichever of them is told first
+        file = connection.scp_write("/dev/full", 10)
+        file.write(b"x" * 10)
+        file.close()
+    assert failed.value.outcome is Outcome.SCP_FAILED
+    assert "No space left on device" in failed.value.message
+
+
+def test_a_server_without_scp_is_told(start_sshd: Callable[[str], SshServer]) -> None:
+    with (
+        logged_in(login_to(start_sshd("ForceCommand echo no scp here >&2; exit 127"))) as connection,
+        pytest.raises(StepFailure) as failed,
+    ):
+        connection.scp_read("/etc/hostname")
+    assert failed.value.outcome is Outcome.SCP_FAILED
+    assert failed.value.message == "no scp here"
