@@ -1,9 +1,11 @@
 """What every client library does alike: the same steps, under the same names, with the same outcomes."""
 
+import gc
+import logging
 import os
 import socket
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -41,9 +43,17 @@ SIZE_BYTES = 3_000_000
 SFTP = "Subsystem sftp internal-sftp"
 FILE_PARTS = ["open", "firstByte", "read", "close"]
 
-pytestmark = pytest.mark.parametrize(
-    "library", [pytest.param(one, id=one.value) for one in (Library.SSH2_PYTHON, Library.PARAMIKO)]
-)
+LIBRARIES = (Library.SSH2_PYTHON, Library.PARAMIKO, Library.ASYNCSSH)
+
+pytestmark = pytest.mark.parametrize("library", [pytest.param(one, id=one.value) for one in LIBRARIES])
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Fail a test after which something is left to complain about, as asyncio does of tasks that nobody awaits."""
+    yield
+    gc.collect()
+    assert [record.getMessage() for record in caplog.get_records("call") if record.levelno >= logging.WARNING] == []
 
 
 def config_for(library: Library, server: SshServer, *steps: ScenarioStep) -> RunConfig:
