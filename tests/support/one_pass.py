@@ -1,4 +1,4 @@
-"""One iteration of some steps against a real server, and all that was counted of it: how often, how much, how it ended."""
+"""One iteration of some steps against a real server, and all that was counted of it."""
 
 from dataclasses import dataclass, replace
 from time import monotonic_ns
