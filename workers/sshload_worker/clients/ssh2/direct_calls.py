@@ -17,7 +17,6 @@ import ctypes
 from pathlib import Path
 from typing import Any
 
-import ssh2
 from ssh2.channel import Channel
 from ssh2.session import Session
 from ssh2.sftp import SFTP
@@ -34,7 +33,6 @@ _BYTES = {
 }
 _CLOSED_OFFSET_BYTES = _HEADER_BYTES + 2 * _POINTER_BYTES
 _EXIT_CODE_MASK = 0xFFFF_FFFF  # RFC 4254 section 6.10: a uint32, which libssh2 returns as an int
-_CALLBACK_RECV = 6  # LIBSSH2_CALLBACK_RECV of libssh2.h
 _PATIENCE_S = 2**31 - 1
 
 DEFAULT_WINDOW_BYTES = 2_097_152
@@ -49,10 +47,10 @@ class UnsupportedLibraryError(ImportError):
 def _load_libssh2() -> ctypes.CDLL:
     if any(kind.__basicsize__ != expected_bytes for kind, expected_bytes in _BYTES.items()):
         raise UnsupportedLibraryError("ssh2-python's objects have another layout than version 1.2.0.post1")
-    bundled = sorted((Path(ssh2.__file__).parent.parent / "ssh2_python.libs").glob("libssh2-*.so*"))
-    if len(bundled) != 1:
-        raise UnsupportedLibraryError("ssh2-python does not bring its own libssh2: install its wheel")
-    library = ctypes.CDLL(str(bundled[0]))
+    loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/libssh2" in line}
+    if len(loaded) != 1:
+        raise UnsupportedLibraryError("ssh2-python does not use one libssh2 as a shared library: install its wheel")
+    library = ctypes.CDLL(loaded.pop())
     address, integer, unsigned = ctypes.c_void_p, ctypes.c_int, ctypes.c_uint
     for name, result, arguments in (
         ("channel_eof", integer, [address]),
@@ -64,8 +62,6 @@ def _load_libssh2() -> ctypes.CDLL:
             [address, ctypes.c_char_p, unsigned, unsigned, unsigned, ctypes.c_char_p, unsigned],
         ),
         ("free", None, [address, address]),
-        ("session_callback_set", address, [address, integer, address]),
-        ("session_callback_set", address, [address, integer, address]),
         ("session_last_error", integer, [address, address, address, integer]),
         ("session_set_read_timeout", None, [address, ctypes.c_long]),
         ("sftp_close_handle", integer, [address]),
@@ -126,11 +122,6 @@ def exit_signal(session: Session, channel: Channel) -> str:
 def own_file(handle: SFTPHandle) -> None:
     """Let nothing be done when the object of a file goes: its subsystem may have gone before it, which crashes."""
     ctypes.c_int.from_address(id(handle) + _CLOSED_OFFSET_BYTES).value = 1
-
-
-def replace_receive(session: Session, receive: int) -> int:
-    """Let libssh2 receive by the C function at this address; return the one before."""
-    return int(LIBSSH2.libssh2_session_callback_set(pointer(session), _CALLBACK_RECV, receive))
 
 
 def close_file(handle: SFTPHandle) -> int:
