@@ -37,6 +37,4 @@ def _parsed(private: bytes, certificate: bytes) -> tuple[Any, Any]:
 def key_pair(private: bytes, certificate: bytes) -> KeyPair:
     """Return a key, with its certificate where that is not empty; raises StepFailure where asyncssh cannot read it."""
     key, parsed_certificate = _parsed(private, certificate)
-    return SSHLocalKeyPair(
-        key, None, parsed_certificate, None
-    )  # each its own: a connection chooses its signature's kind
+    return KeyPair(key, None, parsed_certificate, None)  # each its own: a connection chooses its signature's kind
