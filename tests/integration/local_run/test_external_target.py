@@ -1,66 +1,18 @@
 """One's own server: it is loaded only where the command line names it, with the user's own credentials."""
 
-import os
-import pwd
-import socket
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from local_cli import ENDS_WITHIN_S, measured, sshload, wait_until, write_test
-
-USER = pwd.getpwuid(os.geteuid()).pw_name
-
-
-@dataclass(frozen=True, slots=True)
-class OwnServer:
-    """An sshd of the user's own, and the files that let a client in."""
-
-    port: int
-    identity: Path
-    known_hosts: Path
-
-    def target(self) -> dict[str, object]:
-        """Return spec.target for it."""
-        external = {"host": "127.0.0.1", "port": self.port, "user": USER, "credentialsSecretRef": {"name": "login"}}
-        return {"external": {**external, "knownHostsSecretRef": {"name": "hosts"}}}
-
-    def credentials(self) -> list[str | Path]:
-        """Return the options that let a client in."""
-        return ["--identity", self.identity, "--known-hosts", self.known_hosts]
+from local_cli import measured, sshload, write_test
+from own_server import OwnServer, running_server
 
 
 @pytest.fixture(scope="module")
 def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
-    folder = tmp_path_factory.mktemp("own-server")
-    for name in ("id", "host"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", folder / name], check=True)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    config = folder / "sshd_config"
-    config.write_text(
-        f"ListenAddress 127.0.0.1:{port}\nHostKey {folder}/host\nAuthorizedKeysFile {folder}/id.pub\n"
-        "StrictModes no\nPidFile none\nUsePAM no\nPasswordAuthentication no\n"
-    )
-    Path("/run/sshd").mkdir(exist_ok=True) if os.geteuid() == 0 else None
-    server = subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", config], stderr=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: accepts(port), "an sshd that listens")
-        host_key = (folder / "host.pub").read_text()
-        known_hosts = folder / "known_hosts"
-        known_hosts.write_text(f"[127.0.0.1]:{port} {host_key}")
-        yield OwnServer(port, folder / "id", known_hosts)
-    finally:
-        server.terminate()
-        server.wait(ENDS_WITHIN_S)
-
-
-def accepts(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
+    with running_server(tmp_path_factory.mktemp("own-server")) as server:
+        yield server
 
 
 def test_an_allowed_server_is_measured_with_the_users_key(tmp_path: Path, own_server: OwnServer) -> None:

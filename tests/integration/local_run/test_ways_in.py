@@ -1,0 +1,101 @@
+"""However a test logs in, and through whatever it does: the run is the same, and every login is accounted for."""
+
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from local_cli import Ended, measured, sshload, write_test
+from own_server import OwnServer, running_server
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    with running_server(tmp_path_factory.mktemp("jump-host")) as server:
+        yield server
+
+
+def counts(ended: Ended) -> dict[str, int]:
+    """Return how often each step ended well."""
+    return {step["step"]: step["count"] for step in ended.status["results"]["steps"]}
+
+
+def test_two_jump_hosts_are_passed_each_with_its_own_credentials(tmp_path: Path, own_server: OwnServer) -> None:
+    via = [own_server.reference(encryptedKey=True), own_server.reference("localhost", auth="agent")]
+    options: list[str | Path] = [
+        *("--allow-target", "127.0.0.1", "--allow-target", "localhost", "--known-hosts", own_server.known_hosts),
+        *("--via-identity", f"127.0.0.1={own_server.encrypted_identity}"),
+        *("--via-passphrase-file", f"127.0.0.1={own_server.passphrase_file}"),
+        *("--via-identity", f"localhost={own_server.identity}"),
+    ]
+    ended = measured(write_test(tmp_path, via=via), *options)
+    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
+    seen = counts(ended)
+    assert seen["via1.login"] == seen["via2.login"] == seen["login"] == seen["total"] > 0
+    assert ended.status["results"]["target"]["loginDifference"] == 0
+    assert "the last jump host connects to 127.0.0.1 itself" in ended.err
+
+
+def test_a_jump_host_that_the_command_line_does_not_name_is_left_alone(tmp_path: Path, own_server: OwnServer) -> None:
+    path = write_test(tmp_path, via=[own_server.reference()])
+    options = ["--via-identity", f"127.0.0.1={own_server.identity}", "--known-hosts", own_server.known_hosts]
+    ended = sshload("run", path, "--output", "json", *options)
+    assert (ended.code, ended.status["reason"]) == (4, "TargetNotAllowed")
+    assert "spec.via[0]" in ended.status["message"]
+
+
+def test_a_jump_host_that_refuses_every_login_is_an_error_of_the_test(tmp_path: Path, own_server: OwnServer) -> None:
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "other"], check=True)
+    path = write_test(tmp_path, via=[own_server.reference()])
+    options = ["--via-identity", f"127.0.0.1={tmp_path / 'other'}", "--known-hosts", own_server.known_hosts]
+    ended = measured(path, "--allow-target", "127.0.0.1", *options)
+    assert (ended.code, ended.status["reason"]) == (4, "CredentialsRejected"), ended.out
+    assert "spec.via[0].credentialsSecretRef" in ended.status["message"]
+
+
+@pytest.mark.parametrize("auth", ["certificate", "agent"])
+def test_a_managed_target_takes_whatever_the_run_was_given(tmp_path: Path, auth: str) -> None:
+    ended = measured(write_test(tmp_path, client={"auth": auth}), "--logs", tmp_path / "logs")
+    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
+    target = ended.status["results"]["target"]
+    assert target["accepted"] == target["clientLogins"] == counts(ended)["total"] > 0
+    accepted = [
+        line for line in (tmp_path / "logs/target.log").read_text().splitlines() if "Accepted publickey" in line
+    ]
+    assert len(accepted) == target["accepted"]
+    assert all(("ED25519-CERT" in line) == (auth == "certificate") for line in accepted)
+
+
+def test_a_passphrase_that_is_wrong_ends_the_run_before_the_load(tmp_path: Path, own_server: OwnServer) -> None:
+    wrong = tmp_path / "passphrase"
+    wrong.write_text("wrong")
+    path = write_test(tmp_path, target={"external": own_server.reference(encryptedKey=True)})
+    options = ["--identity", own_server.encrypted_identity, "--passphrase-file", wrong]
+    ended = measured(path, "--allow-target", "127.0.0.1", *options, "--known-hosts", own_server.known_hosts)
+    assert ended.code != 0
+    assert "passphrase" in ended.status["message"]
+    assert ended.status["results"]["iterations"] == 0
+
+
+@pytest.mark.parametrize(
+    ("scenario", "logins"),
+    [
+        pytest.param({"sessionReuse": "user"}, 2, id="one for each user"),
+        pytest.param({"sessionReuse": "pool", "poolSize": 3}, 3, id="a pool of three"),
+    ],
+)
+def test_kept_sessions_are_logged_in_once(tmp_path: Path, scenario: dict[str, Any], logins: int) -> None:
+    steps = {"steps": [{"exec": {"command": "echo here", "expectStdout": "here"}}]}
+    ended = measured(write_test(tmp_path, scenario={**steps, **scenario}))
+    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
+    target = ended.status["results"]["target"]
+    assert (target["accepted"], target["clientLogins"]) == (logins, logins)
+    assert counts(ended)["total"] > logins
+
+
+def test_a_pod_of_two_processes_is_two_workers(tmp_path: Path) -> None:
+    ended = measured(write_test(tmp_path, workers={"replicas": 1, "processesPerPod": 2}))
+    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
+    assert ended.status["results"]["generator"]["workersConnected"] == 2
+    assert ended.status["results"]["target"]["loginDifference"] == 0
