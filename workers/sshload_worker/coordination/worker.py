@@ -17,6 +17,9 @@ from sshload_contract.vocabulary import Outcome, Step
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.dial import dial_until_accepted
 from sshload_worker.coordination.target_login import first_hop, prepare_login, resolve
+from sshload_worker.locustfile.crowd import Crowd
+from sshload_worker.locustfile.crowd_sessions import CrowdSessions
+from sshload_worker.locustfile.load_users import load_users
 from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
@@ -53,6 +56,7 @@ class Worker:
         self._environment: Any = Environment()
         self._recorder = Recorder(config.run_id, index, self._tell_locust, _STEPS_FOR_LOCUST)
         self._health = HealthMonitor()
+        self._crowd: Crowd | None = None
         self._generator: Generator | None = None
         self._start_order: dict[str, Any] | None = None
         self._woken = Event()
@@ -138,11 +142,17 @@ class Worker:
         addresses = resolve(hop, tell, self._index)
         try:
             login = prepare_login(self._config, addresses)
+            self._crowd = self._load_crowd()
         except GeneratorFaultError as fault:
             return fault
         if self._index == 0 and not self._config.stats_url:
             dial_until_accepted(str(addresses[0][1][0]), hop.port, tell)
         return login
+
+    def _load_crowd(self) -> Crowd | None:
+        path = self._config.scenario.locustfile_path
+        seed = f"{self._config.run_id}/{self._index}"
+        return Crowd(path, load_users(path), self._environment, seed) if path else None
 
     def _generate(self, login: Login, order: dict[str, Any]) -> None:
         start_ns = order["received_ns"] + int(order["lead_s"] * _NS_PER_S)
@@ -150,13 +160,15 @@ class Worker:
         scenario, timeouts = self._config.scenario, self._config.client.timeouts
         pool_part = max(share.part(scenario.pool_sessions), 1)
         held = HeldSessions(LogIn(login, self._recorder), timeouts, self._recorder)
+        sessions = make_sessions(scenario, login, self._recorder, pool_part)
         iteration = Iteration(
             worker=self._index,
-            sessions=make_sessions(scenario, login, self._recorder, pool_part),
+            sessions=sessions if self._crowd is None else CrowdSessions(sessions, self._crowd),
             steps=scenario.steps,
             timeouts=timeouts,
             recorder=self._recorder,
             numbers=count(),
+            task=None if self._crowd is None else self._crowd.run_task,
         )
         self._generator = Generator(self._config, share, iteration, held, start_ns)
         self._health.start()

@@ -1,6 +1,6 @@
 """One iteration of the scenario: a session, its steps, and exactly one outcome, whatever happens."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import monotonic_ns
 
@@ -23,7 +23,7 @@ _HARMLESS = frozenset((Outcome.OK, Outcome.EXIT_CODE, Outcome.KILLED_BY_SIGNAL, 
 class Iteration:
     """What every iteration does. TOTAL's latency counts from when it was due, the steps' from their own begin.
 
-    `numbers` counts this worker's iterations.
+    `numbers` counts this worker's iterations. `task` is what a locustfile does in place of steps.
     """
 
     worker: int
@@ -32,6 +32,7 @@ class Iteration:
     timeouts: Timeouts
     recorder: Recorder
     numbers: Iterator[int]
+    task: Callable[[StepRun, int | None], None] | None = None
 
     def run(self, due: Due, user: int | None = None) -> None:
         """Run once and count it. A kill of the greenlet ends the iteration as UNFINISHED, and goes on."""
@@ -43,6 +44,8 @@ class Iteration:
         try:
             connection = self.sessions.take(clock, user)
             run = StepRun(connection, clock, self.timeouts, f"{self.worker}-{next(self.numbers)}")
+            if self.task is not None:
+                self.task(run, user)
             for step in self.steps:
                 run_step(step, run)
             run.close()

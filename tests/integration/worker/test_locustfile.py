@@ -1,0 +1,253 @@
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+from locust.env import Environment
+from run_configs import arrivals, endpoint, run_config
+from ssh_server import SshServer
+from sshload_contract.run_config import BurstLoad, Load, RunConfig, Scenario, SessionReuse, UsersLoad, UsersStage
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_worker.locustfile.crowd import Crowd
+from sshload_worker.locustfile.load_users import load_users
+from sshload_worker.login.fault import GeneratorFaultError
+from whole_run import whole_run
+
+EXAMPLE = Path(__file__).parents[3] / "examples" / "locustfiles" / "mixed.py"
+USERS = UsersLoad(
+    stages=(UsersStage(users=4, duration_s=2.0),), spawn_rate=0.0, think_time_min_s=0.05, think_time_max_s=0.05
+)
+BEGIN = "from sshload_worker.locustfile import SSHUser, task\n"
+
+
+def locustfile(folder: Path, text: str) -> str:
+    path = folder / "locustfile.py"
+    path.write_text(BEGIN + dedent(text))
+    return str(path)
+
+
+def config_of(
+    server: SshServer, path: str, load: Load, workers: int = 1, reuse: SessionReuse = SessionReuse.NONE
+) -> RunConfig:
+    scenario = Scenario(session_reuse=reuse, pool_sessions=0, steps=(), locustfile_path=path)
+    return replace(run_config(endpoint(server), load, workers=workers), scenario=scenario)
+
+
+def summary_of(folder: Path, config: RunConfig) -> RunSummary:
+    with whole_run(folder, config) as run:
+        return run.summary()
+
+
+def counts_of(summary: RunSummary) -> dict[str, int]:
+    return {step.step: step.count for step in summary.steps}
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        pytest.param(arrivals(20, 2.0), id="arrivals"),
+        pytest.param(BurstLoad(connections=20, repeat=2, interval_s=1.0), id="burst"),
+        pytest.param(USERS, id="users"),
+    ],
+)
+def test_the_example_is_run_and_measured_as_any_scenario(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, load: Load
+) -> None:
+    server = start_sshd("Subsystem sftp internal-sftp")
+    summary = summary_of(tmp_path, config_of(server, str(EXAMPLE), load, workers=2))
+    assert summary.end is RunEnd.COMPLETED, summary.message
+    assert summary.load.failed == 0, summary.errors
+    assert summary.load.started == summary.load.succeeded == server.accepted() > 10
+    counts = counts_of(summary)
+    assert counts["total"] == counts["login"] == summary.load.started
+    assert counts["disk.command"] == counts["list.command"] > 0
+    assert counts["upload.sftpWrite"] == counts["download.sftpRead"] == counts["remove.sftpRemove"] > 0
+    tasks = counts["uptime.command"] + counts["disk.command"] + counts["upload.sftpWrite"]
+    assert tasks == counts["total"]
+
+
+def test_users_are_dealt_to_their_classes_by_weight(sshd: SshServer, tmp_path: Path) -> None:
+    path = locustfile(
+        tmp_path,
+        """
+        class Many(SSHUser):
+            weight = 3
+            def on_start(self):
+                self.execute("true", name="many")
+            @task
+            def work(self):
+                self.execute("true", name="work")
+
+        class Few(SSHUser):
+            def on_start(self):
+                self.execute("true", name="few")
+            @task
+            def work(self):
+                self.execute("true", name="work")
+        """,
+    )
+    users = replace(USERS, stages=(UsersStage(users=8, duration_s=2.0),))
+    counts = counts_of(summary_of(tmp_path, config_of(sshd, path, users, workers=2)))
+    assert (counts["many.command"], counts["few.command"]) == (6, 2)
+    assert counts["work.command"] == counts["total"] >= 8
+
+
+def test_a_user_keeps_what_it_knows_and_stops_at_the_end(sshd: SshServer, tmp_path: Path) -> None:
+    path = locustfile(
+        tmp_path,
+        f"""
+        from pathlib import Path
+
+        class Counting(SSHUser):
+            def on_start(self):
+                self.done = 0
+            @task
+            def work(self):
+                self.execute("true")
+                self.done += 1
+            def on_stop(self):
+                with Path({str(tmp_path / "done")!r}).open("a") as file:
+                    file.write(f"{{self.done}}\\n")
+        """,
+    )
+    summary = summary_of(tmp_path, config_of(sshd, path, USERS))
+    done = [int(line) for line in (tmp_path / "done").read_text().split()]
+    assert len(done) == 4
+    assert sum(done) == summary.load.succeeded
+
+
+def test_a_session_can_be_kept_by_a_user(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
+    server = start_sshd("Subsystem sftp internal-sftp")
+    summary = summary_of(tmp_path, config_of(server, str(EXAMPLE), USERS, reuse=SessionReuse.USER))
+    assert summary.load.failed == 0, summary.errors
+    assert server.accepted() == 4 < summary.load.succeeded
+
+
+@pytest.mark.parametrize(
+    ("body", "outcome", "step", "message"),
+    [
+        pytest.param(
+            'self.execute("exit 3", name="a")', Outcome.EXIT_CODE, "a.command", "exit code 3", id="a step that fails"
+        ),
+        pytest.param(
+            "raise KeyError('spoon')",
+            Outcome.GENERATOR_FAULT,
+            "",
+            "locustfile line 5: KeyError: 'spoon'",
+            id="an exception",
+        ),
+        pytest.param("open('/absent')", Outcome.GENERATOR_FAULT, "", "FileNotFoundError", id="an error of the system"),
+        pytest.param(
+            "import gevent\n        with gevent.Timeout(0.01): gevent.sleep(1)",
+            Outcome.GENERATOR_FAULT,
+            "",
+            "Timeout",
+            id="a time limit of its own",
+        ),
+        pytest.param(
+            'try: self.execute("exit 3", name="a")\n        except Exception: pass\n        self.execute("true")',
+            Outcome.EXIT_CODE,
+            "a.command",
+            "exit code 3",
+            id="a step that fails and is caught",
+        ),
+        pytest.param(
+            'self.execute("true", expect_stdout="(")',
+            Outcome.GENERATOR_FAULT,
+            "command",
+            "unterminated",
+            id="a regular expression that is none",
+        ),
+    ],
+)
+def test_what_goes_wrong_in_a_task_is_one_outcome_of_its_iteration(  # noqa: PLR0913, PLR0917 - a table
+    sshd: SshServer, tmp_path: Path, body: str, outcome: Outcome, step: str, message: str
+) -> None:
+    path = tmp_path / "locustfile.py"
+    path.write_text(f"{BEGIN}class Failing(SSHUser):\n    @task\n    def work(self):\n        {body}\n")
+    summary = summary_of(tmp_path, config_of(sshd, str(path), arrivals(5, 1.0)))
+    assert summary.end is RunEnd.COMPLETED, summary.message
+    assert (summary.load.started, summary.load.failed) == (5, 5)
+    (error,) = summary.errors
+    assert (error.outcome, error.count) == (outcome, 5)
+    assert message in error.first_message
+    assert error.step == step or not step
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        pytest.param("class A(SSHUser:\n    pass\n", "line 2: SyntaxError", id="a file that is no Python"),
+        pytest.param("import spoon\n", "line 2: ModuleNotFoundError: No module named 'spoon'", id="a missing module"),
+        pytest.param("x = 1\ny = x / 0\n", "line 3: ZeroDivisionError", id="an error on import"),
+        pytest.param("import sys\nsys.exit(3)\n", "line 3: SystemExit: 3", id="a file that exits"),
+        pytest.param("x = 1\n", "has no subclass of SSHUser", id="no user"),
+        pytest.param("class A(SSHUser):\n    pass\n", "line 2: A has no task", id="no task"),
+        pytest.param(
+            "from locust import User\nclass A(User):\n    @task\n    def work(self): pass\n",
+            "line 3: A is no SSHUser",
+            id="another kind of user",
+        ),
+        pytest.param(
+            "from locust import TaskSet\nclass T(TaskSet):\n    pass\nclass A(SSHUser):\n    tasks = [T]\n",
+            "line 5: A has a TaskSet",
+            id="a task set",
+        ),
+        pytest.param(
+            "class A(SSHUser):\n    weight = 0\n    @task\n    def work(self): pass\n",
+            "line 2: A has weight 0",
+            id="weight",
+        ),
+        pytest.param(
+            "class A(SSHUser):\n    fixed_count = 2\n    @task\n    def work(self): pass\n", "fixed_count", id="a count"
+        ),
+        pytest.param(
+            "from locust import LoadTestShape\nclass S(LoadTestShape):\n    def tick(self): pass\n"
+            "class A(SSHUser):\n    @task\n    def work(self): pass\n",
+            "S is not used",
+            id="a shape",
+        ),
+    ],
+)
+def test_a_file_that_cannot_be_run_is_told_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "bad.py"
+    path.write_text(BEGIN + text)
+    with pytest.raises(GeneratorFaultError, match=r"locustfile bad\.py") as raised:
+        load_users(str(path))
+    assert said in str(raised.value)
+
+
+def test_a_locustfile_that_cannot_be_run_ends_the_run_before_its_start(sshd: SshServer, tmp_path: Path) -> None:
+    path = locustfile(tmp_path, "import spoon\n")
+    summary = summary_of(tmp_path, config_of(sshd, path, arrivals(5, 1.0)))
+    assert summary.end is RunEnd.GENERATOR_FAULT
+    assert "locustfile locustfile.py line 2" in summary.message
+    assert summary.load.started == 0
+
+
+def test_a_run_can_be_repeated_task_by_task(tmp_path: Path) -> None:
+    path = locustfile(
+        tmp_path,
+        """
+        class Choosing(SSHUser):
+            seen = []
+            @task(2)
+            def a(self): self.seen.append("a")
+            @task(1)
+            def b(self): self.seen.append("b")
+        """,
+    )
+
+    def picks(seed: str) -> str:
+        (choosing,) = load_users(path)
+        crowd = Crowd(path, (choosing,), Environment(), seed)
+        for _ in range(300):
+            crowd.run_task(None, None)  # type: ignore[arg-type]  # no step is run
+        return "".join(choosing.seen)
+
+    first = picks("run/0")
+    assert first == picks("run/0") != picks("run/1")
+    assert 160 < len(re.findall("a", first)) < 240
