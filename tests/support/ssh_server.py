@@ -1,13 +1,14 @@
 """A real sshd on loopback for one test: its keys, its port, and the log it wrote."""
 
 import getpass
+import os
 import re
 import signal
 import socket
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -44,6 +45,23 @@ class SshServer:
     def accepted(self) -> int:
         """How many logins sshd says that it accepted."""
         return len(re.findall(r"^Accepted (publickey|password) for ", self.log, re.MULTILINE))
+
+    def signal_sessions(self, number: signal.Signals) -> None:
+        """Send a signal to all processes that serve connections: stopped ones answer nothing, killed ones hang up."""
+        for pid in _descendants(self.process.pid):
+            with suppress(ProcessLookupError):
+                os.kill(pid, number)
+
+
+def _descendants(ancestor: int) -> set[int]:
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+    found = {ancestor}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {ancestor}
 
 
 def make_keys(folder: Path) -> Keys:

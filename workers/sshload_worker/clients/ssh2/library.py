@@ -3,6 +3,7 @@
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.clients.ssh2.settings import check_client
+from sshload_worker.clients.ssh2.shared import SharedConnection
 from sshload_worker.login.login import Login
 
 __all__ = ["check_client", "new_connection", "prepare"]
@@ -14,6 +15,4 @@ def prepare() -> None:
 
 def new_connection(login: Login, through: Connection | None, *, shared: bool) -> Connection:
     """Return a connection that has yet to connect; raises OSError where the worker has no socket left."""
-    if shared:
-        raise NotImplementedError("shared sessions")
-    return SSH2Connection(login, through)
+    return SharedConnection(login, through) if shared else SSH2Connection(login, through)

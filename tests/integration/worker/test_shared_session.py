@@ -1,0 +1,224 @@
+import hashlib
+import random
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from itertools import count
+
+import gevent
+import pytest
+from gevent import Timeout
+from gevent.pool import Group
+from run_configs import arrivals, endpoint, run_config
+from ssh_server import SshServer
+from sshload_contract.vocabulary import Outcome
+from sshload_worker.clients.interface import Channel, CommandEnd, Connection
+from sshload_worker.clients.libraries import new_connection
+from sshload_worker.coordination.target_login import first_hop, prepare_login, resolve
+from sshload_worker.outcomes import StepFailure
+
+PATIENCE_S = 60
+MEGABYTE = 1_000_000
+
+
+@contextmanager
+def shared_sessions(server: SshServer, sessions: int) -> Iterator[list[Connection]]:
+    config = run_config(endpoint(server), arrivals(1, 1))
+    login = prepare_login(config, resolve(first_hop(config), pytest.fail))
+    connections = [new_connection(login, shared=True) for _ in range(sessions)]
+    try:
+        for connection in connections:
+            connection.connect()
+            connection.banner()
+            connection.kex()
+            connection.auth()
+        yield connections
+    finally:
+        for connection in connections:
+            connection.close()
+
+
+def run(connection: Connection, command: str, sent: bytes = b"") -> tuple[CommandEnd, bytes]:
+    channel = connection.open_channel()
+    channel.execute(command)
+    if sent:
+        channel.write(sent)
+        channel.send_end()
+    return finish(channel)
+
+
+def finish(channel: Channel) -> tuple[CommandEnd, bytes]:
+    output = bytearray()
+    while piece := channel.read():
+        output += piece
+    return channel.close(), bytes(output)
+
+
+def all_together(calls: int, call: Callable[[int], object]) -> list[object]:
+    """Return what each of so many greenlets returned, in order; the first error of any is raised."""
+    group = Group()
+    greenlets = [group.spawn(call, number) for number in range(calls)]
+    with Timeout(PATIENCE_S):
+        gevent.joinall(greenlets, raise_error=True)
+    return [greenlet.value for greenlet in greenlets]
+
+
+def outcome_of(call: Callable[[], object]) -> Outcome:
+    try:
+        call()
+    except StepFailure as failure:
+        return failure.outcome
+    return Outcome.OK
+
+
+def test_two_hundred_greenlets_on_four_sessions_all_finish_and_every_output_is_its_own(sshd: SshServer) -> None:
+    numbers = count()
+    blob = random.Random(1).randbytes(MEGABYTE)  # noqa: S311 - no secret
+    digest = hashlib.sha256(blob).hexdigest()
+
+    def one(connection: Connection, number: int) -> None:
+        match number % 8:
+            case 0:
+                end, output = run(connection, f"head -c {MEGABYTE} /dev/zero | tr '\\0' '{number % 10}'")
+                assert output == str(number % 10).encode() * MEGABYTE
+            case 1:
+                end, output = run(connection, "sha256sum", blob)
+                assert output.decode().split()[0] == digest
+            case 2:
+                end, output = run(connection, f"sleep 0.2; echo {number} >&2; exit 3")
+                assert (end.exit_code, end.stderr, output) == (3, f"{number}\n".encode(), b"")
+                return
+            case _:
+                end, output = run(connection, f"echo {number}")
+                assert output == f"{number}\n".encode()
+        assert (end.exit_code, end.signal) == (0, "")
+
+    with shared_sessions(sshd, 4) as sessions:
+
+        def work(worker: int) -> None:
+            for _ in range(10):
+                one(sessions[worker % 4], next(numbers))
+
+        all_together(200, work)
+    assert next(numbers) == 2_000
+
+
+def test_the_server_refuses_the_channel_too_many_and_the_others_go_on(
+    start_sshd: Callable[[str], SshServer],
+) -> None:
+    server = start_sshd("MaxSessions 10")
+    with shared_sessions(server, 1) as (session,):
+        channels = [session.open_channel() for _ in range(10)]
+        for number, channel in enumerate(channels):
+            channel.execute(f"cat; echo {number}")
+        assert outcome_of(session.open_channel) is Outcome.CHANNEL_REFUSED
+        assert not session.is_lost()
+        for number, channel in enumerate(channels):
+            channel.write(b"still here ")
+            channel.send_end()
+            assert finish(channel)[1] == f"still here {number}\n".encode()
+        assert run(session, "echo again")[1] == b"again\n"
+
+
+def run_when_there_is_room(connection: Connection, command: str) -> bytes:
+    """Run a command once the server has noticed that earlier channels are closed."""
+    with Timeout(PATIENCE_S):
+        while True:
+            try:
+                return run(connection, command)[1]
+            except StepFailure as failure:
+                if failure.outcome is not Outcome.CHANNEL_REFUSED:
+                    raise
+                gevent.sleep(0.02)
+
+
+@pytest.mark.parametrize("ends", ["limit", "kill"])
+def test_an_operation_that_is_cut_off_harms_its_own_channel_only_which_is_closed(
+    start_sshd: Callable[[str], SshServer], ends: str
+) -> None:
+    server = start_sshd("MaxSessions 3")
+    with shared_sessions(server, 1) as (session,):
+
+        def cut_off(number: int) -> None:
+            with Timeout(0.05 if ends == "limit" else PATIENCE_S, exception=False):
+                run_when_there_is_room(session, f"head -c {number * MEGABYTE} /dev/zero; cat")
+
+        for _ in range(3):
+            abandoned = [gevent.spawn(cut_off, number) for number in range(2)]
+            assert run_when_there_is_room(session, "sleep 0.2; echo mine") == b"mine\n"
+            if ends == "kill":
+                gevent.killall(abandoned)
+            gevent.joinall(abandoned)
+        assert all_together(3, lambda number: run_when_there_is_room(session, f"echo {number}")) == [
+            b"0\n",
+            b"1\n",
+            b"2\n",
+        ]
+        assert not session.is_lost()
+
+
+def test_an_opening_that_is_cut_off_ends_the_session_for_all(start_sshd: Callable[[str], SshServer]) -> None:
+    server = start_sshd("")
+    with shared_sessions(server, 1) as (session,):
+        channel = session.open_channel()
+        channel.execute("cat")
+        waiting = gevent.spawn(outcome_of, channel.read)
+        server.signal_sessions(signal.SIGSTOP)
+        try:
+            with Timeout(0.1, exception=False):
+                session.open_channel()
+            with Timeout(PATIENCE_S):
+                assert waiting.get() is Outcome.DISCONNECTED
+        finally:
+            server.signal_sessions(signal.SIGCONT)
+        assert session.is_lost()
+        assert outcome_of(session.open_channel) is Outcome.DISCONNECTED
+
+
+def test_a_write_that_is_cut_off_in_the_middle_of_a_packet_ends_the_session_for_all(
+    start_sshd: Callable[[str], SshServer],
+) -> None:
+    server = start_sshd("")
+    with shared_sessions(server, 1) as (session,):
+        channel = session.open_channel()
+        channel.execute("cat")
+        waiting = gevent.spawn(outcome_of, channel.read)
+        writers = [session.open_channel() for _ in range(16)]
+        for writer in writers:
+            writer.execute("cat > /dev/null")
+        server.signal_sessions(signal.SIGSTOP)
+        try:  # the windows of all channels are more than the buffers of the socket
+            writing = [gevent.spawn(outcome_of, partial(writer.write, bytes(3 * MEGABYTE))) for writer in writers]
+            gevent.joinall(writing, timeout=1)
+            gevent.killall(writing)
+            with Timeout(PATIENCE_S):
+                assert waiting.get() is Outcome.DISCONNECTED
+        finally:
+            server.signal_sessions(signal.SIGCONT)
+
+
+def test_when_the_server_dies_everybody_ends(start_sshd: Callable[[str], SshServer]) -> None:
+    server = start_sshd("")
+    with shared_sessions(server, 2) as sessions:
+        started = [session.open_channel() for session in sessions * 10]
+        for channel in started:
+            channel.execute("cat")
+        waiting = [gevent.spawn(outcome_of, channel.read) for channel in started]
+        gevent.idle()
+        server.signal_sessions(signal.SIGKILL)
+        with Timeout(PATIENCE_S):
+            gevent.joinall(waiting)
+        assert {greenlet.value for greenlet in waiting} == {Outcome.DISCONNECTED}
+        assert all(session.is_lost() for session in sessions)
+
+
+def test_closing_the_connection_ends_what_others_wait_for(sshd: SshServer) -> None:
+    with shared_sessions(sshd, 1) as (session,):
+        channel = session.open_channel()
+        channel.execute("sleep 100")
+        waiting = gevent.spawn(outcome_of, channel.read)
+        gevent.idle()
+        session.close()
+        with Timeout(PATIENCE_S):
+            assert waiting.get() is Outcome.DISCONNECTED

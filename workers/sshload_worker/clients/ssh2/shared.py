@@ -1,0 +1,264 @@
+"""SharedDriver: one libssh2 session used by many greenlets, each with channels of its own.
+
+One greenlet, the owner, makes all calls of the library; the others hand it their attempts and wait. What libssh2's
+sources ask for, and what is done about it:
+
+- Packets are taken in by the owner alone, for all channels, and queued by the library (see input_gate.py). Then every
+  attempt that waits is made once more, and finds its own, or nothing.
+- A packet that is half sent blocks all others. The attempt that sent it is made again, and no other before it is done.
+  For some packets libssh2 compares the address on the stack (channel_send_eof), which is the same only in one greenlet.
+- What opens a channel keeps its state in the session, so those come one after the other.
+- What is dropped while open (a channel, a subsystem, a file) the binding closes on the spot, in whatever greenlet that
+  happens to be, which may leave a packet half sent. So everything opened is kept until it is closed or the session
+  ends, and a channel that nobody uses any more is handed over, to be closed like the others.
+
+The owner lives while there is something to do. C code above its Python frames is the same each time.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import gevent
+from gevent import get_hub
+from gevent.hub import Waiter
+from ssh2 import exceptions as ssh2_errors
+from ssh2.channel import Channel
+from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
+from ssh2.exceptions import SSH2Error
+from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
+from ssh2.sftp import SFTP
+from sshload_contract.vocabulary import Outcome, Step
+
+from sshload_worker.clients.descriptor import Descriptor
+from sshload_worker.clients.ssh2.connection import SSH2Connection
+from sshload_worker.clients.ssh2.driver import Driver
+from sshload_worker.clients.ssh2.input_gate import InputGate
+from sshload_worker.outcomes import StepFailure
+
+_READ = 1
+_WRITE = 2
+_SESSION_ERRORS = (
+    ssh2_errors.SocketDisconnectError,
+    ssh2_errors.SocketSendError,
+    ssh2_errors.SocketRecvError,
+    ssh2_errors.ProtocolError,
+    ssh2_errors.InvalidMACError,
+)
+_NOT_TAKEN = "the server took no more bytes of the shared session"
+_CUT_OFF = "the shared session was given up, because an iteration was cut off in the middle of a message"
+
+
+class _Operation:
+    """An attempt that is made until it is done, and the greenlet that waits for it, if one does."""
+
+    __slots__ = ("arguments", "attempt", "begun", "done", "error", "opens", "result", "step", "waiter")
+
+    def __init__(
+        self, step: Step, attempt: Callable[..., Any], arguments: tuple[object, ...], *, opens: bool = False
+    ) -> None:
+        self.step = step
+        self.attempt = attempt
+        self.arguments = arguments
+        self.opens = opens
+        self.begun = False
+        self.done = False
+        self.result: Any = None
+        self.error: BaseException | None = None
+        self.waiter: Any = None
+
+
+class SharedDriver(Driver):
+    """One session and its socket, for many greenlets. It is lost as a whole, for all of them."""
+
+    def __init__(self, session: Any, descriptor: Descriptor) -> None:
+        super().__init__(session, descriptor)
+        self.lost = ""
+        self._loop = get_hub().loop
+        self._readable = self._loop.io(descriptor.fileno(), _READ)
+        self._writable = self._loop.io(descriptor.fileno(), _WRITE)
+        self._gate = InputGate(session)
+        self._pending: list[_Operation] = []
+        self._opening: _Operation | None = None
+        self._half_sent: _Operation | None = None
+        self._owner: gevent.Greenlet[[], None] | None = None
+        self._asleep: Any = None
+        self._added = False
+        self._opened: dict[int, Channel | SFTP] = {}
+
+    def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
+        """Return what `attempt` returns once it has no need to wait; raises StepFailure where it fails in `step`."""
+        return self._operate(_Operation(step, attempt, arguments))
+
+    def until_opened(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
+        """Do the same for calls whose state libssh2 keeps in the session, one after the other."""
+        return self._operate(_Operation(step, attempt, arguments, opens=True))
+
+    def forget(self, opened: object) -> None:
+        """Keep what is closed no more."""
+        self._opened.pop(id(opened), None)
+
+    def let_go(self, close: Callable[[object], Any], opened: object) -> None:
+        """Close what nobody uses any more, by making the attempt `close` on it until done."""
+        if not self.lost:
+            self._add(_Operation(Step.CLOSE, close, (opened,)))
+
+    def close(self, reason: str) -> None:
+        """Fail all that is under way, and do nothing more."""
+        self._lose(reason)
+        self._readable.close()
+        self._writable.close()
+
+    def _operate(self, operation: _Operation) -> Any:
+        if self.lost:
+            raise StepFailure(Outcome.DISCONNECTED, self.lost)
+        waiter = operation.waiter = Waiter()
+        self._add(operation)
+        try:
+            waiter.get()
+        except BaseException:  # a time limit or a kill
+            self._abandon(operation)
+            raise
+        if operation.error is not None:
+            raise operation.error
+        return operation.result
+
+    def _add(self, operation: _Operation) -> None:
+        self._pending.append(operation)
+        self._added = True
+        if self._owner is None:
+            self._owner = gevent.spawn(self._own)
+        elif self._half_sent is None:
+            self._wake()
+
+    def _wake(self) -> None:
+        asleep, self._asleep = self._asleep, None
+        if asleep is not None:
+            self._loop.run_callback(asleep.switch, None)
+
+    def _abandon(self, operation: _Operation) -> None:
+        if operation.done:
+            if isinstance(operation.result, Channel):
+                self.let_go(Channel.close, operation.result)
+        elif operation.begun and (operation.opens or operation is self._half_sent):
+            self._lose(_CUT_OFF)
+        elif operation in self._pending:
+            self._pending.remove(operation)
+
+    def _own(self) -> None:
+        while self._pending:
+            self._attempt_all()
+            if self._pending:
+                self._sleep()
+        self._owner = None
+
+    def _sleep(self) -> None:
+        """Let others run until the socket is as needed, or something is added."""
+        waiter = self._asleep = Waiter()
+        watcher = self._readable if self._half_sent is None else self._writable
+        self.descriptor.hasten_acknowledgement()
+        watcher.start(waiter.switch, None)
+        try:
+            waiter.get()
+        finally:
+            watcher.stop()
+            self._asleep = None
+
+    def _attempt_all(self) -> None:
+        """Take in what the server has sent, and make all attempts; again while there are new ones, or until blocked."""
+        again = True
+        while again and self._pending:
+            self._added = False
+            held_back = False
+            if self._half_sent is None:
+                self._take_in()
+            for operation in tuple(self._pending):
+                if self._half_sent not in (None, operation):
+                    held_back = True
+                elif not operation.opens or self._opening in (None, operation):
+                    self._attempt(operation)
+            again = self._half_sent is None and (self._added or held_back)
+
+    def _take_in(self) -> None:
+        """Let the library queue all that is here. Without an open channel, attempts at opening one do it themselves."""
+        try:
+            if not self._gate.take_in(self._opened.values()):
+                self._gate.open()
+        except SSH2Error as error:
+            self._lose(self.failure(Step.READ, error).message)
+
+    def _attempt(self, operation: _Operation) -> None:
+        if operation.done:  # lost together with an earlier one
+            return
+        operation.begun = True
+        if operation.opens:
+            self._opening = operation
+        try:
+            result = operation.attempt(*operation.arguments)
+        except SSH2Error as error:
+            operation.error = self.failure(operation.step, error)
+            self._end(operation)
+            if isinstance(error, _SESSION_ERRORS) or self.descriptor.peer_has_closed():
+                self._lose(operation.error.message)
+            return
+        except BaseException as error:  # noqa: BLE001 - raised where the result is waited for
+            operation.error = error
+            self._end(operation)
+            return
+        if result == LIBSSH2_ERROR_EAGAIN:
+            self._half_sent = operation if self._is_blocked() else None
+            return
+        operation.result = result
+        if isinstance(result, Channel | SFTP):
+            self._opened[id(result)] = result
+            self._gate.shut()
+        elif operation.waiter is None:
+            self.forget(operation.arguments[0])
+        self._end(operation)
+        self._check_unblocked()
+
+    def _is_blocked(self) -> bool:
+        return bool(self.session.block_directions() & LIBSSH2_SESSION_BLOCK_OUTBOUND)
+
+    def _check_unblocked(self) -> None:
+        """Give the session up where a packet is half sent that no attempt would send the rest of."""
+        if self._half_sent is None and self._is_blocked():
+            self._lose(_NOT_TAKEN)
+
+    def _end(self, operation: _Operation) -> None:
+        operation.done = True
+        self._pending.remove(operation)
+        if self._opening is operation:
+            self._opening = None
+        if self._half_sent is operation:
+            self._half_sent = None
+        if operation.waiter is not None:
+            self._loop.run_callback(operation.waiter.switch, None)
+
+    def _lose(self, reason: str) -> None:
+        """Fail whatever is under way, and what is to come."""
+        self.lost = self.lost or reason
+        for operation in tuple(self._pending):
+            operation.error = StepFailure(Outcome.DISCONNECTED, self.lost)
+            self._end(operation)
+        self._wake()
+
+
+class SharedConnection(SSH2Connection):
+    """A connection that several greenlets use at once after `auth`, each with channels of its own."""
+
+    def auth(self) -> None:
+        """Authenticate as the login's credentials say."""
+        super().auth()
+        self._driver = SharedDriver(self.driver.session, self._descriptor)
+
+    def is_lost(self) -> bool:
+        """Tell whether the server has closed the connection, or the session cannot be used any more."""
+        driver = self._driver
+        return super().is_lost() or (isinstance(driver, SharedDriver) and bool(driver.lost))
+
+    def close(self) -> None:
+        """Fail all that is under way, and end the connection. Never waits."""
+        driver = self._driver
+        if isinstance(driver, SharedDriver):
+            driver.close("the connection was closed")
+        super().close()
