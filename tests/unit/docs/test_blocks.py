@@ -94,6 +94,11 @@ def test_a_command_that_is_shown_exists(block: Block) -> None:
             assert program in PROGRAMS, words
 
 
+def test_the_locustfile_that_is_shown_is_the_examples() -> None:
+    (block,) = blocks("python")
+    assert block.text == (ROOT / "examples/locustfiles/mixed.py").read_text()
+
+
 def script(path: str) -> str:
     return (ROOT / path).read_text()
 

@@ -10,7 +10,7 @@ from sshload_contract.run_config import ArrivalsLoad, BurstLoad, HoldLoad, Users
 from sshload_operator.api.load_duration import load_duration_s
 from sshload_operator.api.load_test_file import KIND
 from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import LatencyThreshold, LoadTestSpec, ManagedTarget
+from sshload_operator.api.spec import LatencyThreshold, LoadTestSpec, LocustfileRef, ManagedTarget
 from sshload_operator.planning.plan import TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
 
@@ -75,3 +75,10 @@ def test_an_example_makes_enough_samples_for_its_percentiles(name: str) -> None:
 def test_an_example_with_a_target_of_its_own_takes_less_than_a_minute(name: str) -> None:
     spec = read(name)
     assert spec.warm_up_s + load_duration_s(spec.load) < 60
+
+
+def test_the_config_map_of_the_locustfile_is_the_file_beside_it() -> None:
+    (config_map,) = (document for document in DOCUMENTS["12-locustfile"] if document["kind"] == "ConfigMap")
+    assert config_map["data"] == {"mixed.py": (FOLDER / "locustfiles/mixed.py").read_text()}
+    wanted = read("12-locustfile").locustfile
+    assert wanted == LocustfileRef(config_map=config_map["metadata"]["name"], key="mixed.py")
