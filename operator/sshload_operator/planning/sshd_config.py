@@ -7,14 +7,16 @@ from math import ceil
 from sshload_operator.api.spec import Sshd
 
 # The target adds these, because it knows the places; Match needs an order, which a mapping does not have.
-RESERVED_DIRECTIVES = frozenset({"authorizedkeysfile", "hostkey", "include", "match", "pidfile", "port"})
+RESERVED_DIRECTIVES = frozenset(
+    {"authorizedkeysfile", "hostkey", "include", "match", "pidfile", "port", "trustedusercakeys"}
+)
 
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def sshd_config(sshd: Sshd, user: str = "load") -> str:
-    """Return the text of sshd_config, without Port, HostKey, PidFile and AuthorizedKeysFile, which the target adds.
+    """Return the text of sshd_config, without Port, PidFile and the places of keys, which the target adds.
 
     An extra directive replaces ours of the same name; it also stands first, because sshd takes the first value that
     it meets, which settles directives that have two names. Raises ValueError for a directive that is reserved, or that

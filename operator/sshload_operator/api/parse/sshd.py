@@ -41,6 +41,7 @@ RESERVED_DIRECTIVES = frozenset(
         "hostcertificate",
         "hostkeyagent",
         "authorizedkeysfile",
+        "trustedusercakeys",
         "pidfile",
         "include",
         "match",
