@@ -1,6 +1,6 @@
 """One worker's generator in this process, its whole load, and all that it counted."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic, monotonic_ns
@@ -9,7 +9,6 @@ import gevent
 from gevent import Greenlet
 from one_iteration import prepare, unexpected
 from sshload_contract.run_config import RunConfig
-from sshload_contract.sample import ErrorCount
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_worker.coordination.target_login import first_hop, prepare_login, resolve
 from sshload_worker.pacing.generator import Generator
@@ -41,11 +40,11 @@ class OneLoad:
         totals.add(self.recorder.take_report(HealthMonitor().health(connections=0, overflows=0), final=True))
         return totals
 
-    def wait_until(self, held: int) -> None:
-        """Wait until so many sessions are held."""
+    def wait_until(self, condition: Callable[[Recorder], bool]) -> None:
+        """Wait until a condition is true of what is counted."""
         deadline_s = monotonic() + _CONDITION_TIMEOUT_S
-        while self.recorder.held != held:
-            assert monotonic() < deadline_s, f"{self.recorder.held} sessions are held, not {held}"
+        while not condition(self.recorder):
+            assert monotonic() < deadline_s, f"held: {self.recorder.held}, connections: {self.recorder.connections}"
             gevent.sleep(_POLL_S)
 
 
@@ -82,6 +81,3 @@ def latencies(totals: Totals, step: str, window: Window = Window.MEASURED) -> La
 def failures(totals: Totals) -> set[tuple[str, Outcome, int]]:
     """Return what failed in which step, and how often."""
     return {(step, outcome, count) for (step, outcome, _), (count, _) in totals.errors.items()}
-
-
-__all__ = ["ErrorCount", "OneLoad", "counted", "failures", "latencies", "one_load"]

@@ -46,6 +46,15 @@ class SshServer:
         """How many logins sshd says that it accepted."""
         return len(re.findall(r"^Accepted (publickey|password) for ", self.log, re.MULTILINE))
 
+    def commands_by_connection(self) -> list[int]:
+        """How many commands each connection ran, in the order of their logins; needs LogLevel VERBOSE."""
+        pids = re.findall(r"^Starting session: command for .* port (\d+) id \d+$", self.log, re.MULTILINE)
+        return [pids.count(port) for port in dict.fromkeys(pids)]
+
+    def hang_up(self) -> None:
+        """Kill all processes that serve connections, which ends these."""
+        self.signal_sessions(signal.SIGKILL)
+
     def signal_sessions(self, number: signal.Signals) -> None:
         """Send a signal to all processes that serve connections: stopped ones answer nothing, killed ones hang up."""
         for pid in _descendants(self.process.pid):

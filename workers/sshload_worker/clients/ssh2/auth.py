@@ -1,17 +1,14 @@
 """How a libssh2 session logs in (RFC 4252, RFC 4256)."""
 
 from functools import partial
-from typing import Any
 
-from ssh2.agent import Agent
-from ssh2.exceptions import AgentAuthenticationError, AgentError
-from ssh2.utils import handle_error_codes
 from sshload_contract.run_config import Auth
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Step
 
+from sshload_worker.clients.ssh2.agent import Agent
 from sshload_worker.clients.ssh2.driver import Driver
+from sshload_worker.clients.ssh2.signed_login import SignedLogin
 from sshload_worker.login.login import Credentials
-from sshload_worker.outcomes import StepFailure
 
 
 def authenticate(driver: Driver, user: str, credentials: Credentials) -> None:
@@ -38,20 +35,11 @@ def _answers(password: str, _name: bytes, _instruction: bytes, prompts: list[str
 
 
 def _authenticate_by_agent(driver: Driver, user: str, agent_socket: str) -> None:
-    """Log in with the agent's first key. Each word with the agent blocks the worker: about 0.1 ms on this machine's."""
-    agent = Agent(driver.session)
-    agent.set_identity_path(agent_socket)
-    try:
-        agent.connect()
-        identity = agent.get_identities()[0]
-    except (AgentError, IndexError) as error:
-        raise StepFailure(Outcome.GENERATOR_FAULT, f"the ssh-agent gave no key: {type(error).__name__}") from None
-    driver.until_done(Step.AUTH, partial(_try_agent, driver.session, agent), user, identity)
-
-
-def _try_agent(session: Any, agent: Agent, user: str, identity: Any) -> int:
-    try:
-        return int(agent.userauth(user, identity))
-    except AgentAuthenticationError:  # which the binding makes of any error
-        handle_error_codes(session.last_errno())
-        raise
+    with Agent(agent_socket) as agent:
+        key = agent.first_key()
+        login = SignedLogin(driver.session, user, key)
+        driver.until_done(Step.AUTH, login.attempt)
+        asked = login.signature
+        if asked.to_sign:
+            asked.signature = agent.sign(key, asked.to_sign, asked.algorithm)
+            driver.until_done(Step.AUTH, login.attempt)

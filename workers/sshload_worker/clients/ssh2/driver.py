@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from gevent import sleep
+from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import SSH2Error
 from ssh2.session import LIBSSH2_SESSION_BLOCK_INBOUND, LIBSSH2_SESSION_BLOCK_OUTBOUND
@@ -69,6 +70,9 @@ class Driver:
 
     until_opened = until_done
     """The same for calls whose state libssh2 keeps in the session: those that open a channel."""
+
+    def keep(self, channel: Channel) -> None:
+        """Take note of a channel that is now in use without having been opened here: that of a subsystem."""
 
     def forget(self, opened: object) -> None:
         """Take note that a channel, subsystem or file was closed in order."""

@@ -11,7 +11,6 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     ssh2_errors.ChannelFailure: Outcome.CHANNEL_REFUSED,
     ssh2_errors.ChannelRequestDenied: Outcome.EXEC_REJECTED,
     ssh2_errors.AuthenticationError: Outcome.AUTH_REJECTED,
-    ssh2_errors.AgentAuthenticationError: Outcome.AUTH_REJECTED,
     ssh2_errors.PublickeyUnverifiedError: Outcome.AUTH_REJECTED,
     ssh2_errors.PasswordExpiredError: Outcome.AUTH_REJECTED,
     ssh2_errors.MethodNoneError: Outcome.AUTH_REJECTED,

@@ -32,12 +32,8 @@ for _name, _result, _arguments in (
     _function.restype, _function.argtypes = _result, _arguments
 
 
-@_Receive
-def _nothing_there(descriptor: int, buffer: int, size: int, flags: int, abstract: int) -> int:  # noqa: ARG001
-    return -errno.EAGAIN
-
-
-_NO_RECEIVE = ctypes.cast(_nothing_there, ctypes.c_void_p).value
+_NOTHING_THERE = _Receive(lambda *_: -errno.EAGAIN)
+_NO_RECEIVE = ctypes.cast(_NOTHING_THERE, ctypes.c_void_p).value
 
 
 class InputGate:

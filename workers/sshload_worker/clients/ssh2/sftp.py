@@ -113,6 +113,7 @@ class SSH2Sftp:
         until_done(Step.CLOSE, channel.wait_eof)
         until_done(Step.CLOSE, channel.wait_closed)
         self._closed = True
+        self._driver.forget(channel)
 
     def _opened(self, path: str, flags: int) -> SSH2File:
         handle = self._requests.done(Step.OPEN, path, self._sftp.open, path, flags, _FILE_MODE)

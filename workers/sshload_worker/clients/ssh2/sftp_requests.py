@@ -34,7 +34,7 @@ class SftpRequests:
     """The requests of one subsystem, and the files and directories that they have opened."""
 
     def __init__(self, driver: Driver, sftp: SFTP) -> None:
-        self._driver = driver
+        self.driver = driver
         self._sftp = sftp
         self._handles: set[SFTPHandle] = set()
         self._channel: Channel | None = None
@@ -42,22 +42,23 @@ class SftpRequests:
 
     def done(self, step: Step, path: str, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Return what `attempt` returns in the end; raises StepFailure with the server's status where it says no."""
-        return self._driver.until_done(step, self._attempted, path, attempt, *arguments)
+        return self.driver.until_done(step, self._attempted, path, attempt, *arguments)
 
     def close(self, step: Step, path: str, handle: SFTPHandle) -> None:
         """Close a file or directory; raises StepFailure where the server says no."""
         self._handles.remove(handle)
         self.done(step, path, close_file, handle)
-        self._driver.forget(handle)
+        self.driver.forget(handle)
 
     def end(self) -> Channel:
         """Give up the subsystem, and return the channel with which it ends. Nothing else may be called after that."""
         if self._channel is None:
-            self._driver.subsystems.discard(self)
+            self.driver.subsystems.discard(self)
             for handle in self._handles:
-                self._driver.forget(handle)
+                self.driver.forget(handle)
             self._channel = channel_of(self._sftp)
-            self._driver.forget(self._sftp)
+            self.driver.keep(self._channel)
+            self.driver.forget(self._sftp)
         return self._channel
 
     def free(self) -> None:
@@ -80,7 +81,7 @@ class SftpRequests:
                 own_file(result)
                 self._handles.add(result)
             return result
-        text = last_error_text(self._driver.session)
+        text = last_error_text(self.driver.session)
         if code == 0:  # no status of the server's, but nonsense
             raise StepFailure(Outcome.SFTP_BAD_MESSAGE, f"{path}: {text}")
         raise status_failure(code, f"{path}: {_STATUS_TEXTS.get(code, f'status {code}')}")
@@ -88,4 +89,8 @@ class SftpRequests:
 
 def try_end(requests: SftpRequests) -> int:
     """Close a subsystem's channel and the subsystem with it: return 0 once that is done, or EAGAIN."""
-    return int(requests.end().close())
+    channel = requests.end()
+    result = int(channel.close())
+    if result == 0:
+        requests.driver.forget(channel)
+    return result

@@ -93,6 +93,10 @@ class SharedDriver(Driver):
         """Do the same for calls whose state libssh2 keeps in the session, one after the other."""
         return self._operate(_Operation(step, attempt, arguments, opens=True))
 
+    def keep(self, channel: Channel) -> None:
+        """Keep a channel as if it was opened here."""
+        self._opened[id(channel)] = channel
+
     def forget(self, opened: object) -> None:
         """Keep what is closed no more."""
         self._opened.pop(id(opened), None)
