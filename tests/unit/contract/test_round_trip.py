@@ -42,7 +42,7 @@ def _refusal(kind: type, plain: Any) -> ContractError:
 
 def test_the_types_that_cross_process_borders_are_all_tested() -> None:
     names = {kind.__name__ for kind in CONTRACT_TYPES}
-    assert {"RunConfig", "Sample", "Report", "Snapshot", "RunSummary", "TargetConfig", "TargetStats"} <= names
+    assert {"RunConfig", "Report", "Snapshot", "RunSummary", "TargetConfig", "TargetStats"} <= names
 
 
 @every_type
