@@ -65,6 +65,7 @@ class Transport(library.Transport):
         self._ends: dict[int, ChannelEnd] = {}
         for limit in ("auth_timeout", "clear_to_send_timeout", "channel_timeout"):
             setattr(self, limit, math.inf)  # how long a wait may take is for whoever waits to say
+        self._after_kex: list[Message] = []
         self.kex_name = ""
         self.host_key_blob = b""
         self.disconnect_text = ""
@@ -97,6 +98,16 @@ class Transport(library.Transport):
     def _parse_newkeys(self, message: Message) -> None:
         self.kex_name = next(name for name, kind in self._kex_info.items() if kind is type(self.kex_engine))
         super()._parse_newkeys(message)
+        waiting, self._after_kex = self._after_kex, []
+        for put_off in waiting:
+            self._send_message(put_off)
+
+    def _send_user_message(self, message: Message) -> None:
+        """Send once no keys are being exchanged; the reader itself must not wait for that, as paramiko lets it."""
+        if threading.current_thread() is self and not self.clear_to_send.is_set():
+            self._after_kex.append(message)
+        else:
+            super()._send_user_message(message)
 
     def _verify_key(self, host_key: bytes, signature: bytes) -> None:
         self.host_key_blob = host_key

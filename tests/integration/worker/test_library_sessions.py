@@ -1,0 +1,221 @@
+"""Sessions of every client library: shared, cut off, kept alive, lost, and set up as the client asks."""
+
+import gc
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic_ns
+
+import gevent
+import pytest
+from gevent import Timeout
+from one_iteration import counted, prepare, run_once
+from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
+from ssh_server import SshServer
+from sshload_contract.run_config import ExecStep, Library, RunConfig, ScenarioStep, SftpReadStep, SftpWriteStep, Verify
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_worker.clients.interface import Channel, Connection
+from sshload_worker.clients.libraries import new_connection
+from sshload_worker.coordination.target_login import GeneratorFaultError, first_hop, prepare_login, resolve
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.step_clock import Due
+
+LIBRARIES = (Library.SSH2_PYTHON, Library.PARAMIKO, Library.ASYNCSSH)
+SFTP = "Subsystem sftp internal-sftp"
+PATIENCE_S = 30
+
+pytestmark = pytest.mark.parametrize("library", [pytest.param(one, id=one.value) for one in LIBRARIES])
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
+    """Fail a test after which something is left to complain about, as asyncio does of tasks that nobody awaits."""
+    yield
+    gc.collect()
+    assert [record.getMessage() for record in caplog.get_records("call") if record.levelno >= logging.WARNING] == []
+
+
+def config_for(library: Library, server: SshServer, *steps: ScenarioStep, **settings: object) -> RunConfig:
+    config = run_config(endpoint(server), arrivals(1, 1))
+    return replace(
+        config,
+        client=replace(client(), library=library, **settings),  # type: ignore[arg-type] - a test's own settings
+        scenario=scenario(*(steps or (EXEC_TRUE,))),
+    )
+
+
+@contextmanager
+def logged_in(config: RunConfig, *, shared: bool = False) -> Iterator[Connection]:
+    connection = new_connection(prepare_login(config, resolve(first_hop(config), pytest.fail)), shared=shared)
+    try:
+        with Timeout(PATIENCE_S):
+            for part in (connection.connect, connection.banner, connection.kex, connection.auth):
+                part()
+            yield connection
+    finally:
+        connection.close()
+
+
+def output_of(connection: Connection, command: str) -> bytes:
+    channel = connection.open_channel()
+    channel.execute(command)
+    output = bytearray()
+    while piece := channel.read():
+        output += piece
+    channel.close()
+    return bytes(output)
+
+
+def await_condition(condition: Callable[[], object]) -> None:
+    with Timeout(PATIENCE_S):
+        while not condition():
+            gevent.sleep(0.02)
+
+
+def test_many_greenlets_share_one_session(sshd: SshServer, library: Library) -> None:
+    with logged_in(config_for(library, sshd), shared=True) as connection:
+        commands = [f"echo {number}; head -c 200000 /dev/zero" for number in range(20)]
+        greenlets = [gevent.spawn(output_of, connection, command) for command in commands]
+        with Timeout(PATIENCE_S):
+            gevent.joinall(greenlets, raise_error=True)
+    assert [greenlet.value.split(b"\n")[0] for greenlet in greenlets] == [b"%d" % number for number in range(20)]
+    assert {len(greenlet.value) for greenlet in greenlets} == {200_002, 200_003}
+
+
+def test_a_refused_channel_leaves_the_others_alone(start_sshd: Callable[[str], SshServer], library: Library) -> None:
+    server = start_sshd("MaxSessions 2")
+    with logged_in(config_for(library, server), shared=True) as connection:
+        first, second = connection.open_channel(), connection.open_channel()
+        with pytest.raises(StepFailure) as refused:
+            connection.open_channel()
+        assert refused.value.outcome is Outcome.CHANNEL_REFUSED
+        for channel in (first, second):
+            channel.execute("echo here")
+            assert channel.read() == b"here\n"
+            assert channel.read() == b""
+            assert channel.close().exit_code == 0
+        assert output_of(connection, "echo again") == b"again\n"
+
+
+def test_a_server_that_lives_gives_a_sign_of_life(sshd: SshServer, library: Library) -> None:
+    with logged_in(config_for(library, sshd)) as connection:
+        for _ in range(3):
+            connection.keep_alive()
+        assert not connection.is_lost()
+        assert output_of(connection, "echo here") == b"here\n"
+
+
+def test_a_server_that_died_gives_none(sshd: SshServer, library: Library) -> None:
+    with logged_in(config_for(library, sshd)) as connection:
+        channel = connection.open_channel()
+        channel.execute("kill -9 $PPID")
+        with pytest.raises(StepFailure) as failed:
+            channel.read()
+        assert failed.value.outcome is Outcome.DISCONNECTED
+        await_condition(connection.is_lost)
+        with pytest.raises(StepFailure) as failed:
+            connection.keep_alive()
+        assert failed.value.outcome is Outcome.DISCONNECTED
+        with pytest.raises(StepFailure) as failed:
+            connection.open_channel()
+        assert failed.value.outcome is Outcome.DISCONNECTED
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(
+            ExecStep(name="", command="sleep 60", expect_exit_code=0, expect_stdout=""), id="a silent command"
+        ),
+        pytest.param(ExecStep(name="", command="yes", expect_exit_code=0, expect_stdout=""), id="a talkative command"),
+        pytest.param(SftpReadStep(name="", path="/dev/zero", expect_bytes=None, expect_sha256=""), id="a read"),
+        pytest.param(SftpWriteStep(name="", path="/dev/null", size_bytes=10**11, verify=Verify.NONE), id="a write"),
+    ],
+)
+def test_an_iteration_that_is_cut_off_is_unfinished_and_closes_its_connection(
+    start_sshd: Callable[[str], SshServer], library: Library, step: ScenarioStep
+) -> None:
+    server = start_sshd(SFTP)
+    recorder = Recorder("test-run", 0)
+    iteration = prepare(config_for(library, server, step), recorder)
+    now_ns = monotonic_ns()
+    greenlet = gevent.spawn(iteration.run, Due(now_ns, Window.MEASURED, now_ns))
+    await_condition(server.accepted)
+    gevent.sleep(0.2)
+    greenlet.kill()
+    done = counted(recorder)
+    assert done.outcome is Outcome.UNFINISHED
+    assert (done.counts.started, done.counts.failed, recorder.in_flight) == (1, 1, 0)
+    gc.collect()
+    await_condition(lambda: not connections_to(server.port))
+
+
+def connections_to(port: int) -> list[str]:
+    """Return the lines of /proc/net/tcp of connections to a port of loopback that are established."""
+    established, remote = "01", f"0100007F:{port:04X}"
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return [" ".join(line) for line in lines if (line[2], line[3]) == (remote, established)]
+
+
+def test_a_small_window_and_small_packets_carry_everything(sshd: SshServer, library: Library) -> None:
+    config = config_for(library, sshd, window_bytes=65_536, packet_bytes=8_192)
+    with logged_in(config) as connection:
+        assert len(output_of(connection, "head -c 1000000 /dev/zero")) == 1_000_000
+
+
+def test_the_window_asked_for_is_the_one_that_the_server_sees(
+    start_sshd: Callable[[str], SshServer], library: Library
+) -> None:
+    server = start_sshd("LogLevel DEBUG1")
+    with logged_in(config_for(library, server, window_bytes=123_456, packet_bytes=16_384)) as connection:
+        output_of(connection, "true")
+    assert "win 123456 max 16384" in server.log
+
+
+def test_new_keys_are_asked_for_in_time(start_sshd: Callable[[str], SshServer], library: Library) -> None:
+    if library is Library.SSH2_PYTHON:
+        with pytest.raises(GeneratorFaultError, match=r"spec\.client\.rekeyLimit"):
+            run_once(config_for(library, start_sshd(""), rekey_bytes=1_000_000))
+        return
+    server = start_sshd("LogLevel DEBUG1")
+    with logged_in(config_for(library, server, rekey_bytes=1_000_000)) as connection:
+        channel = connection.open_channel()
+        channel.execute("cat")
+        answers = gevent.spawn(size_of_output, channel)
+        for _ in range(50):
+            channel.write(bytes(100_000))
+        channel.send_end()
+        assert answers.get() == 5_000_000
+        channel.close()
+        for _ in range(10):
+            assert len(output_of(connection, "head -c 800000 /dev/zero")) == 800_000
+    assert server.log.count("SSH2_MSG_NEWKEYS received") > 3
+
+
+def size_of_output(channel: Channel) -> int:
+    size = 0
+    while piece := channel.read():
+        size += len(piece)
+    return size
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "path"),
+    [
+        pytest.param("ciphers", ("rot13",), "ciphers", id="an unknown cipher"),
+        pytest.param("kex_algorithms", ("handshake",), "kexAlgorithms", id="an unknown key exchange"),
+        pytest.param("macs", ("sum",), "macs", id="an unknown MAC"),
+        pytest.param("host_key_algorithms", ("doorkey",), "hostKeyAlgorithms", id="an unknown host key"),
+        pytest.param("window_bytes", 0, "windowSize", id="no window"),
+        pytest.param("window_bytes", 2**32, "windowSize", id="too large a window"),
+        pytest.param("control_master", True, "controlMaster", id="a control master"),
+    ],
+)
+def test_what_a_library_cannot_do_is_told_by_the_setting_before_the_start(
+    sshd: SshServer, library: Library, setting: str, value: object, path: str
+) -> None:
+    with pytest.raises(GeneratorFaultError, match=rf"spec\.client\.{path}"):
+        run_once(config_for(library, sshd, **{setting: value}))
