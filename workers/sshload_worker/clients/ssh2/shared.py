@@ -66,6 +66,14 @@ class _Operation:
         self.error: BaseException | None = None
         self.waiter: Any = None
 
+    def raise_error(self) -> None:
+        """Raise the error that it ended in, if it did, and keep it no more: that would be a cycle with its frames."""
+        try:
+            if self.error is not None:
+                raise self.error
+        finally:
+            self.error = None
+
 
 class SharedDriver(Driver):
     """One session and its socket, for many greenlets. It is lost as a whole, for all of them."""
@@ -122,8 +130,7 @@ class SharedDriver(Driver):
         except BaseException:  # a time limit or a kill
             self._abandon(operation)
             raise
-        if operation.error is not None:
-            raise operation.error
+        operation.raise_error()
         return operation.result
 
     def _add(self, operation: _Operation) -> None:
