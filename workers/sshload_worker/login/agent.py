@@ -29,13 +29,13 @@ _CLEAN_ENVIRONMENT = ("PATH", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 class Agent:
-    """A running agent; clients find it at `socket_path`."""
+    """A running agent; clients find it at `socket_path`. `pid` is 0 before its start and after its end."""
 
     def __init__(self) -> None:
         self._folder = tempfile.mkdtemp(prefix="sshload-")
         self.socket_path = str(Path(self._folder) / "agent")
         self._companion: subprocess.Popen[bytes] | None = None
-        self._pid = 0
+        self.pid = 0
         atexit.register(self.end)
 
     def start(self) -> None:
@@ -55,7 +55,7 @@ class Agent:
         said = self._companion.stdout.readline().decode("utf-8", "replace").strip() if self._companion.stdout else ""
         if not said.isdecimal():
             raise GeneratorFaultError(f"ssh-agent cannot be started: {said or 'it says nothing'}")
-        self._pid = int(said)
+        self.pid = int(said)
 
     def add(self, key: PrivateKey) -> None:
         """Give the agent a key; raises GeneratorFaultError where it does not take it."""
@@ -73,10 +73,10 @@ class Agent:
     def end(self) -> None:
         """End the agent and remove its directory. Does nothing where that is done already."""
         atexit.unregister(self.end)
-        if self._pid:
+        if self.pid:
             with suppress(ProcessLookupError):
-                os.kill(self._pid, signal.SIGTERM)
-            self._pid = 0
+                os.kill(self.pid, signal.SIGTERM)
+            self.pid = 0
         if self._companion is not None:
             self._companion.communicate()  # closes its input, which ends it
             self._companion = None

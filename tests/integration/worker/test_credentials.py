@@ -1,0 +1,231 @@
+import os
+import signal
+import stat
+import subprocess
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import gevent
+import pytest
+from one_iteration import run_once
+from run_configs import arrivals, client, endpoint, run_config
+from ssh_server import SshServer
+from sshload_contract.run_config import Auth, Endpoint, Library, RunConfig
+from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_worker.coordination.target_login import prepare_login, resolve
+from sshload_worker.login import agent as agent_module
+from sshload_worker.login.agent import start_agent
+from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.login.private_key import PrivateKey, read_private_key
+from whole_run import whole_run
+
+PASSPHRASE = "correct horse"
+DEADLINE_S = 30.0
+AUTHORIZE = "AuthorizedKeysFile {key}.pub"
+
+
+def make_key(path: Path, kind: str = "ed25519", passphrase: str = "") -> Path:
+    size = ["-b", "2048"] if kind == "rsa" else []
+    subprocess.run(["ssh-keygen", "-q", "-t", kind, *size, "-N", passphrase, "-f", path], check=True)
+    return path
+
+
+def written(path: Path, text: str) -> str:
+    path.write_text(text)
+    return str(path)
+
+
+def config_of(target: Endpoint) -> RunConfig:
+    return run_config(target, arrivals(1, 1))
+
+
+def fault(config: RunConfig) -> str:
+    with pytest.raises(GeneratorFaultError) as raised:
+        prepare_login(config, resolve(config.target, pytest.fail))
+    return str(raised.value)
+
+
+def read(path: Path) -> PrivateKey:
+    return read_private_key(path.read_bytes(), "", "a key")
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline_s = time.monotonic() + DEADLINE_S
+    while not condition():
+        assert time.monotonic() < deadline_s
+        gevent.sleep(0.05)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+@pytest.mark.parametrize("passphrase", [pytest.param("", id="plain"), pytest.param(PASSPHRASE, id="encrypted")])
+@pytest.mark.parametrize("kind", ["ed25519", "ecdsa", "rsa"])
+def test_every_kind_of_key_logs_in(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, kind: str, passphrase: str
+) -> None:
+    key = make_key(tmp_path / "id", kind, passphrase)
+    server = start_sshd(AUTHORIZE.format(key=key))
+    passphrase_path = written(tmp_path / "passphrase", f"{passphrase}\n") if passphrase else ""
+    target = replace(endpoint(server), private_key_path=str(key), passphrase_path=passphrase_path)
+    done = run_once(config_of(target))
+    assert done.outcome is Outcome.OK, done
+
+
+def test_a_key_in_an_agent_logs_in(sshd: SshServer) -> None:
+    done = run_once(config_of(replace(endpoint(sshd), auth=Auth.AGENT)))
+    assert done.outcome is Outcome.OK, done
+
+
+def test_a_certificate_logs_in_where_only_its_authority_is_trusted(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path
+) -> None:
+    key, ca = make_key(tmp_path / "id"), make_key(tmp_path / "ca")
+    server = start_sshd(f"TrustedUserCAKeys {ca}.pub\nAuthorizedKeysFile none")
+    subprocess.run(["ssh-keygen", "-q", "-s", ca, "-I", "me", "-n", server.user, f"{key}.pub"], check=True)
+    target = replace(
+        endpoint(server),
+        auth=Auth.CERTIFICATE,
+        private_key_path=str(key),
+        certificate_path=str(tmp_path / "id-cert.pub"),
+    )
+    done = run_once(config_of(target))
+    assert done.outcome is Outcome.OK, done
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        pytest.param({"private_key_path": ""}, "the target's private key is needed", id="no key"),
+        pytest.param({"private_key_path": "/absent"}, "private key (absent) cannot be read", id="an absent key"),
+        pytest.param({"private_key_path": os.devnull}, "private key (null) is empty", id="an empty key"),
+        pytest.param({"auth": Auth.CERTIFICATE}, "the target's certificate is needed", id="no certificate"),
+        pytest.param({"auth": Auth.PASSWORD}, "the target's password is needed", id="no password"),
+        pytest.param(
+            {"auth": Auth.PASSWORD, "password_path": os.devnull}, "password (null) is empty", id="an empty password"
+        ),
+        pytest.param(
+            {"auth": Auth.KEYBOARD_INTERACTIVE, "password_path": "/absent"},
+            "password (absent) cannot be read",
+            id="an absent password",
+        ),
+        pytest.param({"known_hosts_path": "/absent"}, "known hosts (absent) cannot be read", id="absent known hosts"),
+        pytest.param({"known_hosts_path": os.devnull}, "known_hosts has no line for 127.0.0.1", id="no known host"),
+    ],
+)
+def test_files_that_cannot_serve_are_told_before_the_start(
+    sshd: SshServer, change: dict[str, str | Auth], said: str
+) -> None:
+    assert said in fault(config_of(replace(endpoint(sshd), **change)))  # type: ignore[arg-type]  # one of its fields
+
+
+def test_a_password_is_read_without_its_line_end(sshd: SshServer, tmp_path: Path) -> None:
+    for text in ("se cret", "se cret\n", "se cret\r\n"):
+        path = written(tmp_path / "password", text)
+        config = config_of(replace(endpoint(sshd), auth=Auth.PASSWORD, password_path=path))
+        assert prepare_login(config, resolve(config.target, pytest.fail)).credentials.password == "se cret"
+
+
+def test_a_wrong_passphrase_is_told_and_not_shown(sshd: SshServer, tmp_path: Path) -> None:
+    key = make_key(tmp_path / "id", passphrase=PASSPHRASE)
+    target = replace(endpoint(sshd), private_key_path=str(key))
+    assert "is encrypted: its passphrase is needed" in fault(config_of(target))
+    wrong = replace(target, passphrase_path=written(tmp_path / "passphrase", "wrong pony"))
+    message = fault(config_of(wrong))
+    assert "the target's private key (id) cannot be decrypted" in message
+    assert "pony" not in message
+
+
+def test_a_fault_of_a_jump_host_names_it(sshd: SshServer) -> None:
+    config = replace(config_of(endpoint(sshd)), via=(endpoint(sshd), replace(endpoint(sshd), private_key_path="/no")))
+    assert fault(config).startswith("jump host 2's private key (no) cannot be read")
+
+
+def test_known_hosts_with_an_authority_only_are_refused_where_the_library_cannot_check_them(
+    sshd: SshServer, tmp_path: Path
+) -> None:
+    ca = make_key(tmp_path / "ca").with_suffix(".pub").read_text()
+    path = written(tmp_path / "known", f"@cert-authority [127.0.0.1]:{sshd.port} {ca}")
+    message = fault(config_of(replace(endpoint(sshd), known_hosts_path=path)))
+    assert "@cert-authority" in message
+    assert Library.SSH2_PYTHON in message
+
+
+def test_a_setting_that_the_library_does_not_have_is_told_before_the_start(sshd: SshServer) -> None:
+    config = config_of(endpoint(sshd))
+    assert "spoon" in fault(replace(config, client=replace(client(), kex_algorithms=("spoon",))))
+
+
+def test_the_agent_is_private_and_knows_the_key_only(tmp_path: Path) -> None:
+    key = make_key(tmp_path / "id")
+    agent = start_agent(read(key))
+    try:
+        folder = Path(agent.socket_path).parent
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        environment = {**os.environ, "SSH_AUTH_SOCK": agent.socket_path}
+        listed = subprocess.run(["ssh-add", "-L"], env=environment, check=True, capture_output=True, text=True).stdout
+        assert [line.split()[:2] for line in listed.splitlines()] == [key.with_suffix(".pub").read_text().split()[:2]]
+    finally:
+        agent.end()
+    assert not folder.exists()
+
+
+def test_the_agent_ends_when_it_is_told_to(tmp_path: Path) -> None:
+    agent = start_agent(read(make_key(tmp_path / "id")))
+    pid = agent.pid
+    assert is_running(pid)
+    agent.end()
+    wait_until(lambda: not is_running(pid))
+    agent.end()
+
+
+def test_the_agent_outlives_no_worker_however_that_ends(sshd: SshServer, tmp_path: Path) -> None:
+    config = replace(config_of(replace(endpoint(sshd), auth=Auth.AGENT)), load=arrivals(5, 60.0))
+    with whole_run(tmp_path, config) as run:
+        run.wait_until(lambda: run.iterations() > 0, "an iteration")
+        (worker,) = run.workers
+        companions = Path(f"/proc/{worker.pid}/task/{worker.pid}/children").read_text().split()
+        agents = [pid for companion in companions for pid in agents_of(int(companion))]
+        assert agents
+        worker.send_signal(signal.SIGKILL)
+        assert run.summary().end is RunEnd.WORKER_LOST
+    wait_until(lambda: not any(is_running(pid) for pid in agents))
+
+
+def agents_of(companion: int) -> list[int]:
+    return [int(pid) for pid in Path(f"/proc/{companion}/task/{companion}/children").read_text().split()]
+
+
+def test_a_worker_that_ends_leaves_no_agent(sshd: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "tmp"
+    folder.mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder))
+    config = replace(config_of(replace(endpoint(sshd), auth=Auth.AGENT)), load=arrivals(10, 1.0))
+    with whole_run(tmp_path, config) as run:
+        summary = run.summary()
+        assert run.exit_codes() == [0]
+    assert summary.load.succeeded == 10, summary.errors
+    assert list(folder.iterdir()) == []
+
+
+def test_a_missing_agent_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    key = PrivateKey(openssh=b"", public_blob=b"")
+    with pytest.raises(GeneratorFaultError, match="openssh-client"):
+        start_agent(key)
+
+
+def test_a_folder_that_is_too_deep_for_a_socket_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    deep = tmp_path / ("d" * 100)
+    deep.mkdir()
+    monkeypatch.setattr(agent_module.tempfile, "tempdir", str(deep))
+    with pytest.raises(GeneratorFaultError, match="too long"):
+        start_agent(PrivateKey(openssh=b"", public_blob=b""))
+    assert list(deep.iterdir()) == []

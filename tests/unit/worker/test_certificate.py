@@ -1,0 +1,81 @@
+import subprocess
+from pathlib import Path
+
+import pytest
+from sshload_worker.login.certificate import check_user_certificate
+from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.login.private_key import read_private_key
+
+ROLE = "the target's certificate (id-cert.pub)"
+SIZE = {"rsa": ("-b", "2048")}
+VALID = ["-V", "20260101000000Z:20270101000000Z"]
+DURING_UNIX_S = 1_780_000_000  # in May 2026
+BEFORE_UNIX_S = 1_700_000_000
+AFTER_UNIX_S = 1_800_000_000
+
+
+def make_key(path: Path, kind: str = "ed25519") -> Path:
+    subprocess.run(["ssh-keygen", "-q", "-t", kind, *SIZE.get(kind, ()), "-N", "", "-f", path], check=True)
+    return path
+
+
+def sign(ca: Path, key: Path, *options: str) -> bytes:
+    command = ["ssh-keygen", "-q", "-s", ca, "-I", "somebody", "-n", "me", *options, key.with_suffix(".pub")]
+    subprocess.run(command, check=True)
+    return key.with_name(f"{key.name}-cert.pub").read_bytes()
+
+
+def public_blob(key: Path) -> bytes:
+    return read_private_key(key.read_bytes(), "", "a key").public_blob
+
+
+def refusal(data: bytes, blob: bytes, now_unix_s: float = DURING_UNIX_S) -> str:
+    with pytest.raises(GeneratorFaultError) as raised:
+        check_user_certificate(data, blob, now_unix_s, ROLE)
+    assert str(raised.value).startswith(ROLE)
+    return str(raised.value)
+
+
+@pytest.mark.parametrize("kind", ["ed25519", "ecdsa", "rsa"])
+@pytest.mark.parametrize("validity", [pytest.param(VALID, id="for a year"), pytest.param([], id="for ever")])
+def test_a_certificate_of_the_key_is_good_while_it_is_valid(tmp_path: Path, kind: str, validity: list[str]) -> None:
+    key = make_key(tmp_path / "id", kind)
+    data = sign(make_key(tmp_path / "ca"), key, *validity)
+    check_user_certificate(data, public_blob(key), DURING_UNIX_S, ROLE)
+
+
+def test_a_certificate_of_another_key_is_told(tmp_path: Path) -> None:
+    data = sign(make_key(tmp_path / "ca"), make_key(tmp_path / "id"), *VALID)
+    assert "belongs to another private key" in refusal(data, public_blob(make_key(tmp_path / "other")))
+
+
+def test_a_certificate_out_of_its_time_is_told_with_the_instant(tmp_path: Path) -> None:
+    key = make_key(tmp_path / "id")
+    data = sign(make_key(tmp_path / "ca"), key, *VALID)
+    blob = public_blob(key)
+    assert "expired at 2027-01-01T00:00:00Z" in refusal(data, blob, AFTER_UNIX_S)
+    assert "valid only from 2026-01-01T00:00:00Z" in refusal(data, blob, BEFORE_UNIX_S)
+
+
+def test_a_hosts_certificate_is_told(tmp_path: Path) -> None:
+    key = make_key(tmp_path / "id")
+    data = sign(make_key(tmp_path / "ca"), key, *VALID, "-h")
+    assert "is a host's certificate" in refusal(data, public_blob(key))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"ssh-ed25519-cert-v01@openssh.com", id="one word"),
+        pytest.param(b"ssh-ed25519-cert-v01@openssh.com !!!", id="no base64"),
+        pytest.param(b"ssh-ed25519-cert-v01@openssh.com AAAA", id="too short"),
+    ],
+)
+def test_what_is_no_certificate_is_told(data: bytes) -> None:
+    assert "is no certificate" in refusal(data, b"")
+
+
+def test_a_public_key_is_no_certificate(tmp_path: Path) -> None:
+    key = make_key(tmp_path / "id")
+    assert "its type is 'ssh-ed25519'" in refusal(key.with_suffix(".pub").read_bytes(), public_blob(key))

@@ -1,0 +1,136 @@
+import subprocess
+from base64 import b64encode
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519, x25519
+from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.login.private_key import PrivateKey, read_private_key
+
+ROLE = "the target's private key (id)"
+PASSPHRASE = "correct horse"
+KINDS = [
+    pytest.param(["-t", "ed25519"], id="ed25519"),
+    pytest.param(["-t", "ecdsa", "-b", "256"], id="ecdsa 256"),
+    pytest.param(["-t", "ecdsa", "-b", "384"], id="ecdsa 384"),
+    pytest.param(["-t", "ecdsa", "-b", "521"], id="ecdsa 521"),
+    pytest.param(["-t", "rsa", "-b", "2048"], id="rsa"),
+    pytest.param(["-t", "ecdsa", "-m", "PEM"], id="ecdsa in PEM"),
+    pytest.param(["-t", "rsa", "-b", "2048", "-m", "PEM"], id="rsa in PEM"),
+    pytest.param(["-t", "ecdsa", "-m", "PKCS8"], id="ecdsa in PKCS #8"),
+    pytest.param(["-t", "rsa", "-b", "2048", "-m", "PKCS8"], id="rsa in PKCS #8"),
+]
+
+
+def make_key(folder: Path, options: list[str], passphrase: str = "") -> Path:
+    path = folder / "id"
+    subprocess.run(["ssh-keygen", "-q", *options, "-N", passphrase, "-f", path], check=True)
+    return path
+
+
+def public_line(folder: Path, key: PrivateKey) -> str:
+    """Return what ssh-keygen says that the public half of a key is."""
+    path = folder / "read"
+    path.write_bytes(key.openssh)
+    path.chmod(0o600)
+    done = subprocess.run(["ssh-keygen", "-y", "-P", "", "-f", path], check=True, capture_output=True, text=True)
+    return " ".join(done.stdout.split()[:2])
+
+
+def refusal(data: bytes, passphrase: str = "") -> str:
+    with pytest.raises(GeneratorFaultError) as raised:
+        read_private_key(data, passphrase, ROLE)
+    message = str(raised.value)
+    assert message.startswith(ROLE)
+    assert passphrase not in message or not passphrase
+    return message
+
+
+@pytest.mark.parametrize("passphrase", [pytest.param("", id="plain"), pytest.param(PASSPHRASE, id="encrypted")])
+@pytest.mark.parametrize("options", KINDS)
+def test_every_key_of_ssh_keygen_comes_out_plain_and_the_same(
+    tmp_path: Path, options: list[str], passphrase: str
+) -> None:
+    path = make_key(tmp_path, options, passphrase)
+    key = read_private_key(path.read_bytes(), passphrase, ROLE)
+    assert key.openssh.startswith(b"-----BEGIN OPENSSH PRIVATE KEY-----")
+    assert public_line(tmp_path, key) == " ".join(path.with_suffix(".pub").read_text().split()[:2])
+
+
+def test_an_ed25519_key_in_pkcs8_is_read(tmp_path: Path) -> None:
+    made = ed25519.Ed25519PrivateKey.generate()
+    pem = made.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    public = made.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    assert public_line(tmp_path, read_private_key(pem, "", ROLE)) == public.decode()
+
+
+def test_line_ends_of_windows_and_space_around_are_harmless(tmp_path: Path) -> None:
+    data = make_key(tmp_path, ["-t", "ed25519"]).read_bytes()
+    key = read_private_key(b"\n  " + data.replace(b"\n", b"\r\n") + b"\n\n", "", ROLE)
+    assert key.public_blob == read_private_key(data, "", ROLE).public_blob
+
+
+@pytest.mark.parametrize("options", [KINDS[0], KINDS[6], KINDS[8]])
+def test_an_encrypted_key_needs_its_passphrase(tmp_path: Path, options: list[str]) -> None:
+    data = make_key(tmp_path, options, PASSPHRASE).read_bytes()
+    assert "is encrypted: its passphrase is needed" in refusal(data)
+    assert "cannot be decrypted" in refusal(data, "wrong horse")
+
+
+def test_a_passphrase_that_is_not_needed_does_no_harm(tmp_path: Path) -> None:
+    data = make_key(tmp_path, ["-t", "ed25519"]).read_bytes()
+    assert read_private_key(data, PASSPHRASE, ROLE) == read_private_key(data, "", ROLE)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        pytest.param(b"", "is empty", id="nothing"),
+        pytest.param(b" \n", "is empty", id="space"),
+        pytest.param(b"hello", "is no private key", id="another text"),
+        pytest.param(b"\x00\xff" * 50, "is no private key", id="bytes"),
+        pytest.param(b"ssh-ed25519 AAAA me", "holds a public key", id="a public key"),
+        pytest.param(b"PuTTY-User-Key-File-3: ssh-ed25519\n", "puttygen", id="PuTTY's format"),
+        pytest.param(b"-----BEGIN OPENSSH PRIVATE KEY-----\n", "is damaged", id="only the first line"),
+        pytest.param(
+            b"-----BEGIN OPENSSH PRIVATE KEY-----\n!\n-----END OPENSSH PRIVATE KEY-----", "is damaged", id="no base64"
+        ),
+        pytest.param(b"-----BEGIN RSA PRIVATE KEY-----\nAAAA\n-----END RSA PRIVATE KEY-----", "is damaged", id="PEM"),
+        pytest.param(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----", "is damaged", id="X.509"),
+    ],
+)
+def test_what_is_no_private_key_is_told(data: bytes, said: str) -> None:
+    assert said in refusal(data)
+
+
+def test_a_key_that_is_cut_off_anywhere_is_told(tmp_path: Path) -> None:
+    data = make_key(tmp_path, ["-t", "ed25519"]).read_bytes()
+    for length in range(0, len(data) - 1, 7):
+        refusal(data[:length])
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        pytest.param(x25519.X25519PrivateKey.generate(), id="a key for another purpose"),
+        pytest.param(ec.generate_private_key(ec.SECP256K1()), id="another curve"),
+    ],
+)
+def test_a_key_of_a_type_that_ssh_does_not_know_is_told(
+    made: x25519.X25519PrivateKey | ec.EllipticCurvePrivateKey,
+) -> None:
+    pem = made.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    assert "type" in refusal(pem)
+
+
+def test_a_key_in_hardware_is_told() -> None:
+    name = b"sk-ssh-ed25519@openssh.com"
+    blob = len(name).to_bytes(4, "big") + name
+    body = b"openssh-key-v1\0" + b"\0\0\0\4none" * 2 + b"\0\0\0\0" + b"\0\0\0\1" + len(blob).to_bytes(4, "big") + blob
+    text = b"-----BEGIN OPENSSH PRIVATE KEY-----\n" + b64encode(body) + b"\n-----END OPENSSH PRIVATE KEY-----\n"
+    assert "sk-ssh-ed25519@openssh.com" in refusal(text)
