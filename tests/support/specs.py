@@ -509,6 +509,14 @@ BAD: dict[str, Bad] = {
     "threshold-on-another-steps-timing": Bad(
         changed(MANAGED_STEPS, "thresholds.0.latency.step", "clone.subsystem"), "spec.thresholds", "latency.step"
     ),
+    "threshold-on-a-part-of-openssh": Bad(
+        changed(_thresholds({"latency": {**_LATENCY, "step": "exec"}}), "client.library", "openssh"),
+        "spec.thresholds",
+        "the library openssh",
+    ),
+    "threshold-on-a-part-of-openssh-by-a-locustfile": Bad(
+        changed(LOCUSTFILE, "thresholds.0.latency.step", "browse.read"), "spec.thresholds", "the library openssh"
+    ),
     "threshold-on-no-name-of-a-locustfile": Bad(
         changed(LOCUSTFILE, "thresholds.0.latency.step", "browse sftpList"), "spec.thresholds", "latency.step"
     ),
@@ -650,6 +658,9 @@ GOOD: dict[str, Spec] = {
         SMALL, "client", {"library": "asyncssh", "packetSize": "1Mi", "sftpReadSize": "64Mi", "sftpWriteSize": "64Mi"}
     ),
     "slow-acknowledgements-of-openssh": changed(SMALL, "client", {"library": "openssh", "quickAck": False}),
+    "threshold-on-a-sum-of-openssh": changed(
+        _thresholds({"latency": {**_LATENCY, "step": "command"}}), "client.library", "openssh"
+    ),
     "openssh-with-a-sleep-beside-its-step": changed(
         _steps(_EXEC, {"sleep": "1s"}), "client", {"library": "openssh", "auth": "agent"}
     ),

@@ -9,6 +9,7 @@ from sshload_contract.run_config import (
     ForwardStep,
     GitUploadPackStep,
     HoldLoad,
+    Library,
     ScpReadStep,
     ScpWriteStep,
     SftpListStep,
@@ -50,6 +51,7 @@ _TIMINGS: Mapping[str, tuple[Step, ...]] = {
         Step.CHANNEL_OPEN, Step.EXEC, Step.ADVERTISE, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.GIT_UPLOAD_PACK,
     ),
 }  # fmt: skip
+_PARTS = frozenset(timing for timings in _TIMINGS.values() for timing in timings[:-1])
 _NAMED_IN_LOCUSTFILE = re.compile(r"([a-z][A-Za-z0-9-]{0,29}[.])?[a-z][A-Za-z]{0,18}")
 _RATE_MOST = 100_000
 
@@ -62,12 +64,15 @@ def read_thresholds(value: Any, path: str) -> tuple[Threshold, ...]:
 def check_measured(spec: LoadTestSpec) -> None:
     """Raise SpecError for a threshold on a timing that the run does not take, as far as that is known."""
     measured = set(_measured(spec))
-    for threshold in spec.thresholds:
-        if not isinstance(threshold, LatencyThreshold) or threshold.step in measured:
-            continue
-        if spec.locustfile is None or _NAMED_IN_LOCUSTFILE.fullmatch(threshold.step) is None:
+    for step in (threshold.step for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)):
+        if step not in measured and (spec.locustfile is None or _NAMED_IN_LOCUSTFILE.fullmatch(step) is None):
             known = ", ".join(sorted(measured))
-            raise SpecError("spec.thresholds", f"latency.step is {shown(threshold.step)}, but must be one of {known}")
+            raise SpecError("spec.thresholds", f"latency.step is {shown(step)}, but must be one of {known}")
+        if spec.client.library is Library.OPENSSH and step.rpartition(".")[2] in _PARTS:
+            raise SpecError(
+                "spec.thresholds",
+                f"the library openssh runs programs, whose parts cannot be told apart: latency.step is {shown(step)}",
+            )
 
 
 def _measured(spec: LoadTestSpec) -> Iterator[str]:
