@@ -6,7 +6,7 @@ from time import monotonic_ns
 from one_iteration import prepare
 from run_configs import arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.run_config import Client, ScenarioStep
+from sshload_contract.run_config import Client, ScenarioStep, SessionReuse
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
@@ -32,12 +32,17 @@ class Pass:
         return self.outcome, self.failed_step
 
 
-def one_pass(server: SshServer, *steps: ScenarioStep, by: Client | None = None) -> Pass:
+def one_pass(
+    server: SshServer, *steps: ScenarioStep, by: Client | None = None, reuse: SessionReuse = SessionReuse.NONE
+) -> Pass:
     """Log in, do these steps, and return what was counted."""
-    config = replace(run_config(endpoint(server), arrivals(1, 1)), scenario=scenario(*steps), client=by or client())
+    done = replace(scenario(*steps), session_reuse=reuse, pool_sessions=1)
+    config = replace(run_config(endpoint(server), arrivals(1, 1)), scenario=done, client=by or client())
     recorder = Recorder(config.run_id, 0)
     now_ns = monotonic_ns()
-    prepare(config, recorder).run(Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12))
+    iteration = prepare(config, recorder)
+    iteration.run(Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12), 0)
+    iteration.sessions.close()
     report = recorder.take_report(HealthMonitor().health(connections=0, overflows=0), final=True)
     ended = {histogram.step: histogram.outcome for histogram in report.histograms}
     failure = report.errors[0] if report.errors else None

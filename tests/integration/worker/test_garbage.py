@@ -7,6 +7,7 @@ channels. So no failure may leave a cycle behind.
 import gc
 from collections.abc import Iterator
 
+import gevent
 import pytest
 from one_pass import one_pass
 from run_configs import client
@@ -19,6 +20,7 @@ from sshload_contract.run_config import (
     ScenarioStep,
     ScpReadStep,
     ScpWriteStep,
+    SessionReuse,
     SftpReadStep,
     SftpStatStep,
     SftpWriteStep,
@@ -64,11 +66,17 @@ def garbage() -> Iterator[list[object]]:
         gc.enable()
 
 
-@pytest.mark.parametrize(("step", "by", "outcome"), [pytest.param(*case, id=name) for name, case in ENDINGS.items()])
+@pytest.mark.parametrize("reuse", list(SessionReuse))
+@pytest.mark.parametrize("ending", ENDINGS.values(), ids=ENDINGS)
 def test_no_ending_leaves_a_session_to_the_collector(
-    server: SshServer, garbage: list[object], step: ScenarioStep, by: Client, outcome: Outcome
+    server: SshServer,
+    garbage: list[object],
+    ending: tuple[ScenarioStep, Client, Outcome],
+    reuse: SessionReuse,
 ) -> None:
-    assert one_pass(server, step, by=by).outcome is outcome
+    step, by, outcome = ending
+    assert one_pass(server, step, by=by, reuse=reuse).outcome is outcome
+    gevent.sleep(0.01)
     gc.collect()
     left = [f"{type(thing).__module__}.{type(thing).__name__}" for thing in garbage]
     garbage.clear()
