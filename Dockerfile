@@ -67,7 +67,11 @@ USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["python", "-m", "sshload_operator"]
 
+# Auth by agent starts an ssh-agent.
 FROM base AS worker
+RUN apt-get update -qq \
+ && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openssh-client > /dev/null \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/debconf/*-old /var/log/*
 COPY --from=worker-venv /opt/sshload /opt/sshload
 COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001

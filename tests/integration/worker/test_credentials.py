@@ -229,3 +229,9 @@ def test_a_folder_that_is_too_deep_for_a_socket_is_told(tmp_path: Path, monkeypa
     with pytest.raises(GeneratorFaultError, match="too long"):
         start_agent(PrivateKey(openssh=b"", public_blob=b""))
     assert list(deep.iterdir()) == []
+
+
+def test_a_folder_that_cannot_be_written_to_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(agent_module.tempfile, "tempdir", str(tmp_path / "absent"))
+    with pytest.raises(GeneratorFaultError, match="cannot be written to"):
+        start_agent(PrivateKey(openssh=b"", public_blob=b""))

@@ -29,10 +29,16 @@ _CLEAN_ENVIRONMENT = ("PATH", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 class Agent:
-    """A running agent; clients find it at `socket_path`. `pid` is 0 before its start and after its end."""
+    """A running agent; clients find it at `socket_path`. `pid` is 0 before its start and after its end.
+
+    Raises GeneratorFaultError where there is no place for its socket.
+    """
 
     def __init__(self) -> None:
-        self._folder = tempfile.mkdtemp(prefix="sshload-")
+        try:
+            self._folder = tempfile.mkdtemp(prefix="sshload-")
+        except OSError as error:
+            raise GeneratorFaultError(f"no ssh-agent: $TMPDIR cannot be written to ({error.strerror})") from None
         self.socket_path = str(Path(self._folder) / "agent")
         self._companion: subprocess.Popen[bytes] | None = None
         self.pid = 0
