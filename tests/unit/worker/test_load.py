@@ -1,4 +1,5 @@
 from itertools import pairwise
+from math import ceil
 
 import pytest
 from hypothesis import given
@@ -8,11 +9,20 @@ from sshload_contract.run_config import (
     ArrivalsLoad,
     ArrivalsStage,
     BurstLoad,
+    HoldLoad,
     UsersLoad,
     UsersStage,
 )
 from sshload_contract.vocabulary import Window
-from sshload_worker.pacing.load import Share, arrivals, duration_s, user_changes, window_at
+from sshload_worker.pacing.load import (
+    Share,
+    arrivals,
+    duration_s,
+    held_logins,
+    keep_alives,
+    user_changes,
+    window_at,
+)
 
 WARM_UPS = st.sampled_from([0.0, 0.5, 3.0])
 
@@ -36,6 +46,14 @@ burst_loads = st.builds(
     connections=st.integers(min_value=1, max_value=50),
     repeat=st.integers(min_value=1, max_value=5),
     interval_s=st.floats(min_value=0.1, max_value=10),
+)
+hold_loads = st.builds(
+    HoldLoad,
+    sessions=st.integers(min_value=1, max_value=60),
+    ramp_up_s=st.sampled_from([0.0, 0.3, 2.0, 7.1]),
+    duration_s=st.floats(min_value=0.1, max_value=5),
+    keep_alive_s=st.sampled_from([0.0, 0.5, 3.3]),
+    probe_rate=st.sampled_from([0.0, 0.7, 10.0, 80.0]),
 )
 users_loads = st.builds(
     UsersLoad,
@@ -63,9 +81,11 @@ def constant(*stages: tuple[float, float]) -> ArrivalsLoad:
     )
 
 
-@given(load=arrivals_loads | burst_loads, warm_up_s=WARM_UPS, workers=st.integers(min_value=1, max_value=7))
+@given(
+    load=arrivals_loads | burst_loads | hold_loads, warm_up_s=WARM_UPS, workers=st.integers(min_value=1, max_value=7)
+)
 def test_the_union_over_workers_is_exactly_the_schedule_of_one(
-    load: ArrivalsLoad | BurstLoad, warm_up_s: float, workers: int
+    load: ArrivalsLoad | BurstLoad | HoldLoad, warm_up_s: float, workers: int
 ) -> None:
     whole = list(arrivals(load, warm_up_s))
     shares = [list(Share(index, workers).take(arrivals(load, warm_up_s))) for index in range(workers)]
@@ -73,8 +93,10 @@ def test_the_union_over_workers_is_exactly_the_schedule_of_one(
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
 
-@given(load=arrivals_loads | burst_loads, warm_up_s=WARM_UPS)
-def test_arrivals_never_go_back_and_end_with_the_load(load: ArrivalsLoad | BurstLoad, warm_up_s: float) -> None:
+@given(load=arrivals_loads | burst_loads | hold_loads, warm_up_s=WARM_UPS)
+def test_arrivals_never_go_back_and_end_with_the_load(
+    load: ArrivalsLoad | BurstLoad | HoldLoad, warm_up_s: float
+) -> None:
     offsets = list(arrivals(load, warm_up_s))
     assert all(before <= after for before, after in pairwise(offsets))
     assert all(0 <= offset <= warm_up_s + duration_s(load) for offset in offsets)
@@ -174,3 +196,46 @@ def test_a_stage_too_short_for_its_ramp_ends_where_it_got() -> None:
     left = [change.user for change in user_changes(load, 0.0) if not change.begins]
     assert begun == [0, 1, 2, 3]
     assert left == [3, 2, 1, 0]
+
+
+@given(
+    stages=st.lists(
+        st.tuples(st.sampled_from([0.0, 0.5, 2.0, 7.0]), st.sampled_from([0.5, 1.0, 3.0])), min_size=1, max_size=5
+    ),
+    workers=st.integers(min_value=1, max_value=5),
+)
+def test_no_constant_arrival_is_lost_at_the_borders_of_stages(stages: list[tuple[float, float]], workers: int) -> None:
+    due = sum(ceil(rate * seconds) for rate, seconds in stages)
+    shares = [list(Share(index, workers).take(arrivals(constant(*stages), 0.0))) for index in range(workers)]
+    assert sum(map(len, shares)) == due
+
+
+@given(load=hold_loads, warm_up_s=WARM_UPS, workers=st.integers(min_value=1, max_value=7))
+def test_every_held_session_logs_in_once_evenly_within_the_ramp(load: HoldLoad, warm_up_s: float, workers: int) -> None:
+    shares = [list(Share(index, workers).take(enumerate(held_logins(load, warm_up_s)))) for index in range(workers)]
+    logins = sorted(login for share in shares for login in share)
+    assert [number for number, _ in logins] == list(range(load.sessions))
+    offsets = [offset for _, offset in logins]
+    assert offsets[0] == warm_up_s
+    assert all(warm_up_s <= offset <= warm_up_s + load.ramp_up_s for offset in offsets)
+    for before, after in pairwise(offsets):
+        assert after - before == pytest.approx(load.ramp_up_s / load.sessions, abs=1e-6)
+    assert all(Share(index, workers).owns(number) for index, share in enumerate(shares) for number, _ in share)
+
+
+@given(load=hold_loads, warm_up_s=WARM_UPS)
+def test_keep_alives_go_round_all_sessions_evenly_each_once_in_its_interval(load: HoldLoad, warm_up_s: float) -> None:
+    asked = list(keep_alives(load, warm_up_s))
+    assert bool(asked) <= (load.keep_alive_s > 0)
+    assert [number for _, number in asked] == [count % load.sessions for count in range(len(asked))]
+    assert all(warm_up_s < at_s < warm_up_s + duration_s(load) for at_s, _ in asked)
+    for number in range(load.sessions):
+        own = [at_s for at_s, asked_number in asked if asked_number == number]
+        for before, after in pairwise(own):
+            assert after - before == pytest.approx(load.keep_alive_s)
+
+
+def test_probes_begin_after_the_ramp_and_before_it_only_in_the_warm_up() -> None:
+    load = HoldLoad(sessions=5, ramp_up_s=10, duration_s=2, keep_alive_s=0, probe_rate=1)
+    assert list(arrivals(load, 3.0)) == [0.0, 1.0, 2.0, 13.0, 14.0]
+    assert duration_s(load) == 12

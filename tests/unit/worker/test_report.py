@@ -4,7 +4,7 @@ import pytest
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.codec import from_json, to_json
 from sshload_contract.master_log import read_master_log, summary_lines
-from sshload_contract.run_config import BurstLoad, Load, RunConfig
+from sshload_contract.run_config import BurstLoad, HoldLoad, Load, RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.sample import ArrivalCounts, ErrorCount, Health, Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
@@ -32,6 +32,8 @@ def course(elapsed_s: float, end: RunEnd = RunEnd.COMPLETED) -> RunCourse:
         workers_lost=0,
         target_before=None,
         target_after=None,
+        held_most=None,
+        held_least=None,
         series_interval_s=1.0,
         series=(),
     )
@@ -74,6 +76,26 @@ def test_rates_are_counts_over_the_measured_window() -> None:
     (total,) = summary.steps
     assert (total.count, total.failures, total.rate) == (90, 10, 9.0)
     assert total.percentiles_us == {"50": 1_000, "90": 1_000, "99": None}
+
+
+def test_the_rates_of_a_hold_load_are_of_the_time_in_which_it_probes() -> None:
+    hold = HoldLoad(sessions=10, ramp_up_s=30.0, duration_s=45.0, keep_alive_s=0.0, probe_rate=2.0)
+    held = replace(course(80.0), held_most=10, held_least=9)
+    load = run_summary(config(hold), totals_of(90), held).load
+    assert (load.duration_s, load.offered_rate, load.achieved_rate, load.completed_rate) == (75.0, 2.0, 2.0, 2.0)
+    assert (load.held_most, load.held_least) == (10, 9)
+
+
+def test_bytes_per_second_are_of_the_window_and_only_for_steps_that_move_any() -> None:
+    totals = totals_of(1)
+    recorder = Recorder("test-run", 1)
+    for _ in range(2):
+        recorder.sample("sftpRead", Window.MEASURED, Outcome.OK, 5)
+        recorder.transferred("sftpRead", Window.MEASURED, 11_000_000)
+    totals.add(recorder.take_report(HEALTHY, final=True))
+    steps = {step.step: step for step in run_summary(config(arrivals(1, 10)), totals, course(10.0)).steps}
+    assert steps["sftpRead"].bytes_per_second == 2_200_000.0
+    assert steps["total"].bytes_per_second is None
 
 
 def test_a_run_that_never_started_has_no_rates_and_misses_no_reports() -> None:

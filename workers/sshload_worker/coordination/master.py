@@ -21,6 +21,7 @@ from sshload_worker.coordination import messages
 from sshload_worker.coordination.managed_target import TargetSilentError, check_ready, fetch_stats
 from sshload_worker.coordination.roll_call import RollCall
 from sshload_worker.pacing.load import duration_s
+from sshload_worker.summary.held import HeldRange
 from sshload_worker.summary.live import run_stage, snapshot
 from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.progress import NOTHING_YET, Series, progress
@@ -51,6 +52,7 @@ class Master:
         self.roll_call = RollCall(config.workers)
         self._environment: Any = Environment()
         self._series = Series(SNAPSHOT_INTERVAL_S)
+        self._held = HeldRange(config)
         self._last = NOTHING_YET
         self._planned_s = config.warm_up_s + duration_s(config.load)
         self._early: _End | None = None
@@ -199,6 +201,8 @@ class Master:
             workers_lost=len(self.roll_call.losses),
             target_before=before,
             target_after=after,
+            held_most=self._held.most,
+            held_least=self._held.least,
             series_interval_s=self._series.interval_s,
             series=self._series.points(),
         )
@@ -212,6 +216,7 @@ class Master:
             print(snapshot_line(told), flush=True)  # noqa: T201 - stdout is the master's wire
             if self.started:
                 self._series.observe(now)
+                self._held.observe(now)
             self._last = now
             gevent.sleep(SNAPSHOT_INTERVAL_S)
 

@@ -71,9 +71,9 @@ def window_at(offset_s: float, warm_up_s: float) -> Window:
     return Window.WARM_UP if offset_s < warm_up_s else Window.MEASURED
 
 
-def paced_s(load: Load) -> float:
-    """Return for how long of the measured part iterations are begun: while sessions are being held, not yet ramped."""
-    return load.duration_s if isinstance(load, HoldLoad) else duration_s(load)
+def before_iterations_s(load: Load) -> float:
+    """Return how much of the measured part passes before iterations are begun: the ramp of held sessions."""
+    return load.ramp_up_s if isinstance(load, HoldLoad) else 0.0
 
 
 def arrivals(load: ArrivalsLoad | BurstLoad | HoldLoad, warm_up_s: float) -> Iterator[float]:

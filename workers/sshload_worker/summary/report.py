@@ -16,8 +16,9 @@ from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCoun
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 
-from sshload_worker.pacing.load import duration_s
+from sshload_worker.pacing.load import before_iterations_s, duration_s
 from sshload_worker.summary.merge import Totals, worst_health
+from sshload_worker.summary.refusals import told_apart
 
 ERRORS_LIMIT = 200
 NEGOTIATED_LIMIT = 50
@@ -36,12 +37,15 @@ class RunCourse:
     workers_lost: int
     target_before: TargetStats | None
     target_after: TargetStats | None
+    held_most: int | None
+    held_least: int | None
     series_interval_s: float
     series: tuple[SeriesPoint, ...]
 
 
 def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSummary:
     """Return the summary of a run."""
+    totals = told_apart(totals, course.target_before, course.target_after)
     durations = window_durations_s(config, course.elapsed_s)
     return RunSummary(
         version=RUN_SUMMARY_VERSION,
@@ -50,7 +54,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
         message=course.message,
         started_unix_s=course.started_unix_s,
         finished_unix_s=course.finished_unix_s,
-        load=load_stats(totals, durations[Window.MEASURED]),
+        load=_load_stats(config, totals, course, durations[Window.MEASURED]),
         steps=_step_stats(config, totals, durations),
         errors=_errors(totals),
         negotiated=_negotiated(totals),
@@ -79,9 +83,10 @@ def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, floa
     return {Window.WARM_UP: warm_up_s, Window.MEASURED: measured_s}
 
 
-def load_stats(totals: Totals, measured_s: float) -> LoadStats:
-    """Return what the load was in the measured window."""
+def _load_stats(config: RunConfig, totals: Totals, course: RunCourse, measured_s: float) -> LoadStats:
+    """Return what the load was in the measured window. Rates are of the time in which iterations were begun."""
     counts = totals.window(Window.MEASURED)
+    paced_s = measured_s - before_iterations_s(config.load)
     return LoadStats(
         duration_s=measured_s,
         scheduled=counts.scheduled,
@@ -90,11 +95,11 @@ def load_stats(totals: Totals, measured_s: float) -> LoadStats:
         failed=counts.failed,
         late=counts.late,
         dropped=counts.dropped,
-        offered_rate=_rate(counts.scheduled, measured_s),
-        achieved_rate=_rate(counts.started, measured_s),
-        completed_rate=_rate(counts.completed_inside, measured_s),
-        held_most=None,
-        held_least=None,
+        offered_rate=_rate(counts.scheduled, paced_s),
+        achieved_rate=_rate(counts.started, paced_s),
+        completed_rate=_rate(counts.completed_inside, paced_s),
+        held_most=course.held_most,
+        held_least=course.held_least,
     )
 
 

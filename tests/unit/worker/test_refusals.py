@@ -1,0 +1,101 @@
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sshload_contract.sample import Health
+from sshload_contract.target_stats import TARGET_STATS_VERSION, TargetStats
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.refusals import told_apart
+
+HEALTHY = Health(0.1, 0.0, 1, 2, 3, 28_232, 0)
+NOTHING = TargetStats(
+    version=TARGET_STATS_VERSION,
+    at_unix_s=0.0,
+    sshd_version="OpenSSH_10.0",
+    accepted=0,
+    auth_failed=0,
+    dropped_max_startups=7,
+    dropped_penalty=5,
+    dropped_is_lower_bound=True,
+    sessions=0,
+    cpu_s=0.0,
+    cpu_throttled_s=0.0,
+    memory_bytes=0,
+    memory_peak_bytes=0,
+    processes=0,
+    listen_overflows=0,
+)
+outcomes = st.lists(st.sampled_from([Outcome.OK, Outcome.DROPPED_UNKNOWN, Outcome.THROTTLED, Outcome.PENALISED]))
+grown = st.integers(min_value=0, max_value=2)
+
+
+def after(max_startups: int, penalty: int) -> TargetStats:
+    return replace(
+        NOTHING,
+        dropped_max_startups=NOTHING.dropped_max_startups + max_startups,
+        dropped_penalty=NOTHING.dropped_penalty + penalty,
+    )
+
+
+def totals_of(ended: list[Outcome]) -> Totals:
+    recorder = Recorder("run", 0)
+    for number, outcome in enumerate(ended):
+        recorder.started(Window.MEASURED, 0)
+        for step in ("banner", "login", "total"):
+            recorder.sample(step, Window.MEASURED, outcome, number + 1)
+        if outcome is not Outcome.OK:
+            recorder.failure("banner", Window.MEASURED, outcome, f"{outcome} first")
+        recorder.ended(Window.MEASURED, outcome, inside=True)
+    totals = Totals()
+    totals.add(recorder.take_report(HEALTHY, final=True))
+    return totals
+
+
+def found(totals: Totals) -> set[Outcome]:
+    return {outcome for _, _, outcome in totals.histograms} | {outcome for _, outcome, _ in totals.errors}
+
+
+@pytest.mark.parametrize(
+    ("max_startups", "penalty", "becomes"),
+    [
+        pytest.param(3, 0, Outcome.THROTTLED, id="only MaxStartups"),
+        pytest.param(0, 3, Outcome.PENALISED, id="only penalties"),
+        pytest.param(1, 3, Outcome.DROPPED_UNKNOWN, id="both"),
+        pytest.param(0, 0, Outcome.DROPPED_UNKNOWN, id="neither"),
+        pytest.param(-7, 3, Outcome.DROPPED_UNKNOWN, id="a target that was restarted"),
+    ],
+)
+def test_drops_are_of_the_one_kind_that_the_target_has_counted(
+    max_startups: int, penalty: int, becomes: Outcome
+) -> None:
+    told = told_apart(totals_of([Outcome.DROPPED_UNKNOWN]), NOTHING, after(max_startups, penalty))
+    assert found(told) == {becomes}
+
+
+def test_without_counts_of_the_target_drops_stay_unknown() -> None:
+    for before, later in ((None, after(3, 0)), (NOTHING, None), (None, None)):
+        assert found(told_apart(totals_of([Outcome.DROPPED_UNKNOWN]), before, later)) == {Outcome.DROPPED_UNKNOWN}
+
+
+def test_drops_join_those_that_the_server_had_named_itself() -> None:
+    told = told_apart(totals_of([Outcome.DROPPED_UNKNOWN, Outcome.THROTTLED]), NOTHING, after(2, 0))
+    assert told.histograms["total", Window.MEASURED, Outcome.THROTTLED] == LatencyHistogram([1, 2])
+    assert told.errors == {("banner", Outcome.THROTTLED, Window.MEASURED): (2, "droppedUnknown first")}
+
+
+@given(ended=outcomes, max_startups=grown, penalty=grown)
+def test_nothing_is_counted_twice_or_lost_and_nothing_else_changes(
+    ended: list[Outcome], max_startups: int, penalty: int
+) -> None:
+    totals = totals_of(ended)
+    told = told_apart(totals, NOTHING, after(max_startups, penalty))
+    for step in ("banner", "login", "total"):
+        assert sum(one.count for (name, _, _), one in told.histograms.items() if name == step) == len(ended)
+    assert sum(count for count, _ in told.errors.values()) == sum(count for count, _ in totals.errors.values())
+    assert told.successes("total", Window.MEASURED) == totals.successes("total", Window.MEASURED)
+    assert told.counts == totals.counts
+    assert totals.histograms == totals_of(ended).histograms
