@@ -92,6 +92,13 @@ def test_a_git_that_cannot_write_is_told(tmp_path: Path) -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
+def test_all_of_it_is_the_users(tmp_path: Path) -> None:
+    """Git serves no repository of somebody else's. Who may, gives it to another user than himself."""
+    owner = (1, 1) if os.geteuid() == 0 else ME
+    make_repository(tmp_path, RepositoryFixture("deep/repo.git", 2, 10), owner, lambda: False)
+    assert {(path.stat().st_uid, path.stat().st_gid) for path in tmp_path.rglob("*")} == {owner}
+
+
 def test_nobodys_configuration_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config = tmp_path / "gitconfig"
     config.write_text("[init]\n\tdefaultObjectFormat = sha256\n[core]\n\tbare = nonsense\n")

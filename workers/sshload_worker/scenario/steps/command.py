@@ -25,7 +25,7 @@ def _run_command(step: ExecStep, run: StepRun) -> int:
     stdout = Stdout(keep=bool(step.expect_stdout))
     with run.channel_limit():
         channel = run.part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
-    with run.step_limit():
+    with run.step_limit(Step.COMMAND):
         run.part(step.name, Step.EXEC, partial(channel.execute, run.filled(step.command)))
         count = run.part(step.name, Step.READ, partial(read_to_end, run, step.name, channel.read, stdout.take))
         end = run.part(step.name, Step.CLOSE, channel.close)

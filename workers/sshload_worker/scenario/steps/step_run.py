@@ -61,6 +61,6 @@ class StepRun:
         """Bound what opens a channel."""
         return TimeLimit(self.timeouts.channel_s, step)
 
-    def step_limit(self, step: Step = Step.EXEC) -> TimeLimit:
+    def step_limit(self, step: Step) -> TimeLimit:
         """Bound all of a step after its channel is open; `step` is what its timeout is called by."""
         return TimeLimit(self.timeouts.step_s, step)
