@@ -7,7 +7,8 @@ import pytest
 from dry_run import DryRun
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from specs import BAD, GOOD, WHOLE, Spec
+from specs import BAD, GOOD, MANAGED_STEPS, WHOLE, Spec
+from sshload_contract.vocabulary import Step, measured_step
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import parse
 
@@ -117,3 +118,11 @@ def test_parse_and_the_server_refuse_an_unknown_field_everywhere(dry_run: DryRun
         value[UNKNOWN] = "x"
         assert UNKNOWN in parse_refusal(spec), place
         assert UNKNOWN in dry_run.refusal(spec), place
+
+
+@pytest.mark.parametrize("step", MANAGED_STEPS["scenario"]["steps"][:-1], ids=lambda step: next(iter(step)))
+def test_parse_and_the_server_agree_on_what_a_threshold_may_stand_on(dry_run: DryRun, step: Spec) -> None:
+    (fields,) = step.values()
+    for timing in Step:
+        threshold = {"latency": {"step": measured_step(fields["name"], timing), "percentile": 50, "below": "1s"}}
+        assert_agreement(dry_run, {**MANAGED_STEPS, "thresholds": [threshold]})
