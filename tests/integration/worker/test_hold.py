@@ -1,0 +1,137 @@
+import signal
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from one_load import counted, failures, latencies, one_load
+from run_configs import arrivals, client, endpoint, run_config
+from ssh_server import SshServer
+from sshload_contract.run_config import HoldLoad, RunConfig
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from whole_run import whole_run
+
+WELL = (Window.MEASURED, Outcome.OK)
+HOLD = HoldLoad(sessions=12, ramp_up_s=0.5, duration_s=2.0, keep_alive_s=0.5, probe_rate=5.0)
+_US_PER_S = 1_000_000
+
+
+def holding(server: SshServer, load: HoldLoad = HOLD) -> RunConfig:
+    return replace(run_config(endpoint(server), load), drain_s=2.0)
+
+
+def test_sessions_are_held_from_the_ramp_to_the_end_and_only_probes_count_in_total(sshd: SshServer) -> None:
+    accepted_before = sshd.accepted()
+    with one_load(holding(sshd)) as load:
+        load.wait_until(lambda recorder: recorder.held == 12)
+        totals = load.finish()
+    assert counted(totals, "held.login") == counted(totals, "held.kex") == counted(totals, "held.hold") == {WELL: 12}
+    assert counted(totals, "total") == counted(totals, "login") == {WELL: 10}
+    assert sshd.accepted() - accepted_before == sum(totals.negotiated.values()) == 22
+    held = latencies(totals, "held.hold")
+    assert 2.0 * _US_PER_S < (held.max_us() or 0) < 2.6 * _US_PER_S
+    assert failures(totals) == set()
+    assert (load.recorder.held, load.recorder.connections) == (0, 0)
+
+
+def test_every_held_session_asks_for_signs_of_life_and_is_answered(sshd: SshServer) -> None:
+    with one_load(holding(sshd)) as load:
+        totals = load.finish()
+    (kept,) = counted(totals, "held.keepAlive").items()
+    assert kept[0] == WELL
+    assert 12 * 3 <= kept[1] <= 12 * 5
+
+
+def test_without_an_interval_nothing_is_asked(sshd: SshServer) -> None:
+    with one_load(holding(sshd, replace(HOLD, keep_alive_s=0.0, duration_s=0.5))) as load:
+        totals = load.finish()
+    assert counted(totals, "held.keepAlive") == {}
+
+
+@pytest.mark.parametrize("keep_alive_s", [0.0, 0.3], ids=["by looking", "by asking"])
+def test_lost_sessions_are_noticed_counted_as_failures_and_not_replaced(
+    start_sshd: Callable[[str], SshServer], keep_alive_s: float
+) -> None:
+    server = start_sshd("")
+    hold = replace(HOLD, keep_alive_s=keep_alive_s, probe_rate=0.0, duration_s=4.0)
+    with one_load(holding(server, hold)) as load:
+        load.wait_until(lambda recorder: recorder.held == 12)
+        server.signal_sessions(signal.SIGKILL)
+        load.wait_until(lambda recorder: recorder.held == 0)
+        totals = load.finish()
+    assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.DISCONNECTED): 12}
+    assert sum(count for _, _, count in failures(totals)) == 12
+    assert {outcome for _, outcome, _ in failures(totals)} == {Outcome.DISCONNECTED}
+    assert {step for step, _, _ in failures(totals)} <= {"held.hold", "held.keepAlive"}
+    assert server.accepted() == 12
+
+
+def test_a_session_that_gives_no_sign_of_life_within_the_limit_is_lost(start_sshd: Callable[[str], SshServer]) -> None:
+    server = start_sshd("")
+    hold = replace(HOLD, sessions=3, probe_rate=0.0, duration_s=4.0)
+    with one_load(replace(holding(server, hold), client=client(step_s=0.3))) as load:
+        load.wait_until(lambda recorder: recorder.held == 3)
+        server.signal_sessions(signal.SIGSTOP)
+        try:
+            load.wait_until(lambda recorder: recorder.held == 0)
+        finally:
+            server.signal_sessions(signal.SIGCONT)
+        totals = load.finish()
+    assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.STEP_TIMEOUT): 3}
+    assert failures(totals) == {("held.keepAlive", Outcome.STEP_TIMEOUT, 3)}
+
+
+def test_a_login_that_fails_is_a_failure_and_not_tried_again(start_sshd: Callable[[str], SshServer]) -> None:
+    server = start_sshd("")
+    config = holding(server, replace(HOLD, probe_rate=0.0, duration_s=0.5))
+    stranger = replace(config.target, private_key_path=str(server.keys.stranger))
+    with one_load(replace(config, target=stranger)) as load:
+        totals = load.finish()
+    assert failures(totals) == {("held.auth", Outcome.AUTH_REJECTED, 12)}
+    assert counted(totals, "held.login") == {(Window.MEASURED, Outcome.AUTH_REJECTED): 12}
+    assert counted(totals, "held.hold") == {}
+
+
+def test_a_stop_ends_held_sessions_as_unfinished(sshd: SshServer) -> None:
+    with one_load(holding(sshd, replace(HOLD, duration_s=60.0))) as load:
+        load.wait_until(lambda recorder: recorder.held == 12)
+        load.generator.stop()
+        totals = load.finish()
+    assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.UNFINISHED): 12}
+    assert (load.recorder.held, load.recorder.connections) == (0, 0)
+
+
+def test_the_warm_up_probes_without_held_sessions(sshd: SshServer) -> None:
+    with one_load(replace(holding(sshd, replace(HOLD, duration_s=1.0)), warm_up_s=1.0)) as load:
+        totals = load.finish()
+    assert counted(totals, "total") == {(Window.WARM_UP, Outcome.OK): 5, WELL: 5}
+    assert counted(totals, "held.login") == {WELL: 12}
+
+
+@pytest.fixture(scope="module")
+def held_by_two(sshd: SshServer, tmp_path_factory: pytest.TempPathFactory) -> RunSummary:
+    """Hold sessions from two workers, to the end."""
+    hold = replace(HOLD, sessions=15, duration_s=4.0)
+    config = replace(run_config(endpoint(sshd), hold, workers=2), warm_up_s=1.0)
+    with whole_run(tmp_path_factory.mktemp("run"), config) as run:
+        return run.summary()
+
+
+def test_the_summary_tells_how_many_were_held_at_most_and_at_least(held_by_two: RunSummary) -> None:
+    assert (held_by_two.end, held_by_two.message) == (RunEnd.COMPLETED, "")
+    assert (held_by_two.load.held_most, held_by_two.load.held_least) == (15, 15)
+    assert max(point.held for point in held_by_two.series) == 15
+
+
+def test_the_workers_shares_of_held_sessions_and_probes_add_up(held_by_two: RunSummary) -> None:
+    steps = {(step.step, step.window): step for step in held_by_two.steps}
+    assert steps["held.login", Window.MEASURED].count == steps["held.hold", Window.MEASURED].count == 15
+    assert (held_by_two.load.started, held_by_two.load.offered_rate) == (20, 5.0)
+    assert held_by_two.errors == ()
+
+
+def test_other_loads_tell_of_no_held_sessions(sshd: SshServer, tmp_path: Path) -> None:
+    with whole_run(tmp_path, run_config(endpoint(sshd), arrivals(5, 1.0))) as run:
+        summary = run.summary()
+    assert (summary.load.held_most, summary.load.held_least) == (None, None)
