@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sshload_contract.percentile import percentile_key
-from sshload_contract.run_config import BurstLoad, HoldLoad
+from sshload_contract.run_config import BurstLoad, HoldLoad, SessionReuse
 from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
 from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
@@ -40,7 +40,7 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "hold": _hold(load) if isinstance(plan.spec.load, HoldLoad) else None,
         "negotiated": list(_negotiated(summary))[:_NEGOTIATED_LIMIT],
         "generator": _generator(summary.generator, load),
-        "target": _target(summary),
+        "target": _target(plan, summary),
     }
     return _stated(results)
 
@@ -192,7 +192,7 @@ def _generator(generator: GeneratorStats, load: LoadStats) -> dict[str, Any]:
     )
 
 
-def _target(summary: RunSummary) -> dict[str, Any] | None:
+def _target(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
     before, after = summary.target_before, summary.target_after
     if before is None or after is None:
         return None
@@ -217,7 +217,8 @@ def _target(summary: RunSummary) -> dict[str, Any] | None:
         "memoryPeakBytes": after.memory_peak_bytes,
         "listenOverflows": grown["listen_overflows"],
     }
-    if grown["accepted"] and grown["cpu_s"] is not None:
+    each_logs_in = plan.spec.scenario.session_reuse is SessionReuse.NONE
+    if each_logs_in and grown["accepted"] and grown["cpu_s"] is not None:
         figures["cpuPerLoginMs"] = round(grown["cpu_s"] * 1_000 / grown["accepted"], 3)
     return _stated(figures)
 

@@ -27,6 +27,7 @@ from sshload_operator.local.sshd import (
 from sshload_operator.manifests import Places, TargetPlaces, run_config, target_config
 from sshload_operator.manifests.credentials import CredentialPaths, managed_endpoint
 from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.written_bytes import leaves_files
 from sshload_operator.state import Role
 
 _LOOPBACK = "127.0.0.1"
@@ -138,6 +139,8 @@ def _managed(
     ]
     if plan.spec.via:
         notes.append(f"the last jump host connects to {_LOOPBACK} itself: it must run on this machine")
+    if leaves_files(plan.spec.scenario.steps):
+        notes.append(f"what the scenario writes and does not remove stays in {current_user().pw_dir}")
     notes += [f"left out of sshd_config, because {sshd.name} does not know it: {line}" for line in left_out]
     command = _python(
         *("sshload_target", "--config", "target.json", "--termination-log", last_words_path(folder, "target").name),

@@ -34,6 +34,12 @@ def written_bytes(steps: tuple[ScenarioStep, ...]) -> WrittenBytes:
     return WrittenBytes(once, each, while_running)
 
 
+def leaves_files(steps: tuple[ScenarioStep, ...]) -> bool:
+    """Tell whether the steps write a file that no later one removes."""
+    writes = [(index, step) for index, step in enumerate(steps) if isinstance(step, SftpWriteStep | ScpWriteStep)]
+    return any(not _is_removed(step.path, steps[index + 1 :]) for index, step in writes)
+
+
 def _is_removed(path: str, later: tuple[ScenarioStep, ...]) -> bool:
     """Tell whether later steps remove the file, whatever they rename it to before."""
     for index, step in enumerate(later):

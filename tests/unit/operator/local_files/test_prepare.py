@@ -170,6 +170,25 @@ def test_a_locustfile_that_is_nowhere_is_asked_for(text: str, tmp_path: Path) ->
         prepare(plan(scenario=LOCUSTFILE), replace(NOTHING, test=test_file), tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("steps", "noted"),
+    [
+        pytest.param([{"sftpWrite": {"path": "up", "size": "1k"}}], True, id="a write that stays"),
+        pytest.param(
+            [
+                {"sftpWrite": {"name": "put", "path": "up", "size": "1k"}},
+                {"sftpRemove": {"name": "remove", "path": "up"}},
+            ],
+            False,
+            id="a write that is removed",
+        ),
+    ],
+)
+def test_what_stays_in_the_users_home_is_said(steps: list[Any], noted: bool, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter of pytest's
+    notes = prepare(plan(scenario={"steps": steps}), NOTHING, tmp_path).notes
+    assert any("stays in" in note for note in notes) is noted
+
+
 def test_a_pod_is_one_process_here_too_which_starts_the_others(tmp_path: Path) -> None:
     local = prepare(plan(workers={"replicas": 2, "processesPerPod": 3}), NOTHING, tmp_path)
     assert [process.name for process in local.processes if process.name.startswith("worker")] == [

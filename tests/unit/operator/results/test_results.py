@@ -175,6 +175,13 @@ def test_the_targets_count_stands_beside_the_clients_with_the_difference() -> No
     }
 
 
+def test_where_sessions_are_kept_the_targets_cpu_is_not_told_by_login() -> None:
+    kept = {"sessionReuse": "pool", "poolSize": 4, "steps": [{"exec": {"command": "uptime"}}]}
+    target = to_status(plan(quickstart(scenario=kept)), summary())["target"]
+    assert "cpuSeconds" in target
+    assert "cpuPerLoginMs" not in target
+
+
 def test_a_target_that_was_started_anew_shows_the_difference_and_no_negative_count() -> None:
     results = to_status(PLAN, summary(target_before=target_stats(900), target_after=target_stats(100)))
     assert results["target"]["loginDifference"] == -1_500
