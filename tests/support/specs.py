@@ -475,6 +475,8 @@ BAD: dict[str, Bad] = {
     "packet-of-openssh": _setting("openssh", "packetSize", "32Ki"),
     "read-buffer-of-openssh": _setting("openssh", "readBufferSize", "32Ki"),
     "read-buffer-of-asyncssh": _setting("asyncssh", "readBufferSize", "32Ki"),
+    "window-for-sftp-of-ssh2-python": bad("client.windowSize", "1Mi", base=_steps({"sftpStat": {"path": "a"}})),
+    "packet-for-sftp-of-ssh2-python": bad("client.packetSize", "32Ki", base=_steps({"sftpRead": {"path": "a"}})),
     "packet-that-libssh2-would-not-take": _setting("ssh2-python", "packetSize", 32769, "32Ki"),
     "read-buffer-beyond-libssh2": _setting("ssh2-python", "readBufferSize", "17Mi", "16Mi"),
     "sftp-read-beyond-libssh2": _setting("ssh2-python", "sftpReadSize", "17Mi", "16Mi"),
@@ -652,6 +654,10 @@ GOOD: dict[str, Spec] = {
     "agent-for-a-managed-target": changed(SMALL, "client.auth", "agent"),
     "window-of-a-gibibyte": changed(SMALL, "client.windowSize", "1Gi"),
     "window-of-32-kibibytes": changed(SMALL, "client.windowSize", 32768),
+    "window-for-scp-of-ssh2-python": changed(_steps({"scpRead": {"path": "a"}}), "client.windowSize", "1Mi"),
+    "window-for-sftp-of-paramiko": changed(
+        _steps({"sftpRead": {"path": "a"}}), "client", {"library": "paramiko", "windowSize": "1Mi"}
+    ),
     "the-largest-packet-of-ssh2-python": changed(SMALL, "client.packetSize", "32Ki"),
     "the-smallest-packet-of-paramiko": changed(SMALL, "client", {"library": "paramiko", "packetSize": "4Ki"}),
     "the-largest-sizes-of-asyncssh": changed(

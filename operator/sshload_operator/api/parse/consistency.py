@@ -14,6 +14,7 @@ def check_consistency(spec: LoadTestSpec) -> None:
     """Raise SpecError for parts that contradict each other."""
     _check_auth(spec)
     _check_sessions(spec)
+    _check_ssh2_python(spec)
     _check_openssh(spec)
     _check_deadline(spec)
 
@@ -33,6 +34,19 @@ def _check_sessions(spec: LoadTestSpec) -> None:
             "spec.scenario.poolSize",
             f"must be at least one session for each worker process, and there are {processes}",
         )
+
+
+def _check_ssh2_python(spec: LoadTestSpec) -> None:
+    """Refuse a window for SFTP, because libssh2 opens its channel with a window of its own choice."""
+    if spec.client.library is not Library.SSH2_PYTHON or not any(
+        step.kind.startswith("sftp") for step in spec.scenario.steps
+    ):
+        return
+    for name, size in (("windowSize", spec.client.window_bytes), ("packetSize", spec.client.packet_bytes)):
+        if size is not None:
+            raise SpecError(
+                f"spec.client.{name}", "the library ssh2-python has no such setting for SFTP: use sftpReadSize"
+            )
 
 
 def _check_openssh(spec: LoadTestSpec) -> None:
