@@ -4,6 +4,8 @@ from pathlib import Path
 
 import helm
 import pytest
+from sshload_operator.planning.installation import read_installation
+from sshload_operator.planning.processes import cpus
 
 GOLDEN_CASES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
 
@@ -30,6 +32,8 @@ def test_lint_finds_nothing(values: Path) -> None:
         ),
         pytest.param("externalTargets[0].host=a b", "/externalTargets/0/host", id="a host with a space"),
         pytest.param("monitoring.podMonitor.interval=often", "/monitoring/podMonitor/interval", id="an odd interval"),
+        pytest.param("worker.resources.limits.cpu=many", "/worker/resources/limits/cpu", id="an amount that is none"),
+        pytest.param("worker.resources.claims={gpu}", "/worker/resources", id="resources that are none"),
         pytest.param("networkPolicy.apiServerPorts=null", "/networkPolicy", id="no API server port"),
     ],
 )
@@ -37,6 +41,20 @@ def test_a_bad_value_is_refused_by_its_path(setting: str, path: str) -> None:
     done = helm.helm("template", helm.RELEASE, helm.CHART, "--set", setting)
     assert done.returncode != 0
     assert path in done.stderr
+
+
+@pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in GOLDEN_CASES])
+def test_the_operator_reads_what_the_chart_writes_for_it(values: Path) -> None:
+    read_installation(installation("--values", values))
+
+
+def test_workers_have_a_whole_guaranteed_cpu_each_unless_the_cluster_is_small() -> None:
+    resources = read_installation(installation()).worker_resources
+    assert resources["requests"] == resources["limits"]
+    assert cpus(resources["limits"]["cpu"]) == 1
+    small = read_installation(installation("--values", helm.CHART / "values-small.yaml")).worker_resources
+    assert "cpu" not in small["limits"]
+    assert 10 * cpus(small["requests"]["cpu"]) < 2
 
 
 def test_a_service_account_that_is_not_made_must_be_named() -> None:
@@ -50,3 +68,11 @@ def test_an_image_tag_may_look_like_a_number(tag: str) -> None:
     (deployment,) = (found for found in helm.objects("--set", f"image.tag={tag}") if found["kind"] == "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
     assert container["image"] == f"localhost/sshload-operator:{tag}"
+
+
+def installation(*arguments: str | Path) -> str:
+    """Return what the operator is told of its installation."""
+    made = (found for found in helm.objects(*arguments) if found["metadata"]["name"].endswith("-installation"))
+    (config_map,) = made
+    text: str = config_map["data"]["installation.yaml"]
+    return text
