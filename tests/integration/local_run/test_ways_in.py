@@ -94,6 +94,15 @@ def test_kept_sessions_are_logged_in_once(tmp_path: Path, scenario: dict[str, An
     assert counts(ended)["total"] > logins
 
 
+def test_held_sessions_are_told_of_in_the_results(tmp_path: Path) -> None:
+    hold = {"hold": {"sessions": 10, "rampUp": "1s", "duration": "3s", "probeRate": 2, "keepAlive": "1s"}}
+    ended = measured(write_test(tmp_path, load=hold))
+    assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
+    results = ended.status["results"]
+    assert results["hold"] == {"heldMost": 10, "heldLeast": 10}
+    assert ended.status["thresholds"][0]["observed"] == f"0 % (0 of {results['iterations'] + 10})"
+
+
 def test_a_pod_of_two_processes_is_two_workers(tmp_path: Path) -> None:
     ended = measured(write_test(tmp_path, workers={"replicas": 1, "processesPerPod": 2}))
     assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
