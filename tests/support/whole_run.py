@@ -5,7 +5,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,9 +20,10 @@ _POLL_S = 0.05
 
 
 class WholeRun:
-    """The processes of one run, and the files that they write."""
+    """The processes of one run, and the files that they write. `launcher` is what starts each process."""
 
-    def __init__(self, folder: Path, config: RunConfig) -> None:
+    def __init__(self, folder: Path, config: RunConfig, launcher: Sequence[str | Path] = ()) -> None:
+        self._launcher = launcher
         self._folder = folder
         self._config_path = folder / "run.json"
         self._config_path.write_text(to_json(config))
@@ -99,7 +100,8 @@ class WholeRun:
             process.wait()
 
     def _start(self, role: str, *options: str) -> subprocess.Popen[bytes]:
-        command = [sys.executable, "-m", "sshload_worker", "--role", role, "--config", str(self._config_path), *options]
+        program = [*self._launcher, sys.executable, "-m", "sshload_worker"]
+        command = [*program, "--role", role, "--config", str(self._config_path), *options]
         with self.stderr_path.open("ab") as stderr:
             if role == "worker":
                 return subprocess.Popen(command, stdout=stderr, stderr=stderr)
@@ -108,12 +110,14 @@ class WholeRun:
 
 
 @contextmanager
-def whole_run(folder: Path, config: RunConfig, workers: int | None = None) -> Iterator[WholeRun]:
+def whole_run(
+    folder: Path, config: RunConfig, workers: int | None = None, launcher: Sequence[str | Path] = ()
+) -> Iterator[WholeRun]:
     """Start a master and its workers (all that the run wants, or so many); nothing of them outlives the block.
 
     Where a pod has several processes, a worker is a pod.
     """
-    run = WholeRun(folder, config)
+    run = WholeRun(folder, config, launcher)
     try:
         for index in range(config.workers // config.processes_per_pod if workers is None else workers):
             run.add_worker(index)

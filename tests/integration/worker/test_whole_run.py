@@ -297,14 +297,14 @@ def test_a_name_that_does_not_resolve_is_an_unreachable_target(sshd: SshServer, 
     assert "no-such-host.invalid" in summary.message
 
 
-def test_a_library_that_is_not_there_is_the_generators_fault(sshd: SshServer, tmp_path: Path) -> None:
+def test_a_client_that_the_library_cannot_be_is_the_generators_fault(sshd: SshServer, tmp_path: Path) -> None:
     config = run_config(endpoint(sshd), arrivals(10, 1.0), workers=2)
-    config = replace(config, client=replace(client(), library="paramiko"), workers_timeout_s=10.0)
+    config = replace(config, client=replace(client(), ciphers=("enigma",)), workers_timeout_s=10.0)
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
         assert 1 in run.exit_codes()  # the other one may have been told to end before it found the fault
     assert summary.end is RunEnd.GENERATOR_FAULT
-    assert "paramiko" in summary.message
+    assert "enigma" in summary.message
 
 
 def test_a_config_that_cannot_be_read_is_a_usage_error(tmp_path: Path) -> None:

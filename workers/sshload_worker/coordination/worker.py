@@ -145,6 +145,9 @@ class Worker:
             self._crowd = self._load_crowd()
         except GeneratorFaultError as fault:
             return fault
+        except Exception as error:  # whatever it is, the master is to know at once
+            log.exception("the worker met an error of its own")
+            return GeneratorFaultError(f"the worker met an error of its own: {type(error).__name__}: {error}")
         if self._index == 0 and not self._config.stats_url:
             dial_until_accepted(str(addresses[0][1][0]), hop.port, tell)
         return login
