@@ -287,7 +287,10 @@ ScenarioStep = (
 
 @unique
 class SessionReuse(StrEnum):
-    """Who logs in: every iteration, every user once, or a pool whose sessions all iterations share."""
+    """Who logs in: every iteration, every user once, or a pool whose sessions all iterations share.
+
+    A pool logs in between the start order and the start, which counts as warm-up, and in no iteration's time.
+    """
 
     NONE = "none"
     USER = "user"
@@ -364,8 +367,9 @@ class HoldLoad:
     """Log `sessions` in, evenly within `ramp_up_s`, and hold them idle for `duration_s` after that.
 
     A held session asks for a sign of life each `keep_alive_s`, 0 for never. Meanwhile, from the end of the ramp on,
-    `probe_rate` fresh iterations of the scenario begin per second, as open arrivals. They alone count in `total`; the
-    held sessions' logins are timed under the name `held`.
+    `probe_rate` fresh iterations of the scenario begin per second, as open arrivals; in the warm-up too, with nothing
+    held yet. They alone count in `total`. The held sessions' logins are timed under the name `held`, the signs of life
+    as `held.keepAlive`, and how long each was held as `held.hold`, which a lost one fails.
     """
 
     kind: ClassVar[str] = "hold"
