@@ -289,7 +289,8 @@ ScenarioStep = (
 class SessionReuse(StrEnum):
     """Who logs in: every iteration, every user once, or a pool whose sessions all iterations share.
 
-    A pool logs in between the start order and the start, which counts as warm-up, and in no iteration's time.
+    A pool logs in from the start order to the middle of the warm-up, which counts as warm-up and in no iteration's
+    time.
     """
 
     NONE = "none"

@@ -67,10 +67,10 @@ class Generator:
         self._iteration.sessions.close()
 
     def _prepare_sessions(self) -> None:
-        """Log in what iterations are to find, before the start, and count it with the warm-up."""
+        """Log in what iterations are to find, from now to the middle of the warm-up, and count it with that."""
         now_ns = monotonic_ns()
         due = Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=self._warm_up_end_ns)
-        within_s = max(self._start_ns - now_ns, 0) / _NS_PER_S
+        within_s = max(self._start_ns - now_ns, 0) / _NS_PER_S + self._config.warm_up_s / 2
         self._iteration.sessions.prepare(StepClock(self._recorder, due), within_s)
 
     def _follow_schedule(self) -> None:

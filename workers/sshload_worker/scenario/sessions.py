@@ -12,7 +12,7 @@ class Sessions(Protocol):
     """Where iterations get their connections from."""
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
-        """Log in what is to be there before the first iteration, evenly within the time; may take longer."""
+        """Log in what is to be there before it is measured, evenly within the time; may take longer."""
 
     def take(self, clock: StepClock, user: int | None) -> Connection:
         """Return a logged-in connection for an iteration, which may be that of a user; raises StepFailure or OSError.
