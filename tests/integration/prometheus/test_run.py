@@ -1,12 +1,13 @@
 """A real Prometheus scrapes a whole run, master and target, while it goes on."""
 
 import getpass
+from dataclasses import replace
 from pathlib import Path
 
 from prometheus_server import Prometheus, prometheus, promtool_faults
-from run_configs import arrivals, run_config
+from run_configs import NOWHERE, arrivals, run_config, scenario
 from running_target import TargetFolder, make_target_folder, ready_target
-from sshload_contract.run_config import Endpoint, RunConfig
+from sshload_contract.run_config import ExecStep, RunConfig
 from whole_run import WholeRun, whole_run
 
 BOUNDED_LABELS = {"__name__", "job", "instance", "namespace", "test", "step", "outcome", "le", "reason", "version"}
@@ -14,15 +15,16 @@ TEST = '{namespace="tests",test="loopback"}'
 
 
 def _run_config(folder: TargetFolder) -> RunConfig:
-    target = Endpoint(
+    target = replace(
+        NOWHERE,
         host="127.0.0.1",
         port=folder.config.sshd_port,
         user=getpass.getuser(),
         private_key_path=str(folder.path / "keys/id_ed25519"),
-        password_path="",
         known_hosts_path=str(folder.path / "known_hosts"),
     )
-    return run_config(target, arrivals(rate=10, seconds=12), workers=2)
+    echo = ExecStep(name="echo", command="echo 123456789", expect_exit_code=0, expect_stdout="")
+    return replace(run_config(target, arrivals(rate=10, seconds=12), workers=2), scenario=scenario(echo))
 
 
 def _check_while_it_runs(run: WholeRun, server: Prometheus) -> None:
@@ -31,6 +33,9 @@ def _check_while_it_runs(run: WholeRun, server: Prometheus) -> None:
     logins = f'sshload_step_latency_seconds_bucket{{step="login",{TEST[1:]}'
     server.wait_for(f"histogram_quantile(0.99, sum by (le) ({logins})) > bool 0.001", 1)
     server.wait_for(f"sshload_workers_lost{TEST}", 0)
+    server.wait_for(f"sshload_held_sessions{TEST}", 0)
+    moved = f'sshload_step_bytes_total{{step="echo.command",{TEST[1:]}'
+    server.wait_for(f"{moved} >= bool 200", 1)
     status, page = run.get("/metrics")
     assert status == 200
     assert promtool_faults(page) == ""

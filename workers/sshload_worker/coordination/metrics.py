@@ -1,5 +1,6 @@
 """The master's live metrics: read from the totals when Prometheus asks, in base units, with bounded labels."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ class RunCollector(Collector):
         """Yield all metric families as they stand."""
         yield from self._iterations()
         yield from self._steps()
+        yield self._moved()
         yield from self._workers()
 
     def _iterations(self) -> Iterator[Metric]:
@@ -65,6 +67,17 @@ class RunCollector(Collector):
         yield results
         yield latency
 
+    def _moved(self) -> Metric:
+        moved = CounterMetricFamily(
+            "sshload_step_bytes", "Content that the steps that ended well have moved.", labels=(*_TEST_LABELS, "step")
+        )
+        counts: Counter[str] = Counter()
+        for (step, _), count in self._master.totals.transferred.items():
+            counts[step] += count
+        for step, count in counts.items():
+            moved.add_metric((*self._test, step), count)
+        return moved
+
     def _workers(self) -> Iterator[Metric]:
         reports = [state.latest for state in self._master.totals.workers.values()]
         health = worst_health(report.health for report in reports)
@@ -72,6 +85,7 @@ class RunCollector(Collector):
         for name, text, value in (
             ("sshload_iterations_in_flight", "Iterations under way", sum(report.in_flight for report in reports)),
             ("sshload_users", "Users of a closed load", sum(report.users for report in reports)),
+            ("sshload_held_sessions", "Sessions held", sum(report.held for report in reports)),
             ("sshload_workers_connected", "Workers that have come", roll_call.connected),
             ("sshload_workers_expected", "Workers that are to come", self._master.config.workers),
             ("sshload_workers_lost", "Workers lost during the run", len(roll_call.losses)),
