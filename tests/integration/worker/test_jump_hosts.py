@@ -13,7 +13,7 @@ import pytest
 from one_iteration import prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer, free_port, ssh_server
-from sshload_contract.run_config import Client, ExecStep, RunConfig
+from sshload_contract.run_config import Client, ExecStep, RunConfig, SessionReuse, UsersLoad, UsersStage
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.recording.health import HealthMonitor
@@ -220,3 +220,28 @@ def test_the_step_after_a_jump_host_is_no_different(start_named: START_SERVER) -
     step = ExecStep(name="", command="exit 3", expect_exit_code=0, expect_stdout="")
     done = run_once(replace(through(target, jump), scenario=scenario(step)))
     assert (done.outcome, done.failed_step) == (Outcome.EXIT_CODE, "command")
+
+
+@pytest.mark.parametrize(
+    ("reuse", "logins"),
+    [
+        pytest.param(SessionReuse.USER, 4, id="a session of each user"),
+        pytest.param(SessionReuse.POOL, 2, id="a pool that is shared"),
+    ],
+)
+def test_kept_sessions_keep_their_way_through_the_jump_host(
+    start_named: START_SERVER, tmp_path: Path, reuse: SessionReuse, logins: int
+) -> None:
+    jump, target = start_named("jump", ""), start_named("target", "")
+    users = UsersLoad(
+        stages=(UsersStage(users=4, duration_s=2.0),), spawn_rate=0.0, think_time_min_s=0.02, think_time_max_s=0.05
+    )
+    config = replace(through(target, jump, command="head -c 300000 /dev/zero"), load=users)
+    pool_sessions = logins if reuse is SessionReuse.POOL else 0
+    kept = replace(config, scenario=replace(config.scenario, session_reuse=reuse, pool_sessions=pool_sessions))
+    with whole_run(tmp_path, kept) as run:
+        summary = run.summary()
+    assert summary.end is RunEnd.COMPLETED, summary.message
+    assert summary.load.failed == 0, summary.errors
+    assert summary.load.succeeded > 20
+    assert (jump.accepted(), target.accepted()) == (logins, logins)

@@ -2,7 +2,8 @@
 
 libssh2 needs a socket, and gets one end of a pair; a greenlet, the pump, carries the bytes between the other end and
 the channel. It alone drives the jump host's session from then on. What it holds is bounded: it takes nothing more from
-a side before the other side has taken what it has.
+a side before the other side has taken what it has. The channel's window is libssh2's own (2 MiB), whatever the client's
+settings say: those are for the channels of the steps.
 """
 
 import _socket
