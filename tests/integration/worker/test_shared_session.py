@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from itertools import count
+from pathlib import Path
 
 import gevent
 import pytest
@@ -102,6 +103,65 @@ def test_two_hundred_greenlets_on_four_sessions_all_finish_and_every_output_is_i
 
         all_together(200, work)
     assert next(numbers) == 2_000
+
+
+def write_and_read(session: Connection, path: Path, content: bytes) -> None:
+    sftp = session.open_sftp()
+    file = sftp.open_to_write(str(path))
+    file.write(content)
+    file.close()
+    file = sftp.open_to_read(str(path))
+    assert b"".join(iter(file.read, b"")) == content
+    file.close()
+    sftp.close()
+
+
+def fail_to_read(session: Connection) -> None:
+    sftp = session.open_sftp()
+    assert outcome_of(partial(sftp.open_to_read, "/nowhere")) is Outcome.SFTP_NO_SUCH_FILE
+
+
+def give_up_reading(session: Connection, path: Path, after_s: float) -> None:
+    sftp = session.open_sftp()
+    file = sftp.open_to_read(str(path))
+    with Timeout(after_s, exception=False):
+        while file.read():
+            gevent.sleep(0.001)
+
+
+def give_up_a_command(session: Connection, after_s: float) -> None:
+    channel = session.open_channel()
+    with Timeout(after_s, exception=False):
+        channel.execute("cat")
+        channel.read()
+
+
+def test_files_and_commands_share_a_session_and_what_is_cut_off_or_fails_harms_nobody(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path
+) -> None:
+    server = start_sshd("Subsystem sftp internal-sftp")
+    content = random.Random(2).randbytes(3 * MEGABYTE)  # noqa: S311 - no secret
+    large = tmp_path / "large"
+    large.write_bytes(content)
+
+    def work(number: int) -> None:
+        session = sessions[number % 2]
+        for repetition in range(4):
+            match number // 2 % 5:
+                case 0 | 1:
+                    part = content[number * 1_000 :][:MEGABYTE]
+                    write_and_read(session, tmp_path / f"file{number}", part)
+                case 2:
+                    fail_to_read(session)
+                case 3:
+                    give_up_reading(session, large, 0.01 * repetition)
+                case 4:
+                    give_up_a_command(session, 0.02 * repetition)
+                    assert run(session, f"echo {number}")[1] == f"{number}\n".encode()
+
+    with shared_sessions(server, 2) as sessions:
+        all_together(20, work)
+        assert not any(session.is_lost() for session in sessions)
 
 
 def test_the_server_refuses_the_channel_too_many_and_the_others_go_on(
