@@ -7,12 +7,12 @@ from time import monotonic_ns
 from sshload_contract.run_config import RunConfig
 from sshload_contract.sample import ArrivalCounts, NegotiatedCount
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_worker.coordination.target_login import first_hop, prepare_login, resolve
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.session_reuse import make_sessions
 from sshload_worker.scenario.step_clock import Due
+from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
 
 
 @dataclass(frozen=True)

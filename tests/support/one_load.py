@@ -10,7 +10,6 @@ from gevent import Greenlet
 from one_iteration import prepare, unexpected
 from sshload_contract.run_config import RunConfig
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_worker.coordination.target_login import first_hop, prepare_login, resolve
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.load import Share
 from sshload_worker.recording.health import HealthMonitor
@@ -18,6 +17,7 @@ from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.log_in import LogIn
+from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
 from sshload_worker.summary.merge import Totals
 
 _NS_PER_S = 1_000_000_000

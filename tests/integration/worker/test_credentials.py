@@ -14,11 +14,11 @@ from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.run_config import Auth, Endpoint, Library, RunConfig
 from sshload_contract.vocabulary import Outcome, RunEnd
-from sshload_worker.coordination.target_login import prepare_login, resolve
 from sshload_worker.login import agent as agent_module
 from sshload_worker.login.agent import start_agent
 from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.private_key import PrivateKey, read_private_key
+from sshload_worker.scenario.target_login import prepare_login, resolve
 from whole_run import whole_run
 
 PASSPHRASE = "correct horse"

@@ -18,10 +18,10 @@ from sshload_contract.run_config import ExecStep, Library, RunConfig, ScenarioSt
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_worker.clients.interface import Channel, Connection
 from sshload_worker.clients.libraries import new_connection
-from sshload_worker.coordination.target_login import GeneratorFaultError, first_hop, prepare_login, resolve
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
+from sshload_worker.scenario.target_login import GeneratorFaultError, first_hop, prepare_login, resolve
 
 LIBRARIES = (Library.SSH2_PYTHON, Library.PARAMIKO, Library.ASYNCSSH)
 SFTP = "Subsystem sftp internal-sftp"

@@ -16,8 +16,8 @@ from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.interface import Channel, CommandEnd, Connection
 from sshload_worker.clients.libraries import new_connection
-from sshload_worker.coordination.target_login import first_hop, prepare_login, resolve
 from sshload_worker.outcomes import StepFailure
+from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
 
 PATIENCE_S = 60
 MEGABYTE = 1_000_000

@@ -16,7 +16,6 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.dial import dial_until_accepted
-from sshload_worker.coordination.target_login import first_hop, prepare_login, resolve
 from sshload_worker.locustfile.crowd import Crowd
 from sshload_worker.locustfile.crowd_sessions import CrowdSessions
 from sshload_worker.locustfile.load_users import load_users
@@ -32,6 +31,7 @@ from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.log_in import LogIn
 from sshload_worker.scenario.session_reuse import make_sessions
+from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
 
 REPORT_INTERVAL_S = 0.5
 HEARTBEAT_TIMEOUT_S = 5.0
