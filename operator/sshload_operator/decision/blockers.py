@@ -24,8 +24,8 @@ _ROOM_ADVICE = {
     Role.TARGET: "Lower spec.target.managed.resources, or add a node",
     Role.MASTER: "Add a node",
     Role.WORKER: (
-        "Lower spec.workers.resources (without them the chart's value worker.resources holds, by default a whole CPU), or"
-        " add a node"
+        "Lower spec.workers.resources (without them the chart's value worker.resources holds, by default a whole"
+        " CPU), or add a node"
     ),
 }
 _REJECTED_ADVICE = "Raise the quota, lower resources or workers.replicas, or use a namespace that admits the pods"
