@@ -1,4 +1,8 @@
+import csv
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +17,7 @@ from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Outcome, RunEnd
 from sshload_worker.locustfile.crowd import Crowd
 from sshload_worker.locustfile.load_users import load_users
+from sshload_worker.locustfile.ssh_user import NoIterationError
 from sshload_worker.login.fault import GeneratorFaultError
 from whole_run import whole_run
 
@@ -251,3 +256,70 @@ def test_a_run_can_be_repeated_task_by_task(tmp_path: Path) -> None:
     first = picks("run/0")
     assert first == picks("run/0") != picks("run/1")
     assert 160 < len(re.findall("a", first)) < 240
+
+
+def plain_locust(
+    folder: Path, path: Path | str, host: str, **variables: Path
+) -> tuple[str, dict[str, tuple[int, int]]]:
+    """Run plain Locust; return what it said, and how many requests and failures there were by name."""
+    command = [sys.executable, "-m", "locust", "-f", path, "--headless", "-u", "4", "-r", "4", "-t", "3s"]
+    environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
+    done = subprocess.run(
+        [*command, "--host", host, "--csv", folder / "plain", "--exit-code-on-error", "0"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    with (folder / "plain_stats.csv").open() as file:
+        rows = {row["Name"]: (int(row["Request Count"]), int(row["Failure Count"])) for row in csv.DictReader(file)}
+    return done.stderr, rows
+
+
+def test_plain_locust_runs_the_same_file(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
+    server = start_sshd("Subsystem sftp internal-sftp")
+    _, rows = plain_locust(
+        tmp_path,
+        EXAMPLE,
+        f"ssh://{server.user}@127.0.0.1:{server.port}",
+        SSHLOAD_PRIVATE_KEY=server.keys.user,
+        SSHLOAD_KNOWN_HOSTS=server.known_hosts,
+    )
+    assert rows["login"] == (server.accepted(), 0) == (4, 0)
+    assert rows["uptime.command"][0] > rows["upload.sftpWrite"][0] > 0
+    assert all(failures == 0 for _, failures in rows.values())
+
+
+def test_plain_locust_logs_in_anew_after_a_failure(sshd: SshServer, tmp_path: Path) -> None:
+    path = locustfile(
+        tmp_path,
+        """
+        from locust import constant
+
+        class Failing(SSHUser):
+            wait_time = constant(0.5)
+            @task
+            def work(self):
+                self.execute("exit 3", name="failing")
+        """,
+    )
+    _, rows = plain_locust(
+        tmp_path, path, f"ssh://{sshd.user}@127.0.0.1:{sshd.port}", SSHLOAD_PRIVATE_KEY=sshd.keys.user
+    )
+    requests, failures = rows["failing.command"]
+    assert requests == failures == rows["login"][0] > 4
+
+
+def test_plain_locust_is_told_what_it_needs(sshd: SshServer, tmp_path: Path) -> None:
+    said, _ = plain_locust(tmp_path, EXAMPLE, "http://127.0.0.1")
+    assert "expected ssh://user@host" in said
+    said, _ = plain_locust(tmp_path, EXAMPLE, f"ssh://{sshd.user}@127.0.0.1:{sshd.port}")
+    assert "$SSHLOAD_PRIVATE_KEY is to hold the path of the private key" in said
+
+
+def test_steps_outside_of_an_iteration_are_an_error(tmp_path: Path) -> None:
+    path = locustfile(tmp_path, "class A(SSHUser):\n    @task\n    def work(self): pass\n")
+    (user_class,) = load_users(path)
+    with pytest.raises(NoIterationError):
+        user_class(Environment()).execute("true")

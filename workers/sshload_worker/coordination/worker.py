@@ -12,16 +12,15 @@ from locust import runners
 from locust.env import Environment
 from sshload_contract.codec import to_json
 from sshload_contract.run_config import RunConfig
-from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.dial import dial_until_accepted
 from sshload_worker.locustfile.crowd import Crowd
 from sshload_worker.locustfile.crowd_sessions import CrowdSessions
 from sshload_worker.locustfile.load_users import load_users
+from sshload_worker.locustfile.request_events import STEPS, request_events
 from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.login import Login
-from sshload_worker.outcomes import StepFailure
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.load import Share
 from sshload_worker.recording.health import HealthMonitor
@@ -40,8 +39,6 @@ _PROBLEM_INTERVAL_S = 1.0
 _END_TIMEOUT_S = 10.0
 _LINGER_MS = 500
 _NS_PER_S = 1_000_000_000
-_US_PER_MS = 1_000
-_STEPS_FOR_LOCUST = (Step.LOGIN, Step.COMMAND, Step.TOTAL)
 
 log = logging.getLogger(__name__)
 
@@ -54,7 +51,7 @@ class Worker:
         self._index = index
         self._ports = ports
         self._environment: Any = Environment()
-        self._recorder = Recorder(config.run_id, index, self._tell_locust, _STEPS_FOR_LOCUST)
+        self._recorder = Recorder(config.run_id, index, request_events(self._environment), STEPS)
         self._health = HealthMonitor()
         self._crowd: Crowd | None = None
         self._generator: Generator | None = None
@@ -223,14 +220,3 @@ class Worker:
             if monotonic() - self._heartbeat_s > HEARTBEAT_TIMEOUT_S:
                 self.leave(f"the master was silent for {HEARTBEAT_TIMEOUT_S:g} s")
                 return
-
-    def _tell_locust(self, step: str, outcome: Outcome, latency_us: int) -> None:
-        failure = None if outcome is Outcome.OK else StepFailure(outcome, str(outcome))
-        self._environment.events.request.fire(
-            request_type="SSH",
-            name=step,
-            response_time=latency_us / _US_PER_MS,
-            response_length=0,
-            exception=failure,
-            context={},
-        )

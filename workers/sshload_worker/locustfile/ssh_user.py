@@ -23,6 +23,7 @@ from sshload_contract.run_config import (
     Verify,
 )
 
+from sshload_worker.locustfile.plain_locust import PlainSession
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.steps.dispatch import run_step
 from sshload_worker.scenario.steps.step_run import StepRun
@@ -41,7 +42,8 @@ class SSHUser(User):
     One iteration runs one task; `on_start` runs within a user's first one. The session is logged in already, and
     `{iteration}` in a path, command or text is replaced by a number that no other iteration of the run has. Each method
     runs one kind of step, under the `name` that its timings are published by, and raises StepFailure where the step
-    does not end as expected. Then the iteration has failed, even where that is caught, and runs no more steps.
+    does not end as expected. Then the iteration has failed, even where that is caught, and runs no more steps. (For
+    plain Locust, see plain_locust.py.)
     """
 
     abstract = True
@@ -49,6 +51,7 @@ class SSHUser(User):
     def __init__(self, environment: Any) -> None:
         super().__init__(environment)
         self._step_run: StepRun | None = None
+        self._plain_session: PlainSession | None = None
         self._failed: tuple[Outcome, str] | None = None
 
     def begin_iteration(self, run: StepRun) -> None:
@@ -124,7 +127,8 @@ class SSHUser(User):
 
     def _run(self, step: ScenarioStep) -> None:
         if self._step_run is None:
-            raise NoIterationError("steps can be run in on_start and in tasks only")
+            self._run_plainly(step)
+            return
         if self._failed is not None:
             raise StepFailure(*self._failed)
         try:
@@ -132,3 +136,12 @@ class SSHUser(User):
         except StepFailure as failure:
             self._failed = failure.outcome, failure.message
             raise
+
+    def _run_plainly(self, step: ScenarioStep) -> None:
+        """Run a step of a user whom Locust itself runs, in a session of the user's own."""
+        if self._state is None:
+            raise NoIterationError("steps can be run in on_start and in tasks only")
+        if self._plain_session is None:
+            self._plain_session = PlainSession(self.environment, str(self.host))
+            self.greenlet.link(lambda _: self._plain_session.close())
+        self._plain_session.run(step)

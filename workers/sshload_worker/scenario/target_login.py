@@ -32,21 +32,27 @@ def first_hop(config: RunConfig) -> Endpoint:
 
 
 def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
-    """Return the Login of the target, whose first hop is at `addresses`.
+    """Return the Login of the configured target, whose first hop is at `addresses`.
 
     Raises GeneratorFaultError where it cannot be made.
     """
+    return prepare_target(config.target, config.via, config.client, addresses)
+
+
+def prepare_target(
+    target: Endpoint, via: tuple[Endpoint, ...], client: Client, addresses: tuple[Address, ...]
+) -> Login:
+    """Return the Login of a target behind the jump hosts `via`; raises GeneratorFaultError where it cannot be made."""
     try:
-        prepare_library(config.client.library)
-        check_client(config.client)
+        prepare_library(client.library)
+        check_client(client)
     except UnsupportedSettingError as error:
         raise GeneratorFaultError(str(error)) from error
     jumps = tuple(
-        _login(jump, config.client, addresses if number == 1 else (), f"jump host {number}")
-        for number, jump in enumerate(config.via, start=1)
+        _login(jump, client, addresses if number == 1 else (), f"jump host {number}")
+        for number, jump in enumerate(via, start=1)
     )
-    target = _login(config.target, config.client, () if jumps else addresses, "the target")
-    return replace(target, via=jumps)
+    return replace(_login(target, client, () if jumps else addresses, "the target"), via=jumps)
 
 
 def resolve(server: Endpoint, on_problem: Callable[[str], None], first: int = 0) -> tuple[Address, ...]:

@@ -1,0 +1,103 @@
+"""The same locustfile under plain Locust: `locust -f FILE --host ssh://user@host:port`.
+
+The private key's path is in $SSHLOAD_PRIVATE_KEY, that of the known hosts in $SSHLOAD_KNOWN_HOSTS; without the latter
+any host key will do. Each user logs in once, and anew after a failure. Locust's own statistics are all that there is
+then: no agreed start, no scheduled instants, no word on what the numbers are worth.
+"""
+
+import logging
+import os
+from functools import cache
+from itertools import count
+from time import monotonic_ns
+from typing import Any
+from urllib.parse import urlsplit
+
+from sshload_contract.run_config import Auth, Client, Endpoint, Library, ScenarioStep, Timeouts
+from sshload_contract.vocabulary import Window
+
+from sshload_worker.locustfile.request_events import STEPS, request_events
+from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.login.login import Login
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.log_in import LogIn
+from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.steps.dispatch import run_step
+from sshload_worker.scenario.steps.step_run import StepRun
+from sshload_worker.scenario.target_login import prepare_target, resolve
+
+PRIVATE_KEY_VARIABLE = "SSHLOAD_PRIVATE_KEY"
+KNOWN_HOSTS_VARIABLE = "SSHLOAD_KNOWN_HOSTS"
+_SSH_PORT = 22
+_NS_PER_HOUR = 3_600_000_000_000
+_TIMEOUTS = Timeouts(connect_s=10, banner_s=10, kex_s=10, auth_s=10, channel_s=10, step_s=60)
+_CLIENT = Client(
+    library=Library.SSH2_PYTHON,
+    control_master=False,
+    kex_algorithms=(),
+    ciphers=(),
+    macs=(),
+    host_key_algorithms=(),
+    compression=False,
+    rekey_bytes=None,
+    window_bytes=None,
+    packet_bytes=None,
+    read_buffer_bytes=None,
+    sftp_read_bytes=None,
+    sftp_write_bytes=None,
+    quick_ack=True,
+    timeouts=_TIMEOUTS,
+)
+_NUMBERS = count()
+
+log = logging.getLogger(__name__)
+
+
+class PlainSession:
+    """The session of one user whom Locust itself runs. `environment` is Locust's, `host` what it calls so."""
+
+    def __init__(self, environment: Any, host: str) -> None:
+        self._recorder = Recorder("", 0, request_events(environment), STEPS)
+        self._log_in = LogIn(_login(host), self._recorder)
+        self._step_run: StepRun | None = None
+
+    def run(self, step: ScenarioStep) -> None:
+        """Run a step, after a login if need be; raises StepFailure where either fails."""
+        try:
+            if self._step_run is None:
+                now_ns = monotonic_ns()
+                clock = StepClock(self._recorder, Due(now_ns, Window.MEASURED, now_ns + _NS_PER_HOUR))
+                connection = self._log_in.begin(clock)
+                self._step_run = StepRun(connection, clock, _TIMEOUTS, str(next(_NUMBERS)))
+            run_step(step, self._step_run)
+        except BaseException:  # a kill too
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """End the connection, if there is one."""
+        if self._step_run is not None:
+            self._log_in.end(self._step_run.connection)
+            self._step_run = None
+
+
+@cache
+def _login(host: str) -> Login:
+    """Return the Login at `host`; raises GeneratorFaultError where it cannot be made."""
+    place = urlsplit(host)
+    if place.scheme != "ssh" or not place.hostname or not place.username:
+        raise GeneratorFaultError(f"--host is {host!r}: expected ssh://user@host or ssh://user@host:port")
+    if PRIVATE_KEY_VARIABLE not in os.environ:
+        raise GeneratorFaultError(f"${PRIVATE_KEY_VARIABLE} is to hold the path of the private key")
+    target = Endpoint(
+        host=place.hostname,
+        port=place.port or _SSH_PORT,
+        user=place.username,
+        auth=Auth.PUBLICKEY,
+        private_key_path=os.environ[PRIVATE_KEY_VARIABLE],
+        certificate_path="",
+        passphrase_path="",
+        password_path="",
+        known_hosts_path=os.environ.get(KNOWN_HOSTS_VARIABLE, ""),
+    )
+    return prepare_target(target, (), _CLIENT, resolve(target, log.warning))
