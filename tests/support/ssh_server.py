@@ -56,10 +56,14 @@ class SshServer:
         self.signal_sessions(signal.SIGKILL)
 
     def signal_sessions(self, number: signal.Signals) -> None:
-        """Send a signal to all processes that serve connections: stopped ones answer nothing, killed ones hang up."""
+        """Send a signal to all processes that serve connections: stopped ones answer nothing, killed ones hang up.
+
+        Not to the commands that they run, whose end would be told to the client before.
+        """
         for pid in _descendants(self.process.pid):
-            with suppress(ProcessLookupError):
-                os.kill(pid, number)
+            with suppress(OSError):
+                if Path(f"/proc/{pid}/comm").read_text().startswith("sshd"):
+                    os.kill(pid, number)
 
 
 def _descendants(ancestor: int) -> set[int]:
