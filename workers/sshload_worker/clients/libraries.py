@@ -61,4 +61,6 @@ def _room(library: Library) -> Room:
 
             return asyncssh_library
         case Library.OPENSSH:
-            raise NotImplementedError(library)
+            from sshload_worker.clients.openssh import library as openssh_library  # noqa: PLC0415
+
+            return openssh_library

@@ -1,0 +1,180 @@
+"""Commands on a login of OpenSSH's: by the process that logged in, or by programs that share its connection."""
+
+from typing import Protocol
+
+from sshload_contract.vocabulary import Outcome, Step
+
+from sshload_worker.clients.interface import CommandEnd
+from sshload_worker.clients.openssh.directory import Directory
+from sshload_worker.clients.openssh.errors import failure
+from sshload_worker.clients.openssh.master import Master
+from sshload_worker.clients.openssh.mux import ControlSocket
+from sshload_worker.clients.openssh.process import Process
+from sshload_worker.clients.openssh.program_pipes import Pipes
+from sshload_worker.outcomes import StepFailure
+
+_UNNAMED_SIGNAL = "unnamed"  # ssh does not tell which
+_OWN_FAILURE = 255
+_NO_OTHER_WAY = ("-o", "ProxyCommand=false")  # a program that finds no control socket would log in by itself
+
+
+class Session(Protocol):
+    """What runs one command or forward."""
+
+    def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
+        """Start a command, an empty one being the user's shell; raises StepFailure."""
+
+    def forward(self, host: str, port: int, pipes: Pipes) -> None:
+        """Open a forward; raises StepFailure."""
+
+    def end(self, pipes: Pipes) -> CommandEnd:
+        """Wait for the end; raises StepFailure."""
+
+
+class OwnSession:
+    """A session of the process that logged in, asked for over its control socket."""
+
+    def __init__(self, master: Master) -> None:
+        self._master = master
+        self._control: ControlSocket | None = None
+
+    def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
+        """Start a command."""
+        try:
+            self._control = ControlSocket(self._master.socket_path)
+            self._control.open_session(command, pipes.given(), terminal=terminal)
+        except (OSError, EOFError):
+            raise self._lost() from None
+        finally:
+            pipes.give_away()
+
+    def forward(self, host: str, port: int, pipes: Pipes) -> None:
+        """Open a forward."""
+        try:
+            self._control = ControlSocket(self._master.socket_path)
+            self._control.open_forward(host, port, pipes.given())
+        except (OSError, EOFError):
+            raise self._lost() from None
+        finally:
+            pipes.give_away()
+
+    def end(self, pipes: Pipes) -> CommandEnd:
+        """Wait for the end. A command without an exit code was killed, unless the connection is."""
+        if self._control is None:
+            return CommandEnd(exit_code=0, signal="", stderr=b"")
+        code = self._control.exit_code()
+        self._control.close()
+        pipes.await_stderr()
+        if code is not None:
+            return CommandEnd(exit_code=code, signal="", stderr=pipes.stderr)
+        if self._master.log.killed:
+            return CommandEnd(exit_code=-1, signal=_UNNAMED_SIGNAL, stderr=pipes.stderr)
+        if self._master.is_lost():
+            raise self._lost()
+        return CommandEnd(exit_code=-1, signal="", stderr=pipes.stderr)
+
+    def _lost(self) -> StepFailure:
+        self._master.await_end()
+        return self._master.failure(Step.EXEC)
+
+
+class ClientSession:
+    """A session of a program of its own (`ssh -S`). Its exit code 255 is either its own or the command's."""
+
+    def __init__(self, master: Master, directory: Directory, host: str) -> None:
+        self._master = master
+        self._directory = directory
+        self._host = host
+        self._process: Process | None = None
+        self._killed_before = 0
+
+    def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
+        """Start a command."""
+        self._run(["-tt" if terminal else "-T", self._host, *([command] if command else [])], pipes)
+
+    def forward(self, host: str, port: int, pipes: Pipes) -> None:
+        """Open a forward."""
+        self._run(["-W", f"{host}:{port}", self._host], pipes)
+
+    def end(self, pipes: Pipes) -> CommandEnd:
+        """Wait for the end."""
+        if self._process is None:
+            return CommandEnd(exit_code=0, signal="", stderr=b"")
+        self._process.ended.wait()
+        pipes.await_stderr()
+        code, stderr = self._process.exit_code, pipes.stderr
+        if code == _OWN_FAILURE:
+            if self._master.log.killed > self._killed_before:
+                return CommandEnd(exit_code=-1, signal=_UNNAMED_SIGNAL, stderr=stderr)
+            lines = stderr.decode("utf-8", "replace").splitlines()
+            said = failure(Step.EXEC, lines)
+            if said.outcome is Outcome.CHANNEL_REFUSED:
+                raise said
+            if self._master.is_lost():
+                self._master.await_end()
+                raise self._master.failure(Step.EXEC)
+        return CommandEnd(exit_code=code, signal="", stderr=stderr)
+
+    def kill(self) -> None:
+        """End the program now; never waits."""
+        if self._process is not None:
+            self._process.kill()
+
+    def _run(self, arguments: list[str], pipes: Pipes) -> None:
+        self._killed_before = self._master.log.killed
+        shared = ["-o", "LogLevel=ERROR", *_NO_OTHER_WAY, "-S", self._master.socket_path]
+        command = ["ssh", *shared, "-F", self._directory.config, *arguments]
+        try:
+            self._process = Process(command, self._directory.environment, tuple(pipes.given()))
+        finally:
+            pipes.give_away()
+
+
+class OpenSSHChannel:
+    """One command, shell or forward (clients.interface.Channel)."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._pipes = Pipes()
+        self._terminal = False
+        self._hung_up = False
+
+    def request_terminal(self) -> None:
+        """Ask for a pseudo terminal, once the command is asked for."""
+        self._terminal = True
+
+    def start_shell(self) -> None:
+        """Ask for the user's shell."""
+        self._session.start("", self._pipes, terminal=self._terminal)
+
+    def execute(self, command: str) -> None:
+        """Ask for the command."""
+        self._session.start(command, self._pipes, terminal=self._terminal)
+
+    def forward(self, host: str, port: int) -> None:
+        """Ask for a connection to elsewhere."""
+        self._session.forward(host, port, self._pipes)
+
+    def read(self) -> bytes:
+        """Return the next piece of stdout, empty at the end of all output."""
+        return self._pipes.stdout.read()
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`."""
+        try:
+            self._pipes.stdin.write(data)
+        except BrokenPipeError:
+            raise StepFailure(Outcome.DISCONNECTED, "ssh takes no more input") from None
+
+    def send_end(self) -> None:
+        """Say that no more input comes."""
+        self._pipes.stdin.close()
+
+    def close(self) -> CommandEnd:
+        """Hang up, wait for the end, and return how the command ended."""
+        self._pipes.stdin.close()
+        self._pipes.stdout.close()
+        try:
+            return self._session.end(self._pipes)
+        finally:
+            self._pipes.close()

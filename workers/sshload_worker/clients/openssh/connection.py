@@ -1,0 +1,123 @@
+"""One SSH connection by OpenSSH's own programs."""
+
+import shlex
+
+from sshload_contract.sample import Negotiated
+from sshload_contract.vocabulary import Outcome, Step
+
+from sshload_worker.clients.interface import Connection, RemoteFile
+from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel, OwnSession
+from sshload_worker.clients.openssh.directory import directory_of
+from sshload_worker.clients.openssh.master import Master
+from sshload_worker.clients.openssh.settings import sftp_sizes
+from sshload_worker.clients.openssh.transfer import OpenSSHSftp, Programs, copied_here, to_be_copied
+from sshload_worker.login.login import Login
+from sshload_worker.outcomes import StepFailure
+
+
+class OpenSSHConnection:
+    """One connection (clients.interface.Connection). `connect` includes the start of the process."""
+
+    times_parts = False
+
+    def __init__(self, login: Login, through: Connection | None = None) -> None:
+        self._login = login
+        self._jump = through
+        self._directory = directory_of(login)
+        self._running: Master | None = None
+        self._sessions: list[ClientSession] = []
+        self._programs: Programs | None = None
+
+    def connect(self) -> None:
+        """Start ssh, and wait until it has a connection."""
+        self._running = Master(self._directory, self._login.host, self._way())
+        self._master.reach(Step.CONNECT)
+
+    def banner(self) -> None:
+        """Wait until ssh has the server's version line."""
+        self._master.reach(Step.BANNER)
+
+    def kex(self) -> None:
+        """Wait until ssh has exchanged keys, and checked the host key."""
+        self._master.reach(Step.KEX)
+
+    def auth(self) -> None:
+        """Wait until ssh has logged in, and can be asked for sessions."""
+        self._master.reach(Step.AUTH)
+
+    def negotiated(self) -> Negotiated:
+        """Return what the handshake agreed on."""
+        return self._master.log.negotiated()
+
+    def is_lost(self) -> bool:
+        """Tell whether ssh has ended."""
+        return self._master.is_lost()
+
+    def keep_alive(self) -> None:
+        """Fail: ssh asks for signs of life by itself, and tells nobody."""
+        raise StepFailure(Outcome.GENERATOR_FAULT, "OpenSSH cannot be told to ask for a sign of life")
+
+    def open_channel(self) -> OpenSSHChannel:
+        """Return a channel, which ssh opens with its command."""
+        if not self._login.client.control_master:
+            return OpenSSHChannel(OwnSession(self._master))
+        session = ClientSession(self._master, self._directory, self._login.host)
+        self._sessions.append(session)
+        return OpenSSHChannel(session)
+
+    def open_forward(self, host: str, port: int) -> OpenSSHChannel:
+        """Open a channel to where the server connects for us."""
+        channel = self.open_channel()
+        channel.forward(host, port)
+        return channel
+
+    def open_sftp(self) -> OpenSSHSftp:
+        """Return SFTP, of which each operation opens a subsystem."""
+        return OpenSSHSftp(self._copies())
+
+    def scp_read(self, path: str) -> RemoteFile:
+        """Fetch a file by scp."""
+        programs = self._copies()
+        return copied_here(programs, lambda here: programs.scp([programs.remote(path), str(here)]))
+
+    def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
+        """Take a file, which closing it sends by scp."""
+        del size_bytes  # the local file has it
+        programs = self._copies()
+        return to_be_copied(programs, lambda here: programs.scp([str(here), programs.remote(path)]))
+
+    def close(self) -> None:
+        """End all of the connection's processes at once. Never waits."""
+        if self._programs is not None:
+            self._programs.close()
+        for session in self._sessions:
+            session.kill()
+        if self._running is not None:
+            self._running.close()
+        if self._jump is not None:
+            self._jump.close()
+
+    def way_through(self, host: str, port: int) -> str:
+        """Return the command that connects to a server behind this one (`ProxyCommand`)."""
+        shared = ["-F", self._directory.config, "-o", "LogLevel=ERROR", "-S", self._master.socket_path]
+        return shlex.join(["exec", "ssh", *shared, "-W", f"{host}:{port}", self._login.host])
+
+    def _way(self) -> list[str]:
+        if isinstance(self._jump, OpenSSHConnection):
+            command = self._jump.way_through(self._login.host, self._login.port).replace("%", "%%")
+            return ["-o", f"ProxyCommand={command}"]
+        if self._login.address is None:
+            raise StepFailure(Outcome.GENERATOR_FAULT, "a server without an address needs a jump host")
+        return ["-o", f"HostName={self._login.address[1][0]}"]
+
+    def _copies(self) -> Programs:
+        if self._programs is None:
+            sizes = sftp_sizes(self._login.client)
+            self._programs = Programs(self._master, self._directory, self._login.host, sizes)
+        return self._programs
+
+    @property
+    def _master(self) -> Master:
+        if self._running is None:
+            raise StepFailure(Outcome.DISCONNECTED, "the connection is closed")
+        return self._running

@@ -1,0 +1,64 @@
+"""The ssh process of one login, and its log."""
+
+import os
+
+import gevent
+from gevent.event import Event
+from sshload_contract.vocabulary import Step
+
+from sshload_worker.clients.openssh.directory import Directory
+from sshload_worker.clients.openssh.errors import failure
+from sshload_worker.clients.openssh.login_log import LoginLog
+from sshload_worker.clients.openssh.process import Process
+from sshload_worker.clients.openssh.program_pipes import PipeEnd
+from sshload_worker.outcomes import StepFailure
+
+
+class Master:
+    """`ssh -M -N`: logs in, and then waits at its control socket."""
+
+    def __init__(self, directory: Directory, host: str, options: list[str]) -> None:
+        """Start it; raises OSError."""
+        self.socket_path = directory.new_name("s")
+        self.log = LoginLog()
+        self._ended = Event()
+        self._stderr = PipeEnd(reading=True)
+        nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        command = ["ssh", "-F", directory.config, "-M", "-N", "-S", self.socket_path, *options, host]
+        try:
+            self.process = Process(command, directory.environment, (nothing, nothing, self._stderr.given))
+        finally:
+            os.close(nothing)
+            self._stderr.give_away()
+        self._reader = gevent.spawn(self._read_log)
+
+    def reach(self, step: Step) -> None:
+        """Wait until the login is through `step`; raises StepFailure where it ends before that."""
+        self.log.milestones[step].wait()
+        if step not in self.log.reached:
+            self._ended.wait()
+            raise failure(step, self.log.lines)
+
+    def is_lost(self) -> bool:
+        """Tell whether it has ended."""
+        return self._ended.is_set() or self.process.ended.is_set()
+
+    def await_end(self) -> None:
+        """Wait until it has ended, and its log been read."""
+        self.process.ended.wait()
+        self._ended.wait()
+
+    def failure(self, step: Step) -> StepFailure:
+        """Return what it said on its way out."""
+        return failure(step, self.log.lines)
+
+    def close(self) -> None:
+        """End it now; never waits."""
+        self.process.kill()
+
+    def _read_log(self) -> None:
+        while piece := self._stderr.read():
+            self.log.take(piece)
+        self._stderr.close()
+        self._ended.set()
+        self.log.end()

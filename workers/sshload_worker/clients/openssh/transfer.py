@@ -1,0 +1,197 @@
+"""Files by OpenSSH's sftp and scp, each operation a program of its own on the login's connection.
+
+A file that is written lies in the private directory first, and one that is read does afterwards.
+"""
+
+import os
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+from sshload_contract.vocabulary import Outcome
+
+from sshload_worker.clients.openssh.directory import Directory
+from sshload_worker.clients.openssh.errors import sftp_failure
+from sshload_worker.clients.openssh.master import Master
+from sshload_worker.clients.openssh.process import Process
+from sshload_worker.clients.openssh.program_pipes import Pipes
+from sshload_worker.outcomes import StepFailure
+
+_READ_BYTES = 262_144
+_SIZE_WORD = 4  # of a line of `ls -ln`
+
+
+class Programs:
+    """Runs sftp and scp on the connection of a login."""
+
+    def __init__(self, master: Master, directory: Directory, host: str, sizes: list[str]) -> None:
+        """Take the login, and what sftp is told of sizes."""
+        self._master = master
+        self._directory = directory
+        self._host = host
+        self._sizes = sizes
+        self._running: Process | None = None
+
+    def local_file(self) -> Path:
+        """Return the path of a new local file."""
+        return Path(self._directory.new_name("f"))
+
+    def sftp(self, request: str) -> str:
+        """Let sftp do one request of its own language, and return what it prints; raises StepFailure."""
+        code, said, wrong = self._run(["sftp", "-q", *self._sizes, *self._shared(), "-b", "-", self._host], request)
+        if code:
+            raise self._failure(wrong) or sftp_failure(_last_line(wrong))
+        return said.partition("\n")[2]  # the first line is the request
+
+    def scp(self, arguments: list[str]) -> None:
+        """Let scp copy; raises StepFailure."""
+        code, _, wrong = self._run(["scp", "-q", "-O", *self._shared(), *arguments], "")
+        if code:
+            raise self._failure(wrong) or StepFailure(Outcome.SCP_FAILED, _last_line(wrong))
+
+    def remote(self, path: str) -> str:
+        """Return scp's word for a file on the server: what is special to a shell is escaped, and scp knows that."""
+        return f"{self._host}:" + re.sub(r"([^\w@%+=:,./-])", r"\\\1", path)
+
+    def close(self) -> None:
+        """End what runs; never waits."""
+        if self._running is not None:
+            self._running.kill()
+
+    def _shared(self) -> list[str]:
+        alone = ["-o", "LogLevel=ERROR", "-o", "ProxyCommand=false"]
+        return ["-F", self._directory.config, *alone, "-o", f"ControlPath={self._master.socket_path}"]
+
+    def _run(self, command: list[str], said: str) -> tuple[int, str, str]:
+        pipes = Pipes()
+        try:
+            try:
+                self._running = Process(command, self._directory.environment, tuple(pipes.given()))
+            finally:
+                pipes.give_away()
+            with suppress(BrokenPipeError):  # a program that has ended already says why
+                pipes.stdin.write(said.encode())
+            pipes.stdin.close()
+            output = bytearray()
+            while piece := pipes.stdout.read():
+                output += piece
+            self._running.ended.wait()
+            pipes.await_stderr()
+            return self._running.exit_code, output.decode("utf-8", "replace"), pipes.stderr.decode("utf-8", "replace")
+        finally:
+            pipes.close()
+
+    def _failure(self, wrong: str) -> StepFailure | None:
+        if "Session open refused by peer" in wrong:
+            return StepFailure(Outcome.CHANNEL_REFUSED, "Session open refused by peer")
+        if self._master.is_lost():
+            return StepFailure(Outcome.DISCONNECTED, "the connection ended")
+        return None
+
+
+class LocalCopy:
+    """A remote file by way of a local one (clients.interface.RemoteFile). `finish` is what closing does."""
+
+    def __init__(self, path: Path, flags: int, finish: Callable[[], object]) -> None:
+        self._path = path
+        self._file = os.open(path, flags | os.O_CLOEXEC, 0o600)
+        self._open = True
+        self._finish = finish
+
+    def __del__(self) -> None:
+        self._drop()
+
+    def read(self) -> bytes:
+        """Return the next piece, empty at the end."""
+        return os.read(self._file, _READ_BYTES)
+
+    def write(self, data: bytes) -> None:
+        """Keep all of `data`; it is sent by `close`."""
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(self._file, rest) :]
+
+    def close(self) -> None:
+        """Send what was written, and drop the local file."""
+        try:
+            self._finish()
+        finally:
+            self._drop()
+
+    def _drop(self) -> None:
+        if self._open:
+            self._open = False
+            os.close(self._file)
+            self._path.unlink(missing_ok=True)
+
+
+def copied_here(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy:
+    """Return a file of the server's that `copy` copies to a local path first."""
+    path = programs.local_file()
+    try:
+        copy(path)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
+    return LocalCopy(path, os.O_RDONLY, lambda: None)
+
+
+def to_be_copied(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy:
+    """Return a file that `copy` copies to the server once it is closed."""
+    path = programs.local_file()
+    return LocalCopy(path, os.O_WRONLY | os.O_CREAT, lambda: copy(path))
+
+
+class OpenSSHSftp:
+    """The SFTP subsystem (clients.interface.Sftp), opened by each operation for itself."""
+
+    def __init__(self, programs: Programs) -> None:
+        self._programs = programs
+
+    def open_to_read(self, path: str) -> LocalCopy:
+        """Fetch a file."""
+        return copied_here(self._programs, lambda here: self._programs.sftp(f"get {_quoted(path)} {here}\n"))
+
+    def open_to_write(self, path: str) -> LocalCopy:
+        """Take a file, which closing it sends."""
+        return to_be_copied(self._programs, lambda here: self._programs.sftp(f"put {here} {_quoted(path)}\n"))
+
+    def list_directory(self, path: str) -> int:
+        """Return how many entries a directory has."""
+        lines = self._programs.sftp(f"ls -1a {_quoted(path)}\n").splitlines()
+        return len([line for line in lines if line.rstrip("/").rpartition("/")[2] not in (".", "..")])
+
+    def stat(self, path: str) -> int:
+        """Return a file's size in bytes."""
+        words = self._programs.sftp(f"ls -ln {_quoted(path)}\n").split()
+        return int(words[_SIZE_WORD]) if len(words) > _SIZE_WORD else 0
+
+    def mkdir(self, path: str) -> None:
+        """Make a directory."""
+        self._programs.sftp(f"mkdir {_quoted(path)}\n")
+
+    def rmdir(self, path: str) -> None:
+        """Remove an empty directory."""
+        self._programs.sftp(f"rmdir {_quoted(path)}\n")
+
+    def rename(self, path: str, to: str) -> None:
+        """Rename a file."""
+        self._programs.sftp(f"rename -l {_quoted(path)} {_quoted(to)}\n")
+
+    def remove(self, path: str) -> None:
+        """Remove a file."""
+        self._programs.sftp(f"rm {_quoted(path)}\n")
+
+    def close(self) -> None:
+        """Do nothing: each operation ended its own."""
+
+
+def _quoted(path: str) -> str:
+    """Return a path in sftp's own quotes, in which nothing is a pattern."""
+    special = '\\"*?['
+    return '"' + "".join(f"\\{one}" if one in special else one for one in path) + '"'
+
+
+def _last_line(text: str) -> str:
+    return next((line for line in reversed(text.splitlines()) if line.strip()), "it said nothing")
