@@ -6,7 +6,7 @@ import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,16 @@ class OwnServer:
     encrypted_identity: Path
     passphrase_file: Path
     known_hosts: Path
+    log: Path
+    pid: int = 0
+
+    def accepted(self) -> int:
+        """Return how many logins it has granted, by its log."""
+        return self.log.read_text(encoding="utf-8").count("Accepted publickey")
+
+    def connections(self) -> list[int]:
+        """Return the processes that serve its connections, one for each, the oldest first."""
+        return [int(pid) for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
 
     def reference(self, host: str = "127.0.0.1", **changes: Any) -> dict[str, Any]:
         """Return how a test refers to it, in spec.target.external and spec.via."""
@@ -52,10 +62,11 @@ def running_server(folder: Path) -> Iterator[OwnServer]:
         "StrictModes no\nPidFile none\nUsePAM no\nPasswordAuthentication no\n"
     )
     Path("/run/sshd").mkdir(exist_ok=True) if os.geteuid() == 0 else None
-    process = subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", config], stderr=subprocess.DEVNULL)
+    with server.log.open("wb") as log:
+        process = subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", config], stderr=log)
     try:
         wait_until(lambda: _accepts(server.port), "an sshd that listens")
-        yield server
+        yield replace(server, pid=process.pid)
     finally:
         process.terminate()
         process.wait(ENDS_WITHIN_S)
@@ -74,7 +85,7 @@ def _made(folder: Path) -> OwnServer:
         port = free.getsockname()[1]
     host_key = (folder / "host.pub").read_text()
     (folder / "known_hosts").write_text("".join(f"[{name}]:{port} {host_key}" for name in ("127.0.0.1", "localhost")))
-    return OwnServer(port, folder / "id", encrypted, folder / "passphrase", folder / "known_hosts")
+    return OwnServer(port, folder / "id", encrypted, folder / "passphrase", folder / "known_hosts", folder / "log")
 
 
 def _accepts(port: int) -> bool:

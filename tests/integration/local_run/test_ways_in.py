@@ -1,12 +1,14 @@
 """However a test logs in, and through whatever it does: the run is the same, and every login is accounted for."""
 
+import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from local_cli import Ended, measured, sshload, write_test
+from local_cli import Ended, measured, sshload, start, wait_until, write_test
 from own_server import OwnServer, running_server
 
 
@@ -101,6 +103,23 @@ def test_held_sessions_are_told_of_in_the_results(tmp_path: Path) -> None:
     results = ended.status["results"]
     assert results["hold"] == {"heldMost": 10, "heldLeast": 10}
     assert ended.status["thresholds"][0]["observed"] == f"0 % (0 of {results['iterations'] + 10})"
+
+
+def test_held_sessions_that_the_server_ends_break_a_promise_about_errors(tmp_path: Path, own_server: OwnServer) -> None:
+    hold = {"hold": {"sessions": 10, "rampUp": "1s", "duration": "5s", "probeRate": 2, "keepAlive": "0s"}}
+    path = write_test(tmp_path, load=hold, target=own_server.target())
+    before = own_server.accepted()
+    started = start("run", path, "--output", "json", "--allow-target", "127.0.0.1", *own_server.credentials())
+    wait_until(lambda: own_server.accepted() >= before + 10, "ten sessions")
+    for pid in own_server.connections()[:3]:
+        os.kill(pid, signal.SIGKILL)
+    ended = started.wait()
+    assert (ended.code, ended.status["reason"]) == (1, "ThresholdBroken"), ended.out
+    results = ended.status["results"]
+    assert ended.status["thresholds"][0]["observed"].endswith(f"(3 of {results['iterations'] + 10})")
+    lost = {"step": "held.hold", "outcome": "disconnected", "count": 3}
+    assert [{key: error[key] for key in lost} for error in results["errors"]] == [lost]
+    assert results["hold"]["heldLeast"] == 7
 
 
 def test_a_pod_of_two_processes_is_two_workers(tmp_path: Path) -> None:
