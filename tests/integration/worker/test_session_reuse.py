@@ -1,5 +1,7 @@
+import signal
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import gevent
 import pytest
@@ -8,6 +10,7 @@ from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scena
 from ssh_server import SshServer
 from sshload_contract.run_config import ExecStep, Load, RunConfig, ScenarioStep, SessionReuse, UsersLoad, UsersStage
 from sshload_contract.vocabulary import Outcome, Window
+from whole_run import whole_run
 
 WELL = (Window.MEASURED, Outcome.OK)
 COLD = (Window.WARM_UP, Outcome.OK)
@@ -168,3 +171,30 @@ def test_the_drains_end_closes_what_the_pool_has_and_leaves_nobody_hanging(sshd:
         totals = load.finish()
     assert counted(totals, "total") == {(Window.MEASURED, Outcome.UNFINISHED): 5}
     assert load.recorder.connections == 0
+
+
+def test_a_login_that_is_under_way_at_the_end_is_counted_as_unfinished(start_sshd: Callable[[str], SshServer]) -> None:
+    server = start_sshd("")
+    config = replace(reusing(server, SessionReuse.POOL, arrivals(5, 1.0), pool=2), drain_s=0.1, start_lead_s=0.5)
+    with one_load(config) as load:
+        server.process.send_signal(signal.SIGSTOP)
+        try:
+            totals = load.finish()
+        finally:
+            server.process.send_signal(signal.SIGCONT)
+    assert counted(totals, "login") == {(Window.WARM_UP, Outcome.UNFINISHED): 2}
+    assert counted(totals, "total") == {(Window.MEASURED, Outcome.UNFINISHED): 5}
+    assert load.recorder.connections == 0
+
+
+def test_the_workers_pools_add_up_to_the_one_asked_for(sshd: SshServer, tmp_path: Path) -> None:
+    load = arrivals(20, 1.0)
+    what = replace(scenario(EXEC_TRUE), session_reuse=SessionReuse.POOL, pool_sessions=5)
+    config = replace(run_config(endpoint(sshd), load, workers=2), scenario=what, warm_up_s=2.0)
+    with whole_run(tmp_path, config) as run:
+        summary = run.summary()
+    steps = {(step.step, step.window): step for step in summary.steps}
+    assert steps["login", Window.WARM_UP].count == 5
+    assert ("login", Window.MEASURED) not in steps
+    assert (steps["total", Window.MEASURED].count, summary.errors) == (20, ())
+    assert sum(agreed.count for agreed in summary.negotiated) == 5

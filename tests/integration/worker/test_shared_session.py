@@ -136,10 +136,11 @@ def give_up_a_command(session: Connection, after_s: float) -> None:
         channel.read()
 
 
+@pytest.mark.parametrize("rekeying", ["", "RekeyLimit 1M"], ids=["one key", "a new key for each megabyte"])
 def test_files_and_commands_share_a_session_and_what_is_cut_off_or_fails_harms_nobody(
-    start_sshd: Callable[[str], SshServer], tmp_path: Path
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, rekeying: str
 ) -> None:
-    server = start_sshd("Subsystem sftp internal-sftp")
+    server = start_sshd(f"Subsystem sftp internal-sftp\n{rekeying}")
     content = random.Random(2).randbytes(3 * MEGABYTE)  # noqa: S311 - no secret
     large = tmp_path / "large"
     large.write_bytes(content)

@@ -66,8 +66,8 @@ class SessionPool:
         """Keep nothing for users."""
 
     def close(self) -> None:
-        """End all sessions, and the logins under way."""
-        self._logging_in.kill(block=False)
+        """End all sessions, and the logins under way, which counts them."""
+        self._logging_in.kill()
         for place in self._places:
             if place.session is not None:
                 self._log_in.end(place.session)

@@ -27,7 +27,7 @@ class Sessions(Protocol):
         """End what is kept for a user, who has gone. Never waits."""
 
     def close(self) -> None:
-        """End what is kept. Never waits."""
+        """End what is kept, and what is on the way to that."""
 
 
 @dataclass(frozen=True, slots=True)
