@@ -1,6 +1,7 @@
 """The words that cross a process border: steps, outcomes, windows, run ends and verdicts, each spelled once."""
 
 from enum import StrEnum, unique
+from functools import cache
 
 
 @unique
@@ -125,6 +126,7 @@ class Verdict(StrEnum):
     ABORTED = "Aborted"
 
 
+@cache
 def measured_step(scenario_step: str, step: Step) -> str:
     """Return the name under which a timing is published: `uptime.exec`, or `exec` where the step has no name."""
     return f"{scenario_step}.{step}" if scenario_step else str(step)
