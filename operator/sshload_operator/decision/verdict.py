@@ -57,6 +57,8 @@ def _by_end(summary: RunSummary) -> Opinion | None:
     if summary.end is RunEnd.COMPLETED:
         return None
     verdict, reason, meaning = _ENDS[summary.end]
+    if summary.end is RunEnd.GENERATOR_FAULT and not summary.load.duration_s:
+        verdict, meaning = Verdict.ERROR, "the load was not begun, because a worker cannot make it"
     return verdict, reason, f"{meaning}: {summary.message}" if summary.message else meaning
 
 

@@ -75,7 +75,7 @@ def test_a_passphrase_that_is_wrong_ends_the_run_before_the_load(tmp_path: Path,
     path = write_test(tmp_path, target={"external": own_server.reference(encryptedKey=True)})
     options = ["--identity", own_server.encrypted_identity, "--passphrase-file", wrong]
     ended = measured(path, "--allow-target", "127.0.0.1", *options, "--known-hosts", own_server.known_hosts)
-    assert ended.code != 0
+    assert (ended.code, ended.status["verdict"]) == (4, "Error")
     assert "passphrase" in ended.status["message"]
     assert ended.status["results"]["iterations"] == 0
 

@@ -71,6 +71,14 @@ def test_a_broken_threshold_fails(found: RunSummary, threshold: Any) -> None:
     assert str(judgement.thresholds[0].observed) in judgement.message
 
 
+def test_a_fault_that_keeps_the_load_from_beginning_is_an_error_and_not_an_invalid_measurement() -> None:
+    never_begun = summary(0, steps=(), load=load(0, duration_s=0.0), end=RunEnd.GENERATOR_FAULT, message="no such key")
+    judgement = judged(never_begun)
+    assert outcome(judgement) == (Verdict.ERROR, Reason.GENERATOR_FAULT)
+    assert "was not begun" in judgement.message
+    assert "no such key" in judgement.message
+
+
 HOLD = {"hold": {"sessions": 50, "rampUp": "5s", "duration": "30s", "probeRate": 20}}
 
 
