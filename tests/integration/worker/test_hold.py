@@ -13,7 +13,7 @@ from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from whole_run import whole_run
 
 WELL = (Window.MEASURED, Outcome.OK)
-HOLD = HoldLoad(sessions=12, ramp_up_s=0.5, duration_s=2.0, keep_alive_s=0.5, probe_rate=5.0)
+HOLD = HoldLoad(sessions=12, ramp_up_s=0.5, duration_s=3.0, keep_alive_s=0.5, probe_rate=5.0)
 _US_PER_S = 1_000_000
 
 
@@ -27,10 +27,9 @@ def test_sessions_are_held_from_the_ramp_to_the_end_and_only_probes_count_in_tot
         load.wait_until(lambda recorder: recorder.held == 12)
         totals = load.finish()
     assert counted(totals, "held.login") == counted(totals, "held.kex") == counted(totals, "held.hold") == {WELL: 12}
-    assert counted(totals, "total") == counted(totals, "login") == {WELL: 10}
-    assert sshd.accepted() - accepted_before == sum(totals.negotiated.values()) == 22
-    held = latencies(totals, "held.hold")
-    assert 2.0 * _US_PER_S < (held.max_us() or 0) < 2.6 * _US_PER_S
+    assert counted(totals, "total") == counted(totals, "login") == {WELL: 15}
+    assert sshd.accepted() - accepted_before == sum(totals.negotiated.values()) == 27
+    assert (latencies(totals, "held.hold").max_us() or 0) > HOLD.duration_s * _US_PER_S
     assert failures(totals) == set()
     assert (load.recorder.held, load.recorder.connections) == (0, 0)
 
@@ -40,7 +39,7 @@ def test_every_held_session_asks_for_signs_of_life_and_is_answered(sshd: SshServ
         totals = load.finish()
     (kept,) = counted(totals, "held.keepAlive").items()
     assert kept[0] == WELL
-    assert 12 * 3 <= kept[1] <= 12 * 5
+    assert 12 * 2 <= kept[1] <= 12 * 7
 
 
 def test_without_an_interval_nothing_is_asked(sshd: SshServer) -> None:
@@ -54,7 +53,7 @@ def test_lost_sessions_are_noticed_counted_as_failures_and_not_replaced(
     start_sshd: Callable[[str], SshServer], keep_alive_s: float
 ) -> None:
     server = start_sshd("")
-    hold = replace(HOLD, keep_alive_s=keep_alive_s, probe_rate=0.0, duration_s=4.0)
+    hold = replace(HOLD, keep_alive_s=keep_alive_s, probe_rate=0.0, duration_s=6.0)
     with one_load(holding(server, hold)) as load:
         load.wait_until(lambda recorder: recorder.held == 12)
         server.signal_sessions(signal.SIGKILL)
@@ -69,7 +68,7 @@ def test_lost_sessions_are_noticed_counted_as_failures_and_not_replaced(
 
 def test_a_session_that_gives_no_sign_of_life_within_the_limit_is_lost(start_sshd: Callable[[str], SshServer]) -> None:
     server = start_sshd("")
-    hold = replace(HOLD, sessions=3, probe_rate=0.0, duration_s=4.0)
+    hold = replace(HOLD, sessions=3, probe_rate=0.0, duration_s=6.0)
     with one_load(replace(holding(server, hold), client=client(step_s=0.3))) as load:
         load.wait_until(lambda recorder: recorder.held == 3)
         server.signal_sessions(signal.SIGSTOP)
