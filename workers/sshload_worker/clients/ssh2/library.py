@@ -3,7 +3,7 @@
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.clients.ssh2.settings import check_client
-from sshload_worker.clients.ssh2.shared import SharedConnection
+from sshload_worker.clients.ssh2.shared_connection import SharedConnection
 from sshload_worker.login.login import Login
 
 __all__ = ["check_client", "new_connection", "prepare"]

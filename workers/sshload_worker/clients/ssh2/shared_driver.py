@@ -30,7 +30,6 @@ from ssh2.sftp import SFTP
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.descriptor import Descriptor
-from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.clients.ssh2.input_gate import InputGate
 from sshload_worker.outcomes import StepFailure
@@ -252,24 +251,3 @@ class SharedDriver(Driver):
             operation.error = StepFailure(Outcome.DISCONNECTED, self.lost)
             self._end(operation)
         self._wake()
-
-
-class SharedConnection(SSH2Connection):
-    """A connection that several greenlets use at once after `auth`, each with channels of its own."""
-
-    def auth(self) -> None:
-        """Authenticate as the login's credentials say."""
-        super().auth()
-        self._driver = SharedDriver(self.driver.session, self._descriptor)
-
-    def is_lost(self) -> bool:
-        """Tell whether the server has closed the connection, or the session cannot be used any more."""
-        driver = self._driver
-        return super().is_lost() or (isinstance(driver, SharedDriver) and bool(driver.lost))
-
-    def close(self) -> None:
-        """Fail all that is under way, and end the connection. Never waits."""
-        driver = self._driver
-        if isinstance(driver, SharedDriver):
-            driver.close("the connection was closed")
-        super().close()
