@@ -30,10 +30,11 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.descriptor import Descriptor
 from sshload_worker.clients.ssh2.direct_calls import last_error_text
-from sshload_worker.clients.ssh2.errors import library_outcome
+from sshload_worker.clients.ssh2.errors import SAID_OF_LOSSES_TOO, library_outcome
 from sshload_worker.outcomes import StepFailure
 
 _CALLS_WITHOUT_WAIT = 8
+_NO_ANSWER = "Waiting for "  # how libssh2 puts it where the connection breaks in a login, with a refusal's error code
 
 
 class Subsystem(Protocol):
@@ -85,11 +86,11 @@ class Driver:
 
     def failure(self, step: Step, error: SSH2Error) -> StepFailure:
         """Return what an error of the library in `step` says."""
-        if type(error) is SSH2Error and self.descriptor.peer_has_closed():
+        text = last_error_text(self.session)
+        lost = type(error) in SAID_OF_LOSSES_TOO and self.descriptor.peer_has_closed()
+        if lost or text.startswith(_NO_ANSWER):
             return StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
-        return StepFailure(
-            library_outcome(step, type(error)), f"{type(error).__name__}: {last_error_text(self.session)}"
-        )
+        return StepFailure(library_outcome(step, type(error)), f"{type(error).__name__}: {text}")
 
     def _wait(self) -> None:
         directions = self.session.block_directions()

@@ -21,6 +21,12 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     ssh2_errors.FileError: Outcome.GENERATOR_FAULT,  # the private key cannot be read
 }
 
+SAID_OF_LOSSES_TOO = (ssh2_errors.SSH2Error, ssh2_errors.KeyExchangeError)
+"""What libssh2 says where the connection breaks as well as of other failures, none of which makes the server close it.
+
+A key exchange without an algorithm in common is another one, KexFailureError.
+"""
+
 OTHER_LIBRARY_ERRORS = {
     Step.KEX: Outcome.KEX_FAILED,
     Step.AUTH: Outcome.AUTH_REJECTED,
