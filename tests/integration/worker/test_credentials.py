@@ -158,6 +158,29 @@ def test_known_hosts_with_an_authority_only_are_refused_where_the_library_cannot
     assert Library.SSH2_PYTHON in message
 
 
+@pytest.mark.parametrize("library", [Library.ASYNCSSH, Library.OPENSSH])
+@pytest.mark.parametrize(
+    ("principal", "outcome"),
+    [
+        pytest.param("127.0.0.1", Outcome.OK, id="for this host"),
+        pytest.param("elsewhere", Outcome.HOST_KEY_MISMATCH, id="for another host"),
+    ],
+)
+def test_a_host_certificate_is_checked_where_the_library_can(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, library: Library, principal: str, outcome: Outcome
+) -> None:
+    host, ca = make_key(tmp_path / "hostkey"), make_key(tmp_path / "ca")
+    command = ["ssh-keygen", "-q", "-s", ca, "-I", "host", "-h", "-n", principal, f"{host}.pub"]
+    subprocess.run(command, check=True)
+    server = start_sshd(f"HostKey {host}\nHostCertificate {host}-cert.pub")
+    known = written(
+        tmp_path / "known", f"@cert-authority [127.0.0.1]:{server.port} {(tmp_path / 'ca.pub').read_text()}"
+    )
+    config = config_of(replace(endpoint(server), known_hosts_path=known))
+    done = run_once(replace(config, client=replace(client(), library=library)))
+    assert done.outcome is outcome, done
+
+
 def test_a_setting_that_the_library_does_not_have_is_told_before_the_start(sshd: SshServer) -> None:
     config = config_of(endpoint(sshd))
     assert "spoon" in fault(replace(config, client=replace(client(), kex_algorithms=("spoon",))))

@@ -13,7 +13,7 @@ import pytest
 from one_iteration import prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer, free_port, ssh_server
-from sshload_contract.run_config import Client, ExecStep, RunConfig, SessionReuse, UsersLoad, UsersStage
+from sshload_contract.run_config import Client, ExecStep, Library, RunConfig, SessionReuse, UsersLoad, UsersStage
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.recording.health import HealthMonitor
@@ -83,9 +83,10 @@ def test_a_login_through_a_jump_host_is_timed_hop_by_hop(start_named: START_SERV
     assert (jump.accepted(), target.accepted()) == (1, 1)
 
 
-def test_jump_hosts_are_passed_in_their_order(start_named: START_SERVER) -> None:
+@pytest.mark.parametrize("library", [Library.SSH2_PYTHON, Library.PARAMIKO, Library.ASYNCSSH])
+def test_jump_hosts_are_passed_in_their_order(start_named: START_SERVER, library: Library) -> None:
     first, second, third, target = (start_named(name, "") for name in ("first", "second", "third", "target"))
-    done = run_once(through(target, first, second, third))
+    done = run_once(through(target, first, second, third, of=replace(client(), library=library)))
     assert done.outcome is Outcome.OK, done
     assert [name for name in done.steps if name.endswith("login")] == [
         "via1.login",
