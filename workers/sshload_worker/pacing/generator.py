@@ -143,7 +143,8 @@ class Generator:
                 now_ns = monotonic_ns()
                 due_ns = now_ns + int(think_s * _NS_PER_S)
                 gevent.sleep(0)  # a refusal may come without any wait, and others want to run too
-                leaving.wait(max(min(due_ns, self._end_ns) - now_ns, 0) / _NS_PER_S)
+                if due_ns > now_ns:
+                    leaving.wait(max(min(due_ns, self._end_ns) - now_ns, 0) / _NS_PER_S)
         finally:
             self._iteration.sessions.leave(user)
             self._recorder.users -= 1
