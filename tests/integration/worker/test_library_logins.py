@@ -6,23 +6,23 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from client_kinds import Kind, every_kind
 from one_iteration import run_once
 from password_server import PASSWORD, USER, password_server
-from run_configs import arrivals, client, endpoint, run_config, scenario
+from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer
-from sshload_contract.run_config import Auth, Endpoint, ExecStep, Library, RunConfig
+from sshload_contract.run_config import Auth, Endpoint, ExecStep, RunConfig
 from sshload_contract.vocabulary import Outcome
 
-LIBRARIES = (Library.SSH2_PYTHON, Library.PARAMIKO, Library.ASYNCSSH)
 METHODS = [pytest.param(method, id=method.value) for method in (Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE)]
 
-pytestmark = pytest.mark.parametrize("library", [pytest.param(one, id=one.value) for one in LIBRARIES])
+pytestmark = every_kind
 
 
-def config_at(target: Endpoint, library: Library) -> RunConfig:
+def config_at(target: Endpoint, kind: Kind) -> RunConfig:
     welcome = ExecStep(name="", command="echo welcome", expect_exit_code=0, expect_stdout="^welcome$")
     config = run_config(target, arrivals(1, 1))
-    return replace(config, client=replace(client(), library=library), scenario=scenario(welcome))
+    return replace(config, client=kind.client(), scenario=scenario(welcome))
 
 
 def with_password(port: int, auth: Auth, password: str, folder: Path) -> Endpoint:
@@ -46,77 +46,75 @@ def keygen(*arguments: str | Path) -> None:
 
 
 @pytest.mark.parametrize("auth", METHODS)
-def test_the_right_password_logs_in(keys: Keys, tmp_path: Path, library: Library, auth: Auth) -> None:
+def test_the_right_password_logs_in(keys: Keys, tmp_path: Path, kind: Kind, auth: Auth) -> None:
     with password_server(keys.host, auth.value) as port:
-        done = run_once(config_at(with_password(port, auth, PASSWORD, tmp_path), library))
+        done = run_once(config_at(with_password(port, auth, PASSWORD, tmp_path), kind))
     assert done.outcome is Outcome.OK, done
 
 
 @pytest.mark.parametrize("auth", METHODS)
-def test_another_password_is_rejected_after_one_attempt(
-    keys: Keys, tmp_path: Path, library: Library, auth: Auth
-) -> None:
+def test_another_password_is_rejected_after_one_attempt(keys: Keys, tmp_path: Path, kind: Kind, auth: Auth) -> None:
     with password_server(keys.host, auth.value) as port:
-        done = run_once(config_at(with_password(port, auth, "no-such-secret", tmp_path), library))
+        done = run_once(config_at(with_password(port, auth, "no-such-secret", tmp_path), kind))
     assert (done.outcome, done.failed_step) == (Outcome.AUTH_REJECTED, "auth"), done
     assert "no-such-secret" not in done.message
 
 
-def test_a_method_that_the_server_does_not_take_is_rejected(keys: Keys, tmp_path: Path, library: Library) -> None:
+def test_a_method_that_the_server_does_not_take_is_rejected(keys: Keys, tmp_path: Path, kind: Kind) -> None:
     with password_server(keys.host, "keyboard-interactive") as port:
-        done = run_once(config_at(with_password(port, Auth.PASSWORD, PASSWORD, tmp_path), library))
+        done = run_once(config_at(with_password(port, Auth.PASSWORD, PASSWORD, tmp_path), kind))
     assert (done.outcome, done.failed_step) == (Outcome.AUTH_REJECTED, "auth"), done
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
+@pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
 def test_a_certificate_logs_in(
-    start_sshd: Callable[[str], SshServer], tmp_path: Path, library: Library, kind: str
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, kind: Kind, key_type: str
 ) -> None:
     authority, key = tmp_path / "authority", tmp_path / "key"
     keygen("-t", "ed25519", "-N", "", "-f", authority)
-    keygen("-t", kind, "-N", "", "-f", key)
+    keygen("-t", key_type, "-N", "", "-f", key)
     server = start_sshd(f"TrustedUserCAKeys {authority}.pub\nAuthorizedKeysFile none")
     keygen("-s", authority, "-I", "test", "-n", server.user, f"{key}.pub")
     target = replace(
         endpoint(server), auth=Auth.CERTIFICATE, private_key_path=str(key), certificate_path=f"{key}-cert.pub"
     )
-    done = run_once(config_at(target, library))
+    done = run_once(config_at(target, kind))
     assert done.outcome is Outcome.OK, done
     assert "Accepted publickey" in server.log
     assert "CERT" in server.log
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
+@pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
 def test_a_key_in_an_agent_logs_in(
     start_sshd: Callable[[str], SshServer],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-    library: Library,
-    kind: str,
+    kind: Kind,
+    key_type: str,
 ) -> None:
     monkeypatch.setenv("SSH_AUTH_SOCK", "/no/such/agent")
     key = tmp_path / "key"
-    keygen("-t", kind, "-N", "", "-f", key)
+    keygen("-t", key_type, "-N", "", "-f", key)
     target = replace(endpoint(start_sshd(f"AuthorizedKeysFile {key}.pub")), auth=Auth.AGENT, private_key_path=str(key))
-    done = run_once(config_at(target, library))
+    done = run_once(config_at(target, kind))
     assert done.outcome is Outcome.OK, done
 
 
-@pytest.mark.parametrize("kind", ["ed25519", "rsa", "ecdsa"])
+@pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
 def test_an_encrypted_key_logs_in(
-    start_sshd: Callable[[str], SshServer], tmp_path: Path, library: Library, kind: str
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, kind: Kind, key_type: str
 ) -> None:
     key, passphrase = tmp_path / "key", tmp_path / "passphrase"
     passphrase.write_text("open sesame\n")
-    keygen("-t", kind, "-a", "1", "-N", "open sesame", "-f", key)
+    keygen("-t", key_type, "-a", "1", "-N", "open sesame", "-f", key)
     server = start_sshd(f"AuthorizedKeysFile {key}.pub")
     target = replace(endpoint(server), private_key_path=str(key), passphrase_path=str(passphrase))
-    done = run_once(config_at(target, library))
+    done = run_once(config_at(target, kind))
     assert done.outcome is Outcome.OK, done
 
 
 def test_the_users_own_keys_and_agent_are_left_alone(
-    sshd: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, library: Library
+    sshd: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Kind
 ) -> None:
     """A key that would log in lies where OpenSSH looks for it, and in an agent that the environment names."""
     own = tmp_path / ".ssh"
@@ -125,5 +123,5 @@ def test_the_users_own_keys_and_agent_are_left_alone(
     (own / "id_ed25519").chmod(0o600)
     monkeypatch.setenv("HOME", str(tmp_path))
     target = replace(endpoint(sshd), private_key_path=str(sshd.keys.stranger))
-    done = run_once(config_at(target, library))
+    done = run_once(config_at(target, kind))
     assert (done.outcome, done.failed_step) == (Outcome.AUTH_REJECTED, "auth"), done

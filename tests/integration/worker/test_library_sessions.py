@@ -10,11 +10,12 @@ from time import monotonic_ns
 
 import gevent
 import pytest
+from client_kinds import SSH2_PYTHON, Kind, every_kind
 from gevent import Timeout
 from one_iteration import counted, prepare, run_once
-from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
+from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.run_config import ExecStep, Library, RunConfig, ScenarioStep, SftpReadStep, SftpWriteStep, Verify
+from sshload_contract.run_config import ExecStep, RunConfig, ScenarioStep, SftpReadStep, SftpWriteStep, Verify
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_worker.clients.interface import Channel, Connection
 from sshload_worker.clients.libraries import new_connection
@@ -23,11 +24,10 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
 from sshload_worker.scenario.target_login import GeneratorFaultError, first_hop, prepare_login, resolve
 
-LIBRARIES = (Library.SSH2_PYTHON, Library.PARAMIKO, Library.ASYNCSSH)
 SFTP = "Subsystem sftp internal-sftp"
 PATIENCE_S = 30
 
-pytestmark = pytest.mark.parametrize("library", [pytest.param(one, id=one.value) for one in LIBRARIES])
+pytestmark = every_kind
 
 
 @pytest.fixture(autouse=True)
@@ -38,11 +38,11 @@ def _nothing_is_logged(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     assert [record.getMessage() for record in caplog.get_records("call") if record.levelno >= logging.WARNING] == []
 
 
-def config_for(library: Library, server: SshServer, *steps: ScenarioStep, **settings: object) -> RunConfig:
+def config_for(kind: Kind, server: SshServer, *steps: ScenarioStep, **settings: object) -> RunConfig:
     config = run_config(endpoint(server), arrivals(1, 1))
     return replace(
         config,
-        client=replace(client(), library=library, **settings),  # type: ignore[arg-type] - a test's own settings
+        client=replace(kind.client(), **settings),  # type: ignore[arg-type] - a test's own settings
         scenario=scenario(*(steps or (EXEC_TRUE,))),
     )
 
@@ -75,8 +75,8 @@ def await_condition(condition: Callable[[], object]) -> None:
             gevent.sleep(0.02)
 
 
-def test_many_greenlets_share_one_session(sshd: SshServer, library: Library) -> None:
-    with logged_in(config_for(library, sshd), shared=True) as connection:
+def test_many_greenlets_share_one_session(sshd: SshServer, kind: Kind) -> None:
+    with logged_in(config_for(kind, sshd), shared=True) as connection:
         commands = [f"echo {number}; head -c 200000 /dev/zero" for number in range(20)]
         greenlets = [gevent.spawn(output_of, connection, command) for command in commands]
         with Timeout(PATIENCE_S):
@@ -85,9 +85,9 @@ def test_many_greenlets_share_one_session(sshd: SshServer, library: Library) -> 
     assert {len(greenlet.value) for greenlet in greenlets} == {200_002, 200_003}
 
 
-def test_a_refused_channel_leaves_the_others_alone(start_sshd: Callable[[str], SshServer], library: Library) -> None:
+def test_a_refused_channel_leaves_the_others_alone(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:
     server = start_sshd("MaxSessions 2")
-    with logged_in(config_for(library, server), shared=True) as connection:
+    with logged_in(config_for(kind, server), shared=True) as connection:
         first, second = connection.open_channel(), connection.open_channel()
         with pytest.raises(StepFailure) as refused:
             connection.open_channel()
@@ -100,16 +100,16 @@ def test_a_refused_channel_leaves_the_others_alone(start_sshd: Callable[[str], S
         assert output_of(connection, "echo again") == b"again\n"
 
 
-def test_a_server_that_lives_gives_a_sign_of_life(sshd: SshServer, library: Library) -> None:
-    with logged_in(config_for(library, sshd)) as connection:
+def test_a_server_that_lives_gives_a_sign_of_life(sshd: SshServer, kind: Kind) -> None:
+    with logged_in(config_for(kind, sshd)) as connection:
         for _ in range(3):
             connection.keep_alive()
         assert not connection.is_lost()
         assert output_of(connection, "echo here") == b"here\n"
 
 
-def test_a_server_that_died_gives_none(sshd: SshServer, library: Library) -> None:
-    with logged_in(config_for(library, sshd)) as connection:
+def test_a_server_that_died_gives_none(sshd: SshServer, kind: Kind) -> None:
+    with logged_in(config_for(kind, sshd)) as connection:
         channel = connection.open_channel()
         channel.execute("kill -9 $PPID")
         with pytest.raises(StepFailure) as failed:
@@ -136,11 +136,11 @@ def test_a_server_that_died_gives_none(sshd: SshServer, library: Library) -> Non
     ],
 )
 def test_an_iteration_that_is_cut_off_is_unfinished_and_closes_its_connection(
-    start_sshd: Callable[[str], SshServer], library: Library, step: ScenarioStep
+    start_sshd: Callable[[str], SshServer], kind: Kind, step: ScenarioStep
 ) -> None:
     server = start_sshd(SFTP)
     recorder = Recorder("test-run", 0)
-    iteration = prepare(config_for(library, server, step), recorder)
+    iteration = prepare(config_for(kind, server, step), recorder)
     now_ns = monotonic_ns()
     greenlet = gevent.spawn(iteration.run, Due(now_ns, Window.MEASURED, now_ns))
     await_condition(server.accepted)
@@ -160,28 +160,28 @@ def connections_to(port: int) -> list[str]:
     return [" ".join(line) for line in lines if (line[2], line[3]) == (remote, established)]
 
 
-def test_a_small_window_and_small_packets_carry_everything(sshd: SshServer, library: Library) -> None:
-    config = config_for(library, sshd, window_bytes=65_536, packet_bytes=8_192)
+def test_a_small_window_and_small_packets_carry_everything(sshd: SshServer, kind: Kind) -> None:
+    config = config_for(kind, sshd, window_bytes=65_536, packet_bytes=8_192)
     with logged_in(config) as connection:
         assert len(output_of(connection, "head -c 1000000 /dev/zero")) == 1_000_000
 
 
 def test_the_window_asked_for_is_the_one_that_the_server_sees(
-    start_sshd: Callable[[str], SshServer], library: Library
+    start_sshd: Callable[[str], SshServer], kind: Kind
 ) -> None:
     server = start_sshd("LogLevel DEBUG1")
-    with logged_in(config_for(library, server, window_bytes=123_456, packet_bytes=16_384)) as connection:
+    with logged_in(config_for(kind, server, window_bytes=123_456, packet_bytes=16_384)) as connection:
         output_of(connection, "true")
     assert "win 123456 max 16384" in server.log
 
 
-def test_new_keys_are_asked_for_in_time(start_sshd: Callable[[str], SshServer], library: Library) -> None:
-    if library is Library.SSH2_PYTHON:
+def test_new_keys_are_asked_for_in_time(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:
+    if kind == SSH2_PYTHON:
         with pytest.raises(GeneratorFaultError, match=r"spec\.client\.rekeyLimit"):
-            run_once(config_for(library, start_sshd(""), rekey_bytes=1_000_000))
+            run_once(config_for(kind, start_sshd(""), rekey_bytes=1_000_000))
         return
     server = start_sshd("LogLevel DEBUG1")
-    with logged_in(config_for(library, server, rekey_bytes=1_000_000)) as connection:
+    with logged_in(config_for(kind, server, rekey_bytes=1_000_000)) as connection:
         channel = connection.open_channel()
         channel.execute("cat")
         answers = gevent.spawn(size_of_output, channel)
@@ -215,7 +215,7 @@ def size_of_output(channel: Channel) -> int:
     ],
 )
 def test_what_a_library_cannot_do_is_told_by_the_setting_before_the_start(
-    sshd: SshServer, library: Library, setting: str, value: object, path: str
+    sshd: SshServer, kind: Kind, setting: str, value: object, path: str
 ) -> None:
     with pytest.raises(GeneratorFaultError, match=rf"spec\.client\.{path}"):
-        run_once(config_for(library, sshd, **{setting: value}))
+        run_once(config_for(kind, sshd, **{setting: value}))

@@ -27,8 +27,15 @@ class Session(Protocol):
     def forward(self, host: str, port: int, pipes: Pipes) -> None:
         """Open a forward; raises StepFailure."""
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the server has said that it is."""
+
     def end(self, pipes: Pipes) -> CommandEnd:
         """Wait for the end; raises StepFailure."""
+
+    def hang_up(self) -> None:
+        """End it now; never waits."""
 
 
 class OwnSession:
@@ -37,12 +44,14 @@ class OwnSession:
     def __init__(self, master: Master) -> None:
         self._master = master
         self._control: ControlSocket | None = None
+        self._freed_before = master.log.freed
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
         try:
             self._control = ControlSocket(self._master.socket_path)
             self._control.open_session(command, pipes.given(), terminal=terminal)
+            pipes.pass_on_unchanged()
         except (OSError, EOFError):
             raise self._lost() from None
         finally:
@@ -58,6 +67,16 @@ class OwnSession:
         finally:
             pipes.give_away()
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the server has said that it is: it has, where it was asked for."""
+        return self._control is not None
+
+    def hang_up(self) -> None:
+        """End it now; never waits."""
+        if self._control is not None:
+            self._control.close()
+
     def end(self, pipes: Pipes) -> CommandEnd:
         """Wait for the end. A command without an exit code was killed, unless the connection is."""
         if self._control is None:
@@ -67,11 +86,8 @@ class OwnSession:
         pipes.await_stderr()
         if code is not None:
             return CommandEnd(exit_code=code, signal="", stderr=pipes.stderr)
-        if self._master.log.killed:
-            return CommandEnd(exit_code=-1, signal=_UNNAMED_SIGNAL, stderr=pipes.stderr)
-        if self._master.is_lost():
-            raise self._lost()
-        return CommandEnd(exit_code=-1, signal="", stderr=pipes.stderr)
+        killed = self._master.was_killed(self._freed_before)
+        return CommandEnd(exit_code=-1, signal=_UNNAMED_SIGNAL if killed else "", stderr=pipes.stderr)
 
     def _lost(self) -> StepFailure:
         self._master.await_end()
@@ -86,7 +102,7 @@ class ClientSession:
         self._directory = directory
         self._host = host
         self._process: Process | None = None
-        self._killed_before = 0
+        self._freed_before = master.log.freed
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
@@ -104,24 +120,25 @@ class ClientSession:
         pipes.await_stderr()
         code, stderr = self._process.exit_code, pipes.stderr
         if code == _OWN_FAILURE:
-            if self._master.log.killed > self._killed_before:
-                return CommandEnd(exit_code=-1, signal=_UNNAMED_SIGNAL, stderr=stderr)
             lines = stderr.decode("utf-8", "replace").splitlines()
             said = failure(Step.EXEC, lines)
             if said.outcome is Outcome.CHANNEL_REFUSED:
                 raise said
-            if self._master.is_lost():
-                self._master.await_end()
-                raise self._master.failure(Step.EXEC)
+            if self._master.was_killed(self._freed_before):
+                return CommandEnd(exit_code=-1, signal=_UNNAMED_SIGNAL, stderr=stderr)
         return CommandEnd(exit_code=code, signal="", stderr=stderr)
 
-    def kill(self) -> None:
+    @property
+    def is_open(self) -> bool:
+        """Whether the server has said that it is, which the program keeps to itself."""
+        return False
+
+    def hang_up(self) -> None:
         """End the program now; never waits."""
         if self._process is not None:
             self._process.kill()
 
     def _run(self, arguments: list[str], pipes: Pipes) -> None:
-        self._killed_before = self._master.log.killed
         shared = ["-o", "LogLevel=ERROR", *_NO_OTHER_WAY, "-S", self._master.socket_path]
         command = ["ssh", *shared, "-F", self._directory.config, *arguments]
         try:
@@ -137,11 +154,13 @@ class OpenSSHChannel:
         self._session = session
         self._pipes = Pipes()
         self._terminal = False
-        self._hung_up = False
+        self._heard = False
+        self._at_end = False
 
     def request_terminal(self) -> None:
         """Ask for a pseudo terminal, once the command is asked for."""
         self._terminal = True
+        self._pipes.use_terminal()
 
     def start_shell(self) -> None:
         """Ask for the user's shell."""
@@ -157,7 +176,10 @@ class OpenSSHChannel:
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""
-        return self._pipes.stdout.read()
+        piece = self._pipes.stdout.read()
+        self._heard = self._heard or bool(piece)
+        self._at_end = not piece
+        return piece
 
     def write(self, data: bytes) -> None:
         """Send all of `data`."""
@@ -171,10 +193,13 @@ class OpenSSHChannel:
         self._pipes.stdin.close()
 
     def close(self) -> CommandEnd:
-        """Hang up, wait for the end, and return how the command ended."""
+        """Wait for the end and return how the command ended, or hang up where more of its output was to come."""
         self._pipes.stdin.close()
         self._pipes.stdout.close()
         try:
+            if not self._at_end and (self._heard or self._session.is_open):
+                self._session.hang_up()
+                return CommandEnd(exit_code=-1, signal="", stderr=self._pipes.stderr)
             return self._session.end(self._pipes)
         finally:
             self._pipes.close()

@@ -91,7 +91,7 @@ class OpenSSHConnection:
         if self._programs is not None:
             self._programs.close()
         for session in self._sessions:
-            session.kill()
+            session.hang_up()
         if self._running is not None:
             self._running.close()
         if self._jump is not None:
@@ -100,7 +100,7 @@ class OpenSSHConnection:
     def way_through(self, host: str, port: int) -> str:
         """Return the command that connects to a server behind this one (`ProxyCommand`)."""
         shared = ["-F", self._directory.config, "-o", "LogLevel=ERROR", "-S", self._master.socket_path]
-        return shlex.join(["exec", "ssh", *shared, "-W", f"{host}:{port}", self._login.host])
+        return shlex.join(["ssh", *shared, "-W", f"{host}:{port}", self._login.host])
 
     def _way(self) -> list[str]:
         if isinstance(self._jump, OpenSSHConnection):

@@ -21,6 +21,7 @@ _AGREED = {
     "server_version": re.compile(r"debug1: Remote protocol version [\d.]+, remote software version (.*)"),
 }
 _KILLED = "rtype exit-signal"
+_FREED = "free: mux-control"
 
 
 class LoginLog:
@@ -30,8 +31,11 @@ class LoginLog:
         self.milestones = {step: Event() for step, _ in _MILESTONES}
         self.reached: set[Step] = set()
         self.lines: list[str] = []
-        self.killed = 0
-        """How many commands the server said a signal ended."""
+        self.news = Event()
+        """Set with each line that tells of a command's end, and with the log's end."""
+        self._killed = 0
+        self.freed = 0
+        """How many sessions ssh is done with."""
         self._agreed = dict.fromkeys(_AGREED, "")
         self._rest = b""
 
@@ -45,8 +49,15 @@ class LoginLog:
         """Take the end of the log."""
         if self._rest:
             self.take(b"\n")
+        self.news.set()
         for milestone in self.milestones.values():
             milestone.set()
+
+    def claim_killed(self) -> bool:
+        """Tell whether the server said of a command that a signal ended it, once for each."""
+        claimed = self._killed > 0
+        self._killed -= claimed
+        return claimed
 
     def negotiated(self) -> Negotiated:
         """Return what the first handshake agreed on."""
@@ -63,10 +74,13 @@ class LoginLog:
         if len(self.lines) < _KEPT_LINES or Step.AUTH in self.reached:
             self.lines = [*self.lines[-_KEPT_LINES:], line]
         for step, pattern in _MILESTONES:
-            if step not in self.reached and pattern.match(line):
+            if step not in self.reached and pattern.search(line):
                 self.reached.add(step)
                 self.milestones[step].set()
         for name, pattern in _AGREED.items():
-            if not self._agreed[name] and (said := pattern.match(line)):
+            if not self._agreed[name] and (said := pattern.search(line)):
                 self._agreed[name] = said[1]
-        self.killed += _KILLED in line
+        if _KILLED in line or _FREED in line:
+            self._killed += _KILLED in line
+            self.freed += _FREED in line
+            self.news.set()

@@ -48,6 +48,23 @@ class Master:
         self.process.ended.wait()
         self._ended.wait()
 
+    def was_killed(self, freed_before: int) -> bool:
+        """Tell whether a signal ended a command, of which there is no exit code.
+
+        `freed_before` is what `log.freed` was at its start. Where commands of one login run at once, the log does not
+        tell them apart. Raises StepFailure where the connection has ended instead.
+        """
+        while True:
+            self.log.news.clear()
+            if self.log.claim_killed():
+                return True
+            if self.is_lost():
+                self.await_end()
+                raise self.failure(Step.EXEC)
+            if self.log.freed > freed_before:
+                return False
+            self.log.news.wait()
+
     def failure(self, step: Step) -> StepFailure:
         """Return what it said on its way out."""
         return failure(step, self.log.lines)

@@ -1,6 +1,7 @@
 """Pipes to a program: our ends never block, and theirs are given away."""
 
 import os
+import tty
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -15,9 +16,10 @@ _KEPT_BYTES = 4_096
 class PipeEnd:
     """Our end of one pipe, and the number of the other end until that is given away."""
 
-    def __init__(self, *, reading: bool) -> None:
-        ends = os.pipe2(os.O_CLOEXEC)
-        self._own, self.given = ends if reading else ends[::-1]
+    def __init__(self, *, reading: bool, terminal: bool = False) -> None:
+        """Make a pipe, or a terminal of which our end is the keyboard."""
+        ends = os.openpty() if terminal else os.pipe2(os.O_CLOEXEC)
+        self._own, self.given = ends if reading or terminal else ends[::-1]
         os.set_blocking(self._own, False)
         self._watcher = get_hub().loop.io(self._own, _READ if reading else _WRITE)
         self._open = True
@@ -67,6 +69,16 @@ class Pipes:
         self._stderr = PipeEnd(reading=True)
         self.stderr = b""
         self._reader = gevent.spawn(self._read_stderr)
+
+    def use_terminal(self) -> None:
+        """Make stdin a terminal, because a remote terminal is set up as the local one is."""
+        self.stdin.close()
+        self.stdin = PipeEnd(reading=False, terminal=True)
+
+    def pass_on_unchanged(self) -> None:
+        """Let a terminal pass on each byte as it is, which is for the remote one to look at."""
+        if os.isatty(self.stdin.given):
+            tty.setraw(self.stdin.given)
 
     def given(self) -> Iterator[int]:
         """Yield the numbers of the program's ends, in order."""
