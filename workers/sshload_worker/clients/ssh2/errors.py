@@ -8,6 +8,10 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     ssh2_errors.SocketSendError: Outcome.DISCONNECTED,
     ssh2_errors.SocketRecvError: Outcome.DISCONNECTED,
     ssh2_errors.ChannelClosedError: Outcome.DISCONNECTED,
+    ssh2_errors.DecryptError: Outcome.DISCONNECTED,  # this and what follows: packets that cannot be the server's
+    ssh2_errors.InvalidMACError: Outcome.DISCONNECTED,
+    ssh2_errors.OutOfBoundaryError: Outcome.DISCONNECTED,
+    ssh2_errors.ZlibError: Outcome.DISCONNECTED,
     ssh2_errors.ChannelFailure: Outcome.CHANNEL_REFUSED,
     ssh2_errors.ChannelRequestDenied: Outcome.EXEC_REJECTED,
     ssh2_errors.AuthenticationError: Outcome.AUTH_REJECTED,
