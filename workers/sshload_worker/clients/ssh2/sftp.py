@@ -38,7 +38,9 @@ def _try_open(driver: Driver) -> Any:
         return driver.session.sftp_init()
     except ChannelFailure:
         text = last_error_text(driver.session)
-        if _SUBSYSTEM_REFUSED in text and not driver.descriptor.peer_has_closed():
+        if driver.descriptor.peer_has_closed():  # libssh2 says the same then
+            raise StepFailure(Outcome.DISCONNECTED, "the server closed the connection") from None
+        if _SUBSYSTEM_REFUSED in text:
             raise StepFailure(Outcome.EXEC_REJECTED, text) from None
         raise
     except (SFTPProtocolError, *GARBLED):
