@@ -1,0 +1,139 @@
+"""How fast the worker is, and how near to the limit: one table. `make bench` runs it, in about five minutes.
+
+All clients use the same algorithms, but for those of the rows that say otherwise. The CPU is that of the client's
+process alone; where clients are compared, their runs are interleaved. Each figure is a median, with least and most.
+"""
+
+import argparse
+import getpass
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+
+from cost import CIPHER, CONNECT_EXEC, DOWNLOAD, EXEC, KEX, SFTP_READ, Clients
+from instructions import per_operation
+from programs import ROOT, compiled, output, own_ssh2, server_double
+from speed_rows import (
+    Row,
+    against_sshd,
+    against_wire,
+    cpu,
+    held_memory,
+    interleaved,
+    make_key,
+    rate,
+    ratio,
+    server_of,
+)
+from ssh_server import make_keys, ssh_server
+
+_PACKAGES = ("gevent", "greenlet", "locust", "ssh2-python")
+
+
+def main() -> None:
+    """Measure and print."""
+    options = _options()
+    say("\n".join(_machine(options)))
+    say("")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if options.only != "sshd":
+            with server_double() as server:
+                key = make_key(folder)
+                ssh2 = own_ssh2() if options.ssh2 == "own" else None
+                clients = Clients(server, "load", key, folder, compiled("go_client"), ssh2)
+                show(against_double(clients, options))
+        if options.only != "double":
+            keys = make_keys(folder)
+            with ssh_server(folder, keys) as sshd:
+                ssh2 = own_ssh2() if options.ssh2 == "own" else None
+                clients = Clients(server_of(sshd), getpass.getuser(), keys.user, folder, compiled("go_client"), ssh2)
+                show([against_sshd(clients, sshd, options.users, options.seconds)])
+                show([against_wire(clients, 10, options.seconds, guaranteed=True)])
+
+
+def against_double(clients: Clients, options: argparse.Namespace) -> Iterator[Row]:
+    """Measure against the cheap server."""
+    go_as_it_is = partial(clients.go, defaults=True)
+    measures = (clients.product, clients.bare, clients.go, go_as_it_is)
+    product, bare, go, go_default = interleaved(measures, CONNECT_EXEC, options.repeats)
+    yield Row("connect-exec, CPU", "0.65 ms", cpu(product))
+    yield Row("connect-exec, CPU of Go", "", cpu(go))
+    yield Row("connect-exec, worker / Go", "0.35 x", ratio(product, go))
+    yield Row("connect-exec, worker / Go with its own algorithms", "", ratio(product, go_default))
+    yield Row("connect-exec, worker / least client", "1.1 x", ratio(product, bare))
+    yield Row("connect-exec, CPU of the least client", "", cpu(bare))
+    yield Row("connect-exec per second and process", "1,300/s", rate(product))
+    product, bare, go = interleaved(measures[:3], EXEC, options.repeats)
+    yield Row("exec on a live session, CPU", "0.08 ms", cpu(product))
+    yield Row("exec on a live session, worker / least client", "", ratio(product, bare))
+    yield Row("exec on a live session, worker / Go", "", ratio(product, go))
+    yield Row("exec per second and process", "12,000/s", rate(product))
+    product, bare, go = interleaved(measures[:3], DOWNLOAD, options.repeats)
+    yield Row("download of 128 MB, CPU", "", cpu(product))
+    yield Row("download of 128 MB, worker / Go", "1.2 x", ratio(product, go))
+    product, bare, go = interleaved(measures[:3], SFTP_READ, options.repeats)
+    yield Row("SFTP read of 11 MB, 10 at once, CPU", "", cpu(product))
+    yield Row("SFTP read of 11 MB, 10 at once, worker / Go", "1.1 x", ratio(product, go))
+    yield from held_memory(clients, options.sessions)
+    if options.instructions:
+        yield Row(
+            "connect-exec, least client", "", f"{per_operation(clients, CONNECT_EXEC, 20) / 1e6:.2f} M instructions"
+        )
+        yield Row(
+            "download of 128 MB, least client", "", f"{per_operation(clients, DOWNLOAD, 1) / 1e6:.0f} M instructions"
+        )
+
+
+def show(rows: Iterable[Row]) -> None:
+    """Print each row as soon as it is known."""
+    for row in rows:
+        say(f"| {row.what:<58} | {row.goal:>8} | {row.figure} |")
+
+
+def say(line: str) -> None:
+    """Print a line at once."""
+    print(line, flush=True)  # noqa: T201 - its output is what it is for
+
+
+def _machine(options: argparse.Namespace) -> Iterator[str]:
+    cpus = Path("/proc/cpuinfo").read_text(encoding="ascii").splitlines()
+    model = next(line.partition(": ")[2] for line in cpus if line.startswith("model name"))
+    now, load = datetime.now(UTC), os.getloadavg()[0]
+    yield f"{now:%Y-%m-%d %H:%M} UTC, {os.cpu_count()} x {model}, Linux {platform.release()}, load {load:.1f}"
+    packages = ", ".join(f"{name} {version(name)}" for name in _PACKAGES)
+    library = "as compiled for the worker's image" if options.ssh2 == "own" else "the package index's wheel"
+    yield f"Python {platform.python_version()}, {packages} ({library}), {_go_version()}, {_sshd_version()}"
+    yield f"{KEX}, {CIPHER}, ed25519; {options.repeats} repeats"
+
+
+def _go_version() -> str:
+    return output(output(ROOT / "scripts/find-go").strip(), "version").split()[2]
+
+
+def _sshd_version() -> str:
+    said = subprocess.run(["/usr/sbin/sshd", "-V"], check=False, capture_output=True, text=True).stderr
+    return next(line.partition(",")[0] for line in said.splitlines() if line.startswith("OpenSSH"))
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--sessions", type=int, default=5_000, help="how many to hold")
+    parser.add_argument("--users", type=int, default=50, help="users against the real sshd")
+    parser.add_argument("--seconds", type=float, default=10.0, help="of each run against the real sshd")
+    parser.add_argument("--only", choices=("double", "sshd", ""), default="")
+    parser.add_argument("--ssh2", choices=("own", "index"), default="own", help="which build of ssh2-python")
+    parser.add_argument("--no-instructions", dest="instructions", action="store_false", help="leave callgrind out")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

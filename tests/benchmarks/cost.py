@@ -1,0 +1,191 @@
+"""What operations of a client cost, and the clients as processes: ours, the least there can be, and Go's."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from programs import Server
+from run_configs import EXEC_TRUE, NOWHERE, client, run_config
+from sshload_contract.run_config import (
+    Load,
+    RunConfig,
+    ScenarioStep,
+    SessionReuse,
+    SftpReadStep,
+    UsersLoad,
+    UsersStage,
+)
+from sshload_contract.vocabulary import Step, Window
+from whole_run import WholeRun
+
+HERE = Path(__file__).parent
+KEX = "curve25519-sha256"
+CIPHER = "aes128-gcm@openssh.com"
+DOWNLOAD_BYTES = 134_217_728
+FILE_BYTES = 11_534_336
+MS_PER_S = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a number of operations took in CPU and in time."""
+
+    operations: int
+    cpu_s: float
+    wall_s: float
+
+    @property
+    def cpu_ms(self) -> float:
+        """CPU per operation, in milliseconds."""
+        return self.cpu_s / self.operations * MS_PER_S
+
+    @property
+    def rate(self) -> float:
+        """Operations per second."""
+        return self.operations / self.wall_s
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """One kind of operation, `at_once` of them under way at a time."""
+
+    name: str
+    at_once: int
+    operations: int
+    seconds: float
+    command: str = "true"
+    path: str = ""
+
+
+CONNECT_EXEC = Work("connect-exec", at_once=10, operations=2_000, seconds=3.0)
+EXEC = Work("exec", at_once=10, operations=20_000, seconds=3.0)
+DOWNLOAD = Work("exec", at_once=1, operations=8, seconds=3.0, command=f"send {DOWNLOAD_BYTES}")
+SFTP_READ = Work("sftp-read", at_once=10, operations=100, seconds=3.0, path=str(FILE_BYTES))
+
+
+@dataclass(frozen=True, slots=True)
+class Clients:
+    """The clients, against one server, with a key that it takes. `ssh2` is where ssh2-python is imported from."""
+
+    server: Server
+    user: str
+    key: Path
+    folder: Path
+    go_client: Path
+    ssh2: Path | None
+
+    def bare(self, work: Work) -> Cost:
+        """Let the least client of gevent and ssh2-python work."""
+        return _cost(_run([sys.executable, *self.bare_command(work)], self.environment()))
+
+    def bare_command(self, work: Work) -> list[str]:
+        """Return what follows the Python that runs the least client."""
+        return [str(HERE / "bare_client.py"), "--port", str(self.server.port), "--user", self.user,
+                "--key", str(self.key), "--kex", KEX, "--ciphers", CIPHER, "--work", work.name,
+                "--command", work.command, "--path", work.path, "--at-once", str(work.at_once),
+                "--operations", str(work.operations)]  # fmt: skip
+
+    def go(self, work: Work, *, defaults: bool = False) -> Cost:
+        """Let Go's client work, by the same algorithms, or by those that it prefers itself."""
+        host_key = self.folder / "host.pub"
+        host_key.write_text(self.server.host_key)
+        algorithms = [] if defaults else ["-kex", KEX, "-ciphers", CIPHER]
+        return _cost(_run([str(self.go_client), "-address", f"127.0.0.1:{self.server.port}", "-user", self.user,
+                           "-key", str(self.key), "-host-key", str(host_key), "-work", work.name,
+                           "-command", work.command, "-path", work.path, "-at-once", str(work.at_once),
+                           "-operations", str(work.operations), *algorithms]))  # fmt: skip
+
+    def product(self, work: Work) -> Cost:
+        """Let a worker work, with its master and all recording."""
+        step: ScenarioStep = replace(EXEC_TRUE, command=work.command)
+        counted = Step.COMMAND
+        if work.name == "sftp-read":
+            step, counted = SftpReadStep(name="", path=work.path, expect_bytes=None, expect_sha256=""), Step.SFTP_READ
+        load = UsersLoad(
+            stages=(UsersStage(users=work.at_once, duration_s=work.seconds),),
+            spawn_rate=0.0,
+            think_time_min_s=0.0,
+            think_time_max_s=0.0,
+        )
+        reuse = SessionReuse.NONE if work.name == "connect-exec" else SessionReuse.USER
+        with self.worker_run(self.config(load, step, reuse)) as run:
+            summary = run.summary()
+            assert run.exit_codes() == [0]
+        (stats,) = (step for step in summary.steps if step.step == counted and step.window is Window.MEASURED)
+        assert stats.count
+        assert not summary.load.failed
+        return Cost(stats.count, run.figures()["cpu_s"], run.figures()["wall_s"])
+
+    def config(self, load: Load, step: ScenarioStep, reuse: SessionReuse) -> RunConfig:
+        """Return a run of one step after a second of warm-up."""
+        known_hosts = self.folder / "known_hosts"
+        known_hosts.write_text(f"[127.0.0.1]:{self.server.port} {self.server.host_key}")
+        target = replace(
+            NOWHERE,
+            host="127.0.0.1",
+            port=self.server.port,
+            user=self.user,
+            private_key_path=str(self.key),
+            known_hosts_path=str(known_hosts),
+        )
+        config = run_config(target, load)
+        return replace(
+            config,
+            client=replace(client(), kex_algorithms=(KEX,), ciphers=(CIPHER,)),
+            scenario=replace(config.scenario, session_reuse=reuse, steps=(step,)),
+            warm_up_s=1.0,
+        )
+
+    @contextmanager
+    def worker_run(self, config: RunConfig, *before: str, ports: bool = False) -> Iterator["MeasuredRun"]:
+        """Start a master and one measured worker, whose command follows `before` (chrt)."""
+        run = MeasuredRun(self.folder, config, self.environment(), before, ports=ports)
+        try:
+            run.add_worker(0)
+            yield run
+        finally:
+            run.end()
+
+    def environment(self) -> dict[str, str]:
+        """Return an environment in which Python imports the chosen ssh2-python."""
+        return {**os.environ, "PYTHONPATH": str(self.ssh2)} if self.ssh2 else dict(os.environ)
+
+
+class MeasuredRun(WholeRun):
+    """A master as ever, and a worker that tells what it cost."""
+
+    def __init__(
+        self, folder: Path, config: RunConfig, environment: dict[str, str], before: Sequence[str], *, ports: bool
+    ) -> None:
+        self._environment = environment
+        self._before = before
+        self._figures_path = folder / ("figures.ports" if ports else "figures")
+        super().__init__(folder, config)
+
+    def figures(self) -> dict[str, Any]:
+        """Return what the worker told."""
+        return dict(json.loads(self._figures_path.read_text()))
+
+    def _start(self, role: str, *options: str) -> subprocess.Popen[bytes]:
+        if role == "master":
+            return super()._start(role, *options)
+        measured = [sys.executable, str(HERE / "measured_worker.py"), str(self._figures_path)]
+        command = [*self._before, *measured, "--role", role, "--config", str(self._config_path), *options]
+        with self.stderr_path.open("ab") as stderr:
+            return subprocess.Popen(command, stdout=stderr, stderr=stderr, env=self._environment)
+
+
+def _run(command: Sequence[str], environment: dict[str, str] | None = None) -> dict[str, Any]:
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    return dict(json.loads(done.stdout))
+
+
+def _cost(figures: dict[str, Any]) -> Cost:
+    assert not figures.get("failures")
+    return Cost(figures["operations"], figures["cpu_s"], figures["wall_s"])
