@@ -36,6 +36,12 @@ KINDS = (
     Kind(Library.OPENSSH),
     Kind(Library.OPENSSH, control_master=True),
 )
-every_kind = pytest.mark.parametrize(
-    "kind", [pytest.param(kind, id=f"{kind.library}{'-shared' * kind.control_master}") for kind in KINDS]
-)
+
+
+def _each(kinds: tuple[Kind, ...]) -> pytest.MarkDecorator:
+    named = [pytest.param(kind, id=f"{kind.library}{'-shared' * kind.control_master}") for kind in kinds]
+    return pytest.mark.parametrize("kind", named)
+
+
+every_kind = _each(KINDS)
+every_kind_in_the_process = _each(tuple(kind for kind in KINDS if kind.times_parts))

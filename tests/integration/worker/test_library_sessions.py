@@ -10,7 +10,7 @@ from time import monotonic_ns
 
 import gevent
 import pytest
-from client_kinds import SSH2_PYTHON, Kind, every_kind
+from client_kinds import SSH2_PYTHON, Kind, every_kind, every_kind_in_the_process
 from gevent import Timeout
 from one_iteration import counted, prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
@@ -26,8 +26,6 @@ from sshload_worker.scenario.target_login import GeneratorFaultError, first_hop,
 
 SFTP = "Subsystem sftp internal-sftp"
 PATIENCE_S = 30
-
-pytestmark = every_kind
 
 
 @pytest.fixture(autouse=True)
@@ -75,6 +73,7 @@ def await_condition(condition: Callable[[], object]) -> None:
             gevent.sleep(0.02)
 
 
+@every_kind
 def test_many_greenlets_share_one_session(sshd: SshServer, kind: Kind) -> None:
     with logged_in(config_for(kind, sshd), shared=True) as connection:
         commands = [f"echo {number}; head -c 200000 /dev/zero" for number in range(20)]
@@ -85,6 +84,7 @@ def test_many_greenlets_share_one_session(sshd: SshServer, kind: Kind) -> None:
     assert {len(greenlet.value) for greenlet in greenlets} == {200_002, 200_003}
 
 
+@every_kind_in_the_process
 def test_a_refused_channel_leaves_the_others_alone(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:
     server = start_sshd("MaxSessions 2")
     with logged_in(config_for(kind, server), shared=True) as connection:
@@ -100,6 +100,7 @@ def test_a_refused_channel_leaves_the_others_alone(start_sshd: Callable[[str], S
         assert output_of(connection, "echo again") == b"again\n"
 
 
+@every_kind_in_the_process
 def test_a_server_that_lives_gives_a_sign_of_life(sshd: SshServer, kind: Kind) -> None:
     with logged_in(config_for(kind, sshd)) as connection:
         for _ in range(3):
@@ -108,6 +109,7 @@ def test_a_server_that_lives_gives_a_sign_of_life(sshd: SshServer, kind: Kind) -
         assert output_of(connection, "echo here") == b"here\n"
 
 
+@every_kind_in_the_process
 def test_a_server_that_died_gives_none(sshd: SshServer, kind: Kind) -> None:
     with logged_in(config_for(kind, sshd)) as connection:
         channel = connection.open_channel()
@@ -124,6 +126,7 @@ def test_a_server_that_died_gives_none(sshd: SshServer, kind: Kind) -> None:
         assert failed.value.outcome is Outcome.DISCONNECTED
 
 
+@every_kind
 @pytest.mark.parametrize(
     "step",
     [
@@ -131,14 +134,29 @@ def test_a_server_that_died_gives_none(sshd: SshServer, kind: Kind) -> None:
             ExecStep(name="", command="sleep 60", expect_exit_code=0, expect_stdout=""), id="a silent command"
         ),
         pytest.param(ExecStep(name="", command="yes", expect_exit_code=0, expect_stdout=""), id="a talkative command"),
-        pytest.param(SftpReadStep(name="", path="/dev/zero", expect_bytes=None, expect_sha256=""), id="a read"),
-        pytest.param(SftpWriteStep(name="", path="/dev/null", size_bytes=10**11, verify=Verify.NONE), id="a write"),
     ],
 )
 def test_an_iteration_that_is_cut_off_is_unfinished_and_closes_its_connection(
     start_sshd: Callable[[str], SshServer], kind: Kind, step: ScenarioStep
 ) -> None:
-    server = start_sshd(SFTP)
+    assert_cut_off(start_sshd(SFTP), kind, step)
+
+
+@every_kind_in_the_process
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(SftpReadStep(name="", path="/dev/zero", expect_bytes=None, expect_sha256=""), id="a read"),
+        pytest.param(SftpWriteStep(name="", path="/dev/null", size_bytes=10**11, verify=Verify.NONE), id="a write"),
+    ],
+)
+def test_an_endless_transfer_that_is_cut_off_is_unfinished_and_closes_its_connection(
+    start_sshd: Callable[[str], SshServer], kind: Kind, step: ScenarioStep
+) -> None:
+    assert_cut_off(start_sshd(SFTP), kind, step)
+
+
+def assert_cut_off(server: SshServer, kind: Kind, step: ScenarioStep) -> None:
     recorder = Recorder("test-run", 0)
     iteration = prepare(config_for(kind, server, step), recorder)
     now_ns = monotonic_ns()
@@ -160,12 +178,14 @@ def connections_to(port: int) -> list[str]:
     return [" ".join(line) for line in lines if (line[2], line[3]) == (remote, established)]
 
 
+@every_kind_in_the_process
 def test_a_small_window_and_small_packets_carry_everything(sshd: SshServer, kind: Kind) -> None:
     config = config_for(kind, sshd, window_bytes=65_536, packet_bytes=8_192)
     with logged_in(config) as connection:
         assert len(output_of(connection, "head -c 1000000 /dev/zero")) == 1_000_000
 
 
+@every_kind_in_the_process
 def test_the_window_asked_for_is_the_one_that_the_server_sees(
     start_sshd: Callable[[str], SshServer], kind: Kind
 ) -> None:
@@ -175,6 +195,7 @@ def test_the_window_asked_for_is_the_one_that_the_server_sees(
     assert "win 123456 max 16384" in server.log
 
 
+@every_kind
 def test_new_keys_are_asked_for_in_time(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:
     if kind == SSH2_PYTHON:
         with pytest.raises(GeneratorFaultError, match=r"spec\.client\.rekeyLimit"):
@@ -202,6 +223,7 @@ def size_of_output(channel: Channel) -> int:
     return size
 
 
+@every_kind_in_the_process
 @pytest.mark.parametrize(
     ("setting", "value", "path"),
     [

@@ -1,5 +1,6 @@
 """Processes that are started without a copy of this one, and waited for by gevent."""
 
+import atexit
 import os
 import shutil
 import signal
@@ -25,6 +26,16 @@ def program(name: str) -> str:
     return path
 
 
+_running: "set[Process]" = set()
+
+
+@atexit.register
+def _end_all() -> None:
+    """End what still runs when the worker ends."""
+    for process in tuple(_running):
+        process.kill()
+
+
 class Process:
     """A running program. `ended` is set when it has ended, and `exit_code` then known: 128 and more for a signal."""
 
@@ -33,8 +44,9 @@ class Process:
         actions = [(os.POSIX_SPAWN_DUP2, own, number) for number, own in enumerate(descriptors)]
         loop = get_hub().loop
         loop.install_sigchld()
-        # A new session of its own: what is typed at a terminal must not end it, and ssh must find no terminal to ask.
-        self._pid = os.posix_spawn(program(command[0]), command, environment, file_actions=actions, setsid=True)
+        # A group of its own, so that it ends with all that it has started, and not by what is typed at a terminal.
+        self._pid = os.posix_spawn(program(command[0]), command, environment, file_actions=actions, setpgroup=0)
+        _running.add(self)
         self.ended = Event()
         self.exit_code = 0
         self._watcher = loop.child(self._pid)
@@ -49,6 +61,7 @@ class Process:
     def _note_end(self) -> None:
         status = self._watcher.rstatus
         self.exit_code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+        _running.discard(self)
         self._watcher.stop()
         self._watcher.close()
         self.ended.set()

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import gevent
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.openssh.directory import Directory
@@ -19,6 +20,7 @@ from sshload_worker.clients.openssh.program_pipes import Pipes
 from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 262_144
+_MOST_BYTES = 2**30  # a written file lies on the worker's disk, which others share
 _SIZE_WORD = 4  # of a line of `ls -ln`
 
 
@@ -97,6 +99,7 @@ class LocalCopy:
         self._path = path
         self._file = os.open(path, flags | os.O_CLOEXEC, 0o600)
         self._open = True
+        self._size_bytes = 0
         self._finish = finish
 
     def __del__(self) -> None:
@@ -104,13 +107,18 @@ class LocalCopy:
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end."""
+        gevent.sleep(0)  # reading from a disk waits for nobody, but others are to run
         return os.read(self._file, _READ_BYTES)
 
     def write(self, data: bytes) -> None:
-        """Keep all of `data`; it is sent by `close`."""
+        """Keep all of `data`; it is sent by `close`. Raises StepFailure where that is more than the worker keeps."""
+        self._size_bytes += len(data)
+        if self._size_bytes > _MOST_BYTES:
+            raise StepFailure(Outcome.GENERATOR_FAULT, f"by OpenSSH's programs, a file has at most {_MOST_BYTES} bytes")
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._file, rest) :]
+        gevent.sleep(0)  # writing to a disk waits for nobody, but others are to run
 
     def close(self) -> None:
         """Send what was written, and drop the local file."""
