@@ -135,14 +135,17 @@ class Generator:
     def _be_user(self, user: int, at_ns: int, leaving: Event, load: UsersLoad) -> None:
         random = Random(f"{self._config.run_id}/{user}")  # noqa: S311 - think times, no secrets
         due_ns = at_ns
+        loop = gevent.get_hub().loop
         self._recorder.users += 1
         try:
             while due_ns < self._end_ns and not leaving.is_set():
+                turn = loop.iteration
                 self._iteration.run(self._due((due_ns - self._start_ns) / _NS_PER_S), user)
                 think_s = random.uniform(load.think_time_min_s, load.think_time_max_s)
                 now_ns = monotonic_ns()
                 due_ns = now_ns + int(think_s * _NS_PER_S)
-                gevent.sleep(0)  # a refusal may come without any wait, and others want to run too
+                if loop.iteration == turn:  # a refusal may come without any wait, and others want to run too
+                    gevent.sleep(0)
                 if due_ns > now_ns:
                     leaving.wait(max(min(due_ns, self._end_ns) - now_ns, 0) / _NS_PER_S)
         finally:
