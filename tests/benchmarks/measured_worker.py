@@ -2,8 +2,8 @@
 
 `python measured_worker.py FIGURES ARGUMENTS`, with the arguments of `python -m sshload_worker`. FIGURES is written at
 the end of the load, as JSON: CPU and wall seconds of the measured window, the memory held at its begin and end, and
-for each iteration of the window that had a connection of its own the source port, the monotonic instant it was due, and the recorded
-latency of its total.
+for each iteration of the window that had a connection of its own the source port, the monotonic instant at which it was
+due, and the recorded latency of its total.
 """
 
 from gevent import monkey
