@@ -7,12 +7,16 @@ from sshload_worker.clients.openssh import settings
 from sshload_worker.clients.openssh.connection import OpenSSHConnection
 from sshload_worker.clients.openssh.process import program
 from sshload_worker.login.login import Login
+from sshload_worker.outcomes import StepFailure, UnsupportedSettingError
 
 
 def prepare() -> None:
-    """Find the programs; raises StepFailure where one is missing."""
-    for name in ("ssh", "sftp", "scp"):
-        program(name)
+    """Find the programs; raises UnsupportedSettingError where one is missing."""
+    try:
+        for name in ("ssh", "sftp", "scp"):
+            program(name)
+    except StepFailure as failure:
+        raise UnsupportedSettingError(f"spec.client.library: {failure.message}") from None
 
 
 def check_client(client: Client) -> None:

@@ -13,6 +13,7 @@ from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.driver import Driver
+from sshload_worker.clients.pieces import pieces_of
 from sshload_worker.clients.sftp_status import END_OF_FILE, status_failure
 
 _READ_BYTES = 32_768  # what paramiko asks for at once
@@ -64,10 +65,11 @@ class _File(SFTPFile):
 class ParamikoFile:
     """A remote file (clients.interface.RemoteFile)."""
 
-    def __init__(self, driver: Driver, file: _File, read_bytes: int) -> None:
+    def __init__(self, driver: Driver, file: _File, client: Client) -> None:
         self._driver = driver
         self._file = file
-        self._read_bytes = read_bytes
+        self._read_bytes = client.sftp_read_bytes or _READ_BYTES
+        self._write_bytes = client.sftp_write_bytes
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end."""
@@ -76,7 +78,8 @@ class ParamikoFile:
 
     def write(self, data: bytes) -> None:
         """Send all of `data`, without waiting for the server's word on it."""
-        self._driver.call(Step.WRITE, self._file.write, data)
+        for piece in pieces_of(data, self._write_bytes):
+            self._driver.call(Step.WRITE, self._file.write, piece)
 
     def close(self) -> None:
         """Wait until all is written, and close the file."""
@@ -89,21 +92,21 @@ class ParamikoSftp:
     def __init__(self, driver: Driver, channel: ParamikoChannel, client: Client) -> None:
         self._driver = driver
         self._channel = channel
-        self._read_bytes = client.sftp_read_bytes or _READ_BYTES
+        self._client = client
         subsystem = channel.start_subsystem("sftp")
         self._requests: _Requests = driver.call(Step.SUBSYSTEM, _Requests, subsystem)
 
     def open_to_read(self, path: str) -> ParamikoFile:
         """Open a file, and ask for all of it."""
         file = self._driver.call(Step.OPEN, self._requests.open_file, path, _TO_READ, "r")
-        self._driver.call(Step.OPEN, file.ask_ahead, self._read_bytes)
-        return ParamikoFile(self._driver, file, self._read_bytes)
+        self._driver.call(Step.OPEN, file.ask_ahead, self._client.sftp_read_bytes or _READ_BYTES)
+        return ParamikoFile(self._driver, file, self._client)
 
     def open_to_write(self, path: str) -> ParamikoFile:
         """Open a file in place of what is there."""
         file = self._driver.call(Step.OPEN, self._requests.open_file, path, _TO_WRITE_ANEW, "w")
         file.set_pipelined(True)
-        return ParamikoFile(self._driver, file, self._read_bytes)
+        return ParamikoFile(self._driver, file, self._client)
 
     def list_directory(self, path: str) -> int:
         """Read a directory to its end, and return how many entries it has."""

@@ -1,0 +1,156 @@
+import asyncssh
+import pytest
+from paramiko import ssh_exception
+from sshload_contract.vocabulary import Outcome, Step
+from sshload_worker.clients.asyncssh.errors import library_outcome as asyncssh_outcome
+from sshload_worker.clients.openssh.errors import failure, sftp_failure
+from sshload_worker.clients.paramiko.errors import library_outcome as paramiko_outcome
+from sshload_worker.clients.sftp_status import status_failure
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "lost", "outcome"),
+    [
+        pytest.param(
+            Step.KEX, ssh_exception.IncompatiblePeer("none"), True, Outcome.KEX_FAILED, id="nothing in common"
+        ),
+        pytest.param(Step.KEX, ssh_exception.SSHException("bad signature"), True, Outcome.KEX_FAILED, id="a bad kex"),
+        pytest.param(Step.KEX, EOFError(), True, Outcome.DISCONNECTED, id="a close during the kex"),
+        pytest.param(
+            Step.AUTH, ssh_exception.AuthenticationException("no"), False, Outcome.AUTH_REJECTED, id="a rejected key"
+        ),
+        pytest.param(
+            Step.AUTH, ssh_exception.AuthenticationException("EOF"), True, Outcome.DISCONNECTED, id="a close in auth"
+        ),
+        pytest.param(
+            Step.AUTH, ssh_exception.BadAuthenticationType("", []), True, Outcome.AUTH_REJECTED, id="a method not taken"
+        ),
+        pytest.param(
+            Step.CHANNEL_OPEN, ssh_exception.ChannelException(1, ""), False, Outcome.CHANNEL_REFUSED, id="no channel"
+        ),
+        pytest.param(Step.EXEC, ssh_exception.SSHException(""), False, Outcome.EXEC_REJECTED, id="no command"),
+        pytest.param(Step.EXEC, ssh_exception.SSHException(""), True, Outcome.DISCONNECTED, id="a close in exec"),
+        pytest.param(Step.WRITE, OSError("Socket is closed"), True, Outcome.DISCONNECTED, id="a closed socket"),
+    ],
+)
+def test_paramikos_errors_say_what_went_wrong(step: Step, error: Exception, lost: bool, outcome: Outcome) -> None:  # noqa: FBT001
+    assert paramiko_outcome(step, error, lost=lost) is outcome
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "lost", "outcome"),
+    [
+        pytest.param(Step.KEX, asyncssh.KeyExchangeFailed("none"), True, Outcome.KEX_FAILED, id="nothing in common"),
+        pytest.param(Step.KEX, asyncssh.ProtocolError("what"), True, Outcome.KEX_FAILED, id="a bad kex"),
+        pytest.param(Step.KEX, asyncssh.HostKeyNotVerifiable("?"), True, Outcome.HOST_KEY_MISMATCH, id="a host key"),
+        pytest.param(Step.KEX, asyncssh.ConnectionLost("gone"), True, Outcome.DISCONNECTED, id="a close in kex"),
+        pytest.param(Step.AUTH, asyncssh.PermissionDenied("no"), True, Outcome.AUTH_REJECTED, id="a rejected key"),
+        pytest.param(
+            Step.CHANNEL_OPEN, asyncssh.ChannelOpenError(1, "no"), False, Outcome.CHANNEL_REFUSED, id="no channel"
+        ),
+        pytest.param(
+            Step.CHANNEL_OPEN, asyncssh.ChannelOpenError(2, "closed"), True, Outcome.DISCONNECTED, id="a close instead"
+        ),
+        pytest.param(Step.READ, asyncssh.ProtocolError("what"), True, Outcome.DISCONNECTED, id="a bad packet"),
+    ],
+)
+def test_asyncsshs_errors_say_what_went_wrong(step: Step, error: Exception, lost: bool, outcome: Outcome) -> None:  # noqa: FBT001
+    assert asyncssh_outcome(step, error, lost=lost) is outcome
+
+
+@pytest.mark.parametrize(
+    ("step", "line", "outcome", "message"),
+    [
+        pytest.param(
+            Step.CONNECT,
+            "ssh: connect to host a port 1: Connection refused",
+            Outcome.REFUSED,
+            "Connection refused",
+            id="refused",
+        ),
+        pytest.param(
+            Step.CONNECT,
+            "ssh: connect to host a port 1: Connection timed out",
+            Outcome.CONNECT_TIMEOUT,
+            "timed out",
+            id="no answer",
+        ),
+        pytest.param(
+            Step.CONNECT, "ssh: connect to host a port 1: No route to host", Outcome.CONNECT_FAILED, "", id="no route"
+        ),
+        pytest.param(
+            Step.BANNER,
+            "debug1: kex_exchange_identification: banner line 0: Exceeded MaxStartups",
+            Outcome.THROTTLED,
+            "Exceeded MaxStartups",
+            id="throttled",
+        ),
+        pytest.param(
+            Step.BANNER,
+            "debug1: kex_exchange_identification: banner line 0: HTTP/1.1 400 Bad Request",
+            Outcome.NOT_SSH,
+            "HTTP",
+            id="another protocol",
+        ),
+        pytest.param(
+            Step.BANNER,
+            "kex_exchange_identification: Connection closed by remote host",
+            Outcome.RESET_BEFORE_BANNER,
+            "",
+            id="a close before the banner",
+        ),
+        pytest.param(
+            Step.KEX, "Unable to negotiate with a port 1: no matching", Outcome.KEX_FAILED, "", id="nothing in common"
+        ),
+        pytest.param(Step.KEX, "Host key verification failed.", Outcome.HOST_KEY_MISMATCH, "", id="a host key"),
+        pytest.param(Step.KEX, "Connection reset by 127.0.0.1 port 1", Outcome.DISCONNECTED, "", id="a reset in kex"),
+        pytest.param(
+            Step.AUTH, "root@a: Permission denied (publickey).", Outcome.AUTH_REJECTED, "", id="a rejected key"
+        ),
+        pytest.param(
+            Step.AUTH,
+            "Received disconnect from a port 1:2: Too many authentication failures",
+            Outcome.DISCONNECTED,
+            "Too many",
+            id="told to go",
+        ),
+        pytest.param(
+            Step.EXEC,
+            "mux_client_request_session: session request failed: Session open refused by peer",
+            Outcome.CHANNEL_REFUSED,
+            "",
+            id="no channel",
+        ),
+    ],
+)
+def test_openssh_says_what_went_wrong(step: Step, line: str, outcome: Outcome, message: str) -> None:
+    said = failure(step, ["debug1: before", line, "debug1: after"])
+    assert said.outcome is outcome
+    assert message in said.message
+
+
+@pytest.mark.parametrize(
+    ("text", "outcome"),
+    [
+        ('Can\'t ls: "/missing" not found', Outcome.SFTP_NO_SUCH_FILE),
+        ('remote mkdir "/tmp": Failure', Outcome.SFTP_FAILURE),
+        ('remote open "/root/x": Permission denied', Outcome.SFTP_PERMISSION_DENIED),
+        ("something else", Outcome.SFTP_OTHER),
+    ],
+)
+def test_sftp_says_what_went_wrong(text: str, outcome: Outcome) -> None:
+    assert sftp_failure(text).outcome is outcome
+
+
+@pytest.mark.parametrize(
+    ("code", "outcome"),
+    [
+        (2, Outcome.SFTP_NO_SUCH_FILE),
+        (3, Outcome.SFTP_PERMISSION_DENIED),
+        (4, Outcome.SFTP_FAILURE),
+        (8, Outcome.SFTP_OP_UNSUPPORTED),
+        (31, Outcome.SFTP_OTHER),
+    ],
+)
+def test_an_sftp_status_is_told_by_its_name(code: int, outcome: Outcome) -> None:
+    assert status_failure(code, "").outcome is outcome

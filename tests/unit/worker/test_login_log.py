@@ -1,0 +1,47 @@
+from sshload_contract.vocabulary import Step
+from sshload_worker.clients.openssh.login_log import LoginLog
+
+LOG = b"""\
+debug1: Connecting to 127.0.0.1 [127.0.0.1] port 22.
+debug1: Connection established.
+debug1: Remote protocol version 2.0, remote software version OpenSSH_9.2p1 Debian-2+deb12u10
+debug1: kex: algorithm: sntrup761x25519-sha512
+debug1: kex: host key algorithm: ssh-ed25519
+debug1: kex: server->client cipher: aes128-ctr MAC: hmac-sha1 compression: none
+debug1: kex: client->server cipher: chacha20-poly1305@openssh.com MAC: <implicit> compression: none
+debug1: SSH2_MSG_NEWKEYS received
+Authenticated to 127.0.0.1 ([127.0.0.1]:22) using "publickey".
+debug1: Entering interactive session.
+"""
+
+
+def test_each_milestone_is_reached_by_its_line_however_the_log_comes_in_pieces() -> None:
+    log = LoginLog()
+    for number in range(len(LOG)):
+        log.take(LOG[number : number + 1])
+    assert log.reached == {Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH}
+    assert all(milestone.is_set() for milestone in log.milestones.values())
+
+
+def test_a_log_that_ends_early_wakes_all_and_tells_how_far_it_came() -> None:
+    log = LoginLog()
+    log.take(LOG.partition(b"debug1: kex")[0] + b"Connection closed by 127.0.0.1")
+    log.end()
+    assert log.reached == {Step.CONNECT, Step.BANNER}
+    assert all(milestone.is_set() for milestone in log.milestones.values())
+    assert log.lines[-1] == "Connection closed by 127.0.0.1"
+
+
+def test_what_was_agreed_on_is_that_of_the_clients_direction() -> None:
+    log = LoginLog()
+    log.take(LOG)
+    agreed = log.negotiated()
+    assert (agreed.kex, agreed.host_key) == ("sntrup761x25519-sha512", "ssh-ed25519")
+    assert (agreed.cipher, agreed.mac) == ("chacha20-poly1305@openssh.com", "implicit")
+    assert agreed.server_version == "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u10"
+
+
+def test_a_command_that_a_signal_ended_is_claimed_once() -> None:
+    log = LoginLog()
+    log.take(b"debug1: client_input_channel_req: channel 2 rtype exit-signal reply 0\n")
+    assert [log.claim_killed(), log.claim_killed()] == [True, False]
