@@ -9,6 +9,7 @@ from sshload_contract.vocabulary import Step
 from sshload_worker.clients.openssh.directory import Directory
 from sshload_worker.clients.openssh.errors import failure
 from sshload_worker.clients.openssh.login_log import LoginLog
+from sshload_worker.clients.openssh.mux import ControlSocket
 from sshload_worker.clients.openssh.process import Process
 from sshload_worker.clients.openssh.program_pipes import PipeEnd
 from sshload_worker.outcomes import StepFailure
@@ -62,8 +63,18 @@ class Master:
                 self.await_end()
                 raise self.failure(Step.EXEC)
             if self.log.freed > freed_before:
-                return False
-            self.log.news.wait()
+                if self._answers():
+                    return False
+                self.await_end()  # on its way out it is done with all sessions
+            else:
+                self.log.news.wait()
+
+    def _answers(self) -> bool:
+        try:
+            ControlSocket(self.socket_path).close()
+        except (OSError, EOFError):
+            return False
+        return True
 
     def failure(self, step: Step) -> StepFailure:
         """Return what it said on its way out."""

@@ -43,8 +43,8 @@ def _note_request(channel: Channel, message: Message) -> None:
 
 def _note_close(channel: Channel, message: Message) -> None:
     end = channel.get_transport().end_of(channel)
+    end.closed_by_server = True  # before the answer, which may let the channel's reader run
     Channel._handle_close(channel, message)  # noqa: SLF001 - paramiko's table names it likewise
-    end.closed_by_server = True
     end.over.set()
 
 
