@@ -48,8 +48,10 @@ class ArrivalCounts:
 class Health:
     """What a worker's numbers are worth: its own lag and shortages, since the start of the run.
 
-    `cpu_share` is CPU time over wall time of the busiest second; `run_delay_share` the share of time that the process
-    was runnable and not run (/proc/self/schedstat); `loop_lag_p99_us` how late the event loop woke.
+    `cpu_share` is CPU time over wall time of the busiest second: of the worker's one thread, or of it and the programs
+    that it starts (OpenSSH's) as a part of all CPUs that they may run on, whichever is more; `run_delay_share` is
+    the share of time that the process was runnable and not run (/proc/self/schedstat); `loop_lag_p99_us` how late the
+    event loop woke.
     """
 
     cpu_share: float

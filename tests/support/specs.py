@@ -313,12 +313,6 @@ _EXTERNAL = EXTERNAL_USERS["target"]["external"]
 _HOLD = EXTERNAL_HOLD["load"]["hold"]
 
 
-def _openssh(scenario: Spec) -> Bad:
-    """Return a scenario that needs a connection which the programs of OpenSSH do not share."""
-    spec = changed(SMALL, "client.library", "openssh")
-    return Bad({**spec, "scenario": scenario}, "spec.scenario", "without controlMaster")
-
-
 def _setting(library: str, name: str, value: Any, says: str = "") -> Bad:
     return Bad(changed(SMALL, "client", {"library": library, name: value}), f"spec.client.{name}", says)
 
@@ -459,14 +453,14 @@ BAD: dict[str, Bad] = {
         "openssh",
     ),
     "openssh-with-a-jump-hosts-password": Bad(
-        changed(EXTERNAL_HOLD, "client", {"library": "openssh", "controlMaster": True}), "spec.via", "openssh"
+        changed(changed(EXTERNAL_HOLD, "client", {"library": "openssh"}), "load.hold.keepAlive", "0s"),
+        "spec.via",
+        "openssh",
     ),
-    "openssh-with-two-steps": _openssh({"steps": [_NAMED, {"sftpRead": {"name": "b", "path": "a"}}]}),
-    "openssh-with-no-step": _openssh({"steps": [{"sleep": "1s"}]}),
-    "openssh-with-a-locustfile": _openssh({"locustfile": {"configMapRef": {"name": "a"}}}),
-    "openssh-with-a-pool": _openssh({"steps": [_EXEC], "sessionReuse": "pool", "poolSize": 1}),
-    "openssh-that-holds": Bad(
-        changed(changed(SMALL, "client.library", "openssh"), "load", {"hold": _HOLD}), "spec.load", "controlMaster"
+    "openssh-that-asks-for-a-sign-of-life": Bad(
+        changed(changed(SMALL, "client.library", "openssh"), "load", {"hold": {**_HOLD, "keepAlive": "5s"}}),
+        "spec.load",
+        "keepAlive",
     ),
     "window-of-zero": bad("client.windowSize", 0),
     "window-of-4-gibibytes": bad("client.windowSize", "4Gi", says="from 32Ki to 1Gi"),
@@ -667,8 +661,16 @@ GOOD: dict[str, Spec] = {
     "threshold-on-a-sum-of-openssh": changed(
         _thresholds({"latency": {**_LATENCY, "step": "command"}}), "client.library", "openssh"
     ),
-    "openssh-with-a-sleep-beside-its-step": changed(
-        _steps(_EXEC, {"sleep": "1s"}), "client", {"library": "openssh", "auth": "agent"}
+    "openssh-with-two-steps": changed(
+        _steps(_NAMED, {"sftpRead": {"name": "b", "path": "a"}}), "client", {"library": "openssh", "auth": "agent"}
+    ),
+    "openssh-with-a-pool": {
+        **changed(SMALL, "client.library", "openssh"),
+        "scenario": {"steps": [_EXEC], "sessionReuse": "pool", "poolSize": 1},
+        "workers": {"replicas": 1},
+    },
+    "openssh-that-holds": changed(
+        changed(SMALL, "client.library", "openssh"), "load", {"hold": {**_HOLD, "keepAlive": "0s"}}
     ),
     "locustfile-under-the-usual-key": changed(LOCUSTFILE, "scenario.locustfile", {"configMapRef": {"name": "a"}}),
     "steps-as-null-beside-a-locustfile": changed(LOCUSTFILE, "scenario.steps", None),

@@ -15,6 +15,8 @@ from sshload_operator.planning.written_bytes import written_bytes
 LISTEN_BACKLOG = 128
 # sshd_config(5), MaxSessions.
 _MAX_SESSIONS_OF_SSHD = 10
+# MaxStartups of sshd_config(5) is 10:30:100: from ten on, some are dropped.
+_START_OF_MAX_STARTUPS = 10
 _MIB = 1024 * 1024
 # CPU for a connection with one command against a server double, ssh2-python's being 0.9 ms; OpenSSH's programs against
 # a real sshd, by key exchange.
@@ -38,6 +40,7 @@ def cautions(plan: Plan) -> tuple[str, ...]:
         *_costly_library(plan),
         *_channels_above_max_sessions(plan),
         *_home_too_small(plan),
+        *_pool_logs_in_at_once(plan),
     )
 
 
@@ -131,3 +134,19 @@ def _home_too_small(plan: Plan) -> Iterator[str]:
         f"spec.scenario writes more than it removes: spec.target.managed.fixtures.spare, {target.spare_bytes / _MIB:g}"
         f" MiB, is full {filled}; raise it, or remove what is written (sftpRemove)"
     )
+
+
+def _pool_logs_in_at_once(plan: Plan) -> Iterator[str]:
+    """Speak of a pool without a warm-up to log in within: its logins may be what MaxStartups is there to drop."""
+    target, scenario = plan.spec.target, plan.spec.scenario
+    if scenario.session_reuse is not SessionReuse.POOL or plan.spec.warm_up_s > 0:
+        return
+    start = _START_OF_MAX_STARTUPS
+    if not isinstance(target, ExternalTarget) and target.sshd.max_startups is not None:
+        start = int(target.sshd.max_startups.split(":")[0])
+    if scenario.pool_sessions >= start:
+        yield (
+            f"spec.warmUp is 0s, so that the {scenario.pool_sessions} sessions of spec.scenario.poolSize log in nearly"
+            f" at once, and from {start} unauthenticated connections on sshd may drop some (MaxStartups): set a warmUp,"
+            " in the first half of which they log in evenly"
+        )

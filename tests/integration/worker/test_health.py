@@ -1,4 +1,6 @@
 import socket
+import subprocess
+import sys
 from time import monotonic
 
 import gevent
@@ -41,6 +43,14 @@ def test_a_busy_second_is_seen_in_the_cpu_share() -> None:
     gevent.sleep(0.1)
     assert idle == 0.0
     assert 0.0 < monitor.health(connections=0, overflows=0).cpu_share <= 1.1
+
+
+def test_a_program_that_the_worker_runs_is_seen_in_the_cpu_share() -> None:
+    monitor = HealthMonitor()
+    monitor.start()
+    subprocess.run([sys.executable, "-c", "sum(range(30_000_000))"], check=True)
+    gevent.sleep(1.2)
+    assert monitor.health(connections=0, overflows=0).cpu_share > 0.05
 
 
 def test_waiting_for_a_cpu_is_counted_from_the_start_on() -> None:

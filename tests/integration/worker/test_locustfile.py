@@ -160,6 +160,13 @@ def test_a_session_can_be_kept_by_a_user(start_sshd: Callable[[str], SshServer],
             id="a step that fails and is caught",
         ),
         pytest.param(
+            'self.execute("true", name="a/b")',
+            Outcome.GENERATOR_FAULT,
+            "",
+            "at most 30 letters",
+            id="a name that no step may have",
+        ),
+        pytest.param(
             'self.execute("true", expect_stdout="(")',
             Outcome.GENERATOR_FAULT,
             "command",

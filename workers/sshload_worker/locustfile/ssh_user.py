@@ -1,5 +1,6 @@
 """SSHUser: a Locust user whose methods run the steps of a scenario, measured as everywhere."""
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from locust import User
@@ -30,6 +31,8 @@ from sshload_worker.scenario.steps.step_run import StepRun
 
 if TYPE_CHECKING:
     from sshload_contract.vocabulary import Outcome
+
+_NAME = re.compile(r"([a-z][A-Za-z0-9-]{0,29})?")
 
 
 class NoIterationError(Exception):
@@ -126,6 +129,10 @@ class SSHUser(User):
         self._run(SleepStep(duration_s))
 
     def _run(self, step: ScenarioStep) -> None:
+        if not isinstance(step, SleepStep) and _NAME.fullmatch(step.name) is None:
+            raise ValueError(
+                f"a step's name has at most 30 letters, digits and hyphens, a small letter first; got {step.name!r}"
+            )
         if self._step_run is None:
             self._run_plainly(step)
             return

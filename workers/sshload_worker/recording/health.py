@@ -4,6 +4,8 @@ A generator that is starved of CPU measures itself. The kernel tells it exactly 
 runnable and not run), the event loop by how late it wakes, and the source ports by what the kernel holds.
 """
 
+import os
+import resource
 from pathlib import Path
 from time import monotonic, monotonic_ns, thread_time
 
@@ -70,17 +72,27 @@ class HealthMonitor:
                 self._lag.record(missed_us)
 
     def _watch_cpu(self) -> None:
-        wall_s, cpu_s = monotonic(), thread_time()
+        wall_s, own_s, programs_s = monotonic(), thread_time(), programs_cpu_s()
         while True:
             gevent.sleep(_CPU_INTERVAL_S)
-            wall_now_s, cpu_now_s = monotonic(), thread_time()
-            self._cpu_share = max(self._cpu_share, (cpu_now_s - cpu_s) / (wall_now_s - wall_s))
-            wall_s, cpu_s = wall_now_s, cpu_now_s
+            wall_now_s, own_now_s, programs_now_s = monotonic(), thread_time(), programs_cpu_s()
+            passed_s = wall_now_s - wall_s
+            used_s = own_now_s - own_s + programs_now_s - programs_s
+            self._cpu_share = max(
+                self._cpu_share, (own_now_s - own_s) / passed_s, used_s / passed_s / len(os.sched_getaffinity(0))
+            )
+            wall_s, own_s, programs_s = wall_now_s, own_now_s, programs_now_s
 
 
 def run_delay_ns() -> int:
     """Return how long this thread was runnable and not run, in nanoseconds since it began."""
     return int(_SCHEDSTAT.read_text(encoding="ascii").split()[1])
+
+
+def programs_cpu_s() -> float:
+    """Return the CPU time of the programs that this process has started and that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
 
 
 def waiting_ports() -> int:

@@ -1,6 +1,6 @@
 """What parts of a spec say of each other: each alone may be right, and both together not."""
 
-from sshload_contract.run_config import HoldLoad, Library, SessionReuse, SleepStep, UsersLoad
+from sshload_contract.run_config import HoldLoad, Library, SessionReuse, UsersLoad
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_duration import load_duration_s
@@ -54,17 +54,10 @@ def _check_openssh(spec: LoadTestSpec) -> None:
         return
     if any(host.auth not in BY_KEY for host in spec.via):
         raise SpecError("spec.via", "the library openssh takes publickey, certificate or agent")
-    if spec.client.control_master:
-        return
-    measured = [step for step in spec.scenario.steps if not isinstance(step, SleepStep)]
-    if len(measured) != 1 or spec.scenario.session_reuse is not SessionReuse.NONE:
+    if isinstance(spec.load, HoldLoad) and spec.load.keep_alive_s:
         raise SpecError(
-            "spec.scenario",
-            "with the library openssh and without controlMaster, there must be exactly one step that is not a sleep,"
-            " and sessionReuse must be none: each program logs in for itself",
+            "spec.load", "the library openssh cannot ask for a sign of life: load.hold.keepAlive must be 0s"
         )
-    if isinstance(spec.load, HoldLoad):
-        raise SpecError("spec.load", "the library openssh holds sessions with controlMaster only")
 
 
 def _check_deadline(spec: LoadTestSpec) -> None:

@@ -108,6 +108,15 @@ def test_a_burst_up_to_the_listen_backlog_needs_no_caution() -> None:
             id="more-channels-than-sessions",
         ),
         pytest.param(
+            {
+                **changed(SMALL, "target.managed.sshd.maxSessions", 3000),
+                "warmUp": "0s",
+                "scenario": {**SMALL["scenario"], "sessionReuse": "pool", "poolSize": 10},
+            },
+            "spec.warmUp is 0s, so that the 10 sessions of spec.scenario.poolSize log in nearly at once",
+            id="a-pool-that-logs-in-at-once",
+        ),
+        pytest.param(
             steps(WRITES),
             "is full after 256 iterations, and the load makes about 700",
             id="writes-that-stay",
