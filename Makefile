@@ -8,7 +8,7 @@ CLUSTER := tests/cluster/cluster
 PYTHON := .venv/bin/python
 LOCKED := .venv/.locked-$(shell sha256sum requirements/dev.txt | cut -c1-16)
 
-.PHONY: help demo test lint test-unit test-simulation test-golden test-integration test-e2e bench bench-operator \
+.PHONY: help demo test lint test-unit test-simulation test-golden test-integration test-e2e bench bench-libraries bench-windows bench-operator \
         images cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -41,6 +41,14 @@ test-e2e: venv ## on a real cluster: main job, examples, faults, bad input, secu
 bench: venv ## how fast the worker is, and how near to the limit, beside Go's client (needs root for the wire)
 	@scripts/debian-packages cmake gcc libc6-dev make openssh-server patch python3-dev util-linux valgrind zlib1g-dev
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_speed.py
+
+bench-libraries: venv ## ssh2-python against paramiko by operation, in threads and greenlets, into docs/measurements
+	@scripts/debian-packages cmake gcc libc6-dev make patch python3-dev zlib1g-dev
+	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_libraries.py
+
+bench-windows: venv ## windows and read sizes by SCP and SFTP, near and far, into docs/measurements
+	@scripts/debian-packages cmake gcc libc6-dev make openssh-server patch python3-dev zlib1g-dev
+	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_window.py
 
 bench-operator: venv ## how fast and how frugal the operator is, on the cluster
 	@environment=$$(scripts/bring-up); set -a; eval "$$environment"; set +a; $(PYTHON) tests/benchmarks/bench_operator.py

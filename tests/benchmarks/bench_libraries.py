@@ -1,0 +1,73 @@
+"""ssh2-python against paramiko by operation, in threads and in greenlets. Writes docs/measurements/libraries.*."""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from cost import CIPHER, FILE_BYTES, KEX
+from programs import own_ssh2, server_double
+from record import keep, machine, table
+from speed_rows import make_key
+
+_OPERATIONS = ("auth", "channel open", "execute", "read", "close and exit status", "SFTP read of 11 MB", "total")
+_KINDS = ("ssh2-python", "ssh2-python of the image", "paramiko")
+_TITLE = "# Client libraries by operation"
+_WHAT = """Each session logs in, runs a command, and reads a file of 11 MB over SFTP, all sessions at once, against a
+cheap server on the same machine, by the same algorithms (curve25519-sha256, aes128-gcm, ed25519): so it is the clients
+that are compared, and how they get in each other's way. Times are medians over the sessions, in milliseconds, of one
+process. `ssh2-python` is the package index's wheel; `of the image` is the same version as the worker's image has it
+(`patches/README.md`). `make bench-libraries` measures anew; the figures behind the tables are in `libraries.json`."""
+
+
+def main() -> None:
+    """Measure all kinds at all sizes, print the tables, and keep them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1, 10, 50])
+    parser.add_argument("--greenlets", type=int, nargs="+", default=[1, 10, 50, 200])
+    options = parser.parse_args()
+    where = machine("ssh2-python", "paramiko", "gevent", "cryptography")
+    figures = []
+    with tempfile.TemporaryDirectory() as folder, server_double() as server:
+        key = make_key(Path(folder))
+        for mode, sizes in (("threads", options.threads), ("gevent", options.greenlets)):
+            for sessions in sizes:
+                for kind in _KINDS:
+                    measured = measure(kind, mode, sessions, server.port, key)
+                    figures.append({"library": kind, "mode": mode, "sessions": sessions, **measured})
+    tables = [f"## In {mode}\n\n{_table(figures, mode)}" for mode in ("threads", "gevent")]
+    keep("libraries", where, [_TITLE, _WHAT, *tables], figures)
+    print("\n\n".join(tables))  # noqa: T201 - its output is what it is for
+
+
+def measure(kind: str, mode: str, sessions: int, port: int, key: Path) -> dict[str, Any]:
+    """Run one process of one kind."""
+    library, _, image = kind.partition(" of the ")
+    command = [sys.executable, str(Path(__file__).with_name("library_client.py")), "--library", library,
+               "--mode", mode, "--sessions", str(sessions), "--port", str(port), "--key", str(key),
+               "--path", str(FILE_BYTES), "--kex", KEX, "--ciphers", CIPHER]  # fmt: skip
+    environment = {"PYTHONPATH": str(own_ssh2())} if image else {}
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    return dict(json.loads(done.stdout))
+
+
+def _table(figures: list[dict[str, Any]], mode: str) -> str:
+    head = ("library, sessions", *_OPERATIONS, "CPU ms per session", "memory MB")
+    rows = (
+        (
+            f"{figure['library']}, {figure['sessions']}",
+            *(f"{figure['median_ms'][operation]:,.1f}" for operation in _OPERATIONS),
+            f"{figure['cpu_ms_per_session']:,.1f}",
+            f"{figure['max_rss_mb']:,.0f}",
+        )
+        for figure in figures
+        if figure["mode"] == mode
+    )
+    return table(head, rows)
+
+
+if __name__ == "__main__":
+    main()

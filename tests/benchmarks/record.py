@@ -1,0 +1,43 @@
+"""Measurements as they are kept: a table to read and the figures behind it, both with machine, versions and date."""
+
+import json
+import os
+import platform
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from programs import ROOT
+
+_FOLDER = ROOT / "docs/measurements"
+
+
+def machine(*packages: str) -> dict[str, str]:
+    """Return where and by what versions something was measured."""
+    cpus = Path("/proc/cpuinfo").read_text(encoding="ascii").splitlines()
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "cpu": f"{os.cpu_count()} x " + next(line.partition(": ")[2] for line in cpus if line.startswith("model name")),
+        "kernel": platform.release(),
+        "load before": f"{os.getloadavg()[0]:.1f}",
+        "Python": platform.python_version(),
+        **{package: version(package) for package in packages},
+    }
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table in Markdown, figures to the right."""
+    lines = [list(head), ["---", *("---:" for _ in head[1:])], *(list(row) for row in rows)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def keep(name: str, where: Mapping[str, str], paragraphs: Sequence[str], figures: Sequence[Mapping[str, Any]]) -> None:
+    """Write NAME.md and NAME.json into docs/measurements."""
+    _FOLDER.mkdir(parents=True, exist_ok=True)
+    measured = "Measured: " + ", ".join(f"{what} {value}" for what, value in where.items()) + "."
+    title, *others = paragraphs
+    (_FOLDER / f"{name}.md").write_text("\n\n".join([title, measured, *others]) + "\n", encoding="utf-8")
+    behind = {"measured": dict(where), "figures": list(figures)}
+    (_FOLDER / f"{name}.json").write_text(json.dumps(behind, indent=1) + "\n", encoding="utf-8")
