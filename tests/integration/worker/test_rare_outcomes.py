@@ -1,0 +1,85 @@
+"""Outcomes that a kind server does not bring about, by every client library that runs in the worker."""
+
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from one_iteration import Counted, run_once
+from run_configs import arrivals, client, endpoint, run_config, scenario
+from ssh_server import SshServer
+from sshload_contract.run_config import Library, RunConfig, SftpStatStep
+from sshload_contract.vocabulary import Outcome
+
+SFTP_SERVER = Path(__file__).parents[2] / "support/answering_sftp_server.py"
+SHORT = 0.3
+STAT = SftpStatStep(name="", path="anything")
+
+
+@pytest.fixture(params=[Library.SSH2_PYTHON, Library.PARAMIKO, Library.ASYNCSSH])
+def library(request: pytest.FixtureRequest) -> Library:
+    library: Library = request.param
+    return library
+
+
+def config_for(server: SshServer, library: Library, **timeouts_s: float) -> RunConfig:
+    return replace(run_config(endpoint(server), arrivals(1, 1)), client=replace(client(**timeouts_s), library=library))
+
+
+def ended(done: Counted) -> tuple[Outcome, str]:
+    return done.outcome, done.failed_step
+
+
+@contextmanager
+def full_backlog() -> Iterator[int]:
+    """Yield a port of loopback whose listener takes nothing more in: the kernel drops every SYN."""
+    with (
+        socket.create_server(("127.0.0.1", 0), backlog=0) as listener,
+        socket.create_connection(listener.getsockname()),
+    ):
+        yield listener.getsockname()[1]
+
+
+def test_a_server_that_does_not_answer_a_syn_is_a_connect_timeout(sshd: SshServer, library: Library) -> None:
+    with full_backlog() as port:
+        config = config_for(sshd, library, connect_s=SHORT)
+        done = run_once(replace(config, target=replace(config.target, port=port, known_hosts_path="")))
+    assert ended(done) == (Outcome.CONNECT_TIMEOUT, "connect")
+
+
+def test_an_address_to_which_there_is_no_way_is_a_failed_connect(sshd: SshServer, library: Library) -> None:
+    config = config_for(sshd, library)
+    done = run_once(replace(config, target=replace(config.target, host="255.255.255.255", known_hosts_path="")))
+    assert ended(done) == (Outcome.CONNECT_FAILED, "connect")
+
+
+def test_a_server_that_thinks_too_long_about_a_login_is_an_auth_timeout(
+    start_sshd: Callable[[str], SshServer], library: Library
+) -> None:
+    server = start_sshd("AuthorizedKeysFile none\nAuthorizedKeysCommand /bin/sleep 5\nAuthorizedKeysCommandUser root")
+    done = run_once(config_for(server, library, auth_s=SHORT))
+    assert ended(done) == (Outcome.AUTH_TIMEOUT, "auth")
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome"),
+    [
+        (2, Outcome.SFTP_NO_SUCH_FILE),
+        (3, Outcome.SFTP_PERMISSION_DENIED),
+        (4, Outcome.SFTP_FAILURE),
+        (5, Outcome.SFTP_BAD_MESSAGE),
+        (6, Outcome.SFTP_NO_CONNECTION),
+        (7, Outcome.SFTP_CONNECTION_LOST),
+        (8, Outcome.SFTP_OP_UNSUPPORTED),
+        (14, Outcome.SFTP_OTHER),
+    ],
+)
+def test_each_status_of_sftp_has_an_outcome_of_its_name(
+    start_sshd: Callable[[str], SshServer], library: Library, status: int, outcome: Outcome
+) -> None:
+    server = start_sshd(f"Subsystem sftp {sys.executable} {SFTP_SERVER} {status}")
+    done = run_once(replace(config_for(server, library), scenario=scenario(STAT)))
+    assert ended(done) == (outcome, "sftpStat")

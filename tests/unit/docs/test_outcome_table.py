@@ -1,0 +1,31 @@
+"""Every outcome is brought about by a test, and the table in the design notes names it."""
+
+import ast
+import re
+
+import pytest
+from guide import ROOT
+from sshload_contract.vocabulary import Outcome
+
+NOTE = ROOT / "docs/design/20261121-outcomes-and-their-tests.md"
+ROWS = re.findall(r"^\| `(\w+)` \| \[`(\w+)`\]\(\.\./\.\./(\S+)\) \|$", NOTE.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def source_of(path: str, name: str) -> str:
+    """Return a test with its decorators."""
+    text = (ROOT / path).read_text(encoding="utf-8")
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+            return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
+    raise AssertionError(f"{path} has no {name}")
+
+
+def test_every_outcome_has_a_row() -> None:
+    assert {outcome for outcome, _, _ in ROWS} == set(Outcome)
+
+
+@pytest.mark.parametrize(("outcome", "name", "path"), ROWS)
+def test_the_test_of_an_outcome_is_there_and_speaks_of_it(outcome: str, name: str, path: str) -> None:
+    source = source_of(path, name)
+    assert f"Outcome.{Outcome(outcome).name}" in source or f'"{outcome}"' in source
