@@ -1,8 +1,12 @@
-"""An SFTP server that answers every request with one status: `python answering_sftp_server.py STATUS`."""
+"""An SFTP server that answers every request with one status: `python answering_sftp_server.py STATUS`.
+
+With the status 255, which there is not, it ends in place of the answer, between two packets.
+"""
 
 import struct
 import sys
 
+_NO_STATUS = 255
 _INIT, _VERSION, _STATUS = 1, 2, 101  # draft-ietf-secsh-filexfer-02 section 3
 
 
@@ -13,6 +17,8 @@ def serve(status: int) -> None:
         body = sys.stdin.buffer.read(length - 1)
         if kind == _INIT:
             _send(struct.pack(">BI", _VERSION, 3))
+        elif status == _NO_STATUS:
+            return
         else:
             _send(struct.pack(">B4sIII", _STATUS, body[:4], status, 0, 0))
 
