@@ -104,12 +104,12 @@ def test_an_image_carries_python_3_13_and_no_installer(facts: dict[str, dict[str
 
 
 def test_openssh_10_serves_in_the_target_only(facts: dict[str, dict[str, Any]]) -> None:
-    """The target has the server, the operator the client's ssh-keygen, the worker neither."""
+    """The operator has the client's ssh-keygen to make keys, the worker its programs and the agent to test with."""
     assert facts["target"]["sshd"].startswith("OpenSSH_10.")
     assert facts["operator"]["sshd"] is None
     assert facts["operator"]["keygen"] == "/usr/bin/ssh-keygen"
     assert facts["worker"]["sshd"] is None
-    assert facts["worker"]["keygen"] is None
+    assert facts["worker"]["keygen"] == "/usr/bin/ssh-keygen"
 
 
 @pytest.mark.parametrize("component", COMPONENTS)
