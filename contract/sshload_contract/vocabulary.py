@@ -126,6 +126,12 @@ class Verdict(StrEnum):
     ABORTED = "Aborted"
 
 
+STEP_NAME_PATTERN = r"[a-z][A-Za-z0-9-]*"
+"""What the name of a scenario's step is made of, at most STEP_NAME_LIMIT_CHARACTERS: metrics are labelled with it."""
+
+STEP_NAME_LIMIT_CHARACTERS = 30
+
+
 @cache
 def measured_step(scenario_step: str, step: Step) -> str:
     """Return the name under which a timing is published: `uptime.exec`, or `exec` where the step has no name."""

@@ -134,7 +134,7 @@ def test_openssh_says_what_went_wrong(step: Step, line: str, outcome: Outcome, m
     [
         ('Can\'t ls: "/missing" not found', Outcome.SFTP_NO_SUCH_FILE),
         ('remote mkdir "/tmp": Failure', Outcome.SFTP_FAILURE),
-        ('remote open "/root/x": Permission denied', Outcome.SFTP_PERMISSION_DENIED),
+        ('remote open "/secret": Permission denied', Outcome.SFTP_PERMISSION_DENIED),
         ("something else", Outcome.SFTP_OTHER),
     ],
 )

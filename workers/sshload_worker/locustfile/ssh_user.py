@@ -23,6 +23,7 @@ from sshload_contract.run_config import (
     SleepStep,
     Verify,
 )
+from sshload_contract.vocabulary import STEP_NAME_LIMIT_CHARACTERS, STEP_NAME_PATTERN
 
 from sshload_worker.locustfile.plain_locust import PlainSession
 from sshload_worker.outcomes import StepFailure
@@ -32,7 +33,7 @@ from sshload_worker.scenario.steps.step_run import StepRun
 if TYPE_CHECKING:
     from sshload_contract.vocabulary import Outcome
 
-_NAME = re.compile(r"([a-z][A-Za-z0-9-]{0,29})?")
+_NAME = re.compile(STEP_NAME_PATTERN)
 
 
 class NoIterationError(Exception):
@@ -129,10 +130,8 @@ class SSHUser(User):
         self._run(SleepStep(duration_s))
 
     def _run(self, step: ScenarioStep) -> None:
-        if not isinstance(step, SleepStep) and _NAME.fullmatch(step.name) is None:
-            raise ValueError(
-                f"a step's name has at most 30 letters, digits and hyphens, a small letter first; got {step.name!r}"
-            )
+        if not isinstance(step, SleepStep) and step.name:
+            _check_name(step.name)
         if self._step_run is None:
             self._run_plainly(step)
             return
@@ -152,3 +151,11 @@ class SSHUser(User):
             self._plain_session = PlainSession(self.environment, str(self.host))
             self.greenlet.link(lambda _: self._plain_session.close())
         self._plain_session.run(step)
+
+
+def _check_name(name: str) -> None:
+    if len(name) > STEP_NAME_LIMIT_CHARACTERS or _NAME.fullmatch(name) is None:
+        raise ValueError(
+            f"a step's name has at most {STEP_NAME_LIMIT_CHARACTERS} letters, digits and hyphens, a small letter first;"
+            f" got {name!r}"
+        )

@@ -23,6 +23,7 @@ from sshload_contract.run_config import (
     SleepStep,
     Verify,
 )
+from sshload_contract.vocabulary import STEP_NAME_LIMIT_CHARACTERS, STEP_NAME_PATTERN
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.expression import read_expression
@@ -30,7 +31,11 @@ from sshload_operator.api.parse.external import read_host
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.readers import Reader, choice, duration, items, shown, size, text, whole
 
-_NAME = text(longest=30, pattern=r"[a-z][A-Za-z0-9-]*", wanted="a name that begins with a small letter, such as uptime")
+_NAME = text(
+    longest=STEP_NAME_LIMIT_CHARACTERS,
+    pattern=STEP_NAME_PATTERN,
+    wanted="a name that begins with a small letter, such as uptime",
+)
 _COMMAND = text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a command")
 _TEXT = text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a text")
 _PATH = text(shortest=1, longest=1024, pattern=r"[^\x00-\x1f\x7f]+", wanted="a path without control characters")
