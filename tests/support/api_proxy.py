@@ -8,7 +8,6 @@ import asyncio
 import contextlib
 import json
 import re
-import socket
 import ssl
 import threading
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from typing import Any
 import aiohttp
 import yaml
 from aiohttp import web
+from free_ports import free_port
 
 _LOG_PATH = re.compile(r"/api/v1/namespaces/[^/]+/pods/([^/]+)/log")
 _WRITES = ("POST", "PATCH", "DELETE")
@@ -66,9 +66,7 @@ def api_proxy(upstream_kubeconfig: Path, folder: Path) -> Iterator[ApiProxy]:
     """Run a proxy to the server of a kubeconfig whose user has a token."""
     config = yaml.safe_load(upstream_kubeconfig.read_text(encoding="utf-8"))
     upstream = config["clusters"][0]["cluster"]
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     config["clusters"][0]["cluster"] = {"server": f"http://127.0.0.1:{port}"}
     path = folder / "proxy.kubeconfig"
     path.touch(mode=0o600)

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import socket
 import subprocess
 import time
 import uuid
@@ -11,13 +10,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import yaml
+from free_ports import free_port
 from live_cluster import LiveCluster
 
 CRDS = Path(__file__).parents[2] / "crds"
 TOKEN = "admin-of-a-server-that-lives-for-one-test-session"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 START_LIMIT_S = 180
-ATTEMPTS = 3
 
 
 class StartError(RuntimeError):
@@ -43,17 +42,8 @@ class ApiServer:
 @contextlib.contextmanager
 def api_server(folder: Path) -> Iterator[ApiServer]:
     """Run an API server with the project's CRDs, its files in `folder`, and end it by its process ids."""
-    programs = _programs()
-    for attempt in range(ATTEMPTS):
-        with contextlib.ExitStack() as running:
-            try:
-                server = _start(programs, folder / str(attempt), running)
-            except StartError:  # another process may have taken one of the ports that were free a moment ago
-                if attempt + 1 == ATTEMPTS:
-                    raise
-                continue
-            yield server
-            return
+    with contextlib.ExitStack() as running:
+        yield _start(_programs(), folder, running)
 
 
 def _programs() -> Path:
@@ -68,8 +58,7 @@ def _programs() -> Path:
 
 
 def _start(programs: Path, folder: Path, running: contextlib.ExitStack) -> ApiServer:
-    folder.mkdir(parents=True)
-    etcd_port, peer_port, port = _free_ports(3)
+    etcd_port, peer_port, port = free_port(), free_port(), free_port()
     etcd_url = f"http://127.0.0.1:{etcd_port}"
     etcd = _run(running, folder / "etcd.log", programs / "etcd", "--unsafe-no-fsync", f"--data-dir={folder / 'etcd'}",
                 f"--listen-client-urls={etcd_url}", f"--advertise-client-urls={etcd_url}",
@@ -149,11 +138,3 @@ def _await(server: ApiServer, arguments: tuple[str, ...], folder: Path, *process
         if time.monotonic() > give_up:
             raise TimeoutError(f"not ready within {START_LIMIT_S} s\n{logs}")
         time.sleep(0.1)
-
-
-def _free_ports(count: int) -> list[int]:
-    with contextlib.ExitStack() as held:
-        sockets = [held.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [one.getsockname()[1] for one in sockets]

@@ -4,7 +4,7 @@ import json
 import subprocess
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +17,15 @@ CHILD_KINDS = "deployments,jobs,pods,services,secrets,networkpolicies"
 
 @dataclass(frozen=True, slots=True)
 class LiveCluster:
-    """kubectl against one cluster, bound to one namespace."""
+    """kubectl against one cluster, bound to one namespace.
+
+    `assertions` are called at each look while something is waited for: they fail where waiting has become vain.
+    """
 
     kubectl_path: str
     kubeconfig: Path
     namespace: str
+    assertions: list[Callable[[], None]] = field(default_factory=list, compare=False)
 
     def kubectl(self, *arguments: str, stdin: str = "", check: bool = True) -> str:
         """Run kubectl in the namespace and return what it prints; raises AssertionError with its stderr if it fails."""
@@ -70,6 +74,7 @@ class LiveCluster:
             status = self.status(test)
             if holds(status):
                 return status
+            self._assert_all()
             assert time.monotonic() < give_up, f"{test}: no {what} within {within_s} s: {json.dumps(status)[:3000]}"
             time.sleep(0.2)
 
@@ -89,8 +94,13 @@ class LiveCluster:
         """Wait until `find` finds nothing any more."""
         give_up = time.monotonic() + within_s
         while found := find():
+            self._assert_all()
             assert time.monotonic() < give_up, f"{what} still there after {within_s} s: {found}"
             time.sleep(0.2)
+
+    def _assert_all(self) -> None:
+        for assertion in self.assertions:
+            assertion()
 
 
 def condition(status: Mapping[str, Any], kind: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -10,6 +9,8 @@ import urllib.request
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from free_ports import free_port
 
 INSTALLATION = """\
 workerImage: registry.example.com/sshload-worker:1.2.3
@@ -29,13 +30,14 @@ class OperatorProcess:
     metrics_port: int = 0
     _process: "subprocess.Popen[bytes] | None" = None
     _starts: int = field(default=0)
+    _is_to_end: bool = False
 
     def start(self) -> None:
         """Start the operator and wait until it is ready."""
         self.begin()
         give_up = time.monotonic() + _START_LIMIT_S
         while not self._is_ready():
-            assert self.is_running(), f"the operator ended: {self.log()[-3000:]}"
+            self.assert_not_ended()
             assert time.monotonic() < give_up, f"the operator is not ready: {self.log()[-3000:]}"
             time.sleep(0.05)
 
@@ -44,7 +46,8 @@ class OperatorProcess:
         installation = self.folder / "installation.yaml"
         installation.write_text(INSTALLATION, encoding="utf-8")
         self._starts += 1
-        self.metrics_port, liveness_port = _free_port(), _free_port()
+        self._is_to_end = False
+        self.metrics_port, liveness_port = free_port(), free_port()
         command = [sys.executable, "-m", "sshload_operator", f"--installation={installation}",
                    f"--metrics-port={self.metrics_port}", f"--liveness-port={liveness_port}",
                    *(f"--namespace={namespace}" for namespace in self.namespaces)]  # fmt: skip
@@ -52,12 +55,24 @@ class OperatorProcess:
             environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
 
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process is not None
+        return self._process.pid
+
     def is_running(self) -> bool:
         """Tell whether the process lives."""
         return self._process is not None and self._process.poll() is None
 
+    def assert_not_ended(self) -> None:
+        """Fail with the process's output where it ended of itself."""
+        ended = self._process is not None and self._process.poll() is not None and not self._is_to_end
+        assert not ended, f"the operator ended: {self.log()[-3000:]}"
+
     def kill(self) -> None:
         """End the process at once, without a chance to do anything more."""
+        self._is_to_end = True
         if self._process is not None:
             self._process.send_signal(signal.SIGKILL)
 
@@ -69,6 +84,7 @@ class OperatorProcess:
     def stop(self) -> int:
         """Ask the process to end, and return its exit code; a process that has ended already gives the same."""
         assert self._process is not None
+        self._is_to_end = True
         self._process.terminate()
         return self.wait()
 
@@ -95,10 +111,3 @@ class OperatorProcess:
 
     def _log_path(self) -> Path:
         return self.folder / f"operator-{self._starts:03}.log"
-
-
-def _free_port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port: int = free.getsockname()[1]
-    return port

@@ -2,7 +2,6 @@
 
 import os
 import pwd
-import socket
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from free_ports import free_port
 from local_cli import ENDS_WITHIN_S, wait_until
 
 USER = pwd.getpwuid(os.geteuid()).pw_name
@@ -65,7 +65,7 @@ def running_server(folder: Path) -> Iterator[OwnServer]:
     with server.log.open("wb") as log:
         process = subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", config], stderr=log)
     try:
-        wait_until(lambda: _accepts(server.port), "an sshd that listens")
+        wait_until(lambda: _listens(server, process), "an sshd that listens")
         yield replace(server, pid=process.pid)
     finally:
         process.terminate()
@@ -80,14 +80,13 @@ def _made(folder: Path) -> OwnServer:
     encrypted.write_bytes((folder / "id").read_bytes())
     subprocess.run(["ssh-keygen", "-q", "-p", "-P", "", "-N", passphrase, "-f", encrypted], check=True)
     (folder / "passphrase").write_text(f"{passphrase}\n")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     host_key = (folder / "host.pub").read_text()
     (folder / "known_hosts").write_text("".join(f"[{name}]:{port} {host_key}" for name in ("127.0.0.1", "localhost")))
     return OwnServer(port, folder / "id", encrypted, folder / "passphrase", folder / "known_hosts", folder / "log")
 
 
-def _accepts(port: int) -> bool:
-    with socket.socket() as client:
-        return client.connect_ex(("127.0.0.1", port)) == 0
+def _listens(server: OwnServer, process: subprocess.Popen[bytes]) -> bool:
+    log = server.log.read_text(encoding="utf-8")
+    assert process.poll() is None, log
+    return "Server listening" in log

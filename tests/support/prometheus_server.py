@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from free_ports import free_port
 from running_target import wait_until
-from ssh_server import free_port
 
 Values = Mapping[tuple[str, ...], float]
 
@@ -87,10 +87,16 @@ def prometheus(folder: Path, ports_by_job: Mapping[str, int]) -> Iterator[Promet
     port = free_port()
     command = [program, f"--config.file={config}", f"--storage.tsdb.path={folder / 'tsdb'}",
                f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"]  # fmt: skip
-    with (folder / "prometheus.log").open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
+    log_path = folder / "prometheus.log"
+    with log_path.open("wb") as log, subprocess.Popen(command, stdout=log, stderr=log) as process:
         server = Prometheus(port)
+
+        def ready() -> bool:
+            assert process.poll() is None, log_path.read_text()
+            return server.ready()
+
         try:
-            wait_until(server.ready, "Prometheus serves")
+            wait_until(ready, "Prometheus serves")
             yield server
         finally:
             process.terminate()

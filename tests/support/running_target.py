@@ -18,7 +18,7 @@ from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
 
-from ssh_server import free_port
+from free_ports import free_port
 from sshload_contract.codec import from_json, to_json
 from sshload_contract.target_config import (
     TARGET_CONFIG_VERSION,

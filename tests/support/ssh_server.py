@@ -4,13 +4,14 @@ import getpass
 import os
 import re
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+from free_ports import free_port
 
 _START_TIMEOUT_S = 20.0
 _POLL_S = 0.02
@@ -104,13 +105,6 @@ def ssh_server(folder: Path, keys: Keys, directives: str = "") -> Iterator[SshSe
         finally:
             sshd.send_signal(signal.SIGTERM)
             sshd.wait()
-
-
-def free_port() -> int:
-    """Return a port of loopback that nobody listens on."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _config(directives: str, port: int, keys: Keys, home: Path) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from ssh_server import free_port
+from free_ports import free_port
 from sshload_contract.codec import to_json
 from sshload_contract.master_log import MasterLog, read_master_log
 from sshload_contract.run_config import RunConfig

@@ -2,13 +2,13 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from free_ports import free_port
 
 ROOT = Path(__file__).parents[3]
 CLUSTER = ROOT / "tests/cluster/cluster"
@@ -28,15 +28,6 @@ def compiled() -> Path:
     return Path(done.stdout.strip()).parent
 
 
-def free_ports(count: int) -> list[int]:
-    """Return ports that nothing listened on a moment ago."""
-    with_port = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    ports = [listener.getsockname()[1] for listener in with_port]
-    for listener in with_port:
-        listener.close()
-    return ports
-
-
 @pytest.fixture
 def cache(tmp_path: Path) -> Path:
     """A cache in which etcd is compiled and nothing else."""
@@ -51,7 +42,7 @@ def etcd(cache: Path) -> Iterator[Etcd]:
     started = []
 
     def start(data: Path) -> subprocess.Popen[bytes]:
-        client, peer = (f"http://127.0.0.1:{port}" for port in free_ports(2))
+        client, peer = (f"http://127.0.0.1:{free_port()}" for _ in range(2))
         process = subprocess.Popen(
             [cache / "bin/etcd", f"--data-dir={data}", f"--listen-client-urls={client}",
              f"--advertise-client-urls={client}", f"--listen-peer-urls={peer}"],

@@ -22,6 +22,7 @@ def proxy(api_server: ApiServer, tmp_path: Path) -> Iterator[ApiProxy]:
 def operator(proxy: ApiProxy, cluster: LiveCluster, tmp_path: Path) -> Iterator[OperatorProcess]:
     """Return an operator for the test's namespace, not yet started; it is ended after the test."""
     operator = OperatorProcess(proxy.kubeconfig, tmp_path, (cluster.namespace,))
+    cluster.assertions.append(operator.assert_not_ended)
     yield operator
     operator.kill()
     assert "Traceback" not in operator.logs(), operator.logs()[-5000:]

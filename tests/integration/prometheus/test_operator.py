@@ -28,6 +28,7 @@ def proxy(api_server: ApiServer, tmp_path: Path) -> Iterator[ApiProxy]:
 def operator(proxy: ApiProxy, cluster: LiveCluster, tmp_path: Path) -> Iterator[OperatorProcess]:
     """Run an operator for the test's namespace."""
     operator = OperatorProcess(proxy.kubeconfig, tmp_path, (cluster.namespace,))
+    cluster.assertions.append(operator.assert_not_ended)
     operator.start()
     yield operator
     operator.kill()

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import gevent
 import pytest
+from free_ports import free_port
 from one_iteration import prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
-from ssh_server import Keys, SshServer, free_port, ssh_server
+from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.run_config import Client, ExecStep, Library, RunConfig, SessionReuse, UsersLoad, UsersStage
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 from client_kinds import Kind, every_kind
+from free_ports import free_port
 from one_iteration import Counted, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
-from ssh_server import SshServer, free_port
+from ssh_server import SshServer
 from sshload_contract.run_config import (
     Auth,
     Endpoint,

@@ -5,10 +5,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
+from free_ports import free_port
 from gevent.server import StreamServer
 from one_pass import one_pass
 from run_configs import client
-from ssh_server import SshServer, free_port
+from ssh_server import SshServer
 from sshload_contract.run_config import ForwardStep
 from sshload_contract.vocabulary import Outcome
 

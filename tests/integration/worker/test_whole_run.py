@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from free_ports import free_port
 from gevent.pywsgi import WSGIServer
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
-from ssh_server import SshServer, free_port
+from ssh_server import SshServer
 from sshload_contract.codec import to_json
 from sshload_contract.run_config import ArrivalProcess, BurstLoad, Load, SleepStep, UsersLoad, UsersStage
 from sshload_contract.run_summary import RunSummary
