@@ -150,11 +150,11 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition as Kubernetes writes it."""
+    """One condition as Kubernetes writes it. Its type and reason are words of the object's kind."""
 
-    type: ConditionType
+    type: StrEnum
     status: ConditionStatus
-    reason: Reason
+    reason: StrEnum
     message: str
     last_transition_time: datetime
 
@@ -199,9 +199,9 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """A Kubernetes Event to be sent about the test. `warning` makes its type Warning, else Normal."""
+    """A Kubernetes Event to be sent about an object. `warning` makes its type Warning, else Normal."""
 
-    reason: Reason
+    reason: StrEnum
     message: str
     warning: bool
 

@@ -17,8 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from sshload_operator.api.kinds import TEST
 from sshload_operator.control.access import find_access
-from sshload_operator.control.cluster import Cluster, Object, collection_path, test_path
+from sshload_operator.control.cluster import Cluster, Object, collection_path, object_path
 
 ROOT = Path(__file__).parents[2]
 NAMESPACE = "sshload-bench"
@@ -125,7 +126,7 @@ async def measure_at_once(cluster: Cluster) -> None:
     ran = sum(test["status"]["phase"] == "Running" for test in found)
     report(f"{AT_ONCE} tests at once: all running", f"{time.monotonic() - began_s:.1f} s ({ran} of {AT_ONCE} running)")
     for name in names:
-        await cluster.delete(test_path(NAMESPACE, name))
+        await cluster.delete(object_path(TEST, NAMESPACE, name))
 
 
 async def measure_reason(cluster: Cluster, what: str, reason: str, **spec: Any) -> None:
@@ -152,7 +153,7 @@ async def fill(cluster: Cluster, finished: Object) -> None:
             test = {"apiVersion": finished["apiVersion"], "kind": finished["kind"], "spec": deepcopy(finished["spec"]),
                     "metadata": {"name": f"finished-{number}", "namespace": NAMESPACE}}  # fmt: skip
             await create(cluster, test)
-            made = await cluster.read_test(NAMESPACE, f"finished-{number}")
+            made = await cluster.read(TEST, NAMESPACE, f"finished-{number}")
             assert made is not None
             await cluster.write_status(made, status)
 
@@ -193,7 +194,7 @@ async def connected() -> AsyncIterator[Cluster]:
 
 async def create(cluster: Cluster, test: Object) -> None:
     """Create a test."""
-    assert await cluster.create(test_path(NAMESPACE, test["metadata"]["name"]), test)
+    assert await cluster.create(object_path(TEST, NAMESPACE, test["metadata"]["name"]), test)
 
 
 async def until(
@@ -202,7 +203,7 @@ async def until(
     """Return the test as soon as its status fits."""
     give_up_s = time.monotonic() + LIMIT_S
     while True:
-        test = await cluster.read_test(NAMESPACE, name)
+        test = await cluster.read(TEST, NAMESPACE, name)
         status = (test or {}).get("status", {})
         if test is not None and holds(status):
             return test

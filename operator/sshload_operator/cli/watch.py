@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
+from sshload_operator.api.kinds import TEST
 from sshload_operator.control.access import AccessError, find_access
 from sshload_operator.control.cluster import ApiError, Cluster
 from sshload_operator.state import Phase
@@ -61,7 +62,7 @@ async def watch(watched: Watched, progress: Callable[[Mapping[str, Any]], None])
 async def _read(cluster: Cluster, watched: Watched) -> Mapping[str, Any]:
     """Return the test; raises WatchError where asking again would not help, else ApiError."""
     try:
-        test = await cluster.read_test(watched.namespace, watched.name)
+        test = await cluster.read(TEST, watched.namespace, watched.name)
     except ApiError as error:
         if error.status in _FINAL_ERRORS:
             raise WatchError(str(error)) from error

@@ -1,38 +1,53 @@
-"""Kubernetes Events about a test, as `kubectl describe` shows them."""
+"""Kubernetes Events about an object of ours, as `kubectl describe` shows them."""
 
 import hashlib
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 
-from sshload_operator.manifests.labels import API_VERSION, KIND
-from sshload_operator.planning.plan import TestIdentity
+from sshload_operator.api.kinds import API_VERSION, Kind
+from sshload_operator.control.cluster import ApiError, Cluster, collection_path
 from sshload_operator.state import Announcement, Manifest
 
+_LOG = logging.getLogger(__name__)
 _COMPONENT = "sshload-operator"
 _MESSAGE_LIMIT_CHARACTERS = 1000
 _DIGEST_CHARACTERS = 12
 
 
-def event(test: TestIdentity, run: int, announcement: Announcement, now: datetime) -> Manifest:
+@dataclass(frozen=True, slots=True)
+class About:
+    """What an Event is about: an object, and the occasion (a test's run, a schedule's time) that it is said once of."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    uid: str
+    occasion: str
+
+
+def event(about: About, announcement: Announcement, now: datetime) -> Manifest:
     """Return the Event to be created for an announcement.
 
-    Its name is made of the test, the run and what is said, so that an operator that was killed after saying it
+    Its name is made of the object, the occasion and what is said, so that an operator that was killed after saying it
     does not say it twice.
     """
     time = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    said = f"{test.uid}/{run}/{announcement.reason}/{announcement.message}"
+    said = f"{about.uid}/{about.occasion}/{announcement.reason}/{announcement.message}"
     return {
         "apiVersion": "v1",
         "kind": "Event",
         "metadata": {
-            "name": f"{test.name}.{hashlib.sha256(said.encode()).hexdigest()[:_DIGEST_CHARACTERS]}",
-            "namespace": test.namespace,
+            "name": f"{about.name}.{hashlib.sha256(said.encode()).hexdigest()[:_DIGEST_CHARACTERS]}",
+            "namespace": about.namespace,
         },
         "involvedObject": {
             "apiVersion": API_VERSION,
-            "kind": KIND,
-            "namespace": test.namespace,
-            "name": test.name,
-            "uid": test.uid,
+            "kind": about.kind.name,
+            "namespace": about.namespace,
+            "name": about.name,
+            "uid": about.uid,
         },
         "type": "Warning" if announcement.warning else "Normal",
         "reason": str(announcement.reason),
@@ -43,3 +58,15 @@ def event(test: TestIdentity, run: int, announcement: Announcement, now: datetim
         "source": {"component": _COMPONENT},
         "reportingComponent": _COMPONENT,
     }
+
+
+async def announce(cluster: Cluster, about: About, announcements: Iterable[Announcement], now: datetime) -> None:
+    """Create the Events. They are a courtesy: nothing fails for want of one."""
+    for announcement in announcements:
+        manifest = event(about, announcement, now)
+        path = f"{collection_path('v1', about.namespace, 'events')}/{manifest['metadata']['name']}"
+        try:
+            await cluster.create(path, manifest)
+        except ApiError as error:
+            reason = announcement.reason
+            _LOG.warning("%s/%s: event %s was not recorded: %s", about.namespace, about.name, reason, error)

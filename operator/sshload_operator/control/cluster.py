@@ -11,12 +11,10 @@ from typing import Any, Final
 
 import aiohttp
 
+from sshload_operator.api.kinds import API_VERSION, Kind
 from sshload_operator.control.access import Access, AccessError
 
 FIELD_MANAGER: Final = "sshload"
-GROUP: Final = "sshload.dev"
-VERSION: Final = "v1alpha1"
-PLURAL: Final = "sshloadtests"
 
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=5)
 # Few connections, much used: each costs a TLS handshake, which on small machines takes longer than the requests do.
@@ -67,15 +65,20 @@ class Cluster:
 
     async def create(self, path: str, manifest: Object) -> bool:
         """Create the object of this path; returns False where it exists already, which is left as it is."""
+        return await self.create_new(path, manifest) is not None
+
+    async def create_new(self, path: str, manifest: Object) -> Object | None:
+        """Create the object of this path and return it; None where it exists already, which is left as it is."""
         collection = path.rpartition("/")[0]
         query = [("fieldManager", FIELD_MANAGER)]
         try:
-            await self._send(_Request("create", _plural_of(path), "POST", collection, query, body=manifest))
+            answer = await self._send(_Request("create", _plural_of(path), "POST", collection, query, body=manifest))
         except ApiError as error:
             if error.status == HTTPStatus.CONFLICT:
-                return False
+                return None
             raise
-        return True
+        created: Object = json.loads(answer)
+        return created
 
     async def delete(self, path: str, preconditions: Mapping[str, str] | None = None) -> bool:
         """Delete the object at `path`, its dependents in the background; returns False where it was gone already.
@@ -93,32 +96,36 @@ class Cluster:
             raise
         return True
 
-    async def read_test(self, namespace: str, name: str) -> Object | None:
-        """Return an SSHLoadTest, or None where there is none."""
-        return await self._get_or_none(PLURAL, test_path(namespace, name))
+    async def read(self, kind: Kind, namespace: str, name: str) -> Object | None:
+        """Return an object of a kind of ours, or None where there is none."""
+        return await self._get_or_none(kind.plural, object_path(kind, namespace, name))
+
+    async def list_ours(self, kind: Kind, namespace: str, label_selector: str) -> Sequence[Object]:
+        """Return the objects of a kind of ours with these labels, as they are now."""
+        return await self._list(API_VERSION, namespace, kind.plural, [("labelSelector", label_selector)])
 
     async def read_deployment(self, namespace: str, name: str) -> Object | None:
         """Return a Deployment, or None where there is none."""
         path = f"{collection_path('apps/v1', namespace, 'deployments')}/{name}"
         return await self._get_or_none("deployments", path)
 
-    async def write_status(self, test: Object, status: Object) -> Object | None:
-        """Make `status` the whole status of `test` and return the object; None where that very object is gone.
+    async def write_status(self, kind: Kind, body: Object, status: Object) -> Object | None:
+        """Make `status` the whole status of the object and return it; None where that very object is gone.
 
         Server-side apply, because then what the operator no longer says vanishes without being named, nobody
         else's edit of the spec conflicts, and an unchanged status writes nothing. The uid guards against a new
         object of the same name.
         """
-        metadata = test["metadata"]
+        metadata = body["metadata"]
         patch = {
-            "apiVersion": f"{GROUP}/{VERSION}",
-            "kind": "SSHLoadTest",
+            "apiVersion": API_VERSION,
+            "kind": kind.name,
             "metadata": {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]},
             "status": status,
         }
-        path = f"{test_path(metadata['namespace'], metadata['name'])}/status"
+        path = f"{object_path(kind, metadata['namespace'], metadata['name'])}/status"
         try:
-            return await self._patch(f"{PLURAL}/status", path, patch)
+            return await self._patch(f"{kind.plural}/status", path, patch)
         except ApiError as error:
             if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
                 return None
@@ -198,9 +205,9 @@ def collection_path(api_version: str, namespace: str, plural: str) -> str:
     return f"{prefix}/namespaces/{namespace}/{plural}"
 
 
-def test_path(namespace: str, name: str) -> str:
-    """Return the URL path of an SSHLoadTest."""
-    return f"{collection_path(f'{GROUP}/{VERSION}', namespace, PLURAL)}/{name}"
+def object_path(kind: Kind, namespace: str, name: str) -> str:
+    """Return the URL path of an object of a kind of ours."""
+    return f"{collection_path(API_VERSION, namespace, kind.plural)}/{name}"
 
 
 def _plural_of(path: str) -> str:

@@ -10,8 +10,9 @@ from typing import Any, Final
 
 import kopf
 
+from sshload_operator.api.kinds import GROUP, TEST, VERSION
 from sshload_operator.control.access import find_access
-from sshload_operator.control.cluster import GROUP, PLURAL, VERSION, Cluster
+from sshload_operator.control.cluster import Cluster
 from sshload_operator.control.live_tests import LiveTests
 from sshload_operator.control.metrics import OperatorMetrics
 from sshload_operator.control.metrics_server import MetricsServer
@@ -65,7 +66,7 @@ class Operator:
         kopf.on.cleanup(registry=registry)(self._stop)
         kopf.on.login(registry=registry)(self._log_in)
         kopf.on.probe(registry=registry, id="loop")(self._probe)
-        kopf.on.event(GROUP, VERSION, PLURAL, registry=registry)(self._test_changed)
+        kopf.on.event(GROUP, VERSION, TEST.plural, registry=registry)(self._test_changed)
         kopf.on.event("pods", labels=labels, registry=registry)(self._pod_changed)
         kopf.on.event("batch", "v1", "jobs", labels=labels, registry=registry)(self._job_changed)
         return registry
@@ -105,8 +106,8 @@ class Operator:
 
     async def _test_changed(self, event: kopf.RawEvent, **_: Any) -> None:
         if self._tests is not None:
-            self._metrics.tests.test_changed(event["type"], event["object"])
-            self._tests.test_changed(event["type"], event["object"])
+            self._metrics.tests.object_changed(event["type"], event["object"])
+            self._tests.object_changed(event["type"], event["object"])
 
     async def _pod_changed(self, event: kopf.RawEvent, **_: Any) -> None:
         if self._tests is not None:

@@ -6,7 +6,6 @@ master's Job is deleted last, so that an operator started anew sees by it whethe
 """
 
 import asyncio
-import logging
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,10 +13,11 @@ from http import HTTPStatus
 from typing import Any, Final
 
 from sshload_operator.api.errors import SpecError
+from sshload_operator.api.kinds import TEST
 from sshload_operator.api.parse import parse
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.control import announcement
-from sshload_operator.control.cluster import ApiError, Cluster, Object, collection_path, test_path
+from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
 from sshload_operator.control.keys import KeysAsked, make_keys
 from sshload_operator.control.observe import RunUnderWay, Sight, observe
 from sshload_operator.decision.decide import current_run, decide
@@ -35,7 +35,6 @@ from sshload_operator.manifests.names import run_child_name
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, spec_hash
 from sshload_operator.state import Decision, Manifest, Observed, Phase, Remembered
 
-_LOG = logging.getLogger(__name__)
 _PODS_COME_FROM: Final = ("Deployment", "Job")
 # What the API server will say again however often it is asked.
 _REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -110,7 +109,7 @@ async def reconcile(cluster: Cluster, asked: Question, test: Object, sight: Sigh
     newest: Object | None = test
     if status is not None:
         try:
-            newest = await cluster.write_status(test, status)
+            newest = await cluster.write_status(TEST, test, status)
         except ApiError as error:
             if error.status in _REFUSED:  # as where the object does not fit its CRD: an Event is all that can be said
                 await _announce(cluster, asked, decision, now)
@@ -188,22 +187,14 @@ async def _delete(cluster: Cluster, ref: ChildRef) -> None:
 async def _delete_test(cluster: Cluster, test: Object) -> None:
     metadata = test["metadata"]
     preconditions = {key: metadata[key] for key in ("uid", "resourceVersion")}
-    await cluster.delete(test_path(metadata["namespace"], metadata["name"]), preconditions)
+    await cluster.delete(object_path(TEST, metadata["namespace"], metadata["name"]), preconditions)
 
 
 async def _announce(cluster: Cluster, asked: Question, decision: Decision, now: datetime) -> None:
     run = asked.plan.run if isinstance(asked.plan, Plan) else asked.test.generation
-    manifests = (announcement.event(asked.test, run, said, now) for said in decision.announcements)
-    await _all(*(_create_event(cluster, asked.test, manifest) for manifest in manifests))
-
-
-async def _create_event(cluster: Cluster, test: TestIdentity, manifest: Manifest) -> None:
-    """Create an Event. Events are a courtesy: a test does not fail for want of one."""
-    path = f"{collection_path('v1', test.namespace, 'events')}/{manifest['metadata']['name']}"
-    try:
-        await cluster.create(path, manifest)
-    except ApiError as error:
-        _LOG.warning("%s/%s: event %s was not recorded: %s", test.namespace, test.name, manifest["reason"], error)
+    test = asked.test
+    about = announcement.About(TEST, test.namespace, test.name, test.uid, occasion=str(run))
+    await announcement.announce(cluster, about, decision.announcements, now)
 
 
 async def _all(*steps: Coroutine[Any, Any, None]) -> None:

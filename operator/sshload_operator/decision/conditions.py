@@ -1,4 +1,4 @@
-"""The seven conditions of a status, recomputed in every pass; only the time of a transition is remembered.
+"""The seven conditions of a test's status, recomputed in every pass.
 
 While a run is under way, what is not settled yet is Unknown, and False is a defect. At its end Ready is True for Passed
 only; every other verdict makes Ready False and Stalled True, so that Argo CD, Flux and `kubectl wait` tell them apart.
@@ -6,36 +6,17 @@ Passed is Unknown where the run says nothing about the server: Inconclusive, Inv
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from datetime import datetime
 
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.spec import ExternalTarget
 from sshload_operator.decision.blockers import Blocker, target_blocker, workers_blocker
 from sshload_operator.decision.endings import Ending
+from sshload_operator.decision.findings import Finding
 from sshload_operator.decision.situation import Situation
-from sshload_operator.state import Condition, ConditionStatus, ConditionType, Phase, Reason, Role
-
-MESSAGE_LIMIT_CHARACTERS = 4_000
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a condition is to say."""
-
-    status: ConditionStatus
-    reason: Reason
-    message: str
-
+from sshload_operator.state import ConditionStatus, ConditionType, Phase, Reason, Role
 
 Findings = Mapping[ConditionType, Finding]
-
-
-def conditions(findings: Findings, before: tuple[Condition, ...], now: datetime) -> tuple[Condition, ...]:
-    """Return one condition per type, in the order of ConditionType; its time moves exactly when its status does."""
-    known = {condition.type: condition for condition in before}
-    return tuple(_condition(kind, findings[kind], known.get(kind), now) for kind in ConditionType)
 
 
 def under_way(situation: Situation) -> tuple[Finding, Findings]:
@@ -74,13 +55,6 @@ def finished(ending: Ending, *, managed: bool) -> Findings:
         ConditionType.RECONCILING: says(ConditionStatus.FALSE),
         ConditionType.STALLED: says(ConditionStatus.FALSE if passed else ConditionStatus.TRUE),
     }
-
-
-def _condition(kind: ConditionType, finding: Finding, before: Condition | None, now: datetime) -> Condition:
-    same = before is not None and before.status is finding.status
-    since = before.last_transition_time if before is not None and same else now
-    message = finding.message[:MESSAGE_LIMIT_CHARACTERS]
-    return Condition(kind, finding.status, finding.reason, message, last_transition_time=since)
 
 
 def _target(situation: Situation) -> Finding:

@@ -12,8 +12,9 @@ from sshload_contract.vocabulary import Verdict
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.decision.blockers import target_blocker, workers_blocker
-from sshload_operator.decision.conditions import conditions, finished, under_way
+from sshload_operator.decision.conditions import finished, under_way
 from sshload_operator.decision.endings import Ending, ending
+from sshload_operator.decision.findings import conditions
 from sshload_operator.decision.results import to_status
 from sshload_operator.decision.situation import Situation
 from sshload_operator.decision.status import Standing, progress, status

@@ -2,17 +2,14 @@
 
 from typing import Any
 
+from sshload_operator.api.kinds import API_VERSION, GROUP, TEST
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
 
-API_GROUP = "sshload.dev"
-API_VERSION = f"{API_GROUP}/v1alpha1"
-KIND = "SSHLoadTest"
-
-TEST_LABEL = f"{API_GROUP}/test"
-RUN_ID_LABEL = f"{API_GROUP}/run-id"
-ROLE_LABEL = f"{API_GROUP}/role"
+TEST_LABEL = f"{GROUP}/test"
+RUN_ID_LABEL = f"{GROUP}/run-id"
+ROLE_LABEL = f"{GROUP}/role"
 
 
 def run_labels(plan: Plan) -> dict[str, str]:
@@ -48,7 +45,7 @@ def metadata(plan: Plan, part: Part, role: Role | None = None) -> dict[str, Any]
 def _owner_reference(plan: Plan) -> dict[str, Any]:
     return {
         "apiVersion": API_VERSION,
-        "kind": KIND,
+        "kind": TEST.name,
         "name": plan.test.name,
         "uid": plan.test.uid,
         "controller": True,

@@ -12,8 +12,9 @@ from sshload_contract.master_log import MasterLog
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import RunEnd, Verdict
-from sshload_operator.decision.conditions import Finding, conditions, finished, under_way
+from sshload_operator.decision.conditions import finished, under_way
 from sshload_operator.decision.endings import Ending
+from sshload_operator.decision.findings import Finding, conditions
 from sshload_operator.decision.situation import Situation
 from sshload_operator.decision.status import remembered
 from sshload_operator.planning.plan import AllowedTarget

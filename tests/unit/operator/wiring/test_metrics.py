@@ -26,7 +26,7 @@ def samples(metrics: OperatorMetrics, name: str) -> dict[tuple[str, ...], float]
 
 def test_latencies_are_published_in_seconds_and_ratios_as_shares() -> None:
     metrics = OperatorMetrics()
-    metrics.tests.test_changed(None, finished())
+    metrics.tests.object_changed(None, finished())
     assert samples(metrics, "sshload_test_step_latency_seconds") == {
         ("0.5", "login", "t"): 0.02,
         ("0.99", "login", "t"): 0.05,
@@ -41,8 +41,8 @@ def test_latencies_are_published_in_seconds_and_ratios_as_shares() -> None:
 def test_a_figure_that_could_not_be_stated_is_not_published() -> None:
     metrics = OperatorMetrics()
     silent = {key: value for key, value in RESULTS.items() if key != "errorPercent"}
-    metrics.tests.test_changed(None, finished(results={**silent, "steps": [{**STEP, "count": 0}]}))
-    metrics.tests.test_changed(None, finished("bare", results={**silent, "steps": []}))
+    metrics.tests.object_changed(None, finished(results={**silent, "steps": [{**STEP, "count": 0}]}))
+    metrics.tests.object_changed(None, finished("bare", results={**silent, "steps": []}))
     assert samples(metrics, "sshload_test_error_ratio") == {}
 
 
@@ -50,8 +50,8 @@ def test_moved_content_and_held_sessions_are_published_where_there_are_any() -> 
     metrics = OperatorMetrics()
     moving = {**STEP, "step": "sftpRead", "bytesPerSecond": 11e6}
     hold = {"heldMost": 500, "heldLeast": 499}
-    metrics.tests.test_changed(None, finished(results={**RESULTS, "steps": [STEP, moving], "hold": hold}))
-    metrics.tests.test_changed(None, finished("bare"))
+    metrics.tests.object_changed(None, finished(results={**RESULTS, "steps": [STEP, moving], "hold": hold}))
+    metrics.tests.object_changed(None, finished("bare"))
     assert samples(metrics, "sshload_test_step_bytes_per_second") == {("sftpRead", "t"): 11e6}
     assert samples(metrics, "sshload_test_held_sessions_most") == {("t",): 500}
     assert samples(metrics, "sshload_test_held_sessions_least") == {("t",): 499}
@@ -59,24 +59,24 @@ def test_moved_content_and_held_sessions_are_published_where_there_are_any() -> 
 
 def test_tests_that_are_not_finished_are_counted() -> None:
     metrics = OperatorMetrics()
-    metrics.tests.test_changed(None, finished("one", phase="Running", verdict=""))
-    metrics.tests.test_changed("ADDED", {"metadata": {"namespace": "ns", "name": "two"}})
-    metrics.tests.test_changed(None, finished("three"))
+    metrics.tests.object_changed(None, finished("one", phase="Running", verdict=""))
+    metrics.tests.object_changed("ADDED", {"metadata": {"namespace": "ns", "name": "two"}})
+    metrics.tests.object_changed(None, finished("three"))
     assert samples(metrics, "sshload_tests_running") == {(): 2}
     assert samples(metrics, "sshload_test_phase") == {("Running", "one"): 1, ("Pending", "two"): 1}
 
 
 def test_nothing_is_published_of_a_deleted_test() -> None:
     metrics = OperatorMetrics()
-    metrics.tests.test_changed("ADDED", finished())
-    metrics.tests.test_changed("DELETED", finished())
+    metrics.tests.object_changed("ADDED", finished())
+    metrics.tests.object_changed("DELETED", finished())
     assert b'"t"' not in metrics.render()
 
 
 def test_results_are_published_of_the_hundred_that_finished_last_and_verdicts_of_all() -> None:
     metrics = OperatorMetrics()
     for number in range(150):
-        metrics.tests.test_changed(
+        metrics.tests.object_changed(
             "ADDED", finished(f"t{number}", f"2026-11-21T06:{number // 60:02}:{number % 60:02}Z")
         )
     assert set(samples(metrics, "sshload_test_offered_rate")) == {(f"t{number}",) for number in range(50, 150)}
@@ -92,7 +92,7 @@ def test_requests_are_counted_by_verb_and_resource() -> None:
 
 def test_promtool_finds_nothing_to_complain_of() -> None:
     metrics = OperatorMetrics()
-    metrics.tests.test_changed(None, finished())
+    metrics.tests.object_changed(None, finished())
     metrics.count_api_request("list", "pods")
     checked = subprocess.run(["promtool", "check", "metrics"], input=metrics.render(), capture_output=True, check=False)
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
