@@ -19,7 +19,7 @@ from sshload_worker.locustfile.load_users import line_of, said
 from sshload_worker.locustfile.ssh_user import SSHUser
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.steps.step_run import StepRun
-from sshload_worker.scenario.time_limit import TimeLimit
+from sshload_worker.scenario.time_limit import TimeLimitReached
 
 log = logging.getLogger(__name__)
 
@@ -86,7 +86,7 @@ class Crowd:
             task(member.user)
         except (RescheduleTask, RescheduleTaskImmediately, InterruptTaskSet):
             pass  # Locust's ways to end a task early
-        except (StepFailure, TimeLimit, GreenletExit):
+        except (StepFailure, TimeLimitReached, GreenletExit):
             raise
         except (Exception, Timeout) as error:  # noqa: BLE001 - whatever somebody's code raises
             raise self._fault(error) from None

@@ -4,7 +4,7 @@ from gevent import GreenletExit
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.time_limit import TimeLimit
+from sshload_worker.scenario.time_limit import TimeLimitReached
 
 
 def finding(error: BaseException) -> StepFailure:
@@ -16,7 +16,7 @@ def finding(error: BaseException) -> StepFailure:
     match error:
         case StepFailure():
             return StepFailure(error.outcome, error.message)
-        case TimeLimit():
+        case TimeLimitReached():
             return error.failure
         case GreenletExit():
             return StepFailure(Outcome.UNFINISHED, "still running at the end of the drain")
