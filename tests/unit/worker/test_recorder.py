@@ -1,4 +1,4 @@
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import pytest
@@ -26,21 +26,47 @@ def fails(error: BaseException) -> Callable[[], None]:
     return call
 
 
+class Notes:
+    """A listener that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.each: list[tuple[str, Outcome, int]] = []
+        self.sums: list[tuple[str, Outcome, dict[int, int]]] = []
+
+    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
+        self.each.append((step, outcome, latency_us))
+
+    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+        self.sums.append((step, outcome, dict(counts)))
+
+
 def test_the_listener_hears_of_the_steps_it_asked_for_under_every_name_and_outcome() -> None:
-    heard: list[tuple[str, Outcome, int]] = []
-    recorder = Recorder("run", 0, lambda *sample: heard.append(sample), (Step.LOGIN, Step.TOTAL))
+    heard = Notes()
+    recorder = Recorder("run", 0, heard, (Step.LOGIN, Step.TOTAL))
     for step in ("via1.login", "kex", "login", "total"):
         recorder.sample(step, Window.MEASURED, Outcome.OK, 5)
     recorder.sample("total", Window.WARM_UP, Outcome.REFUSED, 6)
     recorder.take_report(HEALTHY, final=False)
     recorder.sample("total", Window.MEASURED, Outcome.OK, 7)
-    assert heard == [
+    assert heard.each == [
         ("via1.login", Outcome.OK, 5),
         ("login", Outcome.OK, 5),
         ("total", Outcome.OK, 5),
         ("total", Outcome.REFUSED, 6),
         ("total", Outcome.OK, 7),
     ]
+
+
+def test_with_each_report_the_listener_hears_what_the_samples_since_the_last_come_to() -> None:
+    heard = Notes()
+    recorder = Recorder("run", 0, heard, (Step.TOTAL,))
+    for latency_us in (5, 5, 2_049):
+        recorder.sample("total", Window.MEASURED, Outcome.OK, latency_us)
+    recorder.sample("kex", Window.MEASURED, Outcome.OK, 5)
+    recorder.take_report(HEALTHY, final=False)
+    recorder.sample("total", Window.MEASURED, Outcome.REFUSED, 7)
+    recorder.take_report(HEALTHY, final=True)
+    assert heard.sums == [("total", Outcome.OK, {5: 2, 2_048: 1}), ("total", Outcome.REFUSED, {7: 1})]
 
 
 def test_a_report_takes_the_samples_away() -> None:

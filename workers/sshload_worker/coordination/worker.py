@@ -18,7 +18,7 @@ from sshload_worker.coordination.dial import dial_until_accepted
 from sshload_worker.locustfile.crowd import Crowd
 from sshload_worker.locustfile.crowd_sessions import CrowdSessions
 from sshload_worker.locustfile.load_users import load_users
-from sshload_worker.locustfile.request_events import STEPS, request_events
+from sshload_worker.locustfile.request_events import STEPS, SummedRequests
 from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.login import Login
 from sshload_worker.pacing.generator import Generator
@@ -51,7 +51,7 @@ class Worker:
         self._index = index
         self._ports = ports
         self._environment: Any = Environment()
-        self._recorder = Recorder(config.run_id, index, request_events(self._environment), STEPS)
+        self._recorder = Recorder(config.run_id, index, SummedRequests(self._environment), STEPS)
         self._health = HealthMonitor()
         self._crowd: Crowd | None = None
         self._generator: Generator | None = None

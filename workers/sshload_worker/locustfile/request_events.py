@@ -1,13 +1,17 @@
 """Samples as Locust's request events, for its statistics, its web page and its plugins."""
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from locust import runners, stats
+from locust.event import EventHook
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.outcomes import StepFailure
 
 _US_PER_MS = 1_000
+_TYPE = "SSH"
 
 STEPS = (
     Step.LOGIN,
@@ -31,18 +35,109 @@ STEPS = (
 """The steps that are told: sums, and not their parts."""
 
 
-def request_events(environment: Any) -> Callable[[str, Outcome, int], None]:
-    """Return what a Recorder is to tell the steps to, so that Locust's `environment` hears of them."""
-    fire = environment.events.request.fire
+class EachRequest:
+    """Fires Locust's request event for each sample (recording.recorder.Listener)."""
 
-    def tell(step: str, outcome: Outcome, latency_us: int) -> None:
-        fire(
-            request_type="SSH",
-            name=step,
-            response_time=latency_us / _US_PER_MS,
-            response_length=0,
-            exception=None if outcome is Outcome.OK else StepFailure(outcome, str(outcome)),
-            context={},
-        )
+    def __init__(self, environment: Any) -> None:
+        self._fire = environment.events.request.fire
 
-    return tell
+    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
+        """Fire the event."""
+        self._fire(**_event(step, outcome, latency_us))
+
+    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+        """Leave it: each was told."""
+
+
+class SummedRequests:
+    """Fills Locust's own statistics in sums, and fires its request event if anybody else listens (recorder.Listener).
+
+    Each event takes Locust's statistics 7 us, and there are two to an iteration that takes 80. What the statistics come
+    to is the same, but that the times are those of a report's end, and that latencies above 2 ms are rounded down by
+    1/1,024 at most. To be made before Locust's runner.
+    """
+
+    def __init__(self, environment: Any) -> None:
+        self._environment = environment
+        if not isinstance(environment.events.request, _RequestHook):
+            environment.events.request = _RequestHook()
+        self._hook: _RequestHook = environment.events.request
+
+    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
+        """Fire the event for those who listen, but for Locust's own statistics."""
+        if self._hook.has_listeners:
+            self._hook.fire_to_others(**_event(step, outcome, latency_us))
+
+    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+        """Add the samples to Locust's own statistics."""
+        total: stats.RequestStats = self._environment.stats
+        added = _entry(total, step, outcome, counts)
+        total.entries[step, _TYPE].extend(added)
+        total.total.extend(added)
+        if outcome is not Outcome.OK:
+            failure = _failure(outcome)
+            key = stats.StatsError.create_key(_TYPE, step, failure)
+            error = total.errors.setdefault(key, stats.StatsError(_TYPE, step, failure))
+            error.occurred()
+            error.occurrences += added.num_requests - 1
+
+
+class _RequestHook(EventHook):
+    """Locust's request event, that knows the runner's own listener, which fills the statistics, from all others."""
+
+    def __init__(self) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # Locust has no types here
+        self._statistics: list[Callable[..., None]] = []
+
+    @property
+    def has_listeners(self) -> bool:
+        return bool(self._handlers)
+
+    def add_listener(self, handler: Any) -> Any:
+        if handler.__module__ != runners.__name__:
+            return super().add_listener(handler)  # type: ignore[no-untyped-call]  # likewise
+        self._statistics.append(handler)
+        return handler
+
+    def fire(self, *, reverse: bool = False, **event: Any) -> None:
+        """Fire an event of somebody else's."""
+        for handler in self._statistics:
+            handler(**event)
+        super().fire(reverse=reverse, **event)  # type: ignore[no-untyped-call]  # likewise
+
+    def fire_to_others(self, **event: Any) -> None:
+        super().fire(**event)  # type: ignore[no-untyped-call]  # likewise
+
+
+def _event(step: str, outcome: Outcome, latency_us: int) -> dict[str, Any]:
+    return {
+        "request_type": _TYPE,
+        "name": step,
+        "response_time": latency_us / _US_PER_MS,
+        "response_length": 0,
+        "exception": None if outcome is Outcome.OK else _failure(outcome),
+        "context": {},
+    }
+
+
+def _failure(outcome: Outcome) -> StepFailure:
+    return StepFailure(outcome, str(outcome))
+
+
+def _entry(total: stats.RequestStats, step: str, outcome: Outcome, counts: Mapping[int, int]) -> stats.StatsEntry:
+    now_s = time.time()
+    entry = stats.StatsEntry(total, step, _TYPE)
+    bucket, times = stats.bucket_response_time, entry.response_times
+    count = sum_us = 0
+    for latency_us, of_this in counts.items():
+        count += of_this
+        sum_us += latency_us * of_this
+        times[bucket(latency_us / _US_PER_MS)] += of_this
+    entry.num_requests = entry.num_reqs_per_sec[int(now_s)] = count
+    if outcome is not Outcome.OK:
+        entry.num_failures = entry.num_fail_per_sec[int(now_s)] = count
+    entry.last_request_timestamp = now_s
+    entry.total_response_time = sum_us / _US_PER_MS  # type: ignore[assignment]  # Locust's own is fractional too
+    entry.min_response_time = min(counts) / _US_PER_MS  # type: ignore[assignment]  # likewise
+    entry.max_response_time = max(counts) / _US_PER_MS  # type: ignore[assignment]  # likewise
+    return entry

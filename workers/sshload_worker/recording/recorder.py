@@ -1,7 +1,8 @@
 """Recorder: where a worker counts what happened, until its next report takes the counts away."""
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from sshload_contract.sample import (
     REPORT_VERSION,
@@ -44,12 +45,25 @@ class _Counts:
         )
 
 
-Listener = Callable[[str, Outcome, int], None]
-"""Is told a step's name, its outcome, and its latency in microseconds."""
+class Listener(Protocol):
+    """Is told of every sample twice: at once, and in a sum with the others of its name and outcome since a report."""
+
+    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
+        """Take one sample, which has just been counted."""
+
+    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+        """Take the samples of a report: how many there are by the lowest latency of their bucket, in microseconds."""
 
 
-def _nobody(step: str, outcome: Outcome, latency_us: int) -> None:
-    """Listen to nothing."""
+class _Nobody:
+    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
+        pass
+
+    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+        pass
+
+
+_NOBODY = _Nobody()
 
 
 @dataclass(slots=True)
@@ -61,11 +75,11 @@ class _Failures:
 class Recorder:
     """Everything since the last report, and what stands now: iterations in flight, users, sessions held, connections.
 
-    `listener` is told of each sample as well whose name ends in one of the steps `listened_to`.
+    `listener` is told of the samples as well whose name ends in one of the steps `listened_to`.
     """
 
     def __init__(
-        self, run_id: str, worker: int, listener: Listener = _nobody, listened_to: Collection[Step] = ()
+        self, run_id: str, worker: int, listener: Listener = _NOBODY, listened_to: Collection[Step] = ()
     ) -> None:
         self._listener = listener
         self._listened_to = frozenset(map(str, listened_to))
@@ -118,7 +132,7 @@ class Recorder:
             histogram = self._begin_histogram(step, window, outcome)
         histogram.record(latency_us)
         if step in self._heard:
-            self._listener(step, outcome, latency_us)
+            self._listener.hear(step, outcome, latency_us)
 
     def _begin_histogram(self, step: str, window: Window, outcome: Outcome) -> LatencyHistogram:
         if step.rpartition(".")[2] in self._listened_to:
@@ -166,6 +180,9 @@ class Recorder:
             negotiated=tuple(NegotiatedCount(negotiated, count) for negotiated, count in self._negotiated.items()),
             health=health,
         )
+        for (step, _, outcome), histogram in self._histograms.items():
+            if step in self._heard:
+                self._listener.hear_sum(step, outcome, histogram.counts)
         self._empty()
         return report
 
