@@ -1,0 +1,1 @@
+"""The spec of an SSHLoadTestSchedule: its calendar, its policies, and the test that it makes."""
