@@ -5,17 +5,19 @@ from dataclasses import dataclass
 
 from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
-from sshload_contract.vocabulary import RunEnd, Window
+from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, TrialState, Window
 
-RUN_SUMMARY_VERSION = 2
+RUN_SUMMARY_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
 class StepStats:
     """One step in one window. Latencies are of successes only, in microseconds; None where there are too few samples.
 
-    `percentiles_us` is keyed by the percentile as it is written ("50", "99", "99.9"). `bytes_per_second` is what the
-    successes moved in the window, None for a step that moves no payload.
+    `percentiles_us` is keyed by the percentile as it is written ("50", "99", "99.9"). `percentiles_low_us` and
+    `percentiles_high_us` are the 95 % confidence interval of each, as far as the samples themselves tell.
+    `bytes_per_second` is what the successes moved in the window, None for a step that moves no payload.
     """
 
     step: str
@@ -28,6 +30,8 @@ class StepStats:
     max_us: int | None
     bytes_per_second: float | None
     percentiles_us: Mapping[str, int | None]
+    percentiles_low_us: Mapping[str, int | None]
+    percentiles_high_us: Mapping[str, int | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +89,52 @@ class SeriesPoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Trial:
+    """One trial: `amount` of load for a while. `number` counts from 1, `started_s` from the start of the first.
+
+    `message` says what broke (FAILED) or why it cannot be judged (INVALID), and is empty where it passed. `total`,
+    `connect` and `login` are the steps of these names in the measured window, None where they were never begun there.
+    `target_before` and `target_after` are the managed target's counts around it.
+    """
+
+    number: int
+    amount: float
+    state: TrialState
+    message: str
+    invalidity: Invalidity | None
+    thresholds: tuple[ThresholdResult, ...]
+    started_s: float
+    load: LoadStats
+    total: StepStats | None
+    connect: StepStats | None
+    login: StepStats | None
+    generator: GeneratorStats
+    target_before: TargetStats | None
+    target_after: TargetStats | None
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityResult:
+    """What the search found: `lower` is the capacity, the highest amount that keeps every threshold, None if none did.
+
+    `upper` is the lowest amount above it that does not, None if none was found. `reported` is the number of the trial
+    that the rest of the summary describes: the last one that passed at `lower`, or else the last of all.
+    """
+
+    end: SearchEnd
+    lower: float | None
+    upper: float | None
+    reported: int
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RunSummary:
-    """The whole result of a run. `target_before` and `target_after` are the managed target's own counts."""
+    """The whole result of a run; of a search for the capacity, that of its reported trial, but for `capacity`.
+
+    `target_before` and `target_after` are the managed target's own counts. `capacity` is None where none was
+    searched.
+    """
 
     version: int
     run_id: str
@@ -101,6 +149,7 @@ class RunSummary:
     generator: GeneratorStats
     target_before: TargetStats | None
     target_after: TargetStats | None
+    capacity: CapacityResult | None
     series_interval_s: float
     series: tuple[SeriesPoint, ...]
     histograms: tuple[EncodedHistogram, ...]

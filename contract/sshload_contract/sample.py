@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sshload_contract.vocabulary import Outcome, Window
 
-REPORT_VERSION = 2
+REPORT_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,13 +99,15 @@ class Report:
 
     Current are `in_flight`, `users`, `held` and `health`.
 
-    `worker` is the completion index of its pod. `sequence` grows by one with each report of a worker, so that a lost
-    or repeated report is seen. `final` marks the last one.
+    `worker` is the completion index of its pod. `trial` counts from 1 in a search for the capacity, and is 0 in any
+    other run. `sequence` grows by one with each report of a worker in a trial, so that a lost or repeated report is
+    seen. `final` marks the trial's last one.
     """
 
     version: int
     run_id: str
     worker: int
+    trial: int
     sequence: int
     final: bool
     in_flight: int

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
-SNAPSHOT_VERSION = 2
+SNAPSHOT_VERSION = 3
 
 
 @unique
@@ -17,8 +17,21 @@ class Stage(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class SearchProgress:
+    """How far a search for the capacity has come: the trial under way, its amount of load, and the bounds so far."""
+
+    trial: int
+    amount: float
+    lower: float | None
+    upper: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The last second of a run, and what is left of it. Rates are per second; `p99_us` is of successful totals."""
+    """The last second of a run, and what is left of it. Rates are per second; `p99_us` is of successful totals.
+
+    In a search the figures are the trial's, and `search` says where it stands; it is None in any other run.
+    """
 
     version: int
     run_id: str
@@ -34,3 +47,4 @@ class Snapshot:
     iterations: int
     failures: int
     p99_us: int | None
+    search: SearchProgress | None

@@ -115,6 +115,48 @@ class RunEnd(StrEnum):
 
 
 @unique
+class Invalidity(StrEnum):
+    """Why a measurement cannot be trusted, whatever its figures are."""
+
+    WORKER_LOST = "WorkerLost"
+    REPORTS_MISSING = "ReportsMissing"
+    GENERATOR_FAULT = "GeneratorFault"
+    COUNTS_DISAGREE = "CountsDisagree"
+    SOURCE_PORTS_USED_UP = "SourcePortsUsedUp"
+    GENERATOR_SATURATED = "GeneratorSaturated"
+    LATE_ARRIVALS = "LateArrivals"
+    ARRIVALS_DROPPED = "ArrivalsDropped"
+    NO_REQUESTS = "NoRequests"
+
+
+@unique
+class TrialState(StrEnum):
+    """What one trial of a search says: all thresholds held, one was broken, or it cannot be judged."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    INVALID = "invalid"
+
+
+@unique
+class SearchEnd(StrEnum):
+    """Why a search for the capacity ended.
+
+    `FOUND`: both bounds are known, as near to each other as asked. `MOST_HELD`: even the most passed. `LEAST_BROKEN`:
+    even the least failed. `GENERATOR_LIMIT`: at some amount the generator gave out again and again.
+    `TOO_MANY_TRIALS` and `OUT_OF_TIME`: it was cut short. `RUN_ENDED`: something else ended the run in mid-search.
+    """
+
+    FOUND = "found"
+    MOST_HELD = "mostHeld"
+    LEAST_BROKEN = "leastBroken"
+    GENERATOR_LIMIT = "generatorLimit"
+    TOO_MANY_TRIALS = "tooManyTrials"
+    OUT_OF_TIME = "outOfTime"
+    RUN_ENDED = "runEnded"
+
+
+@unique
 class Verdict(StrEnum):
     """What a finished run says."""
 

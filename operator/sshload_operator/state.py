@@ -10,7 +10,8 @@ from enum import StrEnum, unique
 from typing import Any
 
 from sshload_contract.master_log import MasterLog
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.vocabulary import Invalidity, Verdict
 
 Manifest = Mapping[str, Any]
 
@@ -72,15 +73,15 @@ class Reason(StrEnum):
     # Inconclusive
     TOO_FEW_SAMPLES = "TooFewSamples"
     # Invalid
-    WORKER_LOST = "WorkerLost"
-    NO_REQUESTS = "NoRequests"
-    LATE_ARRIVALS = "LateArrivals"
-    ARRIVALS_DROPPED = "ArrivalsDropped"
-    GENERATOR_SATURATED = "GeneratorSaturated"
-    GENERATOR_FAULT = "GeneratorFault"
-    SOURCE_PORTS_USED_UP = "SourcePortsUsedUp"
-    REPORTS_MISSING = "ReportsMissing"
-    COUNTS_DISAGREE = "CountsDisagree"
+    WORKER_LOST = Invalidity.WORKER_LOST.value
+    NO_REQUESTS = Invalidity.NO_REQUESTS.value
+    LATE_ARRIVALS = Invalidity.LATE_ARRIVALS.value
+    ARRIVALS_DROPPED = Invalidity.ARRIVALS_DROPPED.value
+    GENERATOR_SATURATED = Invalidity.GENERATOR_SATURATED.value
+    GENERATOR_FAULT = Invalidity.GENERATOR_FAULT.value
+    SOURCE_PORTS_USED_UP = Invalidity.SOURCE_PORTS_USED_UP.value
+    REPORTS_MISSING = Invalidity.REPORTS_MISSING.value
+    COUNTS_DISAGREE = Invalidity.COUNTS_DISAGREE.value
     # Error
     INVALID_SPEC = "InvalidSpec"
     TARGET_NOT_ALLOWED = "TargetNotAllowed"
@@ -176,15 +177,6 @@ class Remembered:
     completion_time: datetime | None
     conditions: tuple[Condition, ...]
     written: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class ThresholdResult:
-    """One threshold as judged: its text, what was seen (None: too few samples) and whether it held (None likewise)."""
-
-    threshold: str
-    observed: str | None
-    passed: bool | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,8 @@ from typing import Any
 
 from programs import Server
 from run_configs import EXEC_TRUE, NOWHERE, client, run_config
-from sshload_contract.run_config import (
-    Load,
-    RunConfig,
-    ScenarioStep,
-    SessionReuse,
-    SftpReadStep,
-    UsersLoad,
-    UsersStage,
-)
+from sshload_contract.load import Load, UsersLoad, UsersStage
+from sshload_contract.run_config import RunConfig, ScenarioStep, SessionReuse, SftpReadStep
 from sshload_contract.vocabulary import Step, Window
 from whole_run import WholeRun
 

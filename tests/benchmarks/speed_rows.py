@@ -11,7 +11,8 @@ from cost import MS_PER_S, Clients, Cost, Work
 from programs import Server
 from run_configs import EXEC_TRUE
 from ssh_server import SshServer
-from sshload_contract.run_config import HoldLoad, SessionReuse, UsersLoad, UsersStage
+from sshload_contract.load import HoldLoad, UsersLoad, UsersStage
+from sshload_contract.run_config import SessionReuse
 from wire import Wire
 
 _CLOCK_TICKS = 100

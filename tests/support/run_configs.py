@@ -3,17 +3,14 @@
 from dataclasses import replace
 
 from ssh_server import SshServer
+from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, Load
 from sshload_contract.run_config import (
     RUN_CONFIG_VERSION,
-    ArrivalProcess,
-    ArrivalsLoad,
-    ArrivalsStage,
     Auth,
     Client,
     Endpoint,
     ExecStep,
     Library,
-    Load,
     RunConfig,
     Scenario,
     ScenarioStep,
@@ -101,6 +98,8 @@ def run_config(target: Endpoint, load: Load, workers: int = 1) -> RunConfig:
         client=client(),
         scenario=scenario(EXEC_TRUE),
         load=load,
+        capacity=None,
+        thresholds=(),
         warm_up_s=0.0,
         workers=workers,
         processes_per_pod=1,

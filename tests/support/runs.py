@@ -56,6 +56,7 @@ def snapshot(stage: Stage = Stage.MEASURING, **changes: Any) -> Snapshot:
         iterations=300,
         failures=3,
         p99_us=90_000,
+        search=None,
     )
     return replace(facts, **changes)
 
@@ -97,6 +98,8 @@ def steps(succeeded: int, failed: int, window: Window = Window.MEASURED) -> tupl
             max_us=130_000,
             bytes_per_second=None,
             percentiles_us=shown if succeeded else dict.fromkeys(shown),
+            percentiles_low_us={key: value * 95 // 100 if succeeded else None for key, value in shown.items()},
+            percentiles_high_us={key: value * 106 // 100 if succeeded else None for key, value in shown.items()},
         )
         for step in _STEPS
     )
@@ -116,6 +119,8 @@ def _start_delay(begun: int, window: Window) -> StepStats:
         max_us=400,
         bytes_per_second=None,
         percentiles_us={percentile_key(percentile): 150 if begun else None for percentile in _PERCENTILES},
+        percentiles_low_us={percentile_key(percentile): 140 if begun else None for percentile in _PERCENTILES},
+        percentiles_high_us={percentile_key(percentile): 160 if begun else None for percentile in _PERCENTILES},
     )
 
 
@@ -186,6 +191,7 @@ def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary
         generator=generator(),
         target_before=target_stats(0),
         target_after=target_stats(logins + WARM_UP_LOGINS),
+        capacity=None,
         series_interval_s=1.0,
         series=(),
         histograms=(

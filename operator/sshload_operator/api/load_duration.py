@@ -1,6 +1,6 @@
 """How long a load lasts."""
 
-from sshload_contract.run_config import BurstLoad, HoldLoad, Load
+from sshload_contract.load import BurstLoad, HoldLoad, Load
 
 
 def load_duration_s(load: Load) -> float:

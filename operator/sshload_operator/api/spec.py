@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sshload_contract.run_config import Auth, Client, Load, Scenario
+from sshload_contract.capacity import Capacity
+from sshload_contract.load import Load
+from sshload_contract.run_config import Auth, Client, Scenario
 from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
+from sshload_contract.thresholds import Threshold
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,32 +83,6 @@ Target = ManagedTarget | ExternalTarget
 
 
 @dataclass(frozen=True, slots=True)
-class LatencyThreshold:
-    """The percentile of a step is to stay below `below_s`."""
-
-    step: str
-    percentile: float
-    below_s: float
-
-
-@dataclass(frozen=True, slots=True)
-class ErrorRateThreshold:
-    """The share of failed iterations is to stay below this fraction."""
-
-    below: float
-
-
-@dataclass(frozen=True, slots=True)
-class ThroughputThreshold:
-    """Iterations completed per second are to be above this."""
-
-    above: float
-
-
-Threshold = LatencyThreshold | ErrorRateThreshold | ThroughputThreshold
-
-
-@dataclass(frozen=True, slots=True)
 class LocustfileRef:
     """The key of a ConfigMap that holds a locustfile."""
 
@@ -146,6 +123,7 @@ class LoadTestSpec:
     scenario: Scenario
     locustfile: LocustfileRef | None
     load: Load
+    capacity: Capacity | None
     warm_up_s: float
     thresholds: tuple[Threshold, ...]
     workers: Workers

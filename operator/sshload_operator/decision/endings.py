@@ -5,12 +5,13 @@ from dataclasses import dataclass
 
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
+from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.decision.blockers import target_blocker, workers_blocker
 from sshload_operator.decision.situation import Situation
 from sshload_operator.decision.verdict import judge
-from sshload_operator.state import ConditionType, PodFacts, Reason, Role, ThresholdResult
+from sshload_operator.state import ConditionType, PodFacts, Reason, Role
 
 _EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target's own word for a configuration that sshd rejects
 

@@ -4,14 +4,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sshload_contract.judgement.attempts import attempts
+from sshload_contract.judgement.figures import client_logins, find_step, total_step
+from sshload_contract.load import BurstLoad, HoldLoad
 from sshload_contract.percentile import percentile_key
-from sshload_contract.run_config import BurstLoad, HoldLoad, SessionReuse
+from sshload_contract.run_config import SessionReuse
 from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
 from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import Step, Window
 
-from sshload_operator.decision.attempts import attempts
 from sshload_operator.planning.plan import Plan
 
 _PERCENTILES = {"p50Ms": 50.0, "p90Ms": 90.0, "p95Ms": 95.0, "p99Ms": 99.0, "p999Ms": 99.9}
@@ -31,7 +33,7 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "completedRate": rounded(load.completed_rate),
         "iterations": load.succeeded + load.failed,
         "failures": load.failed,
-        "errorPercent": percent(attempts(plan, summary).error_rate),
+        "errorPercent": percent(attempts(plan.spec.load, summary).error_rate),
         "p99Ms": _p99_ms(summary, Window.MEASURED),
         "warmUp": _warm_up(summary) if plan.spec.warm_up_s else None,
         "steps": [_step(step) for step in summary.steps if step.window is Window.MEASURED][:_STEPS_LIMIT],
@@ -55,31 +57,6 @@ def _hold(load: LoadStats) -> dict[str, Any] | None:
     if load.held_most is None or load.held_least is None:
         return None
     return {"heldMost": load.held_most, "heldLeast": load.held_least}
-
-
-def client_logins(summary: RunSummary) -> int:
-    """Return how many logins the workers count over the whole run: of iterations, of kept sessions and of held ones.
-
-    Each login says once what it has negotiated, whoever it is for and in whatever window it falls.
-    """
-    return sum(one.count for one in summary.negotiated)
-
-
-def accepted_logins(summary: RunSummary) -> int | None:
-    """Return how many logins the managed target counts over the whole run, None where its counts are not known."""
-    if summary.target_before is None or summary.target_after is None:
-        return None
-    return summary.target_after.accepted - summary.target_before.accepted
-
-
-def total_step(summary: RunSummary, window: Window) -> StepStats | None:
-    """Return the figures of whole iterations in a window."""
-    return find_step(summary, Step.TOTAL, window)
-
-
-def find_step(summary: RunSummary, name: str, window: Window) -> StepStats | None:
-    """Return the figures of a step in a window, None where it was never begun there."""
-    return next((step for step in summary.steps if step.step == name and step.window is window), None)
 
 
 def milliseconds(latency_us: float | None) -> float | None:

@@ -6,8 +6,9 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
-from sshload_contract.run_config import HoldLoad
+from sshload_contract.load import HoldLoad
 from sshload_contract.snapshot import Snapshot
+from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.decision.findings import (
@@ -20,14 +21,7 @@ from sshload_operator.decision.findings import (
 )
 from sshload_operator.decision.results import milliseconds, percent, rounded
 from sshload_operator.planning.plan import Plan
-from sshload_operator.state import (
-    Condition,
-    ConditionType,
-    Phase,
-    Reason,
-    Remembered,
-    ThresholdResult,
-)
+from sshload_operator.state import Condition, ConditionType, Phase, Reason, Remembered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,21 +1,21 @@
 """The verdict on a whole summary: how the run ended, whether it can be trusted, and only then what was promised."""
 
+from sshload_contract.judgement.attempts import attempts, held_sessions
+from sshload_contract.judgement.figures import find_step
+from sshload_contract.judgement.threshold import in_words, judge_threshold
+from sshload_contract.judgement.validity import arrivals_dropped, defects
 from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.run_summary import RunSummary
-from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
-
-from sshload_operator.api.spec import (
-    ErrorRateThreshold,
-    ExternalTarget,
+from sshload_contract.thresholds import (
     LatencyThreshold,
     Threshold,
-    ThroughputThreshold,
+    ThresholdResult,
 )
-from sshload_operator.decision.attempts import attempts, held_sessions
-from sshload_operator.decision.results import find_step
-from sshload_operator.decision.validity import arrivals_dropped, defects
+from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
+
+from sshload_operator.api.spec import ExternalTarget, ManagedTarget
 from sshload_operator.planning.plan import Plan
-from sshload_operator.state import Judgement, Reason, ThresholdResult
+from sshload_operator.state import Judgement, Reason
 
 Opinion = tuple[Verdict, Reason, str]
 
@@ -38,7 +38,7 @@ _ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
 
 def judge(plan: Plan, summary: RunSummary) -> Judgement:
     """Return the verdict. A broken threshold outranks one that cannot be judged; nothing invalid is ever Passed."""
-    results = tuple(_judge_threshold(threshold, plan, summary) for threshold in plan.spec.thresholds)
+    results = tuple(judge_threshold(threshold, plan.spec.load, summary) for threshold in plan.spec.thresholds)
     verdict, reason, message = (
         _by_end(summary)
         or _by_emptiness(plan, summary)
@@ -50,7 +50,7 @@ def judge(plan: Plan, summary: RunSummary) -> Judgement:
         or _by_too_few_samples(plan, summary, results)
         or _passed(plan, summary, results)
     )
-    return Judgement(verdict, reason, message, thresholds=results if attempts(plan, summary).ended else ())
+    return Judgement(verdict, reason, message, thresholds=results if attempts(plan.spec.load, summary).ended else ())
 
 
 def _by_end(summary: RunSummary) -> Opinion | None:
@@ -63,7 +63,7 @@ def _by_end(summary: RunSummary) -> Opinion | None:
 
 
 def _by_emptiness(plan: Plan, summary: RunSummary) -> Opinion | None:
-    if summary.load.started > 0 or held_sessions(plan, summary).ended:
+    if summary.load.started > 0 or held_sessions(plan.spec.load, summary).ended:
         return None
     message = (
         f"not one iteration began in the measured {summary.load.duration_s:g} s, so there is nothing to judge. "
@@ -74,7 +74,7 @@ def _by_emptiness(plan: Plan, summary: RunSummary) -> Opinion | None:
 
 def _by_common_refusal(plan: Plan, summary: RunSummary) -> Opinion | None:
     """Where nothing ended well, and all for the same reason, the test is set up wrongly: it measured nothing."""
-    tried = attempts(plan, summary)
+    tried = attempts(plan.spec.load, summary)
     if tried.failed < tried.ended or tried.failed == 0:
         return None
     failed = [error for error in summary.errors if error.window is Window.MEASURED and error.count > 0]
@@ -103,15 +103,15 @@ def _whose(plan: Plan, field: str) -> str:
 
 
 def _by_validity(plan: Plan, summary: RunSummary) -> Opinion | None:
-    found = defects(plan, summary)
+    found = defects(summary, managed=isinstance(plan.spec.target, ManagedTarget))
     if not found:
         return None
-    return Verdict.INVALID, found[0].reason, ". Also: ".join(defect.message for defect in found)
+    return Verdict.INVALID, Reason(found[0].invalidity), ". Also: ".join(defect.message for defect in found)
 
 
 def _by_dropped_arrivals(summary: RunSummary) -> Opinion | None:
     defect = arrivals_dropped(summary)
-    return None if defect is None else (Verdict.INVALID, defect.reason, defect.message)
+    return None if defect is None else (Verdict.INVALID, Reason(defect.invalidity), defect.message)
 
 
 def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Opinion | None:
@@ -121,7 +121,7 @@ def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Opinion | None:
 
 def _by_total_failure(plan: Plan, summary: RunSummary) -> Opinion | None:
     """Fail a test in which nothing worked, even if it promises nothing about errors."""
-    load, held = summary.load, held_sessions(plan, summary)
+    load, held = summary.load, held_sessions(plan.spec.load, summary)
     if held.ended and held.failed == held.ended:
         message = f"not one of {held.ended} sessions was held to the end; status.results.errors says why"
     elif load.started > 0 and load.succeeded == 0:
@@ -144,16 +144,16 @@ def _by_too_few_samples(plan: Plan, summary: RunSummary, results: tuple[Threshol
 
 def _samples_wanted(threshold: Threshold, summary: RunSummary) -> str:
     if not isinstance(threshold, LatencyThreshold):
-        return f"{_words(threshold)} cannot be judged: no iteration ended"
+        return f"{in_words(threshold)} cannot be judged: no iteration ended"
     step = find_step(summary, threshold.step, Window.MEASURED)
     count = step.count if step is not None else 0
     needed = samples_needed(threshold.percentile)
     percentile = percentile_key(threshold.percentile)
-    return f"{_words(threshold)} cannot be judged: p{percentile} needs {needed} samples, there are {count}"
+    return f"{in_words(threshold)} cannot be judged: p{percentile} needs {needed} samples, there are {count}"
 
 
 def _passed(plan: Plan, summary: RunSummary, results: tuple[ThresholdResult, ...]) -> Opinion:
-    load, held = summary.load, held_sessions(plan, summary)
+    load, held = summary.load, held_sessions(plan.spec.load, summary)
     ran = f"{load.succeeded + load.failed} iterations at {load.completed_rate:.1f}/s, {load.failed} failed"
     if held.ended:
         ran += f"; {held.ended - held.failed} of {held.ended} sessions were held to the end"
@@ -161,46 +161,3 @@ def _passed(plan: Plan, summary: RunSummary, results: tuple[ThresholdResult, ...
         return Verdict.PASSED, Reason.NO_THRESHOLDS, f"the run completed and no threshold was set: {ran}"
     kept = "the threshold was met" if len(results) == 1 else f"all {len(results)} thresholds were met"
     return Verdict.PASSED, Reason.THRESHOLDS_MET, f"{kept}: {ran}"
-
-
-def _judge_threshold(threshold: Threshold, plan: Plan, summary: RunSummary) -> ThresholdResult:
-    match threshold:
-        case LatencyThreshold():
-            return _judge_latency(threshold, summary)
-        case ErrorRateThreshold():
-            return _judge_error_rate(threshold, plan, summary)
-        case ThroughputThreshold():
-            rate = summary.load.completed_rate
-            return ThresholdResult(_words(threshold), f"{rate:.2f}/s", passed=rate > threshold.above)
-
-
-def _judge_latency(threshold: LatencyThreshold, summary: RunSummary) -> ThresholdResult:
-    step = find_step(summary, threshold.step, Window.MEASURED)
-    value_us = step.percentiles_us.get(percentile_key(threshold.percentile)) if step is not None else None
-    if value_us is None:
-        return ThresholdResult(_words(threshold), None, None)
-    value_s = value_us / 1_000_000
-    return ThresholdResult(_words(threshold), _seconds(value_s), passed=value_s < threshold.below_s)
-
-
-def _judge_error_rate(threshold: ErrorRateThreshold, plan: Plan, summary: RunSummary) -> ThresholdResult:
-    tried = attempts(plan, summary)
-    rate = tried.error_rate
-    if rate is None:
-        return ThresholdResult(_words(threshold), None, None)
-    observed = f"{rate * 100:.4g} % ({tried.failed} of {tried.ended})"
-    return ThresholdResult(_words(threshold), observed, passed=rate < threshold.below)
-
-
-def _words(threshold: Threshold) -> str:
-    match threshold:
-        case LatencyThreshold():
-            return f"p{percentile_key(threshold.percentile)} of {threshold.step} below {_seconds(threshold.below_s)}"
-        case ErrorRateThreshold():
-            return f"error rate below {threshold.below * 100:.4g} %"
-        case ThroughputThreshold():
-            return f"throughput above {threshold.above:g}/s"
-
-
-def _seconds(seconds: float) -> str:
-    return f"{seconds:.4g} s" if seconds >= 1 else f"{seconds * 1_000:.4g} ms"

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 
 from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig, ScenarioStep, SleepStep, Timeouts
+from sshload_contract.thresholds import LatencyThreshold
 
-from sshload_operator.api.spec import ExternalTarget, LatencyThreshold, LoadTestSpec
+from sshload_operator.api.spec import ExternalTarget, LoadTestSpec
 from sshload_operator.manifests import credentials
 from sshload_operator.manifests.credentials import CredentialPaths, external_endpoint, managed_endpoint
 from sshload_operator.manifests.mounts import (
@@ -95,6 +96,8 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         client=spec.client,
         scenario=replace(spec.scenario, locustfile_path=places.locustfile_path),
         load=spec.load,
+        capacity=spec.capacity,
+        thresholds=spec.thresholds,
         warm_up_s=spec.warm_up_s,
         workers=plan.workers,
         processes_per_pod=plan.processes_per_pod,

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from math import ceil
 
+from sshload_contract.load import ArrivalsLoad, BurstLoad
 from sshload_contract.percentile import percentile_key, samples_needed
-from sshload_contract.run_config import ArrivalsLoad, BurstLoad, Library, SessionReuse
+from sshload_contract.run_config import Library, SessionReuse
+from sshload_contract.thresholds import LatencyThreshold
 
-from sshload_operator.api.spec import ExternalTarget, LatencyThreshold
+from sshload_operator.api.spec import ExternalTarget
 from sshload_operator.planning.iterations import measured_iterations, most_at_once, warm_up_iterations
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.written_bytes import written_bytes

@@ -3,7 +3,7 @@
 from itertools import accumulate, pairwise
 from math import ceil
 
-from sshload_contract.run_config import ArrivalsLoad, BurstLoad
+from sshload_contract.load import ArrivalsLoad, BurstLoad
 
 
 def most_begun_within(load: ArrivalsLoad | BurstLoad, warm_up_s: float, stretch_s: float) -> int:

@@ -1,6 +1,6 @@
 """How many iterations a load makes, and how many of them at once. Pure arithmetic on the load model."""
 
-from sshload_contract.run_config import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
 
 
 def measured_iterations(load: Load) -> float | None:

@@ -6,7 +6,8 @@ Whatever passes may still fail for reasons that only a run shows; what is refuse
 from collections.abc import Iterator
 from math import ceil
 
-from sshload_contract.run_config import ArrivalsLoad, HoldLoad, SessionReuse, SleepStep, UsersLoad
+from sshload_contract.load import ArrivalsLoad, HoldLoad, UsersLoad
+from sshload_contract.run_config import SessionReuse, SleepStep
 
 from sshload_operator.api.spec import ExternalTarget
 from sshload_operator.planning.allowed_targets import is_allowed

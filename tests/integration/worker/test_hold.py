@@ -7,7 +7,8 @@ import pytest
 from one_load import counted, failures, latencies, one_load
 from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import SshServer
-from sshload_contract.run_config import HoldLoad, RunConfig
+from sshload_contract.load import HoldLoad
+from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from whole_run import whole_run

@@ -14,7 +14,8 @@ from free_ports import free_port
 from one_iteration import prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer, ssh_server
-from sshload_contract.run_config import Client, ExecStep, Library, RunConfig, SessionReuse, UsersLoad, UsersStage
+from sshload_contract.load import UsersLoad, UsersStage
+from sshload_contract.run_config import Client, ExecStep, Library, RunConfig, SessionReuse
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.recording.health import HealthMonitor

@@ -12,7 +12,8 @@ import pytest
 from locust.env import Environment
 from run_configs import arrivals, endpoint, run_config
 from ssh_server import SshServer
-from sshload_contract.run_config import BurstLoad, Load, RunConfig, Scenario, SessionReuse, UsersLoad, UsersStage
+from sshload_contract.load import BurstLoad, Load, UsersLoad, UsersStage
+from sshload_contract.run_config import RunConfig, Scenario, SessionReuse
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Outcome, RunEnd
 from sshload_worker.locustfile.crowd import Crowd

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.run_config import RunConfig, SleepStep, UsersLoad, UsersStage
+from sshload_contract.load import UsersLoad, UsersStage
+from sshload_contract.run_config import RunConfig, SleepStep
 from sshload_contract.vocabulary import RunEnd
 from sshload_worker.recording.port_board import PortBoard, make_board
 from whole_run import WholeRun, whole_run

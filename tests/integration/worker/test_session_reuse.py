@@ -8,7 +8,8 @@ import pytest
 from one_load import counted, failures, latencies, one_load
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.run_config import ExecStep, Load, RunConfig, ScenarioStep, SessionReuse, UsersLoad, UsersStage
+from sshload_contract.load import Load, UsersLoad, UsersStage
+from sshload_contract.run_config import ExecStep, RunConfig, ScenarioStep, SessionReuse
 from sshload_contract.vocabulary import Outcome, Window
 from whole_run import whole_run
 

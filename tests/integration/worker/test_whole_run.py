@@ -14,7 +14,8 @@ from gevent.pywsgi import WSGIServer
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.codec import to_json
-from sshload_contract.run_config import ArrivalProcess, BurstLoad, Load, SleepStep, UsersLoad, UsersStage
+from sshload_contract.load import ArrivalProcess, BurstLoad, Load, UsersLoad, UsersStage
+from sshload_contract.run_config import SleepStep
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
 from sshload_contract.target_stats import TARGET_STATS_VERSION, TargetStats

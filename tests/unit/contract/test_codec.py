@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from sshload_contract.codec import from_json, to_json, to_plain
 from sshload_contract.errors import ContractError
-from sshload_contract.run_config import ArrivalProcess, ArrivalsLoad, ArrivalsStage, ExecStep, RunConfig, SleepStep
+from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
+from sshload_contract.run_config import ExecStep, RunConfig, SleepStep
 from sshload_contract.target_config import TargetConfig
 
 TARGET: dict[str, Any] = {

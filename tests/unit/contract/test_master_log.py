@@ -45,6 +45,7 @@ def _snapshot(iterations: int) -> Snapshot:
         iterations=iterations,
         failures=0,
         p99_us=180_000,
+        search=None,
     )
 
 
@@ -65,6 +66,7 @@ def _summary(histogram_characters: int = 0, seed: int = 0) -> RunSummary:
         generator=GeneratorStats(2, 2, 0, 0, 0.1, 0.0, 900, 2_000, 40, 28_000, 0),
         target_before=None,
         target_after=None,
+        capacity=None,
         series_interval_s=1.0,
         series=(),
         histograms=(EncodedHistogram("total", Window.MEASURED, Outcome.OK, 5_400, data),),

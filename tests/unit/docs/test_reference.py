@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 from guide import PAGES, ROOT
+from sshload_contract.judgement import validity
 from sshload_contract.percentile import samples_needed
 from sshload_contract.vocabulary import Outcome, Step, Verdict
 from sshload_operator.cli.arguments import command_line
 from sshload_operator.cli.exit_code import ExitCode, exit_code
 from sshload_operator.control.metrics import OperatorMetrics
-from sshload_operator.decision import validity
 from sshload_operator.planning.preflight import SOURCE_PORTS, TIME_WAIT_S
 from sshload_operator.state import ConditionType, Phase, Reason
 

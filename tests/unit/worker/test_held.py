@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 from run_configs import NOWHERE, arrivals, run_config
-from sshload_contract.run_config import HoldLoad
+from sshload_contract.load import HoldLoad
 from sshload_worker.summary.held import HeldRange
 from sshload_worker.summary.progress import NOTHING_YET
 

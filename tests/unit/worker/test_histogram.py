@@ -1,5 +1,6 @@
 from fractions import Fraction
-from math import ceil
+from math import ceil, log
+from random import Random
 
 import pytest
 from hdrh.histogram import HdrHistogram
@@ -131,3 +132,22 @@ def test_cumulative_counts_grow_and_never_count_what_is_above_the_limit(samples:
     assert list(counts) == sorted(counts)
     assert counts[-1] == len(samples)
     assert all(count <= sum(sample <= limit for sample in samples) for count, limit in zip(counts, limits, strict=True))
+
+
+@pytest.mark.parametrize(("percentile", "count"), [(50.0, 200), (90.0, 500), (99.0, 2_000)])
+def test_the_interval_of_a_percentile_holds_the_truth_in_95_of_100_runs(percentile: float, count: int) -> None:
+    random = Random(1)  # noqa: S311 - samples, no secrets
+    truth_us = -log(1 - percentile / 100) * 100_000
+    held = 0
+    for _ in range(200):
+        histogram = LatencyHistogram(int(random.expovariate(1 / 100_000)) + 1 for _ in range(count))
+        low_us, high_us = histogram.percentile_interval_us(percentile)
+        held += low_us is not None and high_us is not None and low_us <= truth_us <= high_us
+    assert held >= 186
+
+
+def test_an_end_of_an_interval_that_the_samples_do_not_bound_is_not_given() -> None:
+    few, enough = LatencyHistogram(range(1_000, 1_300)), LatencyHistogram(range(1_000, 3_000))
+    assert LatencyHistogram([1]).percentile_interval_us(50) == (None, None)
+    assert few.percentile_interval_us(99)[1] is None
+    assert None not in enough.percentile_interval_us(99)

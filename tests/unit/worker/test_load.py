@@ -4,7 +4,7 @@ from math import ceil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_contract.run_config import (
+from sshload_contract.load import (
     ArrivalProcess,
     ArrivalsLoad,
     ArrivalsStage,

@@ -3,8 +3,9 @@ from dataclasses import replace
 import pytest
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.codec import from_json, to_json
+from sshload_contract.load import BurstLoad, HoldLoad, Load
 from sshload_contract.master_log import read_master_log, summary_lines
-from sshload_contract.run_config import BurstLoad, HoldLoad, Load, RunConfig
+from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.sample import ArrivalCounts, ErrorCount, Health, Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window

@@ -6,7 +6,8 @@ from time import monotonic_ns
 import gevent
 from gevent.event import Event
 from gevent.pool import Group
-from sshload_contract.run_config import ArrivalsLoad, BurstLoad, HoldLoad, RunConfig, UsersLoad
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
+from sshload_contract.run_config import RunConfig
 from sshload_contract.vocabulary import Outcome, Window
 
 from sshload_worker.pacing.load import (

@@ -11,7 +11,7 @@ from itertools import accumulate, count, islice, pairwise
 from random import Random
 from typing import TypeVar
 
-from sshload_contract.run_config import (
+from sshload_contract.load import (
     ArrivalProcess,
     ArrivalsLoad,
     ArrivalsStage,

@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable
 from fractions import Fraction
-from math import ceil
+from math import ceil, sqrt
+from math import floor as round_down
+from typing import Final
 
 from sshload_contract.percentile import samples_needed
 
@@ -14,6 +16,9 @@ from sshload_worker.recording.hdr_encoding import (
     decode,
     encode,
 )
+
+_Z_95: Final = 1.96
+"""How many standard deviations around its mean hold 95 % of a normal distribution."""
 
 
 class LatencyHistogram:
@@ -81,13 +86,31 @@ class LatencyHistogram:
         count = self.count
         if count < samples_needed(percentile):
             return None
-        rank = ceil(Fraction(str(percentile)) * count / 100)
+        return bucket_ceiling(self._bucket_at(ceil(Fraction(str(percentile)) * count / 100)))
+
+    def percentile_interval_us(self, percentile: float) -> tuple[int | None, int | None]:
+        """Return the 95 % confidence interval of a percentile, each end None where the samples do not bound it there.
+
+        By order statistics: the number of samples below the true percentile is binomial, so that two ranks enclose it
+        whatever the distribution is (Hahn and Meeker, Statistical Intervals, section 5.2; normal approximation). That
+        holds for independent samples; those of an overloaded server are not, and spread more from run to run.
+        """
+        count, share = self.count, percentile / 100
+        if count < samples_needed(percentile):
+            return None, None
+        half_width = _Z_95 * sqrt(count * share * (1 - share))
+        low_rank, high_rank = round_down(count * share - half_width), ceil(count * share + half_width) + 1
+        low_us = self._bucket_at(low_rank) if low_rank >= 1 else None
+        return low_us, bucket_ceiling(self._bucket_at(high_rank)) if high_rank <= count else None
+
+    def _bucket_at(self, rank: int) -> int:
+        """Return the lowest value of the bucket that the sample of this rank, counted from 1, lies in."""
         passed = 0
-        for floor in sorted(self.counts):
-            passed += self.counts[floor]
+        for lowest in sorted(self.counts):
+            passed += self.counts[lowest]
             if passed >= rank:
-                return bucket_ceiling(floor)
-        raise AssertionError("a percentile's rank lies within the count")
+                return lowest
+        raise AssertionError("a rank lies within the count")
 
     def min_us(self) -> int | None:
         """Return the lowest value of the first bucket, None without samples."""

@@ -75,11 +75,18 @@ class _Failures:
 class Recorder:
     """Everything since the last report, and what stands now: iterations in flight, users, sessions held, connections.
 
-    `listener` is told of the samples as well whose name ends in one of the steps `listened_to`.
+    `trial` is the trial of a search that it is all about, 0 in any other run.
+    `listener` is told of each sample as well whose name ends in one of the steps `listened_to`.
     """
 
     def __init__(
-        self, run_id: str, worker: int, listener: Listener = _NOBODY, listened_to: Collection[Step] = ()
+        self,
+        run_id: str,
+        worker: int,
+        listener: Listener = _nobody,
+        listened_to: Collection[Step] = (),
+        *,
+        trial: int = 0,
     ) -> None:
         self._listener = listener
         self._listened_to = frozenset(map(str, listened_to))
@@ -90,6 +97,7 @@ class Recorder:
         self.overflows = 0
         self._run_id = run_id
         self._worker = worker
+        self._trial = trial
         self._sequence = 0
         self._empty()
 
@@ -162,6 +170,7 @@ class Recorder:
             version=REPORT_VERSION,
             run_id=self._run_id,
             worker=self._worker,
+            trial=self._trial,
             sequence=self._sequence,
             final=final,
             in_flight=self.in_flight,

@@ -1,6 +1,7 @@
 """HeldRange: how many sessions were held at once at most and at least, from the end of the ramp on."""
 
-from sshload_contract.run_config import HoldLoad, RunConfig
+from sshload_contract.load import HoldLoad
+from sshload_contract.run_config import RunConfig
 
 from sshload_worker.pacing.load import duration_s
 from sshload_worker.summary.progress import Progress

@@ -43,6 +43,7 @@ def snapshot(config: RunConfig, stage: Stage, workers_connected: int, before: Pr
         iterations=now.counts.succeeded + now.counts.failed,
         failures=now.counts.failed,
         p99_us=now.totals_ok.percentile_us(99),
+        search=None,
     )
 
 

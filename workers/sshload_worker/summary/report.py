@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 
+from sshload_contract.load import BurstLoad
 from sshload_contract.percentile import percentile_key
-from sshload_contract.run_config import BurstLoad, RunConfig
+from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import (
     RUN_SUMMARY_VERSION,
     GeneratorStats,
@@ -61,6 +62,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
         generator=_generator_stats(config, totals, course),
         target_before=course.target_before,
         target_after=course.target_after,
+        capacity=None,
         series_interval_s=course.series_interval_s,
         series=course.series,
         histograms=tuple(
@@ -110,6 +112,7 @@ def _step_stats(config: RunConfig, totals: Totals, durations: dict[Window, float
 
 def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open_s: float) -> StepStats:
     successes = totals.successes(step, window)
+    intervals = {percentile: successes.percentile_interval_us(percentile) for percentile in config.percentiles}
     failures = sum(
         histogram.count
         for (other, other_window, outcome), histogram in totals.histograms.items()
@@ -128,6 +131,8 @@ def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open
         percentiles_us={
             percentile_key(percentile): successes.percentile_us(percentile) for percentile in config.percentiles
         },
+        percentiles_low_us={percentile_key(percentile): low for percentile, (low, _) in intervals.items()},
+        percentiles_high_us={percentile_key(percentile): high for percentile, (_, high) in intervals.items()},
     )
 
 

@@ -50,6 +50,7 @@ def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
         scenario=scenario,
         locustfile=locustfile,
         load=fields.required("load", read_load),
+        capacity=None,
         warm_up_s=fields.defaulted("warmUp", duration("0s", "1h"), "5s"),
         thresholds=fields.defaulted("thresholds", read_thresholds, []),
         workers=fields.defaulted("workers", lambda value, path: _read_workers(value, path, count), {}),

@@ -1,6 +1,7 @@
 """What parts of a spec say of each other: each alone may be right, and both together not."""
 
-from sshload_contract.run_config import HoldLoad, Library, SessionReuse, UsersLoad
+from sshload_contract.load import HoldLoad, UsersLoad
+from sshload_contract.run_config import Library, SessionReuse
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_duration import load_duration_s

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sshload_contract.run_config import (
+from sshload_contract.load import (
     ArrivalProcess,
     ArrivalsLoad,
     ArrivalsStage,

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sshload_contract.load import HoldLoad
 from sshload_contract.run_config import (
     ExecStep,
     ForwardStep,
     GitUploadPackStep,
-    HoldLoad,
     Library,
     ScpReadStep,
     ScpWriteStep,
@@ -23,13 +23,14 @@ from sshload_contract.run_config import (
     ShellStep,
     SleepStep,
 )
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.readers import duration, items, number, shown, text
 from sshload_operator.api.quantities import percent_share
-from sshload_operator.api.spec import ErrorRateThreshold, LatencyThreshold, LoadTestSpec, Threshold, ThroughputThreshold
+from sshload_operator.api.spec import LoadTestSpec
 
 _LOGIN_STEPS = (Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH, Step.LOGIN)
 _HELD_STEPS = (*_LOGIN_STEPS, Step.KEEP_ALIVE, Step.HOLD)

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 import yaml
 from plans import INSTALLATION
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
 from sshload_contract.percentile import samples_needed
-from sshload_contract.run_config import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
+from sshload_contract.thresholds import LatencyThreshold
 from sshload_operator.api.load_duration import load_duration_s
 from sshload_operator.api.load_test_file import KIND
 from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import LatencyThreshold, LoadTestSpec, LocustfileRef, ManagedTarget
+from sshload_operator.api.spec import LoadTestSpec, LocustfileRef, ManagedTarget
 from sshload_operator.planning.plan import TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
 

@@ -43,7 +43,20 @@ def errors(kinds: int) -> tuple[ErrorCount, ...]:
 def steps(count: int) -> tuple[StepStats, ...]:
     percentiles = {"50": 180_000, "99": None}
     return tuple(
-        StepStats(noise(64, step), Window.MEASURED, 600, 0, 20.0, 90_000, 181_000.5, 400_000, None, percentiles)
+        StepStats(
+            noise(64, step),
+            Window.MEASURED,
+            600,
+            0,
+            20.0,
+            90_000,
+            181_000.5,
+            400_000,
+            None,
+            percentiles,
+            percentiles,
+            percentiles,
+        )
         for step in range(count)
     )
 
@@ -62,6 +75,7 @@ SMALL = RunSummary(
     generator=GeneratorStats(2, 2, 0, 0, 0.1, 0.0, 900, 2_000, 40, 28_000, 0),
     target_before=None,
     target_after=None,
+    capacity=None,
     series_interval_s=1.0,
     series=series(30),
     histograms=histograms(20_000),

@@ -19,17 +19,21 @@ from specs import (
     Spec,
     changed,
 )
-from sshload_contract.run_config import (
+from sshload_contract.load import (
     ArrivalProcess,
     ArrivalsLoad,
     ArrivalsStage,
-    Auth,
     BurstLoad,
+    HoldLoad,
+    UsersLoad,
+    UsersStage,
+)
+from sshload_contract.run_config import (
+    Auth,
     Client,
     ExecStep,
     ForwardStep,
     GitUploadPackStep,
-    HoldLoad,
     Library,
     Scenario,
     ScenarioStep,
@@ -47,23 +51,19 @@ from sshload_contract.run_config import (
     ShellStep,
     SleepStep,
     Timeouts,
-    UsersLoad,
-    UsersStage,
     Verify,
 )
 from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import check_name, parse
 from sshload_operator.api.spec import (
-    ErrorRateThreshold,
     ExternalTarget,
-    LatencyThreshold,
     LoadTestSpec,
     LocustfileRef,
     ManagedTarget,
     Placement,
     Sshd,
-    ThroughputThreshold,
     TimeToLive,
     Workers,
 )
@@ -146,6 +146,7 @@ def test_a_small_spec_has_the_defaults() -> None:
             max_in_flight=10_000,
             seed=1,
         ),
+        capacity=None,
         warm_up_s=5,
         thresholds=(),
         workers=Workers(replicas=1, processes_per_pod=None, image="", image_pull_secrets=(), placement=NO_PLACEMENT),

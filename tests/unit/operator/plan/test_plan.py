@@ -44,8 +44,8 @@ def test_run_ids_differ_by_object_and_by_run() -> None:
     ("name", "known"),
     [
         ("small", "a8677fef7e08164b"),
-        ("managed-arrivals", "a94045ffee26cbf6"),
-        ("external-users", "f2ba196ceeeae646"),
+        ("managed-arrivals", "e9d5521fa65f0a43"),
+        ("external-users", "edcb684b7bb9cf86"),
         ("external-burst", "5077fea280283add"),
     ],
 )

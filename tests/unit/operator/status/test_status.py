@@ -8,17 +8,11 @@ from crd_schema import problems, status_schema
 from plans import plan, quickstart
 from runs import snapshot, summary
 from sshload_contract.snapshot import Stage
+from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
 from sshload_operator.decision.results import to_status
 from sshload_operator.decision.status import Standing, progress, remembered, status
-from sshload_operator.state import (
-    Condition,
-    ConditionStatus,
-    ConditionType,
-    Phase,
-    Reason,
-    ThresholdResult,
-)
+from sshload_operator.state import Condition, ConditionStatus, ConditionType, Phase, Reason
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 CONDITIONS = tuple(

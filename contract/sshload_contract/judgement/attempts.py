@@ -2,11 +2,9 @@
 
 from dataclasses import dataclass
 
-from sshload_contract.run_config import HoldLoad
+from sshload_contract.load import HoldLoad, Load
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Step, Window, measured_step
-
-from sshload_operator.planning.plan import Plan
 
 _HELD_TO_THE_END = measured_step("held", Step.HOLD)
 
@@ -24,20 +22,20 @@ class Attempts:
         return self.failed / self.ended if self.ended else None
 
 
-def attempts(plan: Plan, summary: RunSummary) -> Attempts:
+def attempts(load: Load, summary: RunSummary) -> Attempts:
     """Return all attempts: every iteration, and every session that was to be held, which fails if it is not to the end.
 
     A held session has failed by whatever kept it from that: its login, a jump host's, or its loss.
     """
-    load, held = summary.load, held_sessions(plan, summary)
-    return Attempts(load.succeeded + load.failed + held.ended, load.failed + held.failed)
+    iterations, held = summary.load, held_sessions(load, summary)
+    return Attempts(iterations.succeeded + iterations.failed + held.ended, iterations.failed + held.failed)
 
 
-def held_sessions(plan: Plan, summary: RunSummary) -> Attempts:
+def held_sessions(load: Load, summary: RunSummary) -> Attempts:
     """Return the sessions that were to be held, none for any load but hold."""
-    if not isinstance(plan.spec.load, HoldLoad):
+    if not isinstance(load, HoldLoad):
         return Attempts(0, 0)
-    asked = plan.spec.load.sessions
+    asked = load.sessions
     to_the_end = sum(
         step.count for step in summary.steps if step.step == _HELD_TO_THE_END and step.window is Window.MEASURED
     )

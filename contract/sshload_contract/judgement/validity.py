@@ -3,14 +3,10 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from sshload_contract.judgement.figures import accepted_logins, client_logins, find_step, total_step
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary, StepStats
-from sshload_contract.vocabulary import Outcome, Step, Window
-
-from sshload_operator.api.spec import ManagedTarget
-from sshload_operator.decision.results import accepted_logins, client_logins, find_step, total_step
-from sshload_operator.planning.plan import Plan
-from sshload_operator.state import Reason
+from sshload_contract.vocabulary import Invalidity, Outcome, Step, Window
 
 CPU_SHARE_LIMIT = 0.9
 OWN_DELAY_FLOOR_US = 20_000
@@ -27,17 +23,20 @@ _MORE_CPU = (
 class Defect:
     """Why a summary cannot be trusted: the value, its limit, and what to change."""
 
-    reason: Reason
+    invalidity: Invalidity
     message: str
 
 
-def defects(plan: Plan, summary: RunSummary) -> tuple[Defect, ...]:
-    """Return everything that makes the summary untrustworthy, the gravest first; empty where it is valid."""
-    found = (limit(plan, summary) for limit in _LIMITS)
+def defects(summary: RunSummary, *, managed: bool) -> tuple[Defect, ...]:
+    """Return everything that makes the summary untrustworthy, the gravest first; empty where it is valid.
+
+    `managed` says that the target is the run's own, so that its counts are to be there.
+    """
+    found = (limit(summary) for limit in _LIMITS if managed or limit is not _target_disagrees)
     return tuple(defect for defect in found if defect is not None)
 
 
-def _workers_lost(_plan: Plan, summary: RunSummary) -> Defect | None:
+def _workers_lost(summary: RunSummary) -> Defect | None:
     generator = summary.generator
     missing = generator.workers_expected - generator.workers_connected
     if generator.workers_lost <= 0 and missing <= 0:
@@ -46,18 +45,18 @@ def _workers_lost(_plan: Plan, summary: RunSummary) -> Defect | None:
         f"{max(generator.workers_lost, missing)} of {generator.workers_expected} workers did not take part to the end, "
         f"so the load was not the one asked for. See why their pods ended, and run again"
     )
-    return Defect(Reason.WORKER_LOST, message)
+    return Defect(Invalidity.WORKER_LOST, message)
 
 
-def _reports_missing(_plan: Plan, summary: RunSummary) -> Defect | None:
+def _reports_missing(summary: RunSummary) -> Defect | None:
     missing = summary.generator.reports_missing
     if missing <= 0:
         return None
     message = f"{missing} reports of workers never reached the master (limit 0), so samples are missing. Run again"
-    return Defect(Reason.REPORTS_MISSING, message)
+    return Defect(Invalidity.REPORTS_MISSING, message)
 
 
-def _generator_faults(_plan: Plan, summary: RunSummary) -> Defect | None:
+def _generator_faults(summary: RunSummary) -> Defect | None:
     """Refuse to count the generator's own errors against the server."""
     faults = [error for error in summary.errors if error.outcome is Outcome.GENERATOR_FAULT and error.count > 0]
     if not faults:
@@ -67,15 +66,15 @@ def _generator_faults(_plan: Plan, summary: RunSummary) -> Defect | None:
     message = (
         f"{count} iterations failed by the workers' own fault{said} (limit 0). See the workers' logs, and run again"
     )
-    return Defect(Reason.GENERATOR_FAULT, message)
+    return Defect(Invalidity.GENERATOR_FAULT, message)
 
 
-def _counts_disagree(plan: Plan, summary: RunSummary) -> Defect | None:
-    disagreement = next(_disagreements(plan, summary), None)
-    return None if disagreement is None else Defect(Reason.COUNTS_DISAGREE, disagreement)
+def _counts_disagree(summary: RunSummary) -> Defect | None:
+    disagreement = next(_disagreements(summary), None)
+    return None if disagreement is None else Defect(Invalidity.COUNTS_DISAGREE, disagreement)
 
 
-def _disagreements(plan: Plan, summary: RunSummary) -> Iterator[str]:
+def _disagreements(summary: RunSummary) -> Iterator[str]:
     load, total = summary.load, total_step(summary, Window.MEASURED)
     if load.scheduled != load.started + load.dropped:
         yield (
@@ -97,8 +96,11 @@ def _disagreements(plan: Plan, summary: RunSummary) -> Iterator[str]:
             f"{summary.generator.overflows} latencies were longer than the one hour that a histogram holds. "
             f"Shorten spec.client.timeouts"
         )
-    if isinstance(plan.spec.target, ManagedTarget):
-        yield from _server_disagreements(summary)
+
+
+def _target_disagrees(summary: RunSummary) -> Defect | None:
+    disagreement = next(_server_disagreements(summary), None)
+    return None if disagreement is None else Defect(Invalidity.COUNTS_DISAGREE, disagreement)
 
 
 def _server_disagreements(summary: RunSummary) -> Iterator[str]:
@@ -114,7 +116,7 @@ def _server_disagreements(summary: RunSummary) -> Iterator[str]:
         )
 
 
-def _ports_used_up(_plan: Plan, summary: RunSummary) -> Defect | None:
+def _ports_used_up(summary: RunSummary) -> Defect | None:
     used, available = summary.generator.ports_used, summary.generator.ports_available
     if available <= 0 or used <= PORTS_SHARE_LIMIT * available:
         return None
@@ -122,12 +124,12 @@ def _ports_used_up(_plan: Plan, summary: RunSummary) -> Defect | None:
         f"a worker used {used} of its {available} source ports (limit {PORTS_SHARE_LIMIT:.0%}), so connections waited "
         f"for ports and not for the server. Use more pods (spec.workers.replicas): each has a source address of its own"
     )
-    return Defect(Reason.SOURCE_PORTS_USED_UP, message)
+    return Defect(Invalidity.SOURCE_PORTS_USED_UP, message)
 
 
-def _saturated(_plan: Plan, summary: RunSummary) -> Defect | None:
+def _saturated(summary: RunSummary) -> Defect | None:
     symptom = next(_symptoms(summary), None)
-    return None if symptom is None else Defect(Reason.GENERATOR_SATURATED, f"{symptom}. {_MORE_CPU}")
+    return None if symptom is None else Defect(Invalidity.GENERATOR_SATURATED, f"{symptom}. {_MORE_CPU}")
 
 
 def _symptoms(summary: RunSummary) -> Iterator[str]:
@@ -155,7 +157,7 @@ def tail_us(step: StepStats) -> int:
     return next((value for value in stated if value is not None), step.max_us or 0)
 
 
-def _late_arrivals(_plan: Plan, summary: RunSummary) -> Defect | None:
+def _late_arrivals(summary: RunSummary) -> Defect | None:
     """Hold the delay of starts against the limit of all own delays: it is part of every `total`."""
     delays = find_step(summary, Step.START_DELAY, Window.MEASURED)
     limit_us = own_delay_limit_us(summary)
@@ -165,7 +167,7 @@ def _late_arrivals(_plan: Plan, summary: RunSummary) -> Defect | None:
         f"iterations began {tail_us(delays) / 1_000:.1f} ms after they were due, at p99 or the highest percentile that "
         f"their number allows (limit {limit_us / 1_000:.1f} ms), so the load was not the one asked for. {_MORE_CPU}"
     )
-    return Defect(Reason.LATE_ARRIVALS, message)
+    return Defect(Invalidity.LATE_ARRIVALS, message)
 
 
 def arrivals_dropped(summary: RunSummary) -> Defect | None:
@@ -178,14 +180,15 @@ def arrivals_dropped(summary: RunSummary) -> Defect | None:
         f"(limit 0): {load.achieved_rate:.1f}/s were begun of {load.offered_rate:.1f}/s. "
         f"Raise spec.load.arrivals.maxInFlight, or lower the rate to what the server keeps up with"
     )
-    return Defect(Reason.ARRIVALS_DROPPED, message)
+    return Defect(Invalidity.ARRIVALS_DROPPED, message)
 
 
-_LIMITS: tuple[Callable[[Plan, RunSummary], Defect | None], ...] = (
+_LIMITS: tuple[Callable[[RunSummary], Defect | None], ...] = (
     _workers_lost,
     _reports_missing,
     _generator_faults,
     _counts_disagree,
+    _target_disagrees,
     _ports_used_up,
     _saturated,
     _late_arrivals,

@@ -1,0 +1,47 @@
+"""Capacity: what is searched for: the highest amount of load at which every threshold holds."""
+
+from dataclasses import dataclass, replace
+
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """What is searched: an amount of load from `least` to `most`, both included, in the unit of the run's load.
+
+    The unit is the arrivals per second, the users, the connections of a burst or the held sessions, whole but for the
+    first. The search ends where the bounds are apart by `precision` (0.05: 5 %) or less, each confirmed by `confirm`
+    further trials. No trial is begun that would end later than `budget_s` after the start of the first.
+    """
+
+    least: float
+    most: float
+    precision: float
+    confirm: int
+    budget_s: float
+
+
+def amount_of(load: Load) -> float:
+    """Return the amount of a load of one stage, in its unit."""
+    match load:
+        case ArrivalsLoad(stages=stages):
+            return stages[0].rate
+        case UsersLoad(stages=stages):
+            return stages[0].users
+        case BurstLoad(connections=connections):
+            return connections
+        case HoldLoad(sessions=sessions):
+            return sessions
+
+
+def load_at(load: Load, amount: float) -> Load:
+    """Return the load of one stage with another amount. Held sessions log in at the same rate as before."""
+    match load:
+        case ArrivalsLoad(stages=stages):
+            return replace(load, stages=(replace(stages[0], rate=amount),))
+        case UsersLoad(stages=stages):
+            return replace(load, stages=(replace(stages[0], users=round(amount)),))
+        case BurstLoad():
+            return replace(load, connections=round(amount))
+        case HoldLoad(sessions=sessions, ramp_up_s=ramp_up_s):
+            return replace(load, sessions=round(amount), ramp_up_s=ramp_up_s * round(amount) / sessions)

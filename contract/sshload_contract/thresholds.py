@@ -1,0 +1,42 @@
+"""Threshold: what a server is to keep. `judgement.threshold` holds a run against one."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+@dataclass(frozen=True, slots=True)
+class LatencyThreshold:
+    """The percentile of a step is to stay below `below_s`."""
+
+    kind: ClassVar[str] = "latency"
+    step: str
+    percentile: float
+    below_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorRateThreshold:
+    """The share of failed iterations is to stay below this fraction."""
+
+    kind: ClassVar[str] = "errorRate"
+    below: float
+
+
+@dataclass(frozen=True, slots=True)
+class ThroughputThreshold:
+    """Iterations completed per second are to be above this."""
+
+    kind: ClassVar[str] = "throughput"
+    above: float
+
+
+Threshold = LatencyThreshold | ErrorRateThreshold | ThroughputThreshold
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdResult:
+    """One threshold as judged: its text, what was seen (None: too few samples) and whether it held (None likewise)."""
+
+    threshold: str
+    observed: str | None
+    passed: bool | None
