@@ -1,52 +1,87 @@
-"""Write docs/reference/sshloadtest.md from the CRD, which is the one place where fields are described."""
+"""Write the reference pages of the kinds from the CRDs, which are the one place where fields are described."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
-CRD = ROOT / "crds/sshloadtests.yaml"
-PAGE = ROOT / "docs/reference/sshloadtest.md"
 
-INTRODUCTION = """\
-# SSHLoadTest
-
-`apiVersion: sshload.dev/v1alpha1`, short name `slt`. `kubectl explain sshloadtest.spec --recursive` shows the same.
-This page is made from the CRD by `scripts/reference.py`.
-
+WRITING = """\
 Durations are written as `30s`, `1m30s` or `500ms`; sizes as `26Ki` or `11Mi`; percentages as `1%`. An unknown field is
-refused by its name. `[]` marks the items of a list, **bold** a field that must be given.
+refused by its name. `[]` marks the items of a list, `{}` the values of a map, **bold** a field that must be given.
 """
 
 Schema = Mapping[str, Any]
 
 
-def page() -> str:
-    """Return the whole page."""
-    crd = yaml.safe_load(CRD.read_text(encoding="utf-8"))
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind's page. `embedded` are the paths where the spec of an SSHLoadTest stands, which has a page of its own."""
+
+    name: str
+    page: Path
+    crd: Path
+    embedded: tuple[str, ...] = ()
+
+
+KINDS = (
+    Kind("SSHLoadTest", ROOT / "docs/reference/sshloadtest.md", ROOT / "crds/sshloadtests.yaml"),
+    Kind(
+        "SSHLoadTestSchedule",
+        ROOT / "docs/reference/sshloadtestschedule.md",
+        ROOT / "crds/sshloadtestschedules.yaml",
+        embedded=("testTemplate.spec",),
+    ),
+)
+
+
+def page(kind: Kind) -> str:
+    """Return the whole page of a kind."""
+    crd = yaml.safe_load(kind.crd.read_text(encoding="utf-8"))
+    names = crd["spec"]["names"]
     top = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
-    return "\n".join([INTRODUCTION, *_section("spec", top["spec"]), "", *_section("status", top["status"])]) + "\n"
+    return (
+        "\n".join(
+            [
+                f"# {kind.name}",
+                "",
+                f"`apiVersion: sshload.dev/v1alpha1`, short name `{names['shortNames'][0]}`."
+                f" `kubectl explain {names['singular']}.spec --recursive` shows the same.",
+                "This page is made from the CRD by `scripts/reference.py`.",
+                "",
+                WRITING,
+                *_section("spec", top["spec"], kind.embedded),
+                "",
+                *_section("status", top["status"], ()),
+            ]
+        )
+        + "\n"
+    )
 
 
-def _section(name: str, schema: Schema) -> Iterator[str]:
+def _section(name: str, schema: Schema, embedded: tuple[str, ...]) -> Iterator[str]:
     yield f"## {name}"
     yield ""
     yield _text(schema)
     yield ""
     yield "| field | type | default | |"
     yield "|---|---|---|---|"
-    yield from _rows(schema, "")
+    yield from _rows(schema, "", embedded)
 
 
-def _rows(schema: Schema, above: str) -> Iterator[str]:
+def _rows(schema: Schema, above: str, embedded: tuple[str, ...]) -> Iterator[str]:
     for name, field in schema.get("properties", {}).items():
         path = f"{above}{name}"
         shown = f"**`{path}`**" if name in schema.get("required", ()) else f"`{path}`"
+        if path in embedded:
+            yield f"| {shown} | object | | {_text(field)} As the [spec of an SSHLoadTest](sshloadtest.md#spec). |"
+            continue
         yield f"| {shown} | {_type(field)} | {_default(field)} | {_text(field)} |"
-        yield from _rows(field, f"{path}.")
-        yield from _rows(field.get("items", {}), f"{path}[].")
+        yield from _rows(field, f"{path}.", embedded)
+        yield from _rows(field.get("items", {}), f"{path}[].", embedded)
 
 
 def _type(field: Schema) -> str:
@@ -72,4 +107,5 @@ def _text(field: Schema) -> str:
 
 
 if __name__ == "__main__":
-    PAGE.write_text(page(), encoding="utf-8")
+    for written in KINDS:
+        written.page.write_text(page(written), encoding="utf-8")

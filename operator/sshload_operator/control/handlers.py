@@ -10,10 +10,10 @@ from typing import Any, Final
 
 import kopf
 
-from sshload_operator.api.kinds import GROUP, TEST, VERSION
+from sshload_operator.api.kinds import GROUP, SCHEDULE, TEST, VERSION
 from sshload_operator.control.access import find_access
 from sshload_operator.control.cluster import Cluster
-from sshload_operator.control.live_tests import LiveTests
+from sshload_operator.control.live_kinds import LiveKinds
 from sshload_operator.control.metrics import OperatorMetrics
 from sshload_operator.control.metrics_server import MetricsServer
 from sshload_operator.manifests.labels import TEST_LABEL
@@ -24,6 +24,7 @@ _LOG = logging.getLogger(__name__)
 _ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
 # Lists come in pages: a thousand finished tests with their results would take 50 MB in one piece.
 _LIST_PAGE: Final = 25
+_OWNERS: Final = (SCHEDULE,)
 _NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
 
 
@@ -44,8 +45,8 @@ class Operator:
         self._options = options
         self._metrics = OperatorMetrics()
         self._cluster: Cluster | None = None
-        self._tests: LiveTests | None = None
-        self._server = MetricsServer(options.metrics_port, self._metrics.render, lambda: self._tests is not None)
+        self._live: LiveKinds | None = None
+        self._server = MetricsServer(options.metrics_port, self._metrics.render, lambda: self._live is not None)
 
     def run(self) -> None:
         """Run until the process is told to stop."""
@@ -67,6 +68,8 @@ class Operator:
         kopf.on.login(registry=registry)(self._log_in)
         kopf.on.probe(registry=registry, id="loop")(self._probe)
         kopf.on.event(GROUP, VERSION, TEST.plural, registry=registry)(self._test_changed)
+        for kind in _OWNERS:
+            kopf.on.event(GROUP, VERSION, kind.plural, registry=registry)(self._owner_changed)
         kopf.on.event("pods", labels=labels, registry=registry)(self._pod_changed)
         kopf.on.event("batch", "v1", "jobs", labels=labels, registry=registry)(self._job_changed)
         return registry
@@ -75,13 +78,13 @@ class Operator:
         for name in _NOISY_LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)
         self._cluster = Cluster(await find_access(), self._metrics.count_api_request)
-        self._tests = LiveTests(self._cluster, self._options.installation, self._metrics.count_failed_pass)
+        self._live = LiveKinds(self._cluster, self._options.installation, self._metrics)
         await self._server.start()
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
 
     async def _stop(self, **_: Any) -> None:
-        if self._tests is not None:
-            await self._tests.stop()
+        if self._live is not None:
+            await self._live.stop()
         if self._cluster is not None:
             await self._cluster.close()
         await self._server.stop()
@@ -105,17 +108,20 @@ class Operator:
         return "ok"
 
     async def _test_changed(self, event: kopf.RawEvent, **_: Any) -> None:
-        if self._tests is not None:
-            self._metrics.tests.object_changed(event["type"], event["object"])
-            self._tests.object_changed(event["type"], event["object"])
+        if self._live is not None:
+            self._live.test_changed(event["type"], event["object"])
+
+    async def _owner_changed(self, resource: kopf.Resource, event: kopf.RawEvent, **_: Any) -> None:
+        if self._live is not None:
+            self._live.owner_changed(resource.plural, event["type"], event["object"])
 
     async def _pod_changed(self, event: kopf.RawEvent, **_: Any) -> None:
-        if self._tests is not None:
-            self._tests.pod_changed(event["type"], event["object"])
+        if self._live is not None:
+            self._live.tests.pod_changed(event["type"], event["object"])
 
     async def _job_changed(self, event: kopf.RawEvent, **_: Any) -> None:
-        if self._tests is not None:
-            self._tests.job_changed(event["type"], event["object"])
+        if self._live is not None:
+            self._live.tests.job_changed(event["type"], event["object"])
 
 
 def _settings() -> kopf.OperatorSettings:

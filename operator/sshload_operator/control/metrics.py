@@ -2,6 +2,7 @@
 
 from prometheus_client import CollectorRegistry, Counter, ProcessCollector, generate_latest
 
+from sshload_operator.control.metrics_schedules import SchedulesCollector
 from sshload_operator.control.metrics_tests import TestsCollector
 
 
@@ -11,6 +12,7 @@ class OperatorMetrics:
     def __init__(self) -> None:
         self._registry = CollectorRegistry()
         self.tests = TestsCollector()
+        self.schedules = SchedulesCollector()
         self._api_requests = Counter(
             "sshload_operator_api_requests",
             "Requests to the API server, watches excepted.",
@@ -34,4 +36,4 @@ class OperatorMetrics:
 
     def render(self) -> bytes:
         """Return the whole page for Prometheus in its text format 0.0.4."""
-        return generate_latest(self._registry) + self.tests.render()
+        return generate_latest(self._registry) + self.tests.render() + self.schedules.render()

@@ -5,26 +5,37 @@ finds its tests by a label with its name, and counts as its own only those whose
 """
 
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sshload_operator.api.kinds import TEST, Kind
+from sshload_operator.control.announcement import About
 from sshload_operator.control.cluster import Cluster, Object, object_path
 from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, newer, version
+from sshload_operator.state import Announcement
 
-_LIST_EVERY_S: Final = 30.0
+_REMEMBERED_ANNOUNCEMENTS: Final = 50
 
 F = TypeVar("F")
 
 
+def _announcements() -> "deque[tuple[About, Announcement]]":
+    return deque(maxlen=_REMEMBERED_ANNOUNCEMENTS)
+
+
 @dataclass(slots=True)
 class OwnedTests(Generic[F]):
-    """The tests of one owner by name, as its kind's facts; each with the version it was seen in."""
+    """The tests of one owner by name, as its kind's facts; each with the version it was seen in.
+
+    `announced` is what was said of the owner lately, so that saying it again in each pass costs no request.
+    """
 
     facts: dict[str, F] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     listed_at_s: float | None = None
+    announced: deque[tuple[About, Announcement]] = field(default_factory=_announcements)
 
     def put(self, test: Object, facts: F) -> bool:
         """Take in a version of a test; returns whether it is newer than the one known, and its facts differ."""
@@ -40,6 +51,13 @@ class OwnedTests(Generic[F]):
         self.versions.pop(name, None)
         return self.facts.pop(name, None) is not None
 
+    def is_news(self, about: About, announcement: Announcement) -> bool:
+        """Take in that something is said; returns whether it was not said lately."""
+        if (about, announcement) in self.announced:
+            return False
+        self.announced.append((about, announcement))
+        return True
+
 
 @dataclass(frozen=True, slots=True)
 class OwnerPass:
@@ -50,10 +68,14 @@ class OwnerPass:
 
 
 class OwnerKind(Protocol[F]):
-    """One kind of owners: SSHLoadTestSchedule or SSHLoadTestComparison. `label` holds the owner's name."""
+    """One kind of owners: SSHLoadTestSchedule or SSHLoadTestComparison.
+
+    `label` is the tests' label with the owner's name. The tests are listed anew in a pass after `list_every_s`.
+    """
 
     kind: Kind
     label: str
+    list_every_s: float
 
     def facts(self, test: Object) -> F:
         """Return what matters of a test to its owner; equal facts wake nobody."""
@@ -99,23 +121,29 @@ class _OwnerPasses(Generic[F]):
         live.body = body = live.body or await self.cluster.read(self.kind.kind, *key)
         if body is None or "deletionTimestamp" in body["metadata"]:
             return Rest()
-        if live.sight.listed_at_s is None or time.monotonic() - live.sight.listed_at_s > _LIST_EVERY_S:
-            await self._list(live.sight, body)
+        await refresh(self.cluster, self.kind, body, live.sight, self.kind.list_every_s)
         done = await self.kind.reconcile(self.cluster, body, live.sight)
         if done.body is None:
             return Rest()
         live.body = newer(done.body, live.body)
         return done.following
 
-    async def _list(self, tests: OwnedTests[F], owner: Object) -> None:
-        metadata = owner["metadata"]
-        found = await self.cluster.list_ours(TEST, metadata["namespace"], f"{self.kind.label}={metadata['name']}")
-        mine = {test["metadata"]["name"]: test for test in found if is_controlled_by(test, owner)}
-        for name in set(tests.facts) - set(mine):
-            tests.drop(name)
-        for test in mine.values():
-            tests.put(test, self.kind.facts(test))
-        tests.listed_at_s = time.monotonic()
+
+async def refresh(
+    cluster: Cluster, kind: OwnerKind[F], owner: Object, tests: OwnedTests[F], older_than_s: float
+) -> bool:
+    """List the owner's tests where the last list is older than this; returns whether it was."""
+    if tests.listed_at_s is not None and time.monotonic() - tests.listed_at_s <= older_than_s:
+        return False
+    metadata = owner["metadata"]
+    found = await cluster.list_ours(TEST, metadata["namespace"], f"{kind.label}={metadata['name']}")
+    mine = {test["metadata"]["name"]: test for test in found if is_controlled_by(test, owner)}
+    for name in set(tests.facts) - set(mine):
+        tests.drop(name)
+    for test in mine.values():
+        tests.put(test, kind.facts(test))
+    tests.listed_at_s = time.monotonic()
+    return True
 
 
 def is_controlled_by(child: Mapping[str, Any], owner: Mapping[str, Any]) -> bool:

@@ -10,8 +10,16 @@ from api_server import ApiServer
 from live_cluster import LiveCluster
 
 NEEDED = (
-    *(f"{verb} sshloadtests.sshload.dev" for verb in ("list", "watch", "delete")),
-    "patch sshloadtests.sshload.dev/status",
+    *(f"{verb} sshloadtests.sshload.dev" for verb in ("get", "list", "watch", "create", "delete")),
+    *(
+        f"{verb} {plural}.sshload.dev"
+        for plural in ("sshloadtestschedules", "sshloadtestcomparisons")
+        for verb in ("get", "list", "watch")
+    ),
+    *(
+        f"patch {plural}.sshload.dev/status"
+        for plural in ("sshloadtests", "sshloadtestschedules", "sshloadtestcomparisons")
+    ),
     *(f"{verb} {plural}" for verb in ("list", "watch") for plural in ("pods", "jobs.batch")),
     "get pods/log",
     "get deployments.apps",
@@ -29,7 +37,11 @@ FORBIDDEN = (
     *(f"{verb} secrets" for verb in ("get", "list", "watch", "patch", "update", "deletecollection")),
     "create pods",
     "create pods/exec",
-    "create sshloadtests.sshload.dev",
+    *(
+        f"{verb} {plural}.sshload.dev"
+        for plural in ("sshloadtestschedules", "sshloadtestcomparisons")
+        for verb in ("create", "patch", "delete")
+    ),
     "get configmaps",
     "create roles.rbac.authorization.k8s.io",
     "list nodes",

@@ -42,7 +42,11 @@ _FIELDS: Final = (
     _Field("month", 1, 12, tuple(_MONTHS.split("|"))),
     _Field("day of the week", 0, 6, tuple(_WEEKDAYS.split("|"))),
 )
-_TERM: Final = re.compile(r"(?:[*?]|([0-9]{1,2}|[a-z]{3})(?:-([0-9]{1,2}|[a-z]{3}))?)(?:/([0-9]{1,3}))?")
+_NUMBER: Final = r"[0-9]{1,2}"
+_WORD: Final = r"[a-z]{3}"
+_TERM: Final = re.compile(
+    rf"(?:[*?]|(?=({_NUMBER}|{_WORD}))(?:{_NUMBER}(?:-({_NUMBER}))?|{_WORD}(?:-({_WORD}))?))(?:/([0-9]{{1,3}}))?"
+)
 
 
 def canonical(expression: str) -> str:
@@ -51,8 +55,10 @@ def canonical(expression: str) -> str:
     Macros (`@daily`) are written out. An expression that names no day that exists, as 30 February, is refused.
     """
     texts = _MACROS.get(expression, expression).lower().split()
-    if len(texts) != len(_FIELDS) or expression.startswith("@") and expression not in _MACROS:
-        raise ValueError("is no cron expression of five fields, and none of @hourly, @daily, @weekly, @monthly, @yearly")
+    if len(texts) != len(_FIELDS) or (expression.startswith("@") and expression not in _MACROS):
+        raise ValueError(
+            "is no cron expression of five fields, and none of @hourly, @daily, @weekly, @monthly, @yearly"
+        )
     values = [_numbers(field, text) for field, text in zip(_FIELDS, texts, strict=True)]
     _, _, days, months, weekdays = values
     if days is not None and weekdays is None and min(days) > max(map(_most_days, months or (1,))):
@@ -68,7 +74,7 @@ def _numbers(field: _Field, text: str) -> tuple[int, ...] | None:
         matched = _TERM.fullmatch(term)
         if matched is None:
             raise ValueError(f"has the {field.name} {term!r}, which is none")
-        step = int(matched[3] or 1)
+        step = int(matched[4] or 1)
         if step < 1:
             raise ValueError(f"has the {field.name} {term!r}, but a step must be at least 1")
         starred = starred or (matched[1] is None and step == 1)
@@ -81,7 +87,8 @@ def _steps(field: _Field, term: str, matched: re.Match[str], step: int) -> Itera
         first, last = field.least, field.most
     else:
         first = _number(field, matched[1])
-        last = _number(field, matched[2]) if matched[2] else field.most if matched[3] else first
+        end = matched[2] or matched[3]
+        last = _number(field, end) if end else field.most if matched[4] else first
     if first > last:
         raise ValueError(f"has the {field.name} {term!r}, which ends before it begins")
     yield from range(first, last + 1, step)

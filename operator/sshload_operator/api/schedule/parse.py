@@ -14,19 +14,19 @@ from sshload_operator.api.parse import parse
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.readers import choice, duration, entries, flag, integer, mapping, shown, text
 from sshload_operator.api.quantities import duration_s
-from sshload_operator.api.schedule.calendar import Calendar, CronCalendar, EveryCalendar
+from sshload_operator.api.schedule.calendars import Calendar, CronCalendar, EveryCalendar
 from sshload_operator.api.schedule.cron import canonical
 from sshload_operator.api.schedule.spec import ConcurrencyPolicy, ScheduleSpec, TestTemplate
 
 # The child's name is the schedule's, a hyphen, and the minutes since 1970: eight digits until the year 2160.
 _NAME_CHARACTERS: Final = 31
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
-_EVERY: Final = re.compile(r"@every ((?:[0-9]+[smh])+)")
+_EVERY: Final = re.compile(r"@every ((?:[0-9]{1,6}[smh])+)")
 _LEAST_INTERVAL_S: Final = 60.0
 _MOST_INTERVAL_S: Final = 87_600 * 3600.0
 _MOST_DEADLINE_S: Final = 31_536_000
 _MOST_KEPT: Final = 100
-_ZONE: Final = r"[A-Za-z._0-9+][A-Za-z._0-9+-]*(/[A-Za-z._0-9+][A-Za-z._0-9+-]*)*"
+_ZONE: Final = r"[A-Za-z._0-9+][A-Za-z._0-9+-]{0,30}(/[A-Za-z._0-9+][A-Za-z._0-9+-]{0,30})*"
 
 
 def parse_schedule(body_spec: Mapping[str, Any]) -> ScheduleSpec:
@@ -68,7 +68,9 @@ def _calendar(schedule: str, zone: ZoneInfo) -> Calendar:
     if every is not None:
         interval_s = duration_s(every[1], whole_seconds=True)
         if not _LEAST_INTERVAL_S <= interval_s <= _MOST_INTERVAL_S:
-            raise SpecError("spec.schedule", f"{shown(schedule)} must be every minute at the most, every ten years at least")
+            raise SpecError(
+                "spec.schedule", f"{shown(schedule)} must be every minute at the most, every ten years at least"
+            )
         return EveryCalendar(timedelta(seconds=interval_s))
     try:
         return CronCalendar(canonical(schedule), zone)

@@ -7,7 +7,7 @@ from enum import StrEnum, unique
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sshload_operator.api.schedule.calendar import Calendar
+from sshload_operator.api.schedule.calendars import Calendar
 
 
 @unique

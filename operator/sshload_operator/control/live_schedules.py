@@ -1,0 +1,128 @@
+"""The schedules that are worked on: one pass over one of them, and when it is looked at again.
+
+Its task waits for the next start, but never longer than a minute, because a clock that is set tells nobody.
+"""
+
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Final
+
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.kinds import SCHEDULE, TEST, Kind
+from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
+from sshload_operator.api.schedule.spec import ScheduleSpec
+from sshload_operator.control.announcement import About, announce
+from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
+from sshload_operator.control.live_objects import Wait
+from sshload_operator.control.owned_tests import OwnedTests, OwnerPass, delete_owned_test, is_controlled_by, refresh
+from sshload_operator.decision.schedule.decide import ScheduleDecision, decide
+from sshload_operator.decision.schedule.facts import (
+    SCHEDULE_LABEL,
+    Obstacle,
+    Question,
+    ScheduledTest,
+    identity,
+    remembered,
+    scheduled_test,
+)
+from sshload_operator.decision.schedule.words import ScheduleReason
+from sshload_operator.state import Manifest
+
+# What the API server will say again however often it is asked.
+_REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
+_LONGEST_WAIT_S: Final = 60.0
+_LIST_EVERY_S: Final = 300.0
+# Before a test is made, what is under way is looked up: the watch may be behind.
+_FRESH_S: Final = 2.0
+# Deleting what is too many, deleting what is replaced with the creation, and the status: more is never needed.
+_MOST_ROUNDS: Final = 5
+
+Tests = OwnedTests[ScheduledTest]
+
+
+class ScheduleKind:
+    """SSHLoadTestSchedules, as owners of tests."""
+
+    kind: Kind = SCHEDULE
+    label: str = SCHEDULE_LABEL
+    list_every_s: float = _LIST_EVERY_S
+
+    def facts(self, test: Object) -> ScheduledTest:
+        """Return what matters of a test to its schedule."""
+        return scheduled_test(test)
+
+    async def reconcile(self, cluster: Cluster, body: Object, tests: Tests) -> OwnerPass:
+        """Do one pass: observe, decide, make and delete tests, decide anew by what is there, and write the status."""
+        now = datetime.now(UTC)
+        obstacle: Obstacle | None = None
+        for _ in range(_MOST_ROUNDS):
+            decision = decide(_question(body, tests, obstacle, now))
+            if decision.create is not None and await refresh(cluster, self, body, tests, _FRESH_S):
+                continue
+            if decision.create is None and not decision.delete:
+                return await _write(cluster, body, tests, decision, now)
+            await _delete(cluster, body, tests, decision.delete)
+            if decision.create is not None:
+                obstacle = await _create(cluster, body, tests, decision.create)
+            if obstacle is None:
+                await _announce(cluster, body, tests, decision, now)
+        return OwnerPass(body, Wait(0.0))
+
+
+def _question(body: Object, tests: Tests, obstacle: Obstacle | None, now: datetime) -> Question:
+    return Question(
+        schedule=identity(body),
+        spec=_spec(body),
+        memory=remembered(body.get("status") or {}),
+        tests=tuple(tests.facts.values()),
+        obstacle=obstacle,
+        now=now,
+    )
+
+
+def _spec(body: Object) -> ScheduleSpec | SpecError:
+    try:
+        check_schedule_name(body["metadata"]["name"])
+        return parse_schedule(body["spec"])
+    except SpecError as error:
+        return error
+
+
+async def _delete(cluster: Cluster, body: Object, tests: Tests, surplus: tuple[ScheduledTest, ...]) -> None:
+    for test in surplus:
+        await delete_owned_test(cluster, body["metadata"]["namespace"], test.name, test.uid)
+        tests.drop(test.name)
+
+
+async def _create(cluster: Cluster, body: Object, tests: Tests, manifest: Manifest) -> Obstacle | None:
+    """Create a test, or find that it was made before; return what was in the way, if anything was."""
+    namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+    try:
+        made = await cluster.create_new(object_path(TEST, namespace, name), manifest)
+    except ApiError as error:
+        if error.status not in _REFUSED:
+            raise
+        return Obstacle(ScheduleReason.CREATE_REFUSED, f"the test {name} was refused: {error}")
+    found = made or await cluster.read(TEST, namespace, name)
+    if found is None or not is_controlled_by(found, body):
+        return Obstacle(ScheduleReason.NAME_TAKEN, f"there is a test {name} that is not of this schedule")
+    tests.put(found, scheduled_test(found))
+    return None
+
+
+async def _write(cluster: Cluster, body: Object, tests: Tests, decision: ScheduleDecision, now: datetime) -> OwnerPass:
+    newest: Object | None = body
+    if decision.status is not None:
+        newest = await cluster.write_status(SCHEDULE, body, decision.status)
+    if newest is not None:
+        await _announce(cluster, body, tests, decision, now)
+    wait_s = decision.requeue_after_s
+    return OwnerPass(newest, Wait(None if wait_s is None else min(wait_s, _LONGEST_WAIT_S)))
+
+
+async def _announce(cluster: Cluster, body: Object, tests: Tests, decision: ScheduleDecision, now: datetime) -> None:
+    metadata = body["metadata"]
+    for occasion, said in decision.announcements:
+        about = About(SCHEDULE, metadata["namespace"], metadata["name"], metadata["uid"], occasion)
+        if tests.is_news(about, said):
+            await announce(cluster, about, (said,), now)

@@ -1,0 +1,64 @@
+"""Which finished tests are kept, and what became of them."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.schedule.spec import ScheduleSpec
+from sshload_operator.decision.findings import time_text
+from sshload_operator.decision.schedule.facts import ScheduledTest
+
+_MOST_SHOWN = 200
+
+
+def surplus(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> tuple[ScheduledTest, ...]:
+    """Return the finished tests beyond the limits, the oldest of each sort: Passed, and every other verdict."""
+    finished = [test for test in in_order(tests) if test.finished and not test.deleting]
+    passed = [test for test in finished if test.verdict is Verdict.PASSED]
+    failed = [test for test in finished if test.verdict is not Verdict.PASSED]
+    return (*_oldest(passed, spec.passed_limit), *_oldest(failed, spec.failed_limit))
+
+
+def in_order(tests: Iterable[ScheduledTest]) -> list[ScheduledTest]:
+    """Return the tests by the time that they were scheduled for."""
+    return sorted(tests, key=lambda test: (test.time, test.name))
+
+
+def last_completed(tests: Iterable[ScheduledTest]) -> ScheduledTest | None:
+    """Return the finished test that ended last."""
+    ended = [test for test in tests if test.finished and test.completion_time is not None]
+    return max(ended, key=_completion, default=None)
+
+
+def last_passed_time(tests: Iterable[ScheduledTest]) -> datetime | None:
+    """Return when the last of the tests that passed ended."""
+    passed = last_completed(test for test in tests if test.verdict is Verdict.PASSED)
+    return passed.completion_time if passed is not None else None
+
+
+def trend(tests: Iterable[ScheduledTest]) -> list[dict[str, Any]]:
+    """Return what the kept runs found, the oldest first, as a status has it."""
+    return [_point(test) for test in in_order(tests) if test.finished][-_MOST_SHOWN:]
+
+
+def _oldest(tests: Sequence[ScheduledTest], limit: int) -> Sequence[ScheduledTest]:
+    return tests[: max(0, len(tests) - limit)]
+
+
+def _completion(test: ScheduledTest) -> tuple[datetime, str]:
+    assert test.completion_time is not None  # noqa: S101 - the callers have sorted out those without
+    return test.completion_time, test.name
+
+
+def _point(test: ScheduledTest) -> dict[str, Any]:
+    words = {
+        "test": test.name,
+        "time": time_text(test.time),
+        "verdict": str(test.verdict) if test.verdict is not None else None,
+        "capacity": test.figures.capacity,
+        "p99Ms": test.figures.p99_ms,
+        "completedRate": test.figures.completed_rate,
+    }
+    return {key: value for key, value in words.items() if value is not None}
