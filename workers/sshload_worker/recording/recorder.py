@@ -76,14 +76,14 @@ class Recorder:
     """Everything since the last report, and what stands now: iterations in flight, users, sessions held, connections.
 
     `trial` is the trial of a search that it is all about, 0 in any other run.
-    `listener` is told of each sample as well whose name ends in one of the steps `listened_to`.
+    `listener` is told of the samples as well whose name ends in one of the steps `listened_to`.
     """
 
     def __init__(
         self,
         run_id: str,
         worker: int,
-        listener: Listener = _nobody,
+        listener: Listener = _NOBODY,
         listened_to: Collection[Step] = (),
         *,
         trial: int = 0,
