@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 REPORTS = ROOT / ".cache/test"
 VENV = ROOT / ".venv/bin"
 PREPARING_LIMIT_S = 30 * 60
+OWN_SSH2 = "scripts/debian-packages cmake gcc libc6-dev make patch python3-dev zlib1g-dev"  # it is compiled on the way
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +58,18 @@ def each(name: str) -> Callable[[], list[Path]]:
 
 
 LAYERS = (
-    Layer("unit", 10 * 60, each("unit")),
+    Layer("unit", 10 * 60, each("unit"), (OWN_SSH2,)),
     Layer("simulation", 10 * 60, one("simulation")),
     Layer("golden", 5 * 60, one("golden"), ("scripts/tool helm",)),
     Layer(
         "integration",
         20 * 60,
         each("integration"),
-        ("scripts/debian-packages git openssh-server prometheus", "tests/cluster/cluster build kubernetes etcd"),
+        (
+            OWN_SSH2,
+            "scripts/debian-packages git openssh-server prometheus",
+            "tests/cluster/cluster build kubernetes etcd",
+        ),
     ),
     Layer("e2e", 40 * 60, one("e2e"), ("scripts/bring-up",)),
 )

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from cost import CIPHER, FILE_BYTES, KEX
-from programs import own_ssh2, server_double
+from own_ssh2 import own_ssh2
+from programs import server_double
 from record import keep, machine, table
 from speed_rows import make_key
 

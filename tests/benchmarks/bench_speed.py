@@ -19,7 +19,8 @@ from pathlib import Path
 
 from cost import CIPHER, CONNECT_EXEC, DOWNLOAD, EXEC, KEX, SFTP_READ, Clients
 from instructions import per_operation
-from programs import ROOT, compiled, output, own_ssh2, server_double
+from own_ssh2 import own_ssh2
+from programs import ROOT, compiled, output, server_double
 from speed_rows import (
     Row,
     against_sshd,

@@ -13,7 +13,8 @@ from statistics import median
 from typing import Any
 
 from cost import CIPHER
-from programs import delay_proxy, own_ssh2
+from own_ssh2 import own_ssh2
+from programs import delay_proxy
 from record import keep, machine, table
 from ssh_server import SshServer, make_keys, ssh_server
 

@@ -1,10 +1,7 @@
-"""What the benchmarks start: Go programs, compiled on the way, and the SSH library as the worker's image has it."""
+"""What the benchmarks start: Go programs, compiled on the way."""
 
-import hashlib
 import os
 import subprocess
-import sys
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -30,21 +27,6 @@ def compiled(name: str) -> Path:
     folder = ROOT / "tests/benchmarks" / name
     subprocess.run([go, "build", "-trimpath", "-o", CACHE / name, "."], cwd=folder, check=True, env=environment)
     return CACHE / name
-
-
-def own_ssh2() -> Path:
-    """Return a folder to import ssh2-python from as the worker's image has it; compiled once, in a minute."""
-    inputs = [ROOT / "scripts/ssh2-wheel", *ROOT.glob("requirements/ssh2-*.txt"), *ROOT.glob("patches/*.patch")]
-    digest = hashlib.sha256(sys.version.encode() + b"".join(path.read_bytes() for path in sorted(inputs)))
-    folder = CACHE / f"ssh2-{digest.hexdigest()[:12]}"
-    if not folder.exists():
-        print("compiling ssh2-python as for the worker's image (about a minute)", file=sys.stderr)  # noqa: T201
-        wheel = Path(output(ROOT / "scripts/ssh2-wheel", CACHE / "wheels", sys.executable).strip())
-        with zipfile.ZipFile(wheel) as archive:
-            archive.extractall(folder.with_suffix(".part"))
-        folder.with_suffix(".part").rename(folder)
-        wheel.unlink()
-    return folder
 
 
 @contextmanager

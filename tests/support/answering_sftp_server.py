@@ -1,12 +1,12 @@
 """An SFTP server that answers every request with one status: `python answering_sftp_server.py STATUS`.
 
-With the status 255, which there is not, it ends in place of the answer, between two packets.
+With two that there are not, it ends in place of the answer: with 254 in the middle of its packet, with 255 before it.
 """
 
 import struct
 import sys
 
-_NO_STATUS = 255
+_ENDS_WITHIN, _ENDS_BEFORE = 254, 255
 _INIT, _VERSION, _STATUS = 1, 2, 101  # draft-ietf-secsh-filexfer-02 section 3
 
 
@@ -17,14 +17,21 @@ def serve(status: int) -> None:
         body = sys.stdin.buffer.read(length - 1)
         if kind == _INIT:
             _send(struct.pack(">BI", _VERSION, 3))
-        elif status == _NO_STATUS:
+        elif status == _ENDS_BEFORE:
+            return
+        elif status == _ENDS_WITHIN:
+            _write(struct.pack(">IBB", 17, _STATUS, body[0]))
             return
         else:
             _send(struct.pack(">B4sIII", _STATUS, body[:4], status, 0, 0))
 
 
 def _send(packet: bytes) -> None:
-    sys.stdout.buffer.write(struct.pack(">I", len(packet)) + packet)
+    _write(struct.pack(">I", len(packet)) + packet)
+
+
+def _write(octets: bytes) -> None:
+    sys.stdout.buffer.write(octets)
     sys.stdout.buffer.flush()
 
 

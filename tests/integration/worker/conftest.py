@@ -1,4 +1,7 @@
-"""A real sshd, and one iteration or one whole run against it. Importing this patches the process for gevent."""
+"""A real sshd, and one iteration or one whole run against it, with ssh2-python as the worker's image has it.
+
+Importing this patches the process for gevent.
+"""
 
 from gevent import monkey
 
@@ -10,7 +13,10 @@ from contextlib import ExitStack  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 import pytest  # noqa: E402
+from own_ssh2 import import_own_ssh2  # noqa: E402
 from ssh_server import Keys, SshServer, make_keys, ssh_server  # noqa: E402
+
+import_own_ssh2()
 
 
 @pytest.fixture(scope="session")

@@ -22,7 +22,7 @@ FAST = replace(client(), ciphers=("aes128-gcm@openssh.com",))
 SIZES_BYTES = (0, 1, 29_999, 262_144, 262_145, 5_000_000)
 TRANSFER_BYTES = (1, 30_000, 32_768, 1_048_576)
 SFTP_SERVER = Path(__file__).parents[2] / "support/answering_sftp_server.py"
-DIES = 255
+DIES_WITHIN_A_PACKET, DIES_BETWEEN_PACKETS = 254, 255
 MANY_NAMES = 3_000
 
 
@@ -137,9 +137,12 @@ def test_an_sftp_server_that_talks_nonsense_is_told(start_sshd: Callable[[str], 
     assert failed.value.outcome is Outcome.SFTP_BAD_MESSAGE
 
 
-def test_an_sftp_server_that_dies_is_told(start_sshd: Callable[[str], SshServer]) -> None:
-    """It dies between two packets: within one, the index's libssh2 reads for ever (patches/0004)."""
-    server = start_sshd(f"Subsystem sftp {sys.executable} {SFTP_SERVER} {DIES}")
+@pytest.mark.parametrize(
+    "how",
+    [pytest.param(DIES_WITHIN_A_PACKET, id="within a packet"), pytest.param(DIES_BETWEEN_PACKETS, id="between two")],
+)
+def test_an_sftp_server_that_dies_is_told(start_sshd: Callable[[str], SshServer], how: int) -> None:
+    server = start_sshd(f"Subsystem sftp {sys.executable} {SFTP_SERVER} {how}")
     with logged_in(login_to(server)) as connection:
         sftp = connection.open_sftp()
         with pytest.raises(StepFailure) as failed:

@@ -24,7 +24,8 @@ def run(tmp_path: Path) -> Run:
 
     def run_layer(layer: str, **files: str) -> subprocess.CompletedProcess[str]:
         (tmp_path / "scripts").mkdir()
-        shutil.copy(ROOT / "scripts/run_tests.py", tmp_path / "scripts")
+        for script in ("run_tests.py", "debian-packages"):
+            shutil.copy(ROOT / "scripts" / script, tmp_path / "scripts")
         (tmp_path / ".venv").symlink_to(sys.prefix)
         for name, text in files.items():
             path = tmp_path / "tests" / f"{name.replace('__', '/')}.py"
