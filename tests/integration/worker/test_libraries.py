@@ -345,7 +345,7 @@ def test_a_closed_port_is_refused(sshd: SshServer, kind: Kind) -> None:
 def test_no_common_algorithm_is_a_failed_kex(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:
     config = config_for(kind, start_sshd("KexAlgorithms ecdh-sha2-nistp384"))
     done = run_once(replace(config, client=replace(config.client, kex_algorithms=("ecdh-sha2-nistp256",))))
-    assert (done.outcome, done.failed_step) == (Outcome.KEX_FAILED, "kex")
+    assert (done.outcome, done.failed_step) == (Outcome.KEX_FAILED, "kex"), done
 
 
 def test_a_refused_channel_is_told(start_sshd: Callable[[str], SshServer], kind: Kind) -> None:

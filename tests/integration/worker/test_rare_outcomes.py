@@ -1,6 +1,7 @@
 """Outcomes that a kind server does not bring about, by every client library that runs in the worker."""
 
 import socket
+import struct
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,9 +14,11 @@ from run_configs import arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.run_config import Library, RunConfig, SftpStatStep
 from sshload_contract.vocabulary import Outcome
+from unkind_servers import speaking
 
 SFTP_SERVER = Path(__file__).parents[2] / "support/answering_sftp_server.py"
 SHORT = 0.3
+DIES_WITHIN_A_PACKET, DIES_BETWEEN_PACKETS = 254, 255
 STAT = SftpStatStep(name="", path="anything")
 
 
@@ -56,6 +59,33 @@ def test_an_address_to_which_there_is_no_way_is_a_failed_connect(sshd: SshServer
     assert ended(done) == (Outcome.CONNECT_FAILED, "connect")
 
 
+def test_a_server_that_closes_as_soon_as_it_sees_no_common_algorithm_is_a_failed_kex(
+    sshd: SshServer, library: Library
+) -> None:
+    """The client hears of the close no later than of what it has to choose from."""
+
+    def offer_and_close(connection: socket.socket) -> None:
+        connection.sendall(b"SSH-2.0-none\r\n" + offer("no-such-kex"))
+        connection.shutdown(socket.SHUT_WR)
+        while connection.recv(4096):
+            pass
+
+    config = config_for(sshd, library)
+    with speaking(offer_and_close) as port:
+        done = run_once(replace(config, target=replace(config.target, port=port, known_hosts_path="")))
+    assert ended(done) == (Outcome.KEX_FAILED, "kex"), done
+
+
+def offer(kex: str) -> bytes:
+    """Return a packet with all that a server offers (RFC 4253 sections 6 and 7.1)."""
+    both_ways = ("aes128-ctr", "aes128-ctr", "hmac-sha2-256", "hmac-sha2-256", "none", "none", "", "")
+    names = (kex, "ssh-ed25519", *both_ways)
+    lists = b"".join(struct.pack(">I", len(name)) + name.encode() for name in names)
+    payload = bytes([20]) + bytes(16) + lists + bytes(5)
+    padding = 16 - (len(payload) + 5) % 8
+    return struct.pack(">IB", len(payload) + padding + 1, padding) + payload + bytes(padding)
+
+
 def test_a_server_that_thinks_too_long_about_a_login_is_an_auth_timeout(
     start_sshd: Callable[[str], SshServer], library: Library
 ) -> None:
@@ -83,3 +113,15 @@ def test_each_status_of_sftp_has_an_outcome_of_its_name(
     server = start_sshd(f"Subsystem sftp {sys.executable} {SFTP_SERVER} {status}")
     done = run_once(replace(config_for(server, library), scenario=scenario(STAT)))
     assert ended(done) == (outcome, "sftpStat")
+
+
+@pytest.mark.parametrize(
+    "how",
+    [pytest.param(DIES_WITHIN_A_PACKET, id="within a packet"), pytest.param(DIES_BETWEEN_PACKETS, id="between two")],
+)
+def test_an_sftp_server_that_dies_is_a_lost_connection(
+    start_sshd: Callable[[str], SshServer], library: Library, how: int
+) -> None:
+    server = start_sshd(f"Subsystem sftp {sys.executable} {SFTP_SERVER} {how}")
+    done = run_once(replace(config_for(server, library), scenario=scenario(STAT)))
+    assert ended(done) == (Outcome.SFTP_CONNECTION_LOST, "sftpStat"), done

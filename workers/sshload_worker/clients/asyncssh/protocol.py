@@ -6,8 +6,8 @@ from typing import Any
 
 import asyncssh
 from asyncssh.connection import SSHClientConnection
-from asyncssh.constants import MSG_DISCONNECT, MSG_NEWKEYS
-from asyncssh.misc import HostKeyNotVerifiable
+from asyncssh.constants import MSG_DISCONNECT, MSG_KEXINIT, MSG_NEWKEYS
+from asyncssh.misc import HostKeyNotVerifiable, KeyExchangeFailed
 from asyncssh.packet import SSHPacket
 from asyncssh.public_key import SSHKey, decode_ssh_certificate, decode_ssh_public_key
 from gevent.event import Event
@@ -59,8 +59,8 @@ class Milestones:
         self.disconnect_text = ""
 
     def end(self, error: Exception | None) -> None:
-        """Note the end, and why."""
-        self.error = error
+        """Note the end, and why, unless that is known already."""
+        self.error = self.error or error
         for milestone in (self.ended, self.keys_exchanged, self.authenticated):
             milestone.set()
 
@@ -125,6 +125,13 @@ class Protocol(SSHClientConnection):
         """Send a request that no server grants, and wait for its answer."""
         await self._make_global_request(b"keepalive@openssh.com")
 
+    async def _note_offer(self, kind: int, number: int, packet: SSHPacket) -> None:
+        try:
+            await super()._process_kexinit(kind, number, packet)
+        except KeyExchangeFailed as error:
+            self.milestones.error = error  # the server has seen it too, and asyncssh may hear it close before
+            raise
+
     def _note_new_keys(self, kind: int, number: int, packet: SSHPacket) -> None:
         super()._process_newkeys(kind, number, packet)
         self.milestones.keys_exchanged.set()
@@ -137,6 +144,7 @@ class Protocol(SSHClientConnection):
 
     _packet_handlers = {  # noqa: RUF012 - asyncssh's own name and form
         **SSHClientConnection._packet_handlers,  # noqa: SLF001 - to be extended
+        MSG_KEXINIT: _note_offer,
         MSG_NEWKEYS: _note_new_keys,
         MSG_DISCONNECT: _note_disconnect,
     }

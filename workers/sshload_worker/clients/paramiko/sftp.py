@@ -9,16 +9,27 @@ from paramiko.sftp_client import SFTPClient
 from paramiko.sftp_file import SFTPFile
 from paramiko.ssh_exception import SSHException
 from sshload_contract.run_config import Client
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.driver import Driver
 from sshload_worker.clients.pieces import pieces_of
 from sshload_worker.clients.sftp_status import END_OF_FILE, status_failure
+from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 32_768  # what paramiko asks for at once
 _TO_READ = 0x01
 _TO_WRITE_ANEW = 0x02 | 0x08 | 0x10  # write, create, truncate
+
+
+class _SftpDriver(Driver):
+    """The calls of SFTP, which may end while the connection goes on."""
+
+    def lost(self) -> StepFailure:
+        """Return what there is to say of SFTP that has ended."""
+        if self.transport.is_active() and not self.transport.disconnect_text:
+            return StepFailure(Outcome.SFTP_CONNECTION_LOST, "the server's SFTP subsystem has ended")
+        return super().lost()
 
 
 class _Requests(SFTPClient):
@@ -90,7 +101,7 @@ class ParamikoSftp:
     """The SFTP subsystem (clients.interface.Sftp)."""
 
     def __init__(self, driver: Driver, channel: ParamikoChannel, client: Client) -> None:
-        self._driver = driver
+        self._driver = _SftpDriver(driver.transport)
         self._channel = channel
         self._client = client
         subsystem = channel.start_subsystem("sftp")
