@@ -10,7 +10,10 @@ import zipfile
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[2]
-_CACHE = _ROOT / ".cache/ssh2"
+_CACHE = Path(
+    os.environ.get("SSHLOAD_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "sshload"),
+    "ssh2",
+)
 _NEEDS = "cmake, gcc, libc6-dev, make, patch, python3-dev and zlib1g-dev"
 
 
