@@ -8,7 +8,9 @@ import _socket
 import errno
 import os
 import socket
+from collections.abc import Callable
 from contextlib import suppress
+from typing import Any
 
 from gevent import get_hub
 
@@ -66,9 +68,21 @@ class Descriptor:
         if self._quick_ack:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
+    def in_one_go(self, attempt: Callable[..., Any], *arguments: object) -> Any:
+        """Return what `attempt` returns, which does not wait; what it sends goes out together, if it fits.
+
+        Each segment by itself costs both sides several microseconds.
+        """
+        self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 1)
+        try:
+            return attempt(*arguments)
+        finally:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
+
     def wait_readable(self) -> None:
         """Let others run until there is something to read."""
-        self.hasten_acknowledgement()
+        if self._quick_ack:
+            self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         self._wait(self._readable)
 
     def wait_writable(self) -> None:

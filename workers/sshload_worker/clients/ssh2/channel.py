@@ -12,7 +12,7 @@ from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.interface import CommandEnd
-from sshload_worker.clients.ssh2.direct_calls import exit_code, exit_signal
+from sshload_worker.clients.ssh2.direct_calls import command_end
 from sshload_worker.clients.ssh2.driver import Driver
 
 DEFAULT_READ_BYTES = 262_144
@@ -23,6 +23,7 @@ _ANY = 1
 _STDERR_BYTES = 4_096
 _WRITE_BYTES = 262_144
 _UNREAD_LIMIT_BYTES = 16_777_216
+_SUCCESS = CommandEnd(exit_code=0, signal="", stderr=b"")
 
 
 class SSH2Channel:
@@ -75,17 +76,16 @@ class SSH2Channel:
     def close(self) -> CommandEnd:
         """Close the channel, wait for the server's close, and return how the command ended."""
         until_done = self._driver.until_done
-        until_done(Step.CLOSE, self._channel.close)
+        until_done(Step.CLOSE, self._driver.descriptor.in_one_go, self._channel.close)
         if not self._ended:
             until_done(Step.CLOSE, self._channel.wait_eof)
         until_done(Step.CLOSE, self._channel.wait_closed)
         self._closed = True
         self._driver.forget(self._channel)
-        return CommandEnd(
-            exit_code=exit_code(self._channel),
-            signal=exit_signal(self._driver.session, self._channel),
-            stderr=self._stderr,
-        )
+        exit_code, signal = command_end(self._driver.session, self._channel)
+        if exit_code or signal or self._stderr:
+            return CommandEnd(exit_code, signal, self._stderr)
+        return _SUCCESS
 
     def _try_read(self) -> bytes | int:
         channel = self._channel

@@ -100,23 +100,26 @@ def open_channel(session: Session, kind: bytes, window_bytes: int, packet_bytes:
     return channel
 
 
-def exit_code(channel: Channel) -> int:
-    """Return the exit code of the channel's command, 0 where it has none."""
-    return int(LIBSSH2.libssh2_channel_get_exit_status(pointer(channel))) & _EXIT_CODE_MASK
+_signal = ctypes.c_void_p()
+_signal_bytes = ctypes.c_size_t()
+_signal_results = ctypes.byref(_signal), ctypes.byref(_signal_bytes), None, None, None, None
+_exit_status = LIBSSH2.libssh2_channel_get_exit_status
+_exit_signal = LIBSSH2.libssh2_channel_get_exit_signal
 
 
-def exit_signal(session: Session, channel: Channel) -> str:
-    """Return the name of the signal that ended the channel's command (KILL), empty where none did."""
-    name = ctypes.c_void_p()
-    length = ctypes.c_size_t()
-    LIBSSH2.libssh2_channel_get_exit_signal(
-        pointer(channel), ctypes.byref(name), ctypes.byref(length), None, None, None, None
-    )
-    if not name.value:
-        return ""
-    text = ctypes.string_at(name.value, length.value).decode("ascii", "replace")
-    LIBSSH2.libssh2_free(pointer(session), name)
-    return text
+def command_end(session: Session, channel: Channel) -> tuple[int, str]:
+    """Return how a channel's command ended: its exit code, 0 where it has none, and the name of the signal (KILL).
+
+    The name is empty where no signal ended it.
+    """
+    at = pointer(channel)
+    exit_code = _exit_status(at) & _EXIT_CODE_MASK
+    _exit_signal(at, *_signal_results)
+    if not _signal.value:
+        return exit_code, ""
+    name = ctypes.string_at(_signal.value, _signal_bytes.value).decode("ascii", "replace")
+    LIBSSH2.libssh2_free(pointer(session), _signal)
+    return exit_code, name
 
 
 def own_file(handle: SFTPHandle) -> None:

@@ -56,8 +56,9 @@ class Stdout:
 
 def check_end(end: CommandEnd, expect_exit_code: int) -> None:
     """Raise StepFailure where a command did not end with the expected exit code."""
+    if not end.signal and end.exit_code == expect_exit_code:
+        return
     stderr = end.stderr.decode("utf-8", "replace").strip()
     if end.signal:
         raise StepFailure(Outcome.KILLED_BY_SIGNAL, f"killed by signal {end.signal}: {stderr}".rstrip(": "))
-    if end.exit_code != expect_exit_code:
-        raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code}: {stderr}".rstrip(": "))
+    raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code}: {stderr}".rstrip(": "))
