@@ -35,6 +35,12 @@ KINDS = (
         ROOT / "crds/sshloadtestschedules.yaml",
         embedded=("testTemplate.spec",),
     ),
+    Kind(
+        "SSHLoadTestComparison",
+        ROOT / "docs/reference/sshloadtestcomparison.md",
+        ROOT / "crds/sshloadtestcomparisons.yaml",
+        embedded=("base",),
+    ),
 )
 
 

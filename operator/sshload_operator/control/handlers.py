@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import kopf
 
-from sshload_operator.api.kinds import GROUP, SCHEDULE, TEST, VERSION
+from sshload_operator.api.kinds import COMPARISON, GROUP, SCHEDULE, TEST, VERSION
 from sshload_operator.control.access import find_access
 from sshload_operator.control.cluster import Cluster
 from sshload_operator.control.live_kinds import LiveKinds
@@ -24,7 +24,7 @@ _LOG = logging.getLogger(__name__)
 _ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
 # Lists come in pages: a thousand finished tests with their results would take 50 MB in one piece.
 _LIST_PAGE: Final = 25
-_OWNERS: Final = (SCHEDULE,)
+_OWNERS: Final = (SCHEDULE, COMPARISON)
 _NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
 
 

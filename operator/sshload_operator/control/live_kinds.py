@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sshload_operator.control.cluster import Cluster, Object
+from sshload_operator.control.live_comparisons import ComparisonKind
 from sshload_operator.control.live_schedules import ScheduleKind
 from sshload_operator.control.live_tests import LiveTests
 from sshload_operator.control.metrics import OperatorMetrics
@@ -28,9 +29,10 @@ class LiveKinds:
         failed = metrics.count_failed_pass
         self.tests = LiveTests(cluster, installation, failed)
         self._metrics = metrics
-        schedules = ScheduleKind()
+        schedules, comparisons = ScheduleKind(), ComparisonKind(installation)
         self._owners: tuple[_Owners, ...] = (
             _Owners(schedules.kind.plural, LiveOwners(cluster, schedules, failed), metrics.schedules),
+            _Owners(comparisons.kind.plural, LiveOwners(cluster, comparisons, failed), None),
         )
 
     def test_changed(self, event_type: str | None, test: Object) -> None:

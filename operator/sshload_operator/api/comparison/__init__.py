@@ -1,0 +1,1 @@
+"""The spec of an SSHLoadTestComparison: as it is written, and as values."""

@@ -1,0 +1,171 @@
+"""The comparisons that are worked on: one pass over one of them.
+
+Deciding takes a moment at the end of each test, for the intervals of all figures, and so it has a thread of its own.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from http import HTTPStatus
+from typing import Final
+
+from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.kinds import API_VERSION, COMPARISON, TEST, Kind
+from sshload_operator.control.announcement import About, announce
+from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
+from sshload_operator.control.live_objects import Rest, Wait
+from sshload_operator.control.owned_tests import OwnedTests, OwnerPass, delete_owned_test, is_controlled_by
+from sshload_operator.decision.comparison.decide import (
+    ComparisonDecision,
+    ComparisonSight,
+    Refused,
+    current_comparison_run,
+    decide_comparison,
+)
+from sshload_operator.decision.comparison.facts import ComparisonPast, SeenTest, seen_test
+from sshload_operator.decision.comparison.plan import (
+    COMPARISON_LABEL,
+    ComparisonPlan,
+    comparison_hash,
+    make_comparison_plan,
+    refusal,
+)
+from sshload_operator.decision.comparison.status import comparison_past
+from sshload_operator.decision.comparison.words import ComparisonReason
+from sshload_operator.manifests.labels import TEST_LABEL
+from sshload_operator.planning.plan import Installation, TestIdentity
+from sshload_operator.state import Manifest
+
+# What the API server will say again however often it is asked.
+_REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
+_LIST_EVERY_S: Final = 300.0
+
+Tests = OwnedTests[SeenTest]
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What `decide_comparison` is asked about one object, but for what is seen."""
+
+    comparison: TestIdentity
+    plan: ComparisonPlan | SpecError
+    past: ComparisonPast
+
+
+class ComparisonKind:
+    """SSHLoadTestComparisons, as owners of tests."""
+
+    kind: Kind = COMPARISON
+    label: str = COMPARISON_LABEL
+    list_every_s: float = _LIST_EVERY_S
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+
+    def facts(self, test: Object) -> SeenTest:
+        """Return what matters of a test to its comparison."""
+        return seen_test(test)
+
+    async def reconcile(self, cluster: Cluster, body: Object, tests: Tests) -> OwnerPass:
+        """Do one pass: observe, decide, delete and abort tests, make the next one, and write the status.
+
+        Should the watch be behind, the test to be made is there already, under its one name, and is taken in as it is.
+        """
+        now = datetime.now(UTC)
+        asked = _question(body)
+        decision = await _decide(asked, ComparisonSight(_seen(tests), None, None), now)
+        if decision.look_for_pods and isinstance(asked.plan, ComparisonPlan):
+            pods = await _pods(cluster, asked.plan)
+            refused = _preflight(asked.plan, self._installation)
+            decision = await _decide(asked, ComparisonSight(_seen(tests), pods, refused), now)
+            if decision.create is not None:
+                refused = await _create(cluster, body, tests, decision.create)
+                if refused is not None:
+                    decision = await _decide(asked, ComparisonSight(_seen(tests), pods, refused), now)
+        for test in decision.delete:
+            await delete_owned_test(cluster, asked.comparison.namespace, test.name, test.uid)
+        for test in decision.abort:
+            await _abort(cluster, asked.comparison.namespace, test)
+        return await _write(cluster, body, tests, decision, now)
+
+
+def _question(body: Object) -> _Question:
+    metadata = body["metadata"]
+    comparison = TestIdentity(metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"])
+    past = comparison_past(body.get("status"))
+    try:
+        spec = parse_comparison(comparison.name, body["spec"])
+    except SpecError as error:
+        return _Question(comparison, error, past)
+    run = current_comparison_run(comparison, comparison_hash(spec), past)
+    return _Question(comparison, make_comparison_plan(comparison, spec, run), past)
+
+
+async def _decide(asked: _Question, sight: ComparisonSight, now: datetime) -> ComparisonDecision:
+    return await asyncio.to_thread(decide_comparison, asked.comparison, asked.plan, asked.past, sight, now)
+
+
+def _seen(tests: Tests) -> tuple[SeenTest, ...]:
+    return tuple(tests.facts.values())
+
+
+async def _pods(cluster: Cluster, plan: ComparisonPlan) -> Sequence[str]:
+    """Return the names of the pods of all tests of the comparison, of an earlier run too."""
+    pods = await cluster.list_pods(plan.comparison.namespace, TEST_LABEL)
+    metadata = (pod["metadata"] for pod in pods)
+    return [found["name"] for found in metadata if found["labels"][TEST_LABEL] in plan.names]
+
+
+def _preflight(plan: ComparisonPlan, installation: Installation) -> Refused | None:
+    found = refusal(plan, installation)
+    return None if found is None else (ComparisonReason(found[0].value), found[1])
+
+
+async def _create(cluster: Cluster, body: Object, tests: Tests, manifest: Manifest) -> Refused | None:
+    """Create a test, or find that it was made before; return why it cannot be made, if so."""
+    namespace, name = manifest["metadata"]["namespace"], manifest["metadata"]["name"]
+    try:
+        made = await cluster.create_new(object_path(TEST, namespace, name), manifest)
+    except ApiError as error:
+        if error.status not in _REFUSED:
+            raise
+        return ComparisonReason.TEST_REFUSED, f"the test {name} was refused: {error}"
+    found = made or await cluster.read(TEST, namespace, name)
+    if found is not None and not is_controlled_by(found, body):
+        return ComparisonReason.NAME_TAKEN, f"there is a test {name} that is not of this comparison: rename one of them"
+    if found is not None:
+        tests.put(found, seen_test(found))
+    return None
+
+
+async def _abort(cluster: Cluster, namespace: str, test: SeenTest) -> None:
+    """Ask a test to end. It keeps its object, so that what became of it can be seen."""
+    manifest = {
+        "apiVersion": API_VERSION,
+        "kind": TEST.name,
+        "metadata": {"name": test.name, "namespace": namespace, "uid": test.uid},
+        "spec": {"abort": True},
+    }
+    try:
+        await cluster.apply(object_path(TEST, namespace, test.name), manifest)
+    except ApiError as error:
+        if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+            raise
+
+
+async def _write(
+    cluster: Cluster, body: Object, tests: Tests, decision: ComparisonDecision, now: datetime
+) -> OwnerPass:
+    newest: Object | None = body
+    if decision.status is not None:
+        newest = await cluster.write_status(COMPARISON, body, decision.status)
+    if newest is None:
+        return OwnerPass(None, Rest())
+    metadata = body["metadata"]
+    occasion = str((decision.status or {}).get("run", ""))
+    about = About(COMPARISON, metadata["namespace"], metadata["name"], metadata["uid"], occasion)
+    await announce(cluster, about, (said for said in decision.announcements if tests.is_news(about, said)), now)
+    wait_s = decision.requeue_after_s
+    return OwnerPass(newest, Rest() if wait_s is None else Wait(wait_s))

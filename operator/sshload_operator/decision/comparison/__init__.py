@@ -1,0 +1,1 @@
+"""What is to be done about an SSHLoadTestComparison, and what its tests say. Pure."""

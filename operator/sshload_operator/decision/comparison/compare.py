@@ -1,0 +1,105 @@
+"""The figures of each variant beside the first one's.
+
+Rounds are paired blocks: what drifts over an hour moves both tests of a round alike, and cancels out of the ratio of
+the two. So a ratio is the geometric mean of the rounds' ratios, and its interval is over the rounds. The share of
+errors may be 0, of which there is no ratio: it is compared by the difference in percentage points.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from math import exp, log
+from statistics import median
+
+from sshload_operator.decision.comparison.facts import TestRun
+from sshload_operator.decision.comparison.figures import ERROR_PERCENT, Figures, split
+from sshload_operator.decision.comparison.interval import Interval, interval
+from sshload_operator.decision.comparison.words import Difference
+
+# Latencies are kept to three digits: a difference of less is none that was measured.
+_RESOLUTION = log(1.001)
+_LATENCY = "Ms"
+_CPU = "cpuPerLoginMs"
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """One figure of one variant. `value` is the median over `rounds` tests, the whole variant's.
+
+    The rest is beside the first variant, over the `rounds` in which both have the figure: `mean`, `low` and `high` are
+    ratios, or percentage points where `in_points`; None where they cannot be stated.
+    """
+
+    key: str
+    value: float
+    rounds: int
+    in_points: bool
+    mean: float | None
+    low: float | None
+    high: float | None
+    difference: Difference
+
+
+def keys(runs: Iterable[TestRun]) -> tuple[str, ...]:
+    """Return the keys of all figures, those of whole tests first, in the order in which the tests state them."""
+    found = dict.fromkeys(key for run in runs for key in run.figures)
+    return tuple(sorted(found, key=lambda key: bool(split(key)[0])))
+
+
+def compare(runs: Iterable[TestRun], first: str, variant: str, seed: int) -> tuple[Compared, ...]:
+    """Return the variant's figures beside those of the variant `first`, which may be itself."""
+    ours: dict[int, Figures] = {}
+    theirs: dict[int, Figures] = {}
+    measured = tuple(runs)
+    for run in measured:
+        if run.variant == variant:
+            ours[run.round] = run.figures
+        if run.variant == first:
+            theirs[run.round] = run.figures
+    return tuple(_compared(key, ours, theirs, seed, is_first=first == variant) for key in _known(measured, ours))
+
+
+def _known(runs: Iterable[TestRun], ours: Mapping[int, Figures]) -> Iterator[str]:
+    return (key for key in keys(runs) if any(key in figures for figures in ours.values()))
+
+
+def _compared(
+    key: str, ours: Mapping[int, Figures], theirs: Mapping[int, Figures], seed: int, *, is_first: bool
+) -> Compared:
+    value = median(figures[key] for figures in ours.values() if key in figures)
+    both = [number for number in ours if key in ours[number] and key in theirs.get(number, {})]
+    pairs = [(ours[number][key], theirs[number][key]) for number in sorted(both)]
+    in_points = split(key)[1] == ERROR_PERCENT
+    if is_first:
+        return Compared(key, value, len(pairs), in_points, None, None, None, Difference.UNKNOWN)
+    differences = _differences(pairs, in_points=in_points)
+    if not differences:
+        return Compared(key, value, len(pairs), in_points, None, None, None, Difference.UNKNOWN)
+    found = interval(differences, seed)
+    mean = sum(differences) / len(differences)
+    if found is None:
+        stated = mean if in_points else exp(mean)
+        return Compared(key, value, len(pairs), in_points, stated, None, None, Difference.UNKNOWN)
+    if in_points:
+        return Compared(key, value, len(pairs), in_points, mean, found.low, found.high, _difference(key, found))
+    wide = Interval(mean, min(found.low, mean - _RESOLUTION), max(found.high, mean + _RESOLUTION))
+    bounds = exp(mean), exp(wide.low), exp(wide.high)
+    return Compared(key, value, len(pairs), in_points, *bounds, _difference(key, wide))
+
+
+def _differences(pairs: Iterable[tuple[float, float]], *, in_points: bool) -> list[float]:
+    """Return the rounds' differences, of logarithms for a ratio; none at all where a value has no logarithm."""
+    taken = list(pairs)
+    if in_points:
+        return [our - their for our, their in taken]
+    if any(value <= 0 for pair in taken for value in pair):
+        return []
+    return [log(our) - log(their) for our, their in taken]
+
+
+def _difference(key: str, found: Interval) -> Difference:
+    if found.low <= 0 <= found.high:
+        return Difference.NONE
+    is_latency = key.endswith(_LATENCY) and key != _CPU
+    if found.low > 0:
+        return Difference.SLOWER if is_latency else Difference.HIGHER
+    return Difference.FASTER if is_latency else Difference.LOWER

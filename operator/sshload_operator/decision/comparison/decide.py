@@ -1,0 +1,248 @@
+"""What is to be done about a comparison: a pure function of the plan, what is remembered and seen, and the time.
+
+One test after the other, in the plan's order, each under the one name that its place has. A test that is over is
+remembered in the status before the next one is made, and the next one is made only once no pod of the one before is
+left. So an operator that is killed anywhere finds in status and names what to do next: it neither makes two tests at
+once nor loses one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from sshload_operator.api.errors import SpecError
+from sshload_operator.decision.comparison.compare import compare
+from sshload_operator.decision.comparison.endings import Ending, ended_conditions, ending, given_up
+from sshload_operator.decision.comparison.facts import ComparisonPast, SeenTest, TestRun, test_run
+from sshload_operator.decision.comparison.plan import ComparisonPlan, Place, test_manifest
+from sshload_operator.decision.comparison.status import ComparisonStanding, Results, comparison_status, results_body
+from sshload_operator.decision.comparison.words import (
+    ComparisonCondition,
+    ComparisonPhase,
+    ComparisonReason,
+    ComparisonVerdict,
+)
+from sshload_operator.decision.findings import Finding, conditions
+from sshload_operator.planning.plan import TestIdentity
+from sshload_operator.state import Announcement, ConditionStatus, Manifest
+
+_PODS_NAMED = 5
+TEST_PASS_S = 20.0
+GOING_PASS_S = 1.0
+
+Refused: TypeAlias = tuple[ComparisonReason, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonSight:
+    """What is seen. `pods` are the names of all pods of the comparison's tests, None where nobody has looked.
+
+    `refused` is why the next test cannot be made, None where nothing is known to be in its way.
+    """
+
+    tests: Sequence[SeenTest]
+    pods: Sequence[str] | None
+    refused: Refused | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonDecision:
+    """What is to be done, in this order: delete, abort, create, write the status, announce.
+
+    `look_for_pods` asks for another decision, with the pods. `create` is the manifest of the next test. `status` is the
+    whole status, None where it stands already. `requeue_after_s` None: there is nothing more to wait for.
+    """
+
+    look_for_pods: bool = False
+    delete: tuple[SeenTest, ...] = ()
+    abort: tuple[SeenTest, ...] = ()
+    create: Manifest | None = None
+    status: dict[str, Any] | None = None
+    announcements: tuple[Announcement, ...] = ()
+    requeue_after_s: float | None = None
+
+
+def current_comparison_run(comparison: TestIdentity, spec_hash: str, past: ComparisonPast) -> int:
+    """Return for which run the plan is to be made: the remembered one while it compares the same, else a new one."""
+    if past.spec_hash != spec_hash or past.verdict is ComparisonVerdict.ABORTED:
+        return comparison.generation
+    return past.run
+
+
+def decide_comparison(
+    comparison: TestIdentity,
+    plan: ComparisonPlan | SpecError,
+    past: ComparisonPast,
+    sight: ComparisonSight,
+    now: datetime,
+) -> ComparisonDecision:
+    """Return what is to be done now. Total: every combination of facts has a decision."""
+    if isinstance(plan, SpecError):
+        return _refuse(comparison, plan, past, sight, now)
+    is_same = past.spec_hash == plan.spec_hash
+    is_over = past.phase is ComparisonPhase.FINISHED
+    if is_same and is_over and (past.verdict is not ComparisonVerdict.ABORTED or plan.spec.abort):
+        return _keep(plan, past, sight)
+    run = _Run(plan, past, sight, now, resumed=is_same and not is_over)
+    if plan.spec.abort:
+        message = "spec.abort was set. Set it to false to compare anew"
+        return run.finish(Ending(ComparisonVerdict.ABORTED, ComparisonReason.ABORT_REQUESTED, message))
+    return run.go_on()
+
+
+def _refuse(
+    comparison: TestIdentity, error: SpecError, past: ComparisonPast, sight: ComparisonSight, now: datetime
+) -> ComparisonDecision:
+    """Finish a comparison whose spec cannot be read. Its hash is forgotten, so that any readable spec is a new run."""
+    end = Ending(ComparisonVerdict.ERROR, ComparisonReason.INVALID_SPEC, str(error))
+    was_refused = past.phase is ComparisonPhase.FINISHED and not past.spec_hash and past.run == comparison.generation
+    standing = ComparisonStanding(
+        generation=comparison.generation,
+        run=comparison.generation,
+        spec_hash="",
+        phase=ComparisonPhase.FINISHED,
+        verdict=end.verdict,
+        reason=end.reason,
+        message=end.message,
+        conditions=ended_conditions(end, past, now),
+        completion_time=past.completion_time if was_refused else now,
+    )
+    return _write(past, standing, ComparisonDecision(abort=_unfinished(sight)))
+
+
+def _keep(plan: ComparisonPlan, past: ComparisonPast, sight: ComparisonSight) -> ComparisonDecision:
+    """Leave what was found as it stands, and let no test run on."""
+    written = {**past.written, "observedGeneration": plan.comparison.generation}
+    return ComparisonDecision(abort=_unfinished(sight), status=None if written == past.written else written)
+
+
+def _unfinished(sight: ComparisonSight) -> tuple[SeenTest, ...]:
+    return tuple(test for test in sight.tests if test.verdict is None and not test.aborting and not test.deleting)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """The arguments of one decision about a run, kept together, and what follows from them."""
+
+    plan: ComparisonPlan
+    past: ComparisonPast
+    sight: ComparisonSight
+    now: datetime
+    resumed: bool
+
+    def go_on(self) -> ComparisonDecision:
+        """Return what is to be done about a run that nobody has asked to end."""
+        old = [test for test in self.sight.tests if test.run_id != self.plan.run_id]
+        if old:
+            what = f"{len(old)} tests of an earlier run are being deleted: their names are needed"
+            going = tuple(test for test in old if not test.deleting)
+            standing = self.under_way(ComparisonReason.OLD_TESTS_GOING, what)
+            return _write(self.past, standing, ComparisonDecision(delete=going, requeue_after_s=GOING_PASS_S))
+        no_use = given_up(self.plan, self.ended)
+        if no_use is not None:
+            return self.finish(no_use)
+        over = {run.test for run in self.ended}
+        place = next((place for place in self.plan.places if place.test not in over), None)
+        return self.test(place) if place is not None else self.finish(ending(self.plan, self.ended, self.results))
+
+    def test(self, place: Place) -> ComparisonDecision:
+        """Wait for the test of a place, or make it once no pod is left of those before."""
+        seen = next((test for test in self.sight.tests if test.name == place.test), None)
+        if seen is not None:
+            what = "is being deleted, and will be made anew" if seen.deleting else "is under way"
+            standing = self.under_way(ComparisonReason.TEST_RUNNING, f"{place.test} {what}", place)
+            return _write(self.past, standing, ComparisonDecision(requeue_after_s=TEST_PASS_S))
+        if self.sight.refused is not None:
+            return self.finish(Ending(ComparisonVerdict.ERROR, *self.sight.refused))
+        if self.sight.pods is None:
+            return ComparisonDecision(look_for_pods=True)
+        if self.sight.pods:
+            names = ", ".join(sorted(self.sight.pods)[:_PODS_NAMED])
+            what = f"{place.test} is not made before the pods of the last test are gone: {names}"
+            standing = self.under_way(ComparisonReason.PODS_GOING, what, place)
+            return _write(self.past, standing, ComparisonDecision(requeue_after_s=GOING_PASS_S))
+        standing = self.under_way(ComparisonReason.TEST_STARTING, f"{place.test} is being made", place)
+        create = test_manifest(self.plan, place)
+        return _write(self.past, standing, ComparisonDecision(create=create, requeue_after_s=GOING_PASS_S))
+
+    def finish(self, end: Ending) -> ComparisonDecision:
+        """Return the end of the run. Of what was measured by then, all figures are kept."""
+        standing = replace(
+            self.standing(),
+            phase=ComparisonPhase.FINISHED,
+            verdict=end.verdict,
+            reason=end.reason,
+            message=end.message,
+            conditions=ended_conditions(end, self.past, self.now),
+            completion_time=self.now,
+            round=max((run.round for run in self.ended), default=0),
+        )
+        return _write(self.past, standing, ComparisonDecision(abort=_unfinished(self.sight)))
+
+    @cached_property
+    def ended(self) -> tuple[TestRun, ...]:
+        """The tests that are over, in their order: those remembered, and those seen to have ended since."""
+        known = {run.test: run for run in self.past.tests} if self.resumed else {}
+        seen = {test.name: test for test in self.sight.tests if test.run_id == self.plan.run_id}
+        for place in self.plan.places:
+            test = seen.get(place.test)
+            if place.test not in known and test is not None and test.verdict is not None:
+                known[place.test] = test_run(place, test, test.verdict)
+        return tuple(known[place.test] for place in self.plan.places if place.test in known)
+
+    @cached_property
+    def results(self) -> Results:
+        """All figures by variant."""
+        first = self.plan.spec.variants[0].name
+        seed = int(self.plan.run_id, 16)
+        measured = [run for run in self.ended if not run.problem]
+        return {variant.name: compare(measured, first, variant.name, seed) for variant in self.plan.spec.variants}
+
+    def under_way(self, reason: ComparisonReason, message: str, place: Place | None = None) -> ComparisonStanding:
+        """Return what the status says of a run that goes on."""
+        says = Finding(ConditionStatus.UNKNOWN, reason, message)
+        findings = {
+            ComparisonCondition.COMPLETE: replace(says, status=ConditionStatus.FALSE),
+            ComparisonCondition.READY: says,
+            ComparisonCondition.RECONCILING: replace(says, status=ConditionStatus.TRUE),
+            ComparisonCondition.STALLED: replace(says, status=ConditionStatus.FALSE, message="the tests go on"),
+        }
+        return replace(
+            self.standing(),
+            phase=ComparisonPhase.RUNNING if place is not None else ComparisonPhase.PENDING,
+            reason=reason,
+            message=message,
+            conditions=conditions(findings, self.past.conditions, self.now),
+            round=place.round if place is not None else 0,
+            test=place.test if place is not None else "",
+        )
+
+    def standing(self) -> ComparisonStanding:
+        """Return what every status of the run says. Results are computed only where a test has ended since."""
+        body = self.past.written.get("results")
+        if not self.resumed or self.ended != self.past.tests:
+            body = results_body(self.results, self.ended) if self.ended else None
+        return ComparisonStanding(
+            generation=self.plan.comparison.generation,
+            run=self.plan.run,
+            spec_hash=self.plan.spec_hash,
+            phase=ComparisonPhase.RUNNING,
+            reason=ComparisonReason.TEST_RUNNING,
+            message="",
+            conditions=(),
+            start_time=(self.past.start_time if self.resumed else None) or self.now,
+            planned=len(self.plan.places),
+            tests=self.ended,
+            results=body,
+        )
+
+
+def _write(past: ComparisonPast, standing: ComparisonStanding, decision: ComparisonDecision) -> ComparisonDecision:
+    """Return the decision with the status, and with an Event where the run or its phase is news."""
+    status = comparison_status(standing)
+    before, after = ((said.get("run"), said.get("phase"), said.get("verdict")) for said in (past.written, status))
+    is_good = standing.verdict in (None, ComparisonVerdict.CONCLUSIVE, ComparisonVerdict.ABORTED)
+    news = (Announcement(standing.reason, standing.message, warning=not is_good),) if before != after else ()
+    return replace(decision, status=None if status == past.written else status, announcements=news)

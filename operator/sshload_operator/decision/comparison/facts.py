@@ -1,0 +1,104 @@
+"""What is known of a comparison: what is seen of its tests, and what its status remembers."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.decision.comparison.figures import MEASURED, Figures, figures
+from sshload_operator.decision.comparison.plan import COMPARISON_RUN_LABEL, Place
+from sshload_operator.decision.comparison.words import ComparisonPhase, ComparisonVerdict
+from sshload_operator.decision.findings import word
+from sshload_operator.state import Condition, Phase
+
+_MESSAGE_LIMIT_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class SeenTest:
+    """One test as the API server shows it. `verdict` is None until it is finished; `figures` are empty till then.
+
+    `run_id` is the comparison's run that it was made for, `spec_hash` that of what it has measured.
+    """
+
+    name: str
+    uid: str
+    run_id: str
+    deleting: bool
+    aborting: bool
+    verdict: Verdict | None
+    reason: str
+    message: str
+    spec_hash: str
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class TestRun:
+    """A test that is over, as the comparison's status remembers it. `problem` says why it has no figures."""
+
+    __test__ = False  # not a pytest class
+
+    test: str
+    round: int
+    variant: str
+    verdict: Verdict
+    reason: str
+    problem: str
+    figures: Figures
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonPast:
+    """What the comparison's status says of the past, which is all that survives a restart of the operator."""
+
+    run: int
+    spec_hash: str
+    phase: ComparisonPhase | None
+    verdict: ComparisonVerdict | None
+    start_time: datetime | None
+    completion_time: datetime | None
+    conditions: tuple[Condition, ...]
+    tests: tuple[TestRun, ...]
+    written: Mapping[str, Any]
+
+
+def seen_test(test: Mapping[str, Any]) -> SeenTest:
+    """Return what matters of an SSHLoadTest. One whose spec is newer than its status is not finished."""
+    metadata, status = test["metadata"], test.get("status") or {}
+    is_over = status.get("phase") == Phase.FINISHED and status.get("observedGeneration", 0) >= metadata["generation"]
+    verdict = word(Verdict, status.get("verdict")) if is_over else None
+    return SeenTest(
+        name=metadata["name"],
+        uid=metadata["uid"],
+        run_id=metadata.get("labels", {}).get(COMPARISON_RUN_LABEL, ""),
+        deleting="deletionTimestamp" in metadata,
+        aborting=bool(test["spec"].get("abort")),
+        verdict=verdict,
+        reason=status.get("reason", "") if verdict else "",
+        message=status.get("message", "")[:_MESSAGE_LIMIT_CHARACTERS] if verdict else "",
+        spec_hash=status.get("specHash", "") if verdict else "",
+        figures=figures(status) if verdict in MEASURED else {},
+    )
+
+
+def test_run(place: Place, test: SeenTest, verdict: Verdict) -> TestRun:
+    """Return what is to be remembered of a test that is over with this verdict."""
+    problem = ""
+    if verdict not in MEASURED:
+        problem = f"{verdict}: {test.message}"
+    elif test.spec_hash != place.spec_hash:
+        problem = "its spec was changed by somebody, so that it did not measure the variant"
+    elif not test.figures:
+        problem = f"{verdict}, without a figure that could be compared: {test.message}"
+    return TestRun(
+        test=place.test,
+        round=place.round,
+        variant=place.variant,
+        verdict=verdict,
+        reason=test.reason,
+        problem=problem,
+        figures={} if problem else test.figures,
+    )

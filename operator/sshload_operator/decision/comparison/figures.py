@@ -1,0 +1,50 @@
+"""The figures of one test that are compared, from its status; each has a key that names its step and its unit."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from sshload_contract.vocabulary import Verdict
+
+# A broken threshold, or too few samples for one, makes the figures no less true.
+MEASURED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
+CAPACITY = "capacity"
+ERROR_PERCENT = "errorPercent"
+COMPLETED_RATE = "completedRate"
+_TARGETS = ("cpuPerLoginMs", "memoryPeakBytes", "memoryPerSessionBytes")
+_PERCENTILES = ("p50Ms", "p90Ms", "p99Ms")
+_STEPS_LIMIT = 50
+_NOT_FOUND = frozenset({"CapacityAboveMax", "CapacityBelowMin", "SearchUnfinished"})
+
+Figures = Mapping[str, float]
+
+
+def figures(status: Mapping[str, Any]) -> Figures:
+    """Return a measured test's figures by key: `completedRate`, or `login.p50Ms` of a step; none that is not stated.
+
+    Of a search there is one, its capacity: the rest are of trials at loads that differ from test to test. Where the
+    search ended at a bound of its own, that bound is no capacity.
+    """
+    if "capacity" in status:
+        value = status["capacity"].get("value")
+        return {} if value is None or status.get("reason") in _NOT_FOUND else {CAPACITY: float(value)}
+    return dict(_figures(status.get("results", {})))
+
+
+def split(key: str) -> tuple[str, str]:
+    """Return the step (empty for a figure of the whole test) and the figure of a key."""
+    step, _, figure = key.rpartition(".")
+    return step, figure
+
+
+def _figures(results: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    for name in (ERROR_PERCENT, COMPLETED_RATE):
+        if name in results:
+            yield name, float(results[name])
+    target = results.get("target", {})
+    for name in _TARGETS:
+        if name in target:
+            yield name, float(target[name])
+    for step in results.get("steps", ())[:_STEPS_LIMIT]:
+        for name in _PERCENTILES:
+            if name in step:
+                yield f"{step['step']}.{name}", float(step[name])
