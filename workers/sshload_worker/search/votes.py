@@ -1,0 +1,83 @@
+"""What the trials say of each load, counted as votes."""
+
+from dataclasses import dataclass, field
+
+GIVEN_UP_AFTER = 2
+_NEVER_JUDGED_AFTER = 3
+
+
+@dataclass(slots=True)
+class Votes:
+    """The trials of one rung. `completed` is the lowest rate that a failed one completed, None where none is known."""
+
+    passes: int = 0
+    fails: int = 0
+    invalid: int = 0
+    completed: float | None = None
+
+    @property
+    def lead(self) -> int:
+        """Return by how many the passes outnumber the fails."""
+        return self.passes - self.fails
+
+    @property
+    def unjudged(self) -> int:
+        """Return by how many the invalid trials outnumber those that were judged."""
+        return self.invalid - self.passes - self.fails
+
+
+@dataclass(slots=True)
+class Ballot:
+    """The votes by rung. More load is no easier: a pass speaks for the rungs below too, a fail for those above."""
+
+    by_rung: dict[int, Votes] = field(default_factory=dict)
+
+    def count(self, rung: int, *, passed: bool | None, completed: float | None) -> None:
+        """Count one trial; `passed` is None where it was invalid."""
+        votes = self.by_rung.setdefault(rung, Votes())
+        if passed is None:
+            votes.invalid += 1
+        elif passed:
+            votes.passes += 1
+        else:
+            votes.fails += 1
+            votes.completed = min((rate for rate in (votes.completed, completed) if rate), default=None)
+
+    def beyond_the_generator(self) -> int | None:
+        """Return the lowest rung that was given up, as the generator could not make it again and again."""
+        return min((rung for rung, votes in self.by_rung.items() if votes.unjudged >= GIVEN_UP_AFTER), default=None)
+
+    def never_judged(self, rung: int) -> bool:
+        """Tell whether there is no more use in trying this rung."""
+        return self.by_rung[rung].unjudged >= _NEVER_JUDGED_AFTER
+
+    def lowest_failing(self, below: int) -> int | None:
+        """Return the lowest rung under `below` of which most trials failed."""
+        return min((rung for rung, votes in self.by_rung.items() if rung < below and votes.lead < 0), default=None)
+
+    def highest_passing(self, below: int) -> int | None:
+        """Return the highest rung under `below` of which most trials passed."""
+        return max((rung for rung, votes in self.by_rung.items() if rung < below and votes.lead > 0), default=None)
+
+    def passes_above(self, rung: int) -> bool:
+        """Tell whether most trials passed on any higher rung."""
+        return any(votes.lead > 0 for other, votes in self.by_rung.items() if other > rung)
+
+    def undecided(self, below: int) -> int | None:
+        """Return the lowest rung under `below` that was tried and is neither judged nor given up: it is tried again."""
+        return min(
+            (
+                rung
+                for rung, votes in self.by_rung.items()
+                if rung < below and votes.lead == 0 and votes.unjudged < GIVEN_UP_AFTER
+            ),
+            default=None,
+        )
+
+    def passes_at_or_above(self, rung: int) -> int:
+        """Return how many trials say that the rung passes."""
+        return sum(votes.passes for other, votes in self.by_rung.items() if other >= rung)
+
+    def fails_at_or_below(self, rung: int) -> int:
+        """Return how many trials say that the rung fails."""
+        return sum(votes.fails for other, votes in self.by_rung.items() if other <= rung)
