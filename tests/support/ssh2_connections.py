@@ -3,6 +3,8 @@
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import gevent
@@ -18,8 +20,14 @@ LIMIT_S = 60.0
 
 def credentials(auth: Auth, **changes: Any) -> Credentials:
     """Return credentials that hold nothing but what is given."""
-    nothing: dict[str, Any] = {"private_key": b"", "certificate": b"", "password": "", "agent_socket": ""}
-    return Credentials(auth=auth, **{**nothing, **changes})
+    nothing = Credentials(auth=auth, private_key=b"", public_key=b"", certificate=b"", password="", agent_socket="")
+    return replace(nothing, **changes)
+
+
+def key_credentials(private_key: Path) -> Credentials:
+    """Return the credentials of a key beside which its public half lies, as ssh-keygen leaves it."""
+    public_key = private_key.with_name(f"{private_key.name}.pub").read_bytes()
+    return credentials(Auth.PUBLICKEY, private_key=private_key.read_bytes(), public_key=public_key)
 
 
 def login_at(port: int, user: str, known: Credentials, settings: Client | None = None) -> Login:
@@ -39,8 +47,7 @@ def login_at(port: int, user: str, known: Credentials, settings: Client | None =
 
 def login_to(server: SshServer, settings: Client | None = None) -> Login:
     """Return a Login with the key that may log in."""
-    key = credentials(Auth.PUBLICKEY, private_key=server.keys.user.read_bytes())
-    return login_at(server.port, server.user, key, settings)
+    return login_at(server.port, server.user, key_credentials(server.keys.user), settings)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from pathlib import Path
 import gevent
 import paramiko
 import pytest
-from ssh2_connections import credentials, logged_in, login_at
+from ssh2_connections import credentials, key_credentials, logged_in, login_at
 from ssh_server import SshServer
 from sshload_contract.run_config import Auth
 from sshload_contract.vocabulary import Outcome
@@ -49,7 +49,7 @@ def log_in(port: int, user: str, known: Credentials) -> None:
 def test_a_key_logs_in(start_sshd: Callable[[str], SshServer], tmp_path: Path, kind: str, bits: str, form: str) -> None:
     key = make_key(tmp_path / "key", kind, bits, *(["-m", "PEM"] if form == "pem" else []))
     server = start_sshd(f"AuthorizedKeysFile {key}.pub")
-    log_in(server.port, server.user, credentials(Auth.PUBLICKEY, private_key=key.read_bytes()))
+    log_in(server.port, server.user, key_credentials(key))
     assert server.accepted() == 1
 
 

@@ -1,5 +1,6 @@
 """From the files of an Endpoint to Credentials: read, checked and decrypted once, before the start."""
 
+from dataclasses import replace
 from pathlib import Path
 from time import time
 
@@ -11,6 +12,9 @@ from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.login import Credentials
 from sshload_worker.login.private_key import PrivateKey, read_private_key
 
+_NOTHING = Credentials(
+    auth=Auth.PASSWORD, private_key=b"", public_key=b"", certificate=b"", password="", agent_socket=""
+)
 _KEY_AUTHS = (Auth.PUBLICKEY, Auth.CERTIFICATE, Auth.AGENT)
 
 
@@ -21,13 +25,19 @@ def read_credentials(endpoint: Endpoint, server: str) -> Credentials:
     """
     if endpoint.auth not in _KEY_AUTHS:
         password = _read_secret(endpoint.password_path, f"{server}'s password")
-        return Credentials(endpoint.auth, private_key=b"", certificate=b"", password=password, agent_socket="")
+        return replace(_NOTHING, auth=endpoint.auth, password=password)
     key = _read_key(endpoint, server)
     if endpoint.auth is Auth.AGENT:
         agent = start_agent(key)
-        return Credentials(Auth.AGENT, private_key=b"", certificate=b"", password="", agent_socket=agent.socket_path)
+        return replace(_NOTHING, auth=Auth.AGENT, agent_socket=agent.socket_path)
     certificate = _read_certificate(endpoint, key, server) if endpoint.auth is Auth.CERTIFICATE else b""
-    return Credentials(endpoint.auth, private_key=key.openssh, certificate=certificate, password="", agent_socket="")
+    return replace(
+        _NOTHING,
+        auth=endpoint.auth,
+        private_key=key.openssh,
+        public_key=key.public_line,
+        certificate=certificate,
+    )
 
 
 def read_file(path: str, role: str) -> bytes:

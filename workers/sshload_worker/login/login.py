@@ -15,12 +15,13 @@ Address = tuple[socket.AddressFamily, tuple[object, ...]]
 class Credentials:
     """What `auth` needs, the rest being empty.
 
-    The private key is in OpenSSH's format and not encrypted, the certificate a line as ssh-keygen writes it. With
-    Auth.AGENT there is only the socket of the agent, which has the key.
+    The private key is in OpenSSH's format, not encrypted; its public half and the certificate are lines as ssh-keygen
+    writes them. With Auth.AGENT there is only the socket of the agent, which has the key.
     """
 
     auth: Auth
     private_key: bytes
+    public_key: bytes
     certificate: bytes
     password: str
     agent_socket: str

@@ -5,7 +5,7 @@ Every client library gets the same: OpenSSH's own format, without encryption. A 
 """
 
 import binascii
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,6 +30,11 @@ class PrivateKey:
 
     openssh: bytes
     public_blob: bytes
+
+    @property
+    def public_line(self) -> bytes:
+        """The public half as a line of ssh-keygen's, without a comment."""
+        return WireReader(self.public_blob).string() + b" " + b64encode(self.public_blob)
 
 
 def read_private_key(data: bytes, passphrase: str, role: str) -> PrivateKey:

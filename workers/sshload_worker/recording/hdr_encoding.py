@@ -22,6 +22,8 @@ _COMPRESSED_COOKIE = 0x1C849304 | 0x10
 _HEADER = struct.Struct(">iiiiqqd")
 _ENVELOPE = struct.Struct(">ii")
 _SEVEN_BITS = 0x7F
+_MOST_IN_A_BYTE = 63
+_MOST_NEGATIVE_IN_A_BYTE = 64
 _MORE = 0x80
 _LAST_BYTE_SHIFT = 56
 
@@ -39,14 +41,23 @@ def bucket_ceiling(floor: int) -> int:
 def encode(counts: Mapping[int, int]) -> str:
     """Return the base64 text of a table of counts by bucket floor."""
     payload = bytearray()
-    previous = -1
+    expected = 0
     for floor in sorted(counts):
-        index = _index(floor)
-        zeros = index - previous - 1
+        # What is short is written out here: a report has thousands of buckets, and the loop stands still meanwhile.
+        shift = floor.bit_length() - SUB_BUCKET_BITS
+        index = floor if shift <= 0 else shift * _HALF + (floor >> shift)
+        zeros = index - expected
         if zeros:
-            payload += _varint(-zeros if zeros > 1 else 0)
-        payload += _varint(counts[floor])
-        previous = index
+            if zeros <= _MOST_NEGATIVE_IN_A_BYTE:
+                payload.append(2 * zeros - 1 if zeros > 1 else 0)
+            else:
+                payload += _varint(-zeros)
+        count = counts[floor]
+        if count <= _MOST_IN_A_BYTE:
+            payload.append(2 * count)
+        else:
+            payload += _varint(count)
+        expected = index + 1
     header = _HEADER.pack(_PAYLOAD_COOKIE, len(payload), 0, SIGNIFICANT_DIGITS, LOWEST_US, HIGHEST_US, 1.0)
     packed = zlib.compress(header + bytes(payload))
     return base64.b64encode(_ENVELOPE.pack(_COMPRESSED_COOKIE, len(packed)) + packed).decode("ascii")
@@ -78,11 +89,6 @@ def _read_counts(payload: bytes) -> dict[int, int]:
             counts[_floor(index)] = number
         index += max(-number, 1)
     return counts
-
-
-def _index(floor: int) -> int:
-    shift = max(floor.bit_length() - SUB_BUCKET_BITS, 0)
-    return shift * _HALF + (floor >> shift)
 
 
 def _floor(index: int) -> int:

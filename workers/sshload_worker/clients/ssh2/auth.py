@@ -17,7 +17,7 @@ def authenticate(driver: Driver, user: str, credentials: Credentials) -> None:
     match credentials.auth:
         case Auth.PUBLICKEY:
             key_auth = partial(session.userauth_publickey_frommemory, user, credentials.private_key)
-            driver.until_done(Step.AUTH, key_auth, "", None)
+            driver.until_done(Step.AUTH, key_auth, "", credentials.public_key)  # else libssh2 would compute it
         case Auth.CERTIFICATE:
             key_auth = partial(session.userauth_publickey_frommemory, user, credentials.private_key)
             driver.until_done(Step.AUTH, key_auth, "", credentials.certificate)
