@@ -3,7 +3,8 @@
 From the least upwards by growing factors until a trial fails, then by halves, in log space, between the highest load
 that passed and the lowest that failed. What a load is follows from the majority of its trials, as in MLRsearch
 (draft-ietf-bmwg-mlrsearch) with a goal exceed ratio of one half; a tie is tried again, and so is a fail below a pass,
-which otherwise prevails. The reasons and the figures: docs/design/20261121-the-search.md.
+which otherwise prevails. Loads from one that the generator cannot make upwards are left out. The reasons and the
+figures: docs/design/20261121-the-search.md.
 """
 
 from collections.abc import Sequence
@@ -71,7 +72,9 @@ class Try:
 class Found:
     """The bounds at the search's end: `lower` passed and is the capacity, `upper` failed; None where there is none.
 
-    By FOUND, MOST_HELD and LEAST_BROKEN they are confirmed, by GENERATOR_LIMIT `lower` is.
+    At either, most of its trials say so. By FOUND, MOST_HELD and LEAST_BROKEN they are confirmed, by GENERATOR_LIMIT
+    `lower` is: `confirm` + 1 trials or more agree, at the bound or beyond, and 2 more than those that contradict (1,
+    if `confirm` is 0).
     """
 
     lower: float | None
@@ -118,7 +121,7 @@ class _Standing:
             return self.try_rung(again)
         if self.upper is None:
             return self.rise()
-        if self.ballot.passes_above(self.upper) and not self.upper_confirmed(self.upper):
+        if self.ballot.passes_above(self.upper) and self.upper_lacks(self.upper):
             return self.try_rung(self.upper)
         if self.lower is None:
             return self.look_at_the_least(self.upper)
@@ -133,7 +136,7 @@ class _Standing:
             return self.try_rung(grown if self.wall > self.ladder.top else min(grown, halfway))
         if self.lower is None and self.wall > 0:
             return self.try_rung(0)
-        if self.lower is not None and not self.lower_confirmed(self.lower):
+        if self.lower is not None and self.lower_lacks(self.lower):
             return self.try_rung(self.lower)
         if self.wall > self.ladder.top:
             return self.found(self.lower, None, SearchEnd.MOST_HELD)
@@ -145,15 +148,14 @@ class _Standing:
         """Bring the bounds together, and confirm them where they are neighbours."""
         if upper - lower > 1:
             return self.try_rung(self.between(lower, upper))
-        if not self.upper_confirmed(upper):
-            return self.try_rung(upper)
-        if not self.lower_confirmed(lower):
-            return self.try_rung(lower)
+        lower_lacks, upper_lacks = self.lower_lacks(lower), self.upper_lacks(upper)
+        if lower_lacks or upper_lacks:
+            return self.try_rung(upper if upper_lacks >= lower_lacks else lower)
         return self.found(lower, upper, SearchEnd.FOUND)
 
     def look_at_the_least(self, upper: int) -> Try | Found:
         """Confirm that even the least fails, where no load passed."""
-        if upper == 0 and self.upper_confirmed(upper):
+        if upper == 0 and not self.upper_lacks(upper):
             return self.found(None, upper, SearchEnd.LEAST_BROKEN)
         return self.try_rung(0)
 
@@ -177,14 +179,15 @@ class _Standing:
                 return self.ladder.at_or_below(votes.completed)
         return None
 
-    def lower_confirmed(self, rung: int) -> bool:
-        return self.confirmed(self.ballot.passes_at_or_above(rung), self.ballot.fails_at_or_below(rung))
+    def lower_lacks(self, rung: int) -> int:
+        return self.lacking(self.ballot.passes_at_or_above(rung), self.ballot.fails_at_or_below(rung))
 
-    def upper_confirmed(self, rung: int) -> bool:
-        return self.confirmed(self.ballot.fails_at_or_below(rung), self.ballot.passes_at_or_above(rung))
+    def upper_lacks(self, rung: int) -> int:
+        return self.lacking(self.ballot.fails_at_or_below(rung), self.ballot.passes_at_or_above(rung))
 
-    def confirmed(self, agreeing: int, contradicting: int) -> bool:
-        return agreeing >= self.agreeing and agreeing - contradicting >= min(_LEAD, self.agreeing)
+    def lacking(self, agreeing: int, contradicting: int) -> int:
+        """Return how many more trials must agree before a bound is confirmed, 0 where it is."""
+        return max(self.agreeing - agreeing, min(_LEAD, self.agreeing) - (agreeing - contradicting), 0)
 
     def try_rung(self, rung: int) -> Try:
         return Try(self.ladder.loads[rung])

@@ -1,0 +1,209 @@
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sshload_contract.vocabulary import SearchEnd
+from sshload_worker.search.capacity_search import TRIALS_LIMIT, Found, Goal, Seen, Try, cut_short, next_step
+from sshload_worker.search.ladder import ladder
+
+GOAL = Goal(least=10, most=2000, precision=0.05, confirm=2, whole=False)
+USERS = Goal(least=1, most=50, precision=0.05, confirm=1, whole=True)
+
+
+@st.composite
+def goals(draw: st.DrawFn) -> Goal:
+    whole = draw(st.booleans())
+    least = draw(st.integers(1, 3000) if whole else st.floats(0.01, 3000))
+    most = least * draw(st.integers(1, 5000) if whole else st.floats(1, 5000))
+    return Goal(least, most, draw(st.floats(0.005, 2)), draw(st.integers(0, 5)), whole)
+
+
+verdicts = st.sampled_from([True, False, None])
+rates = st.none() | st.floats(0, 1e7)
+
+
+def run(goal: Goal, limit: float, generator_limit: float = float("inf")) -> tuple[Found, list[Seen]]:
+    """Search a server without any noise; more load than the generator makes is invalid."""
+    seen: list[Seen] = []
+    while isinstance(step := next_step(goal, seen), Try):
+        passed = None if step.load > generator_limit else step.load <= limit
+        seen.append(Seen(step.load, passed, None))
+    return step, seen
+
+
+def loads(seen: list[Seen]) -> list[float]:
+    return [trial.load for trial in seen]
+
+
+@given(goals(), st.data())
+def test_whatever_the_trials_say_loads_are_in_range_and_the_search_ends(goal: Goal, data: st.DataObject) -> None:
+    seen: list[Seen] = []
+    while isinstance(step := next_step(goal, seen), Try):
+        assert goal.least <= step.load <= goal.most
+        assert not goal.whole or step.load == int(step.load)
+        assert step == next_step(goal, tuple(seen))
+        seen.append(Seen(step.load, data.draw(verdicts), data.draw(rates)))
+    assert len(seen) <= TRIALS_LIMIT
+    tried = loads(seen)
+    assert all(bound is None or bound in tried for bound in (step.lower, step.upper))
+    if step.lower is not None and step.upper is not None:
+        assert step.lower < step.upper
+    if step.end is SearchEnd.FOUND:
+        assert step.lower is not None
+        assert step.upper is not None
+        assert step.upper <= step.lower * (1 + goal.precision) or (goal.whole and step.upper == step.lower + 1)
+
+
+@given(goals(), st.lists(st.builds(Seen, st.floats(0.001, 1e9), verdicts, rates), max_size=70))
+def test_trials_at_any_loads_whatsoever_have_an_answer(goal: Goal, seen: list[Seen]) -> None:
+    step = next_step(goal, seen)
+    assert isinstance(step, Found) or goal.least <= step.load <= goal.most
+
+
+@given(goals(), st.floats(0.001, 1e8))
+def test_without_noise_the_bounds_are_around_the_limit_and_as_near_as_asked(goal: Goal, limit: float) -> None:
+    found, _ = run(goal, limit)
+    if limit < goal.least:
+        assert found == Found(None, goal.least, SearchEnd.LEAST_BROKEN)
+    elif limit >= goal.most:
+        assert found == Found(goal.most, None, SearchEnd.MOST_HELD)
+    else:
+        assert found.end is SearchEnd.FOUND
+        assert found.lower is not None
+        assert found.upper is not None
+        assert found.lower <= limit < found.upper
+        assert found.upper <= found.lower * (1 + goal.precision) or (goal.whole and found.upper == found.lower + 1)
+
+
+@given(goals(), st.floats(0.001, 1e8))
+def test_without_noise_each_bound_is_tried_once_and_as_often_again_as_asked(goal: Goal, limit: float) -> None:
+    found, seen = run(goal, limit)
+    for bound in (found.lower, found.upper):
+        assert bound is None or loads(seen).count(bound) == goal.confirm + 1
+
+
+def test_loads_grow_by_growing_factors_until_one_fails_and_then_are_halved_between() -> None:
+    _, seen = run(GOAL, limit=200)
+    assert loads(seen)[:2] == [10, pytest.approx(80, rel=0.03)]
+    assert loads(seen)[2] == 2000
+    assert loads(seen)[3] == pytest.approx((80 * 2000) ** 0.5, rel=0.03)
+
+
+def test_a_rate_that_an_overloaded_server_completed_is_looked_at_next() -> None:
+    seen = [Seen(10, passed=True, completed=10), Seen(80, passed=True, completed=80)]
+    seen.append(Seen(2000, passed=False, completed=300))
+    assert next_step(GOAL, seen) == Try(pytest.approx(300, rel=0.025))
+
+
+def test_a_rate_that_is_as_high_as_the_load_says_nothing_of_the_limit() -> None:
+    known = [Seen(10, passed=True, completed=None), Seen(80, passed=True, completed=None)]
+    assert next_step(GOAL, [*known, Seen(2000, passed=False, completed=1990)]) == next_step(
+        GOAL, [*known, Seen(2000, passed=False, completed=None)]
+    )
+
+
+def test_a_load_with_as_many_passes_as_fails_is_tried_again() -> None:
+    goal = Goal(100, 104, 0.1, 2, whole=True)
+    seen = [Seen(100, passed=True, completed=None), Seen(104, passed=False, completed=None)]
+    assert next_step(goal, [*seen, Seen(104, passed=True, completed=None)]) == Try(104)
+
+
+def test_a_fail_below_a_pass_is_tried_again_until_it_is_confirmed_and_then_prevails() -> None:
+    goal = Goal(100, 400, 0.41, 1, whole=True)
+    passes = [Seen(load, passed=True, completed=None) for load in (100, 400)]
+    failing = next_step(goal, [passes[0], Seen(400, passed=False, completed=None)])
+    assert isinstance(failing, Try)
+    fail = Seen(failing.load, passed=False, completed=None)
+    assert next_step(goal, [*passes, fail]) == failing
+    assert next_step(goal, [*passes, fail, fail]) == Try(failing.load)
+    assert next_step(goal, [*passes, fail, fail, fail]) != Try(failing.load)
+
+
+def test_whole_loads_are_found_where_neighbours_are_farther_apart_than_the_precision() -> None:
+    assert run(USERS, limit=3.5)[0] == Found(3, 4, SearchEnd.FOUND)
+
+
+@pytest.mark.parametrize(("limit", "found"), [
+    (30, Found(20, None, SearchEnd.MOST_HELD)),
+    (10, Found(None, 20, SearchEnd.LEAST_BROKEN)),
+])  # fmt: skip
+def test_a_single_load_is_confirmed_or_refuted(limit: float, found: Found) -> None:
+    end, seen = run(Goal(20, 20, 0.05, 2, whole=True), limit)
+    assert (end, loads(seen)) == (found, [20, 20, 20])
+
+
+def test_an_invalid_trial_is_repeated_at_once() -> None:
+    seen = [Seen(10, passed=True, completed=None), Seen(80, passed=None, completed=None)]
+    again = next_step(GOAL, seen)
+    assert isinstance(again, Try)
+    assert again.load == pytest.approx(80, rel=0.03)
+
+
+def test_a_limit_below_what_the_generator_makes_is_found_though_the_growth_went_beyond() -> None:
+    found, seen = run(GOAL, limit=200, generator_limit=500)
+    assert found.end is SearchEnd.FOUND
+    assert found.lower == pytest.approx(200, rel=0.03)
+    assert sum(trial.passed is None for trial in seen) <= 4
+
+
+def test_a_generator_that_gives_out_below_the_limit_ends_the_search_at_what_it_can_make() -> None:
+    found, seen = run(GOAL, limit=1000, generator_limit=300)
+    assert (found.upper, found.end) == (None, SearchEnd.GENERATOR_LIMIT)
+    assert found.lower == pytest.approx(300, rel=0.03)
+    assert loads(seen).count(found.lower) == GOAL.confirm + 1
+    unmade = min(trial.load for trial in seen if trial.passed is None)
+    assert (unmade <= found.lower * 1.05, loads(seen).count(unmade)) == (True, 3)
+
+
+def test_a_generator_that_cannot_even_make_the_least_ends_the_search_after_three_trials() -> None:
+    found, seen = run(GOAL, limit=1000, generator_limit=5)
+    assert (found, loads(seen)) == (Found(None, None, SearchEnd.GENERATOR_LIMIT), [10, 10, 10])
+
+
+def test_a_load_that_was_given_up_but_then_judged_is_searched_like_any_other() -> None:
+    seen: list[Seen] = []
+    lagging = 2
+    while isinstance(step := next_step(GOAL, seen), Try):
+        lags = step.load > 50 and lagging > 0
+        lagging -= lags
+        seen.append(Seen(step.load, None if lags else step.load <= 700, None))
+    assert step.end is SearchEnd.FOUND
+    assert step.lower == pytest.approx(700, rel=0.03)
+
+
+def test_a_search_that_never_settles_is_ended_with_what_most_trials_say() -> None:
+    seen: list[Seen] = []
+    while isinstance(step := next_step(GOAL, seen), Try):
+        seen.append(Seen(step.load, len(seen) % 2 == 1, None))
+    assert (step, len(seen)) == (Found(None, None, SearchEnd.TOO_MANY_TRIALS), TRIALS_LIMIT)
+    assert cut_short(GOAL, seen[:-1], SearchEnd.OUT_OF_TIME) == Found(None, 10, SearchEnd.OUT_OF_TIME)
+
+
+def test_what_is_cut_short_tells_the_bounds_so_far() -> None:
+    seen = [Seen(10, passed=True, completed=None), Seen(2000, passed=False, completed=None)]
+    assert cut_short(GOAL, seen, SearchEnd.OUT_OF_TIME) == Found(10, 2000, SearchEnd.OUT_OF_TIME)
+    assert cut_short(GOAL, [], SearchEnd.RUN_ENDED) == Found(None, None, SearchEnd.RUN_ENDED)
+
+
+@pytest.mark.parametrize(("least", "most", "precision", "confirm", "whole"), [
+    pytest.param(0, 10, 0.05, 2, False, id="nothing to grow from"),
+    pytest.param(10, 9, 0.05, 2, False, id="min above max"),
+    pytest.param(1.2, 1.8, 0.05, 2, True, id="no whole number between"),
+    pytest.param(1, 10, 0.0, 2, False, id="precision 0"),
+    pytest.param(1, 10, 0.05, -1, False, id="confirm below 0"),
+])  # fmt: skip
+def test_a_goal_that_makes_no_sense_is_refused(
+    least: float, most: float, precision: float, confirm: int, *, whole: bool
+) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        Goal(least, most, precision, confirm, whole)
+
+
+@given(goals())
+def test_the_ladder_climbs_from_the_least_to_the_most_by_less_than_the_precision_or_by_one(goal: Goal) -> None:
+    rungs = ladder(goal.least, goal.most, goal.precision, whole=goal.whole).loads
+    assert (rungs[0], rungs[-1]) == (goal.least, goal.most)
+    for lower, upper in pairwise(rungs):
+        assert lower < upper
+        assert upper <= lower * (1 + goal.precision) or (goal.whole and upper == lower + 1)
