@@ -1,4 +1,4 @@
-"""The status schema of the CRD, and what of a status would be refused or silently dropped by the API server."""
+"""The status schemas of the CRDs, and what of a status would be refused or silently dropped by the API server."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-CRD = Path(__file__).parents[2] / "crds/sshloadtests.yaml"
+CRDS = Path(__file__).parents[2] / "crds"
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "object": (dict,),
     "array": (list,),
@@ -18,9 +18,9 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 
-def status_schema() -> Mapping[str, Any]:
-    """Return the schema of `status`."""
-    (version,) = yaml.safe_load(CRD.read_text())["spec"]["versions"]
+def status_schema(plural: str = "sshloadtests") -> Mapping[str, Any]:
+    """Return the schema of a kind's `status`."""
+    (version,) = yaml.safe_load((CRDS / f"{plural}.yaml").read_text())["spec"]["versions"]
     schema: Mapping[str, Any] = version["schema"]["openAPIV3Schema"]["properties"]["status"]
     return schema
 
@@ -59,7 +59,7 @@ def _member_problems(value: Any, schema: Mapping[str, Any], path: str) -> Iterat
     if isinstance(value, dict):
         yield from (f"{path}.{name}: missing" for name in schema.get("required", ()) if name not in value)
         for name, item in value.items():
-            known = schema.get("properties", {}).get(name)
+            known = schema.get("properties", {}).get(name, schema.get("additionalProperties"))
             if known is None:
                 yield f"{path}.{name}: unknown field"
             else:

@@ -1,0 +1,199 @@
+"""A simulated world of one comparison: its object, its tests and their pods, and an operator that may be killed.
+
+`operator_pass` does what live_comparisons.py does, and can be cut short between any two of its requests.
+"""
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from plans import INSTALLATION, quickstart
+from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse import parse
+from sshload_operator.decision.comparison.decide import (
+    ComparisonDecision,
+    ComparisonSight,
+    Refused,
+    current_comparison_run,
+    decide_comparison,
+)
+from sshload_operator.decision.comparison.facts import seen_test
+from sshload_operator.decision.comparison.plan import ComparisonPlan, comparison_hash, make_comparison_plan, refusal
+from sshload_operator.decision.comparison.status import comparison_past
+from sshload_operator.decision.comparison.words import ComparisonReason
+from sshload_operator.planning.plan import TestIdentity, spec_hash
+
+Status = Mapping[str, Any]
+STEPS_OF_A_PASS = 6
+
+
+class Killed(Exception):  # noqa: N818 - it is no error
+    """The operator is killed here."""
+
+
+def comparison_spec(*names: str, repeats: int = 3, **changes: Any) -> dict[str, Any]:
+    """Return a spec whose variants differ in MaxStartups."""
+    variants = [
+        {"name": name, "patch": {"target": {"managed": {"sshd": {"maxStartups": f"{number}0:30:1000"}}}}}
+        for number, name in enumerate(names or ("a", "b"), start=1)
+    ]
+    return {"base": quickstart(), "variants": variants, "repeats": repeats, **changes}
+
+
+def measured(p50_ms: float = 10.0, error_percent: float = 0.0, verdict: str = "Passed") -> dict[str, Any]:
+    """Return the part of a test's status that its end adds."""
+    return {
+        "verdict": verdict,
+        "reason": "NoThresholds",
+        "message": "done",
+        "results": {
+            "completedRate": 20.0,
+            "errorPercent": error_percent,
+            "steps": [{"step": "login", "p50Ms": p50_ms / 2}, {"step": "total", "p50Ms": p50_ms}],
+        },
+    }
+
+
+@dataclass(slots=True)
+class SimComparison:
+    """The world. `tests` are as the API server has them; `pods` the names of pods by the test they are of."""
+
+    spec: dict[str, Any] = field(default_factory=comparison_spec)
+    generation: int = 1
+    status: Status = field(default_factory=dict)
+    tests: dict[str, dict[str, Any]] = field(default_factory=dict)
+    pods: dict[str, set[str]] = field(default_factory=dict)
+    now: datetime = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+    created: list[str] = field(default_factory=list)
+    refused: Refused | None = None
+    last: ComparisonDecision | None = None
+
+    @property
+    def comparison(self) -> TestIdentity:
+        """The object's metadata."""
+        return TestIdentity("load-tests", "cmp", "11111111-2222-3333-4444-555555555555", self.generation)
+
+    @property
+    def plan(self) -> ComparisonPlan | SpecError:
+        """The plan as the operator makes it."""
+        try:
+            spec = parse_comparison(self.comparison.name, self.spec)
+        except SpecError as error:
+            return error
+        run = current_comparison_run(self.comparison, comparison_hash(spec), comparison_past(self.status))
+        return make_comparison_plan(self.comparison, spec, run)
+
+    # the user
+
+    def edit(self, **changes: Any) -> None:
+        """Change the spec; like the API server, count a generation only where something changed."""
+        if {**self.spec, **changes} != self.spec:
+            self.spec = {**self.spec, **changes}
+            self.generation += 1
+
+    # the API server, and the operator as it works on the tests
+
+    def under_way(self) -> list[str]:
+        """Return the tests that are not over."""
+        return [name for name, test in self.tests.items() if "verdict" not in test["status"]]
+
+    def end(self, name: str, end: Mapping[str, Any] | None = None, *, pods_stay: bool = False) -> None:
+        """Let a test come to its end."""
+        test = self.tests[name]
+        known = {"phase": "Finished", "observedGeneration": test["metadata"]["generation"]}
+        measures = "" if (end or {}).get("reason") == "InvalidSpec" else spec_hash(parse(test["spec"]))
+        test["status"] = {**known, "specHash": measures, **(measured() if end is None else end)}
+        if not pods_stay:
+            self.pods.pop(name, None)
+
+    def end_aborted(self) -> None:
+        """Let the tests that were asked to end come to their end."""
+        for name in self.under_way():
+            if self.tests[name]["spec"].get("abort"):
+                self.end(name, {"verdict": "Aborted", "reason": "AbortRequested", "message": "asked for"})
+
+    def delete(self, name: str, *, pods_stay: bool = False) -> None:
+        """Delete a test; garbage collection takes its pods."""
+        self.tests.pop(name, None)
+        if not pods_stay:
+            self.pods.pop(name, None)
+
+    # the operator
+
+    def operator_pass(self, steps: int = STEPS_OF_A_PASS) -> None:
+        """Observe, decide and apply, killed before the request with this number."""
+        left = iter(range(steps))
+
+        def request(send: Callable[[], None]) -> None:
+            if next(left, None) is None:
+                raise Killed
+            send()
+
+        try:
+            self._pass(request)
+        except Killed:
+            self.last = None
+
+    def settle(self) -> None:
+        """Pass until there is nothing more to do but to wait."""
+        for _ in range(10):
+            before = deepcopy((self.status, self.tests))
+            self.operator_pass()
+            if before == (self.status, self.tests):
+                return
+        raise AssertionError(f"no end of changes: {self.last}")
+
+    def condition(self, kind: str) -> str:
+        """Return the status of a condition."""
+        return str(next(item["status"] for item in self.status["conditions"] if item["type"] == kind))
+
+    def decide(self, *, look: bool, refused: Refused | None = None) -> ComparisonDecision:
+        """Ask for the decision on the world as it is."""
+        seen = tuple(seen_test(test) for test in self.tests.values())
+        plan = self.plan
+        pods = sorted(pod for pods in self.pods.values() for pod in pods) if look else None
+        if look and isinstance(plan, ComparisonPlan):
+            found = refusal(plan, INSTALLATION)
+            refused = refused or (None if found is None else (ComparisonReason(found[0].value), found[1]))
+        sight = ComparisonSight(seen, pods, refused)
+        return decide_comparison(self.comparison, plan, comparison_past(self.status), sight, self.now)
+
+    def _pass(self, request: Callable[[Callable[[], None]], None]) -> None:
+        decision = self.decide(look=False)
+        if decision.look_for_pods:
+            decision = self.decide(look=True)
+            if decision.create is not None and self.refused is not None:
+                decision = self.decide(look=True, refused=self.refused)
+            elif decision.create is not None:
+                manifest = decision.create
+                request(lambda: self._create(manifest))
+        for test in decision.delete:
+            request(lambda name=test.name: self.delete(name))
+        for test in decision.abort:
+            request(lambda name=test.name: self._abort(name))
+        if decision.status is not None:
+            written = decision.status
+            request(lambda: self._write(written))
+        self.last = decision
+
+    def _create(self, manifest: Mapping[str, Any]) -> None:
+        name = manifest["metadata"]["name"]
+        if name in self.tests:
+            return
+        metadata = {**manifest["metadata"], "uid": f"uid-{len(self.created)}", "generation": 1}
+        self.tests[name] = {"metadata": metadata, "spec": dict(manifest["spec"]), "status": {}}
+        self.pods[name] = {f"{name}-master", f"{name}-workers-0"}
+        self.created.append(name)
+
+    def _abort(self, name: str) -> None:
+        self.tests[name]["spec"]["abort"] = True
+
+    def _write(self, status: Status) -> None:
+        self.status = status
+
+    def pass_time(self, seconds: float) -> None:
+        """Move the clock."""
+        self.now += timedelta(seconds=seconds)

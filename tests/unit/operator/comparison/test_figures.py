@@ -1,0 +1,44 @@
+"""Which figures of a test are compared."""
+
+from sshload_operator.decision.comparison.figures import figures
+
+RESULTS = {
+    "completedRate": 19.5,
+    "errorPercent": 0,
+    "p99Ms": 50.0,
+    "steps": [{"step": "login", "count": 10, "p50Ms": 12.5, "p99Ms": 40, "maxMs": 50}, {"step": "up.exec", "p90Ms": 3}],
+    "target": {"cpuPerLoginMs": 7.5, "memoryPeakBytes": 1_000_000, "accepted": 10},
+}
+
+
+def test_whole_tests_figures_and_each_steps_percentiles_are_compared() -> None:
+    assert figures({"results": RESULTS}) == {
+        "errorPercent": 0.0,
+        "completedRate": 19.5,
+        "cpuPerLoginMs": 7.5,
+        "memoryPeakBytes": 1e6,
+        "login.p50Ms": 12.5,
+        "login.p99Ms": 40.0,
+        "up.exec.p90Ms": 3.0,
+    }
+
+
+def test_what_a_test_does_not_state_is_absent() -> None:
+    assert figures({}) == {}
+    assert figures({"results": {"completedRate": 1.0, "steps": []}}) == {"completedRate": 1.0}
+
+
+def test_of_a_search_only_the_capacity_is_compared() -> None:
+    status = {"reason": "CapacityFound", "capacity": {"value": 90}, "results": RESULTS}
+    assert figures(status) == {"capacity": 90.0}
+
+
+def test_a_bound_at_which_a_search_ended_is_no_capacity() -> None:
+    for reason in ("CapacityAboveMax", "CapacityBelowMin", "SearchUnfinished"):
+        assert figures({"reason": reason, "capacity": {"value": 90}, "results": RESULTS}) == {}
+    assert figures({"reason": "CapacityFound", "capacity": {}, "results": RESULTS}) == {}
+
+
+def test_no_more_than_fifty_steps_are_kept() -> None:
+    steps = [{"step": f"s{number}", "p50Ms": 1.0} for number in range(60)]
+    assert len(figures({"results": {"steps": steps}})) == 50
