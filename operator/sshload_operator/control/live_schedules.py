@@ -34,8 +34,8 @@ _LONGEST_WAIT_S: Final = 60.0
 _LIST_EVERY_S: Final = 300.0
 # Before a test is made, what is under way is looked up: the watch may be behind.
 _FRESH_S: Final = 2.0
-# Deleting what is too many, deleting what is replaced with the creation, and the status: more is never needed.
-_MOST_ROUNDS: Final = 5
+# A look at what is there, the creation, and the status; another look in between takes one more.
+_MOST_ROUNDS: Final = 4
 
 Tests = OwnedTests[ScheduledTest]
 
@@ -57,13 +57,12 @@ class ScheduleKind:
         obstacle: Obstacle | None = None
         for _ in range(_MOST_ROUNDS):
             decision = decide(_question(body, tests, obstacle, now))
-            if decision.create is not None and await refresh(cluster, self, body, tests, _FRESH_S):
-                continue
-            if decision.create is None and not decision.delete:
+            if decision.create is None:
                 return await _write(cluster, body, tests, decision, now)
-            await _delete(cluster, body, tests, decision.delete)
-            if decision.create is not None:
-                obstacle = await _create(cluster, body, tests, decision.create)
+            if await refresh(cluster, self, body, tests, _FRESH_S):
+                continue
+            await _delete(cluster, body, tests, decision.replace)
+            obstacle = await _create(cluster, body, tests, decision.create)
             if obstacle is None:
                 await _announce(cluster, body, tests, decision, now)
         return OwnerPass(body, Wait(0.0))
@@ -88,8 +87,8 @@ def _spec(body: Object) -> ScheduleSpec | SpecError:
         return error
 
 
-async def _delete(cluster: Cluster, body: Object, tests: Tests, surplus: tuple[ScheduledTest, ...]) -> None:
-    for test in surplus:
+async def _delete(cluster: Cluster, body: Object, tests: Tests, old: tuple[ScheduledTest, ...]) -> None:
+    for test in old:
         await delete_owned_test(cluster, body["metadata"]["namespace"], test.name, test.uid)
         tests.drop(test.name)
 
@@ -116,6 +115,7 @@ async def _write(cluster: Cluster, body: Object, tests: Tests, decision: Schedul
         newest = await cluster.write_status(SCHEDULE, body, decision.status)
     if newest is not None:
         await _announce(cluster, body, tests, decision, now)
+        await _delete(cluster, body, tests, decision.discard)
     wait_s = decision.requeue_after_s
     return OwnerPass(newest, Wait(None if wait_s is None else min(wait_s, _LONGEST_WAIT_S)))
 

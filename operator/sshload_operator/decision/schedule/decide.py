@@ -1,6 +1,6 @@
 """What is to be done about a schedule: a pure function of its spec, its tests, what is remembered, and the time.
 
-A decision that makes or deletes tests writes no status: it is carried out, and then decided anew by what is there. So a
+A decision that makes a test writes no status: it is carried out, and then decided anew by what is there. So a
 status never speaks of a test that was not made; and an operator that was killed in between finds the test by its name,
 and does not make it twice.
 """
@@ -30,15 +30,17 @@ Said: TypeAlias = tuple[str, Announcement]
 
 @dataclass(frozen=True, slots=True)
 class ScheduleDecision:
-    """What is to be done, in this order: delete, create, write the status, announce.
+    """What is to be done, in this order: delete what is replaced, create, write the status, announce, discard.
 
     `status` is the whole status as it is patched, None where it stands already or where a look at what was made comes
-    first. `requeue_after_s` is the time to the next pass when nothing happens before; None: wait for an event.
+    first. `discard` are the tests beyond the limits, whose verdicts the status remembers. `requeue_after_s` is the time
+    to the next pass when nothing happens before; None: wait for an event.
     """
 
-    delete: tuple[ScheduledTest, ...]
+    replace: tuple[ScheduledTest, ...]
     create: Manifest | None
     status: Mapping[str, Any] | None
+    discard: tuple[ScheduledTest, ...]
     announcements: tuple[Said, ...]
     requeue_after_s: float | None
 
@@ -48,9 +50,6 @@ def decide(asked: Question) -> ScheduleDecision:
     spec = asked.spec
     if isinstance(spec, SpecError):
         return _refused(asked, spec)
-    old = surplus(spec, asked.tests)
-    if old:
-        return _delete(old)
     times = starts(asked.schedule, spec, asked.memory, asked.now)
     if spec.suspend:
         return _standing(asked, Standing(asked.memory.last_schedule_time, next_time=None), None, ())
@@ -78,7 +77,7 @@ def _start(asked: Question, spec: ScheduleSpec, times: Starts, due: datetime) ->
     created = child(asked.schedule, spec, due)
     words = f"created the test {created['metadata']['name']}"
     news = (_said(due, ScheduleReason.CREATED, words, warning=False), *_many_missed(asked, spec, times, due))
-    return ScheduleDecision(replaced, created, None, (*_deleted(replaced), *news), 0.0)
+    return ScheduleDecision(replaced, created, None, (), (*_deleted(replaced), *news), 0.0)
 
 
 def _many_missed(asked: Question, spec: ScheduleSpec, times: Starts, due: datetime) -> tuple[Said, ...]:
@@ -91,10 +90,6 @@ def _many_missed(asked: Question, spec: ScheduleSpec, times: Starts, due: dateti
         " Set or decrease spec.startingDeadlineSeconds, or check the clocks"
     )
     return (_said(due, ScheduleReason.TOO_MANY_MISSED, message, warning=True),)
-
-
-def _delete(tests: tuple[ScheduledTest, ...]) -> ScheduleDecision:
-    return ScheduleDecision(tests, None, None, _deleted(tests), 0.0)
 
 
 def _deleted(tests: tuple[ScheduledTest, ...]) -> tuple[Said, ...]:
@@ -130,9 +125,10 @@ def _wait(
 def _standing(
     asked: Question, standing: Standing, requeue_after_s: float | None, said: tuple[Said, ...]
 ) -> ScheduleDecision:
-    whole = status(asked, standing)
+    old = () if isinstance(asked.spec, SpecError) else surplus(asked.spec, asked.tests)
+    whole = status(asked, standing, [test for test in asked.tests if test not in old])
     changed = whole if whole != asked.memory.written else None
-    return ScheduleDecision((), None, changed, said, requeue_after_s)
+    return ScheduleDecision((), None, changed, old, (*said, *_deleted(old)), requeue_after_s)
 
 
 def _refused(asked: Question, error: SpecError) -> ScheduleDecision:

@@ -1,6 +1,6 @@
 """The status of an SSHLoadTestSchedule, written as a whole."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -9,7 +9,7 @@ from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.decision.findings import Finding, condition_body, conditions, time_text
-from sshload_operator.decision.schedule.facts import Question
+from sshload_operator.decision.schedule.facts import Question, ScheduledTest
 from sshload_operator.decision.schedule.history import in_order, last_completed, last_passed_time, trend
 from sshload_operator.decision.schedule.starts import calendar_since
 from sshload_operator.decision.schedule.words import ScheduleCondition, ScheduleReason
@@ -32,8 +32,8 @@ class _LastRun:
     verdict: Verdict | None
 
 
-def status(asked: Question, standing: Standing) -> dict[str, Any]:
-    """Return the status as the CRD's schema has it. What there is none of is left out."""
+def status(asked: Question, standing: Standing, kept: Iterable[ScheduledTest]) -> dict[str, Any]:
+    """Return the status as the CRD's schema has it, with the trend of the tests that are `kept`."""
     last, memory = _last_run(asked), asked.memory
     active = [{"name": test.name, "uid": test.uid} for test in in_order(asked.tests) if test.active]
     passed_time = max(filter(None, (last_passed_time(asked.tests), memory.last_successful_time)), default=None)
@@ -48,7 +48,7 @@ def status(asked: Question, standing: Standing) -> dict[str, Any]:
         "calendar": memory.calendar if isinstance(asked.spec, SpecError) else asked.spec.calendar_text,
         "calendarSince": time_text(since if valid else memory.calendar_since),
         "active": active,
-        "trend": trend(asked.tests),
+        "trend": trend(kept),
     }
     found = conditions(_findings(asked, standing, last), memory.conditions, asked.now)
     return {
