@@ -9,23 +9,24 @@ from urllib.parse import urlsplit
 
 import yaml
 from live_cluster import LiveCluster
+from sshload_operator.api.kinds import API_VERSION, TEST, Kind
 
 
 class DryRun:
-    """Creates SSHLoadTests in a namespace, each with `dryRun=All` and `fieldValidation=Strict`."""
+    """Creates objects of one kind in a namespace, each with `dryRun=All` and `fieldValidation=Strict`."""
 
-    def __init__(self, cluster: LiveCluster) -> None:
+    def __init__(self, cluster: LiveCluster, kind: Kind = TEST) -> None:
+        self._kind = kind
         config = yaml.safe_load(cluster.kubeconfig.read_text())
         server, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
         context = ssl.create_default_context(cafile=server["certificate-authority"])
         self._connection = http.client.HTTPSConnection(urlsplit(server["server"]).netloc, context=context, timeout=60)
         self._headers = {"Authorization": f"Bearer {user['token']}", "Content-Type": "application/json"}
-        self._path = (
-            f"/apis/sshload.dev/v1alpha1/namespaces/{cluster.namespace}/sshloadtests?dryRun=All&fieldValidation=Strict"
-        )
+        path = f"/apis/{API_VERSION}/namespaces/{cluster.namespace}/{kind.plural}"
+        self._path = f"{path}?dryRun=All&fieldValidation=Strict"
 
     def refusal(self, spec: Mapping[str, Any] | None, name: str = "dry") -> str:
-        """Return the message with which the server refuses a test of this spec, empty where it accepts it."""
+        """Return the message with which the server refuses an object of this spec, empty where it accepts it."""
         status, answer = self._create(spec, name)
         assert status in {201, 400, 422}, answer
         return "" if status == http.client.CREATED else answer["message"]
@@ -39,8 +40,8 @@ class DryRun:
 
     def _create(self, spec: Mapping[str, Any] | None, name: str) -> tuple[int, Any]:
         body: dict[str, Any] = {
-            "apiVersion": "sshload.dev/v1alpha1",
-            "kind": "SSHLoadTest",
+            "apiVersion": API_VERSION,
+            "kind": self._kind.name,
             "metadata": {"name": name},
         }
         if spec is not None:

@@ -9,7 +9,7 @@ from typing import Any
 from sshload_operator.api.comparison.merge_patch import merged
 from sshload_operator.api.comparison.spec import TEST_NAME_CHARACTERS, ComparisonSpec, Variant, test_name
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.parse import parse
+from sshload_operator.api.parse import check_name, parse
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.readers import choice, flag, integer, items, mapping, text
 from sshload_operator.api.spec import LoadTestSpec
@@ -127,6 +127,7 @@ def _check_variants(spec: ComparisonSpec) -> None:
 
 
 def _check_names(name: str, spec: ComparisonSpec) -> None:
+    check_name(name)
     longest = max((test_name(name, spec.repeats, variant.name) for variant in spec.variants), key=len)
     if len(longest) > TEST_NAME_CHARACTERS:
         raise SpecError(

@@ -1,0 +1,81 @@
+"""The comparison's CRD on a real API server: it refuses what the parser refuses, as far as it can see."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from api_server import ApiServer
+from comparison_specs import BAD, GOOD, PATCHED
+from dry_run import DryRun
+from plans import quickstart
+from sim_comparison import comparison_spec
+from specs import BAD as BAD_TESTS
+from specs import GOOD as GOOD_TESTS
+from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.comparison.spec import ComparisonSpec
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.kinds import COMPARISON
+
+Spec = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def comparisons(api_server: ApiServer) -> DryRun:
+    """Return what says of a comparison whether the API server accepts it."""
+    return DryRun(api_server.namespace(), COMPARISON)
+
+
+def parsed(spec: Spec, name: str = "dry") -> ComparisonSpec | str:
+    try:
+        return parse_comparison(name, spec)
+    except SpecError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])
+def test_a_good_comparison_is_accepted_and_completed_to_the_same(comparisons: DryRun, spec: Spec) -> None:
+    before, after = parsed(spec), parsed(comparisons.completed(spec))
+    assert isinstance(before, ComparisonSpec)
+    assert isinstance(after, ComparisonSpec)
+    assert without_bodies(after) == without_bodies(before)
+
+
+def without_bodies(spec: ComparisonSpec) -> ComparisonSpec:
+    """Return the spec without what its tests are given, which has the defaults written out."""
+    return replace(spec, variants=tuple(replace(variant, body={}) for variant in spec.variants))
+
+
+@pytest.mark.parametrize("name", [name for name in BAD if name not in PATCHED])
+def test_what_the_parser_refuses_the_server_refuses_too(comparisons: DryRun, name: str) -> None:
+    spec, says = BAD[name]
+    field = says.partition(":")[0].partition("[")[0]
+    assert field in comparisons.refusal(spec)
+
+
+@pytest.mark.parametrize("name", PATCHED)
+def test_what_only_base_and_patch_together_show_is_left_to_the_operator(comparisons: DryRun, name: str) -> None:
+    spec, says = BAD[name]
+    assert comparisons.refusal(spec) == ""
+    assert str(parsed(spec)).startswith(says)
+
+
+@pytest.mark.parametrize(("name", "repeats"), [("c" * 36, 9), ("c" * 35, 10), ("c" * 36, 10), ("c" * 37, 9), ("1c", 3)])
+def test_parser_and_server_agree_on_names(comparisons: DryRun, name: str, repeats: int) -> None:
+    spec = comparison_spec(repeats=repeats)
+    assert isinstance(parsed(spec, name), ComparisonSpec) == (comparisons.refusal(spec, name) == "")
+
+
+@pytest.mark.parametrize("base", [pytest.param(spec, id=name) for name, spec in GOOD_TESTS.items()])
+def test_a_good_test_is_a_good_base(comparisons: DryRun, base: Spec) -> None:
+    spec = comparison_spec(base=base, variants=[{"name": "a"}, {"name": "b"}])
+    assert isinstance(parsed(spec), ComparisonSpec) == (comparisons.refusal(spec) == ""), parsed(spec)
+
+
+@pytest.mark.parametrize("name", BAD_TESTS)
+def test_a_bad_test_is_a_bad_base(comparisons: DryRun, name: str) -> None:
+    spec = comparison_spec(base=dict(BAD_TESTS[name].spec), variants=[{"name": "a"}, {"name": "b"}])
+    assert BAD_TESTS[name].says in comparisons.refusal(spec)
+
+
+def test_a_comparison_of_the_quickstart_needs_no_more_than_two_names(comparisons: DryRun) -> None:
+    assert comparisons.refusal({"base": quickstart(), "variants": [{"name": "a"}, {"name": "b"}]}) == ""

@@ -1,0 +1,77 @@
+"""Specs of comparisons, good and bad."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from plans import quickstart
+from sim_comparison import comparison_spec
+
+Spec = dict[str, Any]
+
+BURST: Spec = {"burst": {"connections": 5, "repeat": 2, "interval": "2s"}}
+
+
+def with_second(**variant: Any) -> Spec:
+    """Return a spec whose second variant is this."""
+    spec = comparison_spec()
+    spec["variants"][1] = {"name": "b", **variant}
+    return spec
+
+
+GOOD: Mapping[str, Spec] = {
+    "two variants": comparison_spec(),
+    "ten variants": comparison_spec(*"abcdefghij", repeats=20),
+    "no patch": with_second(),
+    "another load": with_second(remove=["load.arrivals"], patch={"load": BURST}),
+    "another load, by null": with_second(patch={"load": {**BURST, "arrivals": None}}),
+    "in words": comparison_spec(order="interleaved", abort=True),
+    "names": comparison_spec("1", "a-1", "z" * 20),
+}
+# What is refused, and how `parse` begins to say so. The CRD refuses it too, but for PATCHED.
+BAD: Mapping[str, tuple[Spec, str]] = {
+    "one variant": (comparison_spec("a"), "spec.variants: must have from 2 to 10 items, not 1"),
+    "eleven variants": (comparison_spec(*"abcdefghijk", repeats=1), "spec.variants: must have from 2 to 10"),
+    "two of one name": (comparison_spec("a", "b", "a"), "spec.variants[2].name: a stands twice"),
+    "no round": (comparison_spec(repeats=0), "spec.repeats: is 0"),
+    "too many rounds": (comparison_spec(repeats=51), "spec.repeats: is 51"),
+    "too many tests": (comparison_spec("a", "b", "c", "d", "e", repeats=41), "spec.repeats: times the variants"),
+    "another order": (comparison_spec(order="random"), "spec.order"),
+    "unknown field": (comparison_spec(pause="1s"), "spec.pause: unknown field"),
+    "a patch of no object": (with_second(patch=[]), "spec.variants[1].patch: must be an object"),
+    "a patch that is misspelt": (
+        with_second(patch={"client": {"libary": "paramiko"}}),
+        "spec.variants[1].patch: makes an invalid test of variant b: spec.client.libary: unknown field",
+    ),
+    "a patch that contradicts the base": (
+        with_second(patch={"load": BURST}),
+        "spec.variants[1].patch: makes an invalid test of variant b: spec.load: exactly one of",
+    ),
+    "a patch that sets abort": (with_second(patch={"abort": True}), "spec.variants[1].patch.abort: must not be set"),
+    "a patch with a time to live": (
+        with_second(patch={"ttlAfterFinished": {"passed": "1h"}}),
+        "spec.variants[1].patch.ttlAfterFinished: must not be set",
+    ),
+    "removing what is not there": (
+        with_second(remove=["load.burst"]),
+        "spec.variants[1].remove[0]: the base has no field load.burst",
+    ),
+    "removing twice": (with_second(remove=["load", "load"]), "spec.variants[1].remove[1]: load stands twice"),
+    "removing an index": (with_second(remove=["via[0]"]), "spec.variants[1].remove[0]"),
+    "a base that aborts": (comparison_spec(base=quickstart(abort=True)), "spec.base.abort: must not be set"),
+    "a base that deletes its tests": (
+        comparison_spec(base=quickstart(ttlAfterFinished={"passed": "1h"})),
+        "spec.base.ttlAfterFinished: must not be set",
+    ),
+    "a base that is no test": (comparison_spec(base={"target": {"managed": {}}}), "spec.base.scenario: is required"),
+    "a name with capitals": (comparison_spec("A", "b"), "spec.variants[0].name"),
+}
+
+
+# What only the sum of base and patch shows, which the CRD never sees.
+PATCHED = (
+    "a patch that is misspelt",
+    "a patch that contradicts the base",
+    "a patch that sets abort",
+    "a patch with a time to live",
+    "removing what is not there",
+)
