@@ -19,7 +19,7 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind's page. `embedded` are the paths where the spec of an SSHLoadTest stands, which has a page of its own."""
+    """One kind's page. `embedded` are the paths of an SSHLoadTest's spec, which has a page of its own."""
 
     name: str
     page: Path
@@ -54,8 +54,10 @@ def page(kind: Kind) -> str:
             [
                 f"# {kind.name}",
                 "",
-                f"`apiVersion: sshload.dev/v1alpha1`, short name `{names['shortNames'][0]}`."
-                f" `kubectl explain {names['singular']}.spec --recursive` shows the same.",
+                (
+                    f"`apiVersion: sshload.dev/v1alpha1`, short name `{names['shortNames'][0]}`."
+                    f" `kubectl explain {names['singular']}.spec --recursive` shows the same."
+                ),
                 "This page is made from the CRD by `scripts/reference.py`.",
                 "",
                 WRITING,
