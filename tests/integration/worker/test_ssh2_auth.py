@@ -85,13 +85,19 @@ def agent(tmp_path: Path) -> Iterator[str]:
     path = str(tmp_path / "agent")
     with subprocess.Popen(["ssh-agent", "-D", "-a", path], stdout=subprocess.DEVNULL) as process:
         deadline_s = time.monotonic() + AGENT_TIMEOUT_S
-        while not Path(path).exists():
+        while not listens(path):
             assert time.monotonic() < deadline_s, "ssh-agent does not listen"
             gevent.sleep(0.01)
         try:
             yield path
         finally:
             process.terminate()
+
+
+def listens(path: str) -> bool:
+    """Tell whether somebody does at a socket, which is there a moment before."""
+    with socket.socket(socket.AF_UNIX) as client:
+        return client.connect_ex(path) == 0
 
 
 def add_key(agent: str, key: Path) -> None:
