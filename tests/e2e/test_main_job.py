@@ -130,7 +130,8 @@ def load_tests(path: Path) -> list[dict[str, Any]]:
 
 def self_contained_examples() -> list[Path]:
     def needs_nothing(path: Path) -> bool:
-        return all("external" not in item["spec"]["target"] for item in load_tests(path))
+        tests = load_tests(path)
+        return bool(tests) and all("external" not in item["spec"]["target"] for item in tests)
 
     return [path for path in sorted(EXAMPLES.glob("*.yaml")) if path != QUICKSTART and needs_nothing(path)]
 

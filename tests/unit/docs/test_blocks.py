@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 import yaml
 from guide import PAGES, ROOT, Block, blocks
+from sshload_operator.api.kinds import SCHEDULE
 from sshload_operator.api.load_test_file import KIND
 from sshload_operator.api.parse import parse
+from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
 from sshload_operator.api.spec import ExternalTarget, LoadTestSpec
 from sshload_operator.cli.arguments import command_line
 from sshload_operator.planning.installation import read_installation
@@ -20,8 +22,9 @@ from sshload_operator.planning.preflight import preflight
 PROGRAMS = {".venv/bin/locust", "export", "helm", "kubectl", "ssh-copy-id", "ssh-keygen", "ssh-keyscan"}
 YAML = tuple(blocks("yaml"))
 COMMANDS = tuple(blocks("sh"))
-TESTS = tuple(block for block in YAML if f"kind: {KIND}" in block.text)
-VALUES = tuple(block for block in YAML if block not in TESTS)
+TESTS = tuple(block for block in YAML if f"kind: {KIND}\n" in block.text)
+SCHEDULES = tuple(block for block in YAML if f"kind: {SCHEDULE.name}\n" in block.text)
+VALUES = tuple(block for block in YAML if "apiVersion:" not in block.text)
 
 
 def commands(block: Block) -> Iterator[list[str]]:
@@ -51,6 +54,13 @@ def test_a_test_that_is_shown_is_valid_and_possible(block: Block) -> None:
     assert document["apiVersion"] == "sshload.dev/v1alpha1"
     identity = TestIdentity("default", document["metadata"]["name"], "uid", 1)
     assert preflight(make_plan(identity, spec, installation(block, spec), 1)) is None
+
+
+@pytest.mark.parametrize("block", SCHEDULES, ids=str)
+def test_a_schedule_that_is_shown_is_valid(block: Block) -> None:
+    document = only(block)
+    check_schedule_name(document["metadata"]["name"])
+    assert parse_schedule(document["spec"])
 
 
 def is_external(spec: LoadTestSpec) -> bool:

@@ -35,11 +35,15 @@ def section(text: str, title: str) -> str:
     return found[1]
 
 
-def test_the_page_of_fields_is_the_crds(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_pages_of_fields_are_the_crds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "scripts"))
     import reference  # noqa: PLC0415 - a script, found by the path that was just set
 
-    assert page("sshloadtest.md") == reference.page(), "run .venv/bin/python scripts/reference.py"
+    for kind in reference.KINDS:
+        assert kind.page.read_text(encoding="utf-8") == reference.page(kind), (
+            "run .venv/bin/python scripts/reference.py"
+        )
+    assert {kind.crd.name for kind in reference.KINDS} == {path.name for path in (ROOT / "crds").iterdir()}
 
 
 def test_every_verdict_is_explained_with_its_exit_code() -> None:

@@ -1,14 +1,16 @@
-"""The CRD's own form: described, bounded and strict throughout."""
+"""The CRDs' own form: described, bounded and strict throughout."""
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
-CRD = yaml.safe_load((Path(__file__).parents[4] / "crds" / "sshloadtests.yaml").read_text())
-# Kubernetes' own objects, which the API server checks when the pod is made.
-HANDED_THROUGH = ("affinity", "topologySpreadConstraints[]")
+FOLDER = Path(__file__).parents[4] / "crds"
+# Kubernetes' own objects, which the API server checks when the pod is made; and what is laid over a test's spec, which
+# is checked as the spec that it makes.
+HANDED_THROUGH = ("affinity", "topologySpreadConstraints[]", ".variants[].patch")
 
 
 def schemas(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -20,43 +22,55 @@ def schemas(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[
             yield from [(path + mark, schema[key]), *schemas(schema[key], path + mark)]
 
 
-VERSION = CRD["spec"]["versions"][0]
-FIELDS = dict(schemas(VERSION["schema"]["openAPIV3Schema"]))
+Fields = dict[str, dict[str, Any]]
+VERSIONS = {path.stem: yaml.safe_load(path.read_text())["spec"]["versions"][0] for path in sorted(FOLDER.iterdir())}
+FIELDS = {plural: dict(schemas(version["schema"]["openAPIV3Schema"])) for plural, version in VERSIONS.items()}
+COLUMNS = {
+    "sshloadtests": ["Phase", "Verdict", "Rate/s", "P99 ms", "Errors %", "Age"],
+    "sshloadtestschedules": ["Schedule", "Suspend", "Active", "Last schedule", "Verdict", "Capacity", "Age"],
+}
+of_every_kind = pytest.mark.parametrize("fields", [pytest.param(found, id=plural) for plural, found in FIELDS.items()])
 
 
 def test_there_are_fields() -> None:
-    assert ".spec.load.arrivals.stages[].rate" in FIELDS
-    assert ".status.results.steps[].p99Ms" in FIELDS
+    assert ".spec.load.arrivals.stages[].rate" in FIELDS["sshloadtests"]
+    assert ".status.results.steps[].p99Ms" in FIELDS["sshloadtests"]
+    assert ".spec.testTemplate.spec.load.arrivals.stages[].rate" in FIELDS["sshloadtestschedules"]
 
 
-def test_every_field_is_described() -> None:
+@of_every_kind
+def test_every_field_is_described(fields: Fields) -> None:
     assert [
-        path for path, schema in FIELDS.items() if not schema.get("description", "").strip().endswith((".", "wait`."))
+        path for path, schema in fields.items() if not schema.get("description", "").strip().endswith((".", "wait`."))
     ] == []
 
 
-def test_every_text_is_bounded() -> None:
-    texts = {path: schema for path, schema in FIELDS.items() if schema.get("type") == "string"}
+@of_every_kind
+def test_every_text_is_bounded(fields: Fields) -> None:
+    texts = {path: schema for path, schema in fields.items() if schema.get("type") == "string"}
     bounds = ("maxLength", "enum", "format")
     assert [path for path, schema in texts.items() if not any(bound in schema for bound in bounds)] == []
 
 
-def test_every_list_and_map_is_bounded() -> None:
-    lists = [path for path, schema in FIELDS.items() if "items" in schema and "maxItems" not in schema]
+@of_every_kind
+def test_every_list_and_map_is_bounded(fields: Fields) -> None:
+    lists = [path for path, schema in fields.items() if "items" in schema and "maxItems" not in schema]
     maps = [
-        path for path, schema in FIELDS.items() if "additionalProperties" in schema and "maxProperties" not in schema
+        path for path, schema in fields.items() if "additionalProperties" in schema and "maxProperties" not in schema
     ]
     assert lists + maps == []
 
 
-def test_every_list_says_how_it_is_merged() -> None:
+@of_every_kind
+def test_every_list_says_how_it_is_merged(fields: Fields) -> None:
     assert [
-        path for path, schema in FIELDS.items() if "items" in schema and "x-kubernetes-list-type" not in schema
+        path for path, schema in fields.items() if "items" in schema and "x-kubernetes-list-type" not in schema
     ] == []
 
 
-def test_every_number_of_the_spec_has_a_range() -> None:
-    numbers = {path: schema for path, schema in FIELDS.items() if schema.get("type") in ("integer", "number")}
+@of_every_kind
+def test_every_number_of_the_spec_has_a_range(fields: Fields) -> None:
+    numbers = {path: schema for path, schema in fields.items() if schema.get("type") in ("integer", "number")}
     free = (".tolerationSeconds", ".maxSkew")  # Kubernetes' own
     assert [
         path
@@ -65,12 +79,14 @@ def test_every_number_of_the_spec_has_a_range() -> None:
     ] == []
 
 
-def test_only_kubernetes_own_objects_take_unknown_fields() -> None:
-    loose = [path for path, schema in FIELDS.items() if schema.get("x-kubernetes-preserve-unknown-fields")]
+@of_every_kind
+def test_only_what_is_checked_elsewhere_takes_unknown_fields(fields: Fields) -> None:
+    loose = [path for path, schema in fields.items() if schema.get("x-kubernetes-preserve-unknown-fields")]
     assert loose
     assert all(path.endswith(HANDED_THROUGH) for path in loose)
 
 
-def test_the_columns_are_the_promised_ones() -> None:
-    columns = [column["name"] for column in VERSION["additionalPrinterColumns"] if not column.get("priority")]
-    assert columns == ["Phase", "Verdict", "Rate/s", "P99 ms", "Errors %", "Age"]
+@pytest.mark.parametrize("plural", COLUMNS)
+def test_the_columns_are_the_promised_ones(plural: str) -> None:
+    columns = VERSIONS[plural]["additionalPrinterColumns"]
+    assert [column["name"] for column in columns if not column.get("priority")] == COLUMNS[plural]

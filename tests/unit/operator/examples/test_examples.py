@@ -1,6 +1,7 @@
 """The examples: each is a whole valid test that its load can decide."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -8,17 +9,20 @@ from plans import INSTALLATION
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import LatencyThreshold
+from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
 from sshload_operator.api.load_duration import load_duration_s
-from sshload_operator.api.load_test_file import KIND
 from sshload_operator.api.parse import parse
+from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
 from sshload_operator.api.spec import LoadTestSpec, LocustfileRef, ManagedTarget
 from sshload_operator.planning.plan import TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
 
 FOLDER = Path(__file__).parents[4] / "examples"
 DOCUMENTS = {path.stem: list(yaml.safe_load_all(path.read_text())) for path in sorted(FOLDER.glob("*.yaml"))}
+# Where the spec of a test stands, by the kind of what holds it.
+SPECS = {TEST.name: ("spec",), SCHEDULE.name: ("spec", "testTemplate", "spec"), COMPARISON.name: ("spec", "base")}
 EXAMPLES = {
-    name: next(document for document in documents if document["kind"] == KIND) for name, documents in DOCUMENTS.items()
+    name: next(document for document in documents if document["kind"] in SPECS) for name, documents in DOCUMENTS.items()
 }
 ALL = [pytest.param(name, id=name) for name in EXAMPLES]
 SLOWEST_ITERATION_S = 3.0
@@ -26,7 +30,15 @@ SLOWEST_ITERATION_S = 3.0
 
 def read(name: str) -> LoadTestSpec:
     """Return the spec of an example."""
-    return parse(EXAMPLES[name]["spec"])
+    return parse(written(name))
+
+
+def written(name: str) -> dict[str, Any]:
+    """Return the spec of an example's test as it is written."""
+    found: dict[str, Any] = EXAMPLES[name]
+    for key in SPECS[found["kind"]]:
+        found = found[key]
+    return found
 
 
 def iterations(spec: LoadTestSpec) -> float:
@@ -52,8 +64,8 @@ def test_an_example_is_called_as_its_file(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_an_example_is_one_test(name: str) -> None:
-    assert [document["kind"] for document in DOCUMENTS[name]].count(KIND) == 1
+def test_an_example_is_one_test_or_one_object_that_makes_tests(name: str) -> None:
+    assert [document["kind"] in SPECS for document in DOCUMENTS[name]].count(True) == 1
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -72,7 +84,7 @@ def test_an_example_makes_enough_samples_for_its_percentiles(name: str) -> None:
     assert all(iterations(spec) >= samples_needed(percentile) for percentile in wanted)
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if "managed" in EXAMPLES[name]["spec"]["target"]])
+@pytest.mark.parametrize("name", [name for name in EXAMPLES if "managed" in written(name)["target"]])
 def test_an_example_with_a_target_of_its_own_takes_less_than_a_minute(name: str) -> None:
     spec = read(name)
     assert spec.warm_up_s + load_duration_s(spec.load) < 60
@@ -83,3 +95,9 @@ def test_the_config_map_of_the_locustfile_is_the_file_beside_it() -> None:
     assert config_map["data"] == {"mixed.py": (FOLDER / "locustfiles/mixed.py").read_text()}
     wanted = read("12-locustfile").locustfile
     assert wanted == LocustfileRef(config_map=config_map["metadata"]["name"], key="mixed.py")
+
+
+def test_the_schedule_is_one() -> None:
+    spec = parse_schedule(EXAMPLES["14-schedule"]["spec"])
+    check_schedule_name(EXAMPLES["14-schedule"]["metadata"]["name"])
+    assert spec.calendar_text == "* * * * * Europe/Berlin"

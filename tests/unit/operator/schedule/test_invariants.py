@@ -1,4 +1,4 @@
-"""What holds whatever happens, in whatever order: time that passes, kills, edits, ends of tests, clocks set."""
+"""What holds whatever happens in whatever order: time that passes, kills, edits, ends of tests, clocks that are set."""
 
 from datetime import timedelta
 

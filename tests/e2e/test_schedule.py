@@ -1,0 +1,59 @@
+"""The example of a schedule on the real cluster: tests come and go by themselves, and the status tells of them."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_cluster import LiveCluster, condition
+
+EXAMPLE = Path(__file__).parents[2] / "examples/14-schedule.yaml"
+WITHIN_S = 200
+
+
+@pytest.fixture(scope="module")
+def schedule(module_cluster: LiveCluster) -> dict[str, Any]:
+    """The status of the example once its first run has ended; it is suspended then."""
+    module_cluster.kubectl("apply", "-f", str(EXAMPLE))
+    status: dict[str, Any] = {}
+
+    def lacks_a_run() -> bool:
+        status.update(module_cluster.get("slts", "schedule").get("status", {}))
+        return not status.get("trend")
+
+    module_cluster.gone(lacks_a_run, "lack of a run", within_s=WITHIN_S)
+    module_cluster.kubectl("patch", "slts", "schedule", "--type=merge", "-p", json.dumps({"spec": {"suspend": True}}))
+    return status
+
+
+def test_a_run_was_made_and_passed(schedule: dict[str, Any]) -> None:
+    assert schedule["lastVerdict"] == "Passed", schedule
+    assert condition(schedule, "Passed")["status"] == "True"
+    assert condition(schedule, "Ready")["status"] == "True"
+
+
+def test_the_trend_has_the_figures_of_the_test(schedule: dict[str, Any], module_cluster: LiveCluster) -> None:
+    point = schedule["trend"][0]
+    results = module_cluster.status(point["test"])["results"]
+    assert (point["p99Ms"], point["completedRate"]) == (results["p99Ms"], results["completedRate"])
+
+
+def test_the_test_is_the_schedules_own(schedule: dict[str, Any], module_cluster: LiveCluster) -> None:
+    metadata = module_cluster.get("sshloadtest", schedule["trend"][0]["test"])["metadata"]
+    (owner,) = metadata["ownerReferences"]
+    assert (owner["kind"], owner["name"], owner["controller"]) == ("SSHLoadTestSchedule", "schedule", True)
+    assert metadata["labels"] == {"team": "ssh", "sshload.dev/schedule": "schedule"}
+
+
+def test_kubectl_get_shows_the_schedule(schedule: dict[str, Any], module_cluster: LiveCluster) -> None:
+    header, row = module_cluster.kubectl("get", "slts", "schedule").splitlines()
+    assert header.split()[:4] == ["NAME", "SCHEDULE", "SUSPEND", "ACTIVE"]
+    assert "* * * * *" in row
+    assert schedule["lastVerdict"] in row
+
+
+def test_a_deleted_schedule_takes_its_tests_with_it(schedule: dict[str, Any], module_cluster: LiveCluster) -> None:
+    assert schedule["trend"]
+    module_cluster.kubectl("delete", "slts", "schedule")
+    left = "sshload.dev/schedule=schedule"
+    module_cluster.gone(lambda: module_cluster.labelled("sshloadtests", left), "tests", within_s=60)
