@@ -65,7 +65,7 @@ class SummedRequests:
 
     def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
         """Fire the event for those who listen, but for Locust's own statistics."""
-        if self._hook.has_listeners:
+        if self._hook.others:
             self._hook.fire_to_others(**_event(step, outcome, latency_us))
 
     def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
@@ -83,15 +83,12 @@ class SummedRequests:
 
 
 class _RequestHook(EventHook):
-    """Locust's request event, that knows the runner's own listener, which fills the statistics, from all others."""
+    """Locust's request event, which knows the runner's own listener, that fills the statistics, from all `others`."""
 
     def __init__(self) -> None:
         super().__init__()  # type: ignore[no-untyped-call]  # Locust has no types here
+        self.others: list[Any] = self._handlers
         self._statistics: list[Callable[..., None]] = []
-
-    @property
-    def has_listeners(self) -> bool:
-        return bool(self._handlers)
 
     def add_listener(self, handler: Any) -> Any:
         if handler.__module__ != runners.__name__:

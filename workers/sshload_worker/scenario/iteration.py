@@ -15,6 +15,7 @@ from sshload_worker.scenario.step_clock import Due, StepClock
 from sshload_worker.scenario.steps.dispatch import run_step
 from sshload_worker.scenario.steps.step_run import StepRun
 
+_START_DELAY = str(Step.START_DELAY)
 _HARMLESS = frozenset((Outcome.OK, Outcome.EXIT_CODE, Outcome.KILLED_BY_SIGNAL, Outcome.CHANNEL_REFUSED))
 """After these a session has no channel of a step open, and is as good as before."""
 
@@ -38,7 +39,7 @@ class Iteration:
         """Run once and count it. A kill of the greenlet ends the iteration as UNFINISHED, and goes on."""
         self.recorder.started(due.window, monotonic_ns() - due.at_ns)
         clock = StepClock(self.recorder, due)
-        clock.record(str(Step.START_DELAY), due.at_ns, Outcome.OK)
+        clock.record(_START_DELAY, due.at_ns, Outcome.OK)
         outcome, message = Outcome.OK, ""
         run = None
         try:

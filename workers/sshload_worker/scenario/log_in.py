@@ -1,7 +1,6 @@
 """Logging in: connect to auth, on every host of the way, each part timed and within its limit."""
 
 from collections.abc import Callable
-from functools import partial
 
 from sshload_contract.run_config import Timeouts
 from sshload_contract.vocabulary import Step, measured_step
@@ -37,7 +36,8 @@ class LogIn:
                 _log_in_to_jump(connection, f"via{number}", jump, clock)
             connection = new_connection(self._login.in_turn(), connection, shared=self._shared)
             step = measured_step(name, Step.LOGIN)
-            clock.timed(step, partial(_log_in, connection, name, self._login.client.timeouts, clock))
+            made, timeouts = connection, self._login.client.timeouts
+            clock.timed(step, lambda: _log_in(made, name, timeouts, clock))
             self._recorder.login(connection.negotiated())
         except BaseException:  # a kill too
             self._recorder.connections -= 1
@@ -54,7 +54,7 @@ class LogIn:
 
 def _log_in_to_jump(connection: Connection, name: str, jump: Login, clock: StepClock) -> None:
     try:
-        clock.timed(measured_step(name, Step.LOGIN), partial(_log_in, connection, name, jump.client.timeouts, clock))
+        clock.timed(measured_step(name, Step.LOGIN), lambda: _log_in(connection, name, jump.client.timeouts, clock))
     except StepFailure as failure:
         raise StepFailure(failure.outcome, f"jump host {jump.host}: {failure.message}") from None
 
@@ -66,9 +66,12 @@ def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepCl
         (Step.KEX, timeouts.kex_s, connection.kex),
         (Step.AUTH, timeouts.auth_s, connection.auth),
     ):
-        clock.timed(measured_step(name, step), partial(_limited, step, limit_s, call))
+        _time_part(clock, name, step, limit_s, call)
 
 
-def _limited(step: Step, limit_s: float, call: Callable[[], None]) -> None:
-    with TimeLimit(limit_s, step):
-        call()
+def _time_part(clock: StepClock, name: str, step: Step, limit_s: float, call: Callable[[], None]) -> None:
+    def limited() -> None:
+        with TimeLimit(limit_s, step):
+            call()
+
+    clock.timed(measured_step(name, step), limited)

@@ -76,7 +76,7 @@ class SSH2Channel:
     def close(self) -> CommandEnd:
         """Close the channel, wait for the server's close, and return how the command ended."""
         until_done = self._driver.until_done
-        until_done(Step.CLOSE, self._driver.descriptor.in_one_go, self._channel.close)
+        until_done(Step.CLOSE, self._channel.close)
         if not self._ended:
             until_done(Step.CLOSE, self._channel.wait_eof)
         until_done(Step.CLOSE, self._channel.wait_closed)

@@ -1,7 +1,6 @@
 """The step that runs a command on a channel of its own."""
 
 import re
-from functools import partial
 
 from sshload_contract.run_config import ExecStep
 from sshload_contract.vocabulary import Outcome, Step, measured_step
@@ -18,16 +17,17 @@ _STDOUT_LIMIT_BYTES = 1_048_576
 def run_command(step: ExecStep, run: StepRun) -> None:
     """Run the command; raises StepFailure where it does not end as expected."""
     measured = measured_step(step.name, Step.COMMAND)
-    run.clock.transferred(measured, run.clock.timed(measured, partial(_run_command, step, run)))
+    run.clock.transferred(measured, run.clock.timed(measured, lambda: _run_command(step, run)))
 
 
 def _run_command(step: ExecStep, run: StepRun) -> int:
     stdout = Stdout(keep=bool(step.expect_stdout))
+    command = run.filled(step.command)
     with run.channel_limit():
         channel = run.part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(Step.COMMAND):
-        run.part(step.name, Step.EXEC, partial(channel.execute, run.filled(step.command)))
-        count = run.part(step.name, Step.READ, partial(read_to_end, run, step.name, channel.read, stdout.take))
+        run.part(step.name, Step.EXEC, lambda: channel.execute(command))
+        count = run.part(step.name, Step.READ, lambda: read_to_end(run, step.name, channel.read, stdout.take))
         end = run.part(step.name, Step.CLOSE, channel.close)
     check_end(end, step.expect_exit_code)
     if step.expect_stdout and not re.search(step.expect_stdout, stdout.text()):
