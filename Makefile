@@ -8,7 +8,7 @@ CLUSTER := tests/cluster/cluster
 PYTHON := .venv/bin/python
 LOCKED := .venv/.locked-$(shell sha256sum requirements/dev.txt | cut -c1-16)
 
-.PHONY: help demo test lint test-unit test-simulation test-golden test-integration test-e2e bench bench-libraries bench-windows bench-operator \
+.PHONY: help demo test lint test-unit test-simulation test-golden test-integration test-e2e bench bench-libraries bench-windows bench-operator bench-search \
         images cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -52,6 +52,9 @@ bench-windows: venv ## windows and read sizes by SCP and SFTP, near and far, int
 
 bench-operator: venv ## how fast and how frugal the operator is, on the cluster
 	@environment=$$(scripts/bring-up); set -a; eval "$$environment"; set +a; $(PYTHON) tests/benchmarks/bench_operator.py
+
+bench-search: venv ## the search for the capacity on simulated servers, beside MLRsearch, into docs/measurements
+	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_search.py
 
 images: ## build the three images and load them into the cluster
 	@environment=$$(scripts/bring-up); grep IMAGE <<< "$$environment"

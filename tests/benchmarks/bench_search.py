@@ -1,0 +1,90 @@
+"""The search for the capacity on simulated servers, and MLRsearch on the same. Writes docs/measurements/search.*."""
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
+from typing import Any
+
+from limited_server import PROMISE, Ended, Figures, LimitedServer, Noise, figures, mlrsearch, ours, servers
+from record import keep, machine, table
+
+_NOISES = (Noise(), Noise(0.01), Noise(0.02), Noise(0.02, 0.02), Noise(0.05))
+_CONFIRMS = (2, 1)
+_WIDTHS = (PROMISE / 2, PROMISE)
+_TITLE = "# The search for the capacity, simulated"
+_WHAT = """Each line is {searches:,} searches from 10 to 2,000 with a precision of 5 %, of servers with limits spread
+evenly, in log space, from 12 to 1,800. A trial passes with probability one half at the limit. *Noise* is the standard
+deviation of the limit from trial to trial; of *flakes*, the verdict is the toss of a coin. *Within 5 %* is the share of
+searches of which the value that is reported, the lower bound, was at most 5 % off the limit; *between*, of which the
+limit was between the bounds. MLRsearch {mlrsearch} searched the same servers; as many trials of one length had to agree
+at its bounds (`duration_sum` 2 x confirm + 1 of trials of 1, `exceed_ratio` 0.5, `loss_ratio` 0), and *width* is how
+near to each other its bounds had to be: ours are half of the precision apart. Why:
+`docs/design/20261121-the-search.md`. `make bench-search` measures anew; the figures behind the tables are in
+`search.json`."""
+_VERDICTS = """## By verdicts
+
+As of users, held sessions and bursts: all that is known of a trial is whether it passed."""
+_RATES = """## By completed rates too
+
+As of arrivals: an overloaded server completes 1, 1.15 or 1.3 times its limit per second, less up to half of that, by
+chance, on every second server; with a noise of 1 %."""
+
+
+def main() -> None:
+    """Search all servers, print the tables, and keep them."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--searches", type=int, default=1000)
+    searches = parser.parse_args().searches
+    where = machine("MLRsearch")
+    rows = list(_rows(searches))
+    paragraphs = [
+        text
+        for heading, completed in ((_VERDICTS, False), (_RATES, True))
+        for text in (heading, _table([row for row in rows if row["completed"] is completed]))
+    ]
+    keep("search", where, [_TITLE, _WHAT.format(searches=searches, mlrsearch=where["MLRsearch"]), *paragraphs], rows)
+    print("\n\n".join(paragraphs))  # noqa: T201 - its output is what it is for
+
+
+def _rows(searches: int) -> Iterator[dict[str, Any]]:
+    for completed in (False, True):
+        for confirm in _CONFIRMS:
+            for noise in _NOISES:
+                for width, search in _searches(confirm):
+                    found = _figures(search, servers(noise, searches, completed=completed))
+                    told = {"width": width, "confirm": confirm, "completed": completed}
+                    yield {"search": "ours" if width is None else "MLRsearch", **told, **asdict(noise), **asdict(found)}
+
+
+def _searches(confirm: int) -> Iterator[tuple[float | None, Callable[[LimitedServer], Ended]]]:
+    yield None, lambda server: ours(server, confirm=confirm)
+    for width in _WIDTHS:
+        yield width, lambda server, width=width: mlrsearch(server, width, confirm)
+
+
+def _figures(search: Callable[[LimitedServer], Ended], tried: list[LimitedServer]) -> Figures:
+    return figures([search(server) for server in tried])
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    head = ("search", "confirm", "noise", "flakes", "within 5 %", "between", "trials, mean", "median", "p95", "most")
+    return table(
+        head,
+        (
+            (
+                "ours" if row["width"] is None else f"MLRsearch, width {row['width'] * 100:.3g} %",
+                str(row["confirm"]),
+                f"{row['sigma']:.0%}",
+                f"{row['flakes']:.0%}",
+                f"{row['within']:.1%}",
+                f"{row['between']:.1%}",
+                f"{row['trials_mean']:.1f}",
+                *(str(row[f"trials_{what}"]) for what in ("median", "p95", "max")),
+            )
+            for row in rows
+        ),
+    )
+
+
+if __name__ == "__main__":
+    main()
