@@ -8,7 +8,7 @@ from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, TrialState, Window
 
-RUN_SUMMARY_VERSION = 3
+RUN_SUMMARY_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Trial:
 
     `message` says what broke (FAILED) or why it cannot be judged (INVALID), and is empty where it passed. `total`,
     `connect` and `login` are the steps of these names in the measured window, None where they were never begun there.
-    `target_before` and `target_after` are the managed target's counts around it.
+    `target_before` and `target_after` are the managed target's counts around it, `target_held` as in `RunSummary`.
     """
 
     number: int
@@ -110,6 +110,7 @@ class Trial:
     login: StepStats | None
     generator: GeneratorStats
     target_before: TargetStats | None
+    target_held: TargetStats | None
     target_after: TargetStats | None
 
 
@@ -132,8 +133,8 @@ class CapacityResult:
 class RunSummary:
     """The whole result of a run; of a search for the capacity, that of its reported trial, but for `capacity`.
 
-    `target_before` and `target_after` are the managed target's own counts. `capacity` is None where none was
-    searched.
+    `target_before` and `target_after` are the managed target's own counts, `target_held` those when the most sessions
+    were held, just before they were let go (None for any load but hold). `capacity` is None where none was searched.
     """
 
     version: int
@@ -148,6 +149,7 @@ class RunSummary:
     negotiated: tuple[NegotiatedCount, ...]
     generator: GeneratorStats
     target_before: TargetStats | None
+    target_held: TargetStats | None
     target_after: TargetStats | None
     capacity: CapacityResult | None
     series_interval_s: float

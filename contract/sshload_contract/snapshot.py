@@ -3,17 +3,18 @@
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
-SNAPSHOT_VERSION = 3
+SNAPSHOT_VERSION = 4
 
 
 @unique
 class Stage(StrEnum):
-    """Where a run stands, as its master sees it."""
+    """Where a run stands, as its master sees it. `SETTLING`: between two trials of a search, until the target is idle."""
 
     WAITING_FOR_WORKERS = "waitingForWorkers"
     WARM_UP = "warmUp"
     MEASURING = "measuring"
     DRAINING = "draining"
+    SETTLING = "settling"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-TARGET_STATS_VERSION = 1
+TARGET_STATS_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,8 @@ class TargetStats:
     counts may be lower bounds and say so in `dropped_is_lower_bound`. Drops by PerSourceMaxStartups count as
     `dropped_max_startups`, as sshd's log has it. `auth_failed` counts connections that had named a user and ended
     without a login. `cpu_s` is user and system time of the container since its start; `memory_bytes` its working set
-    now; `sessions` the logged-in connections now; `listen_overflows` those of the network namespace.
+    now; `sessions` the logged-in connections now; `listen_overflows` those of the network namespace. The limits are the
+    container's, None where it has none or the kernel does not tell.
     """
 
     version: int
@@ -27,7 +28,10 @@ class TargetStats:
     sessions: int
     cpu_s: float
     cpu_throttled_s: float
+    cpu_limit_cores: float | None
     memory_bytes: int
     memory_peak_bytes: int
+    memory_limit_bytes: int | None
     processes: int
+    processes_limit: int | None
     listen_overflows: int

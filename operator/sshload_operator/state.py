@@ -68,10 +68,17 @@ class Reason(StrEnum):
     # Passed, Failed
     THRESHOLDS_MET = "ThresholdsMet"
     NO_THRESHOLDS = "NoThresholds"
+    CAPACITY_FOUND = "CapacityFound"
     THRESHOLD_BROKEN = "ThresholdBroken"
+    CAPACITY_BELOW_MIN = "CapacityBelowMin"
     ALL_FAILED = "AllFailed"
     # Inconclusive
     TOO_FEW_SAMPLES = "TooFewSamples"
+    CAPACITY_ABOVE_MAX = "CapacityAboveMax"
+    SEARCH_UNFINISHED = "SearchUnfinished"
+    NO_BASELINE = "NoBaseline"
+    BASELINE_DIFFERS = "BaselineDiffers"
+    WITHIN_NOISE = "WithinNoise"
     # Invalid
     WORKER_LOST = Invalidity.WORKER_LOST.value
     NO_REQUESTS = Invalidity.NO_REQUESTS.value

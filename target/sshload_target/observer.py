@@ -40,8 +40,11 @@ class Observer:
             sessions=sessions,
             cpu_s=usage.cpu_s,
             cpu_throttled_s=usage.cpu_throttled_s,
+            cpu_limit_cores=None,
             memory_bytes=usage.memory_bytes,
             memory_peak_bytes=usage.memory_peak_bytes,
+            memory_limit_bytes=None,
             processes=usage.processes,
+            processes_limit=None,
             listen_overflows=listen_overflows() - self._overflows_before,
         )

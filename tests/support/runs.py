@@ -75,9 +75,12 @@ def target_stats(accepted: int, **changes: Any) -> TargetStats:
         sessions=0,
         cpu_s=1.0 + 0.03 * accepted,
         cpu_throttled_s=0.0,
+        cpu_limit_cores=None,
         memory_bytes=20_000_000,
         memory_peak_bytes=30_000_000,
+        memory_limit_bytes=None,
         processes=3,
+        processes_limit=None,
         listen_overflows=0,
     )
     return replace(facts, **changes)
@@ -190,6 +193,7 @@ def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary
         negotiated=(NegotiatedCount(NEGOTIATED, logins + WARM_UP_LOGINS),),
         generator=generator(),
         target_before=target_stats(0),
+        target_held=None,
         target_after=target_stats(logins + WARM_UP_LOGINS),
         capacity=None,
         series_interval_s=1.0,

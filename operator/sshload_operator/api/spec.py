@@ -83,6 +83,49 @@ Target = ManagedTarget | ExternalTarget
 
 
 @dataclass(frozen=True, slots=True)
+class CapacityThreshold:
+    """The capacity that a search finds is to be above this amount."""
+
+    above: float
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeLatency:
+    """The percentile of a step is to be at most this fraction above the baseline's."""
+
+    step: str
+    percentile: float
+    within: float
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeThroughput:
+    """Iterations completed per second are to be at most this fraction below the baseline's."""
+
+    within: float
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeCapacity:
+    """The capacity is to be at most this fraction below the baseline's."""
+
+    within: float
+
+
+RelativeThreshold = RelativeLatency | RelativeThroughput | RelativeCapacity
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What relative thresholds are held against: a test in the same namespace.
+
+    An empty `test` means the last one of the same schedule that passed.
+    """
+
+    test: str
+
+
+@dataclass(frozen=True, slots=True)
 class LocustfileRef:
     """The key of a ConfigMap that holds a locustfile."""
 
@@ -126,6 +169,9 @@ class LoadTestSpec:
     capacity: Capacity | None
     warm_up_s: float
     thresholds: tuple[Threshold, ...]
+    capacity_thresholds: tuple[CapacityThreshold, ...]
+    relative_thresholds: tuple[RelativeThreshold, ...]
+    baseline: Baseline | None
     workers: Workers
     deadline_s: float
     start_timeout_s: float

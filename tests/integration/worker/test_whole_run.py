@@ -35,9 +35,12 @@ STATS = TargetStats(
     sessions=0,
     cpu_s=0.0,
     cpu_throttled_s=0.0,
+    cpu_limit_cores=None,
     memory_bytes=0,
     memory_peak_bytes=0,
+    memory_limit_bytes=None,
     processes=0,
+    processes_limit=None,
     listen_overflows=0,
 )
 BURST = BurstLoad(connections=20, repeat=2, interval_s=1.0)

@@ -24,9 +24,12 @@ NOTHING = TargetStats(
     sessions=0,
     cpu_s=0.0,
     cpu_throttled_s=0.0,
+    cpu_limit_cores=None,
     memory_bytes=0,
     memory_peak_bytes=0,
+    memory_limit_bytes=None,
     processes=0,
+    processes_limit=None,
     listen_overflows=0,
 )
 outcomes = st.lists(st.sampled_from([Outcome.OK, Outcome.DROPPED_UNKNOWN, Outcome.THROTTLED, Outcome.PENALISED]))

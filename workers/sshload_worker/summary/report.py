@@ -61,6 +61,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
         negotiated=_negotiated(totals),
         generator=_generator_stats(config, totals, course),
         target_before=course.target_before,
+        target_held=None,
         target_after=course.target_after,
         capacity=None,
         series_interval_s=course.series_interval_s,

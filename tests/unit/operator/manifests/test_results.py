@@ -74,6 +74,7 @@ SMALL = RunSummary(
     negotiated=(),
     generator=GeneratorStats(2, 2, 0, 0, 0.1, 0.0, 900, 2_000, 40, 28_000, 0),
     target_before=None,
+    target_held=None,
     target_after=None,
     capacity=None,
     series_interval_s=1.0,
