@@ -1,4 +1,4 @@
-"""SSHLoadTest files as people write them: YAML documents, of which the SSHLoadTests are wanted."""
+"""Files of our kinds as people write them: YAML documents, of which those of our API group are wanted."""
 
 import re
 from collections.abc import Hashable, Mapping
@@ -9,11 +9,21 @@ from typing import Any
 import yaml
 
 from sshload_operator.api.errors import SpecError
+from sshload_operator.api.kinds import API_VERSION, COMPARISON, GROUP, SCHEDULE, TEST, Kind
 from sshload_operator.api.parse import check_name
 
-API_VERSION = "sshload.dev/v1alpha1"
-KIND = "SSHLoadTest"
-_GROUP = "sshload.dev/"
+_KINDS = {kind.name: kind for kind in (TEST, SCHEDULE, COMPARISON)}
+_ANY_KIND = f"{TEST.name}, {SCHEDULE.name} or {COMPARISON.name}"
+_CLUSTER_ONLY = {
+    SCHEDULE: (
+        f"an {SCHEDULE.name}, which needs a cluster: kubectl apply it, or run its spec.template.spec "
+        f"as the spec of an {TEST.name}"
+    ),
+    COMPARISON: (
+        f"an {COMPARISON.name}, which needs a cluster: kubectl apply it and follow it with sshload compare NAME, "
+        f"or run one variant as an {TEST.name}"
+    ),
+}
 _NAME = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
 _NAME_WORDS = "a-z, 0-9 and -, beginning with a letter and ending with a letter or digit"
 _NAME_CHARACTERS = 40
@@ -22,28 +32,41 @@ _TOP_LEVEL = ("apiVersion", "kind", "metadata", "spec", "status")
 
 
 @dataclass(frozen=True, slots=True)
-class LoadTestDocument:
-    """One SSHLoadTest of a file. `namespace` is empty where the file names none; `spec` is as it was written."""
+class Document:
+    """One object of a file. `namespace` is empty where the file names none; `spec` is as it was written."""
 
+    kind: Kind
     name: str
     namespace: str
     spec: Mapping[str, Any]
 
 
-def read_load_tests(path: Path) -> tuple[LoadTestDocument, ...]:
-    """Return the SSHLoadTests in the file; documents of other API groups (a Secret, a Namespace) are passed over.
+def read_load_tests(path: Path) -> tuple[Document, ...]:
+    """Return the SSHLoadTests in the file; all other documents are passed over.
 
-    Raises SpecError naming the field that is wrong, and OSError when the file cannot be read.
+    Raises as `read_objects`, and SpecError where it has only other objects of ours, which says what to do with them.
+    """
+    objects = read_objects(path)
+    tests = tuple(document for document in objects if document.kind is TEST)
+    if not tests:
+        raise SpecError("", f"no {TEST.name} in it, but {_CLUSTER_ONLY[objects[0].kind]}")
+    return tests
+
+
+def read_objects(path: Path) -> tuple[Document, ...]:
+    """Return the objects of our kinds; documents of other API groups (a Secret, a Namespace) are passed over.
+
+    Raises SpecError naming the field that is wrong, or where there is no such object, and OSError when the file cannot
+    be read.
     """
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise SpecError("", f"not YAML: {error}") from error
-    documents = _documents(text)
-    tests = tuple(_load_test(document) for document in documents if _is_ours(document))
-    if not tests:
-        raise SpecError("", f"no {KIND} of {API_VERSION} in it")
-    return tests
+    objects = tuple(_object_of(document) for document in _documents(text) if _is_ours(document))
+    if not objects:
+        raise SpecError("", f"no {_ANY_KIND} of {API_VERSION} in it")
+    return objects
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -79,16 +102,16 @@ def _is_ours(document: Any) -> bool:
     api_version = document.get("apiVersion")
     if not isinstance(api_version, str):
         raise SpecError("apiVersion", f"missing, expected {API_VERSION}")
-    if not api_version.startswith(_GROUP):
+    if not api_version.startswith(f"{GROUP}/"):
         return False
     if api_version != API_VERSION:
         raise SpecError("apiVersion", f"is {api_version}, expected {API_VERSION}")
-    if document.get("kind") != KIND:
-        raise SpecError("kind", f"is {document.get('kind')!r}, expected {KIND}")
+    if document.get("kind") not in _KINDS:
+        raise SpecError("kind", f"is {document.get('kind')!r}, expected {_ANY_KIND}")
     return True
 
 
-def _load_test(document: dict[Any, Any]) -> LoadTestDocument:
+def _object_of(document: dict[Any, Any]) -> Document:
     for key in document:
         if key not in _TOP_LEVEL:
             raise SpecError(str(key), "unknown field")
@@ -102,7 +125,7 @@ def _load_test(document: dict[Any, Any]) -> LoadTestDocument:
     namespace = metadata.get("namespace", "")
     if not isinstance(namespace, str):
         raise SpecError("metadata.namespace", "expected a string")
-    return LoadTestDocument(name=name, namespace=namespace, spec=_object(document, "spec"))
+    return Document(kind=_KINDS[document["kind"]], name=name, namespace=namespace, spec=_object(document, "spec"))
 
 
 def _object(document: dict[Any, Any], key: str) -> dict[str, Any]:

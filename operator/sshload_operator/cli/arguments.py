@@ -7,19 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from sshload_operator.api.kinds import COMPARISON, TEST, Kind
 from sshload_operator.cli.exit_code import ExitCode
 from sshload_operator.planning.plan import AllowedTarget
 
 _EXIT_CODES = """\
 exit codes:
-  0    Passed        every threshold was met, and the numbers can be trusted
+  0    Passed        every threshold was met, and the numbers can be trusted; of a comparison: Conclusive
   1    Failed        a threshold was broken
-  2    Inconclusive  too few samples to say
+  2    Inconclusive  too few samples, or rounds, to say
   3    Invalid       the numbers cannot be trusted
   4    Error         it could not be measured, or a file is not valid
   5    Aborted       its end was asked for
   64                 the command line is wrong
-  130                watching was ended by Ctrl-C; the test goes on
+  130                watching was ended by Ctrl-C; what was watched goes on
 """
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<bracketed>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<port>\d{1,5}))?")
 _MAX_PORT = 65_535
@@ -36,11 +37,12 @@ class _Parser(ArgumentParser):
 
 
 def command_line() -> ArgumentParser:
-    """Return the parser. `command` is run, watch or validate; the rest is that command's."""
+    """Return the parser. `command` is run, watch, compare or validate; the rest is that command's."""
     parser = _parser(_Parser, prog="sshload", description="Find out how much SSH a server takes.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _fill_run(_parser(commands.add_parser, "run", help="run a test here, without a cluster"))
     _fill_watch(_parser(commands.add_parser, "watch", help="follow a test in a cluster to its end"))
+    _fill_compare(_parser(commands.add_parser, "compare", help="follow a comparison in a cluster to its end"))
     _fill_validate(_parser(commands.add_parser, "validate", help="check files without running them"))
     return parser
 
@@ -100,17 +102,35 @@ def _fill_run(run: ArgumentParser) -> None:
 
 def _fill_watch(watch: ArgumentParser) -> None:
     watch.description = "Follow an SSHLoadTest in a cluster until it is finished, and print its result."
-    watch.add_argument("name", metavar="NAME", help="the name of the SSHLoadTest")
-    watch.add_argument("-n", "--namespace", default="default", help="its namespace (default: %(default)s)")
-    _add_output(watch)
-    watch.add_argument("--timeout", metavar="SECONDS", type=float, help="give up after this long (default: never)")
-    watch.add_argument("--kubeconfig", metavar="FILE", default="", help="default: KUBECONFIG, else ~/.kube/config")
-    watch.add_argument("--context", default="", help="default: the kubeconfig's current one")
+    _add_followed(watch, TEST)
+
+
+def _fill_compare(compare: ArgumentParser) -> None:
+    compare.description = (
+        "Follow an SSHLoadTestComparison in a cluster until it is finished, and print its variants side by side."
+    )
+    _add_followed(compare, COMPARISON)
 
 
 def _fill_validate(validate: ArgumentParser) -> None:
-    validate.description = "Check SSHLoadTest files, and name the field that is wrong."
-    validate.add_argument("files", metavar="FILE", type=Path, nargs="+", help="a YAML file with SSHLoadTests")
+    validate.description = "Check files of all our kinds, and name the field that is wrong."
+    validate.add_argument(
+        "files",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        help="a YAML file with SSHLoadTests, SSHLoadTestSchedules or SSHLoadTestComparisons",
+    )
+
+
+def _add_followed(parser: ArgumentParser, kind: Kind) -> None:
+    """Add which object is followed, where and for how long."""
+    parser.add_argument("name", metavar="NAME", help=f"the name of the {kind.name}")
+    parser.add_argument("-n", "--namespace", default="default", help="its namespace (default: %(default)s)")
+    _add_output(parser)
+    parser.add_argument("--timeout", metavar="SECONDS", type=float, help="give up after this long (default: never)")
+    parser.add_argument("--kubeconfig", metavar="FILE", default="", help="default: KUBECONFIG, else ~/.kube/config")
+    parser.add_argument("--context", default="", help="default: the kubeconfig's current one")
 
 
 def _add_output(parser: ArgumentParser) -> None:

@@ -1,4 +1,4 @@
-"""The command `sshload`: run a test here, follow one in a cluster, or check files.
+"""The command `sshload`: run a test here, follow one or a comparison in a cluster, or check files.
 
 Results go to standard output, everything else to standard error. The exit code is the verdict's (`exit_code.py`).
 """
@@ -7,36 +7,32 @@ import asyncio
 import json
 import sys
 from argparse import Namespace
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
-from uuid import UUID
 
 from sshload_contract.codec import to_json
 
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.load_test_file import API_VERSION, KIND, LoadTestDocument, read_load_tests
-from sshload_operator.api.parse import parse
+from sshload_operator.api.kinds import API_VERSION, COMPARISON, TEST, Kind
+from sshload_operator.api.load_test_file import Document, read_load_tests
 from sshload_operator.cli.arguments import command_line
-from sshload_operator.cli.exit_code import ExitCode, exit_code
+from sshload_operator.cli.comparison_table import comparison_text, progress_status
+from sshload_operator.cli.exit_code import ExitCode, comparison_exit_code, exit_code
 from sshload_operator.cli.own_files import own_files
 from sshload_operator.cli.progress_line import ProgressLine
-from sshload_operator.cli.result_table import printable, result_text
+from sshload_operator.cli.result_table import Status, printable, result_text
+from sshload_operator.cli.validation import check
 from sshload_operator.control.keys import KeysError
 from sshload_operator.local.run import LocalOptions, LocalResult, run_locally
 from sshload_operator.local.sshd import LocalRunError
-from sshload_operator.planning.cautions import cautions
-from sshload_operator.planning.plan import AllowedTarget, Installation, TestIdentity, make_plan
-from sshload_operator.planning.preflight import preflight
 from sshload_operator.state import Reason
-
-_ANY_TARGET = (AllowedTarget(host="*", ports=()),)
 
 
 def main() -> NoReturn:
     """Run the command line and exit with its code."""
     arguments = command_line().parse_args()
-    commands = {"run": _run, "watch": _watch, "validate": _validate}
+    commands = {"run": _run, "watch": _watch, "compare": _compare, "validate": _validate}
     sys.exit(commands[arguments.command](arguments))
 
 
@@ -55,19 +51,33 @@ def _run(arguments: Namespace) -> ExitCode:
     if result.status["reason"] == Reason.TARGET_NOT_ALLOWED:
         _complain("here, --allow-target HOST[:PORT] allows it")
     namespace = document.namespace or "default"
-    return _report(
-        {
-            "apiVersion": API_VERSION,
-            "kind": KIND,
-            "metadata": {"name": document.name, "namespace": namespace},
-            "spec": document.spec,
-            "status": result.status,
-        },
-        arguments.output,
-    )
+    finished = {
+        "apiVersion": API_VERSION,
+        "kind": TEST.name,
+        "metadata": {"name": document.name, "namespace": namespace},
+        "spec": document.spec,
+        "status": result.status,
+    }
+    _print(finished, result_text, arguments.output)
+    return exit_code(result.status["verdict"])
 
 
 def _watch(arguments: Namespace) -> int:
+    return _follow(arguments, TEST, lambda status: status, result_text, exit_code)
+
+
+def _compare(arguments: Namespace) -> int:
+    return _follow(arguments, COMPARISON, progress_status, comparison_text, comparison_exit_code)
+
+
+def _follow(
+    arguments: Namespace,
+    kind: Kind,
+    progress: Callable[[Status], Status],
+    text: Callable[[Status], str],
+    code: Callable[[str], ExitCode],
+) -> ExitCode:
+    """Wait until the object in the cluster is finished, print its result and return its verdict's code."""
     # The API client takes half a second to import, and the other commands have no need of it.
     from sshload_operator.cli.watch import Watched, WatchError, watch  # noqa: PLC0415
 
@@ -76,6 +86,7 @@ def _watch(arguments: Namespace) -> int:
         return ExitCode.ERROR
     line = ProgressLine(sys.stderr)
     watched = Watched(
+        kind=kind,
         namespace=arguments.namespace,
         name=arguments.name,
         kubeconfig=arguments.kubeconfig,
@@ -83,64 +94,26 @@ def _watch(arguments: Namespace) -> int:
         timeout_s=arguments.timeout,
     )
     try:
-        test = asyncio.run(watch(watched, line.show))
+        finished = asyncio.run(watch(watched, lambda status: line.show(progress(status))))
     except WatchError as error:
         line.close()
         _complain(str(error))
         return ExitCode.ERROR
     except KeyboardInterrupt:
         line.close()
-        _complain("no longer watched; the test goes on in the cluster")
+        _complain(f"no longer watched; the {kind.name} goes on in the cluster")
         return ExitCode.INTERRUPTED
     line.close()
-    return _report(test, arguments.output)
+    _print(finished, text, arguments.output)
+    return code(finished["status"]["verdict"])
 
 
 def _validate(arguments: Namespace) -> ExitCode:
-    checks = [_check(path) for path in arguments.files]
+    checks = [check(path) for path in arguments.files]
     return ExitCode.PASSED if all(checks) else ExitCode.ERROR
 
 
-def _check(path: Path) -> bool:
-    """Say of each test in a file whether it is valid; the installation's list of allowed targets is not known here."""
-    try:
-        documents = read_load_tests(path)
-    except (SpecError, OSError) as error:
-        _complain(f"{path}: {error}")
-        return False
-    valid = [_check_test(f"{path}: {document.name}", document) for document in documents]
-    return all(valid)
-
-
-def _check_test(label: str, document: LoadTestDocument) -> bool:
-    """Say whether a test is valid, what is wrong with it by the field's name, and what its author should know."""
-    test = TestIdentity(namespace="default", name=document.name, uid=str(UUID(int=0)), generation=1)
-    nowhere = Installation(
-        worker_image="",
-        target_image="",
-        image_pull_policy="",
-        image_pull_secrets=(),
-        worker_resources={},
-        allowed_targets=_ANY_TARGET,
-        one_address=False,
-    )
-    try:
-        plan = make_plan(test, parse(document.spec), nowhere, 1)
-    except SpecError as error:
-        _complain(f"{label}: {error}")
-        return False
-    refusal = preflight(plan)
-    if refusal is not None:
-        reason, message = refusal
-        _complain(f"{label}: {reason}: {message}")
-        return False
-    sys.stdout.write(f"{label}: valid\n")
-    for caution in cautions(plan):
-        _complain(f"{label}: note: {caution}")
-    return True
-
-
-def _only_test(path: Path, name: str | None) -> LoadTestDocument:
+def _only_test(path: Path, name: str | None) -> Document:
     """Return the file's one test, or the one of this name; raises SpecError."""
     documents = read_load_tests(path)
     if name is None and len(documents) == 1:
@@ -169,12 +142,9 @@ def _keep_summary(result: LocalResult, logs: Path) -> None:
         (logs / "summary.json").write_text(to_json(result.summary), encoding="utf-8")
 
 
-def _report(test: Mapping[str, Any], output: str) -> ExitCode:
-    """Print the finished test and return its verdict's code."""
-    status = test["status"]
-    text = f"{json.dumps(test, indent=2)}\n" if output == "json" else result_text(status)
-    sys.stdout.write(text)
-    return exit_code(status["verdict"])
+def _print(finished: Mapping[str, Any], text: Callable[[Status], str], output: str) -> None:
+    """Print a finished object, as a table or whole."""
+    sys.stdout.write(f"{json.dumps(finished, indent=2)}\n" if output == "json" else text(finished["status"]))
 
 
 def _complain(text: str) -> None:

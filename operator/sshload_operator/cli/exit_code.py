@@ -4,6 +4,8 @@ from enum import IntEnum, unique
 
 from sshload_contract.vocabulary import Verdict
 
+from sshload_operator.decision.comparison.words import ComparisonVerdict
+
 
 @unique
 class ExitCode(IntEnum):
@@ -25,3 +27,9 @@ class ExitCode(IntEnum):
 def exit_code(verdict: str) -> ExitCode:
     """Return the code of a verdict as it stands in a status; raises KeyError for a word that is none."""
     return ExitCode[Verdict(verdict).name]
+
+
+def comparison_exit_code(verdict: str) -> ExitCode:
+    """Return the code of a comparison's verdict: 0 where it is conclusive, whatever it found."""
+    word = ComparisonVerdict(verdict)
+    return ExitCode.PASSED if word is ComparisonVerdict.CONCLUSIVE else ExitCode[word.name]

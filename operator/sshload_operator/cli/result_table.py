@@ -88,7 +88,7 @@ def _steps(steps: Sequence[Status]) -> str:
         )
         for step in steps
     ]
-    table = _columns((*head, "moved") if moves else head, rows, left=1)
+    table = columns((*head, "moved") if moves else head, rows, left=1)
     if any(_ABSENT in row[4 : 4 + len(_LATENCIES)] for row in rows):
         table += f"\n{_ABSENT}: too few samples to state it"
     return table
@@ -109,7 +109,7 @@ def _errors(errors: Sequence[Status]) -> str:
         )
         for error in errors
     ]
-    return _columns(head, rows, left=2, last_left=True)
+    return columns(head, rows, left=2, last_left=True)
 
 
 def _negotiated(results: Status) -> Iterator[str]:
@@ -165,7 +165,7 @@ def _thresholds(thresholds: Sequence[Status]) -> Iterator[str]:
         (printable(one["threshold"]), printable(one.get("observed", _ABSENT)), words[one.get("passed")])
         for one in thresholds
     ]
-    yield _columns(("threshold", "observed", "held"), rows, left=3)
+    yield columns(("threshold", "observed", "held"), rows, left=3)
 
 
 def _verdict(status: Status) -> str:
@@ -174,7 +174,7 @@ def _verdict(status: Status) -> str:
     return f"verdict    {status['verdict']} ({status['reason']})\n           {printable(status['message'])}"
 
 
-def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, last_left: bool = False) -> str:
+def columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, last_left: bool = False) -> str:
     """Return rows under their heads; the first `left` columns (and the last, if asked) to the left, else right."""
     lines = [head, *rows]
     widths = [max(len(line[column]) for line in lines) for column in range(len(head))]

@@ -1,4 +1,4 @@
-"""`sshload watch`: follow a test in the cluster to its end, by asking for it once a second."""
+"""`sshload watch` and `sshload compare`: follow an object to its end, by asking for it once a second."""
 
 import asyncio
 import time
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from sshload_operator.api.kinds import TEST
+from sshload_operator.api.kinds import Kind
 from sshload_operator.control.access import AccessError, find_access
 from sshload_operator.control.cluster import ApiError, Cluster
 from sshload_operator.state import Phase
@@ -22,8 +22,9 @@ class WatchError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """Which test, by which kubeconfig and context (empty: as kubectl chooses), and until when (None: for ever)."""
+    """Which object, by which kubeconfig and context (empty: as kubectl chooses), and until when (None: for ever)."""
 
+    kind: Kind
     namespace: str
     name: str
     kubeconfig: str
@@ -32,9 +33,9 @@ class Watched:
 
 
 async def watch(watched: Watched, progress: Callable[[Mapping[str, Any]], None]) -> Mapping[str, Any]:
-    """Return the finished test as the API server has it; `progress` is told its status each second. Raises WatchError.
+    """Return the finished object as the API server has it; `progress` is told its status each second.
 
-    A test whose spec was changed is not finished before the operator has seen the change.
+    Raises WatchError. One whose spec was changed is not finished before the operator has seen the change.
     """
     give_up_at_s = None if watched.timeout_s is None else time.monotonic() + watched.timeout_s
     try:
@@ -62,13 +63,13 @@ async def watch(watched: Watched, progress: Callable[[Mapping[str, Any]], None])
 async def _read(cluster: Cluster, watched: Watched) -> Mapping[str, Any]:
     """Return the test; raises WatchError where asking again would not help, else ApiError."""
     try:
-        test = await cluster.read(TEST, watched.namespace, watched.name)
+        test = await cluster.read(watched.kind, watched.namespace, watched.name)
     except ApiError as error:
         if error.status in _FINAL_ERRORS:
             raise WatchError(str(error)) from error
         raise
     if test is None:
-        raise WatchError(f"there is no SSHLoadTest {watched.name} in the namespace {watched.namespace}")
+        raise WatchError(f"there is no {watched.kind.name} {watched.name} in the namespace {watched.namespace}")
     return test
 
 

@@ -20,7 +20,7 @@ from uuid import uuid4
 from sshload_contract.run_summary import RunSummary
 
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.load_test_file import LoadTestDocument
+from sshload_operator.api.load_test_file import Document
 from sshload_operator.api.parse import parse
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.decision.decide import decide
@@ -64,7 +64,7 @@ class LocalResult:
     summary: RunSummary | None
 
 
-def run_locally(document: LoadTestDocument, options: LocalOptions) -> LocalResult:
+def run_locally(document: Document, options: LocalOptions) -> LocalResult:
     """Run the test to its end and return it; SIGINT, SIGTERM and SIGHUP abort it. All its processes have ended then.
 
     Raises LocalRunError or KeysError when this machine cannot take it, and OSError when its files cannot be written.
@@ -141,7 +141,7 @@ class _Stop:
         self.wanted = True
 
 
-def _plan(test: TestIdentity, document: LoadTestDocument, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:
+def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:
     """Return the plan of run 1; images play no part in it, and all workers share this machine's address."""
     installation = Installation(
         worker_image="",

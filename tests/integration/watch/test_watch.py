@@ -107,7 +107,7 @@ def test_ctrl_c_ends_the_watching_and_not_the_test(cluster: LiveCluster) -> None
     interrupt(started, signal.SIGINT)
     ended = started.wait()
     assert ended.code == 130
-    assert "the test goes on in the cluster" in ended.err
+    assert "the SSHLoadTest goes on in the cluster" in ended.err
     assert cluster.exists("slt", "one")
 
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from guide import PAGES, ROOT, Block, blocks
-from sshload_operator.api.kinds import SCHEDULE
-from sshload_operator.api.load_test_file import KIND
+from sshload_operator.api.kinds import SCHEDULE, TEST
 from sshload_operator.api.parse import parse
 from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
 from sshload_operator.api.spec import ExternalTarget, LoadTestSpec
@@ -22,7 +21,7 @@ from sshload_operator.planning.preflight import preflight
 PROGRAMS = {".venv/bin/locust", "export", "helm", "kubectl", "ssh-copy-id", "ssh-keygen", "ssh-keyscan"}
 YAML = tuple(blocks("yaml"))
 COMMANDS = tuple(blocks("sh"))
-TESTS = tuple(block for block in YAML if f"kind: {KIND}\n" in block.text)
+TESTS = tuple(block for block in YAML if f"kind: {TEST.name}\n" in block.text)
 SCHEDULES = tuple(block for block in YAML if f"kind: {SCHEDULE.name}\n" in block.text)
 VALUES = tuple(block for block in YAML if "apiVersion:" not in block.text)
 

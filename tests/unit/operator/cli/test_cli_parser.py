@@ -3,7 +3,8 @@ from argparse import ArgumentTypeError
 import pytest
 from sshload_contract.vocabulary import Verdict
 from sshload_operator.cli.arguments import allowed_target, command_line
-from sshload_operator.cli.exit_code import ExitCode, exit_code
+from sshload_operator.cli.exit_code import ExitCode, comparison_exit_code, exit_code
+from sshload_operator.decision.comparison.words import ComparisonVerdict
 from sshload_operator.planning.plan import AllowedTarget
 
 
@@ -37,6 +38,7 @@ def test_what_is_no_target_is_refused(text: str) -> None:
         pytest.param(["run", "f", "--output", "xml"], id="unknown output"),
         pytest.param(["run", "f", "--allow-target", "host:0"], id="bad target"),
         pytest.param(["watch", "name", "--timeout", "soon"], id="bad number"),
+        pytest.param(["compare"], id="no comparison"),
         pytest.param(["validate"], id="nothing to validate"),
     ],
 )
@@ -63,7 +65,17 @@ def test_every_verdict_has_a_code_of_its_own() -> None:
     }
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["watch"], ["validate"]], ids="".join)
+def test_a_comparison_ends_with_the_code_of_the_verdict_that_it_is_like() -> None:
+    codes = {verdict: comparison_exit_code(verdict) for verdict in ComparisonVerdict}
+    assert codes == {
+        ComparisonVerdict.CONCLUSIVE: 0,
+        ComparisonVerdict.INCONCLUSIVE: 2,
+        ComparisonVerdict.ERROR: 4,
+        ComparisonVerdict.ABORTED: 5,
+    }
+
+
+@pytest.mark.parametrize("command", [[], ["run"], ["watch"], ["compare"], ["validate"]], ids="".join)
 def test_every_help_shows_the_codes(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         command_line().parse_args([*command, "--help"])

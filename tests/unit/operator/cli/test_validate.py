@@ -22,9 +22,9 @@ def validate(monkeypatch: pytest.MonkeyPatch, *paths: Path) -> int:
     return ended.value.code
 
 
-def write(folder: Path, spec: object, name: str = "one") -> Path:
+def write(folder: Path, spec: object, name: str = "one", kind: str = "SSHLoadTest") -> Path:
     path = folder / f"{name}.yaml"
-    document = {"apiVersion": "sshload.dev/v1alpha1", "kind": "SSHLoadTest", "metadata": {"name": name}, "spec": spec}
+    document = {"apiVersion": "sshload.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec}
     path.write_text(yaml.safe_dump(document))
     return path
 
@@ -62,6 +62,83 @@ def test_what_is_wrong_is_named_with_its_file_and_field(
     assert printed.out == ""
     for word in (str(path), *words):
         assert word in printed.err
+
+
+def scheduled(spec: object, **fields: object) -> dict[str, object]:
+    return {"schedule": "0 * * * *", "testTemplate": {"spec": spec}, **fields}
+
+
+def compared(patch: object) -> dict[str, object]:
+    return {"base": SPEC, "variants": [{"name": "a"}, {"name": "b", "patch": patch}]}
+
+
+BURST = {"load": {"arrivals": None, "burst": {"connections": 500}}}
+IMPOSSIBLE = {"load": {"arrivals": {"stages": [{"rate": 5000, "duration": "60s"}]}}}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(
+            ("SSHLoadTestSchedule", scheduled(SPEC, schedule="now"), ["spec.schedule"]),
+            id="no cron line",
+        ),
+        pytest.param(
+            ("SSHLoadTestSchedule", scheduled({}), ["spec.testTemplate.spec", "is required"]),
+            id="no scheduled test",
+        ),
+        pytest.param(
+            ("SSHLoadTestSchedule", scheduled(SPEC | IMPOSSIBLE), ["LoadImpossible"]),
+            id="impossible scheduled test",
+        ),
+        pytest.param(
+            ("SSHLoadTestComparison", compared({"lod": 1}), ["spec.variants[1].patch", "spec.lod"]),
+            id="misspelt patch",
+        ),
+        pytest.param(
+            ("SSHLoadTestComparison", compared(IMPOSSIBLE), ["variant b", "LoadImpossible"]),
+            id="impossible variant",
+        ),
+    ],
+)
+def test_what_is_wrong_with_the_tests_of_a_schedule_or_comparison_is_named(
+    wrong: tuple[str, object, list[str]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    kind, spec, words = wrong
+    path = write(tmp_path, spec, kind=kind)
+    assert validate(monkeypatch, path) == ExitCode.ERROR
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    for word in (str(path), *words):
+        assert word in printed.err
+
+
+def test_a_caution_is_said_of_the_variant_that_it_is_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, compared(BURST), kind="SSHLoadTestComparison")
+    assert validate(monkeypatch, path) == ExitCode.PASSED
+    printed = capsys.readouterr()
+    assert printed.out == f"{path}: one: valid\n"
+    assert "one: variant b: note: spec.load.burst.connections is 500" in printed.err
+    assert "variant a" not in printed.err
+
+
+@pytest.mark.parametrize("kind", ["SSHLoadTestSchedule", "SSHLoadTestComparison"])
+def test_run_says_what_to_do_with_what_only_a_cluster_runs(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path, {}, kind=kind)
+    monkeypatch.setattr(sys, "argv", ["sshload", "run", str(path)])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == ExitCode.ERROR
+    assert f"{path}: no SSHLoadTest in it, but an {kind}, which needs a cluster: kubectl apply it" in (
+        capsys.readouterr().err
+    )
 
 
 def test_every_file_is_checked_though_one_is_wrong(

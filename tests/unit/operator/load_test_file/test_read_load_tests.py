@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.load_test_file import read_load_tests
+from sshload_operator.api.load_test_file import read_load_tests, read_objects
 
 TEST = """\
 apiVersion: sshload.dev/v1alpha1
@@ -55,6 +55,29 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, path: 
         read_load_tests(written(tmp_path, text))
     assert raised.value.path == path
     assert problem in raised.value.problem
+
+
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [
+        ("SSHLoadTestSchedule", ["kubectl apply", "spec.template.spec"]),
+        ("SSHLoadTestComparison", ["kubectl apply", "sshload compare"]),
+    ],
+)
+def test_what_only_a_cluster_runs_is_no_test_and_says_what_to_do(tmp_path: Path, kind: str, advice: list[str]) -> None:
+    other = TEST.replace("SSHLoadTest", kind)
+    with pytest.raises(SpecError) as raised:
+        read_load_tests(written(tmp_path, other))
+    for word in (f"no SSHLoadTest in it, but an {kind}", *advice):
+        assert word in raised.value.problem
+    (test,) = read_load_tests(written(tmp_path, f"{other}---\n{TEST}"))
+    assert test.kind.name == "SSHLoadTest"
+
+
+def test_objects_of_all_kinds_are_read_in_their_order(tmp_path: Path) -> None:
+    kinds = ["SSHLoadTestComparison", "SSHLoadTest", "SSHLoadTestSchedule"]
+    text = "---\n".join([SECRET, *(TEST.replace("SSHLoadTest", kind) for kind in kinds)])
+    assert [one.kind.name for one in read_objects(written(tmp_path, text))] == kinds
 
 
 def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:

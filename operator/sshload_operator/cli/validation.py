@@ -1,0 +1,80 @@
+"""`sshload validate`: what a file's objects would be told by the API server and, before they run, by the operator.
+
+The installation's list of allowed targets is not known here: every external target counts as allowed.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.kinds import COMPARISON, SCHEDULE
+from sshload_operator.api.load_test_file import Document, read_objects
+from sshload_operator.api.parse import parse
+from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.cli.result_table import printable
+from sshload_operator.planning.cautions import cautions
+from sshload_operator.planning.plan import AllowedTarget, Installation, TestIdentity, make_plan
+from sshload_operator.planning.preflight import preflight
+
+_NOWHERE = Installation(
+    worker_image="",
+    target_image="",
+    image_pull_policy="",
+    image_pull_secrets=(),
+    worker_resources={},
+    allowed_targets=(AllowedTarget(host="*", ports=()),),
+    one_address=False,
+)
+
+
+def check(path: Path) -> bool:
+    """Say of each object in a file whether it is valid, and return whether all are."""
+    try:
+        documents = read_objects(path)
+    except (SpecError, OSError) as error:
+        _complain(f"{path}: {error}")
+        return False
+    valid = [_check_object(f"{path}: {document.name}", document) for document in documents]
+    return all(valid)
+
+
+def _check_object(label: str, document: Document) -> bool:
+    """Say whether an object is valid, what is wrong with it by the field's name, and what its author should know."""
+    try:
+        tests = dict(_tests(document))
+    except SpecError as error:
+        _complain(f"{label}: {error}")
+        return False
+    test = TestIdentity(namespace="default", name=document.name, uid=str(UUID(int=0)), generation=1)
+    plans = {of: make_plan(test, spec, _NOWHERE, 1) for of, spec in tests.items()}
+    for of, plan in plans.items():
+        refusal = preflight(plan)
+        if refusal is not None:
+            reason, message = refusal
+            _complain(f"{label}{of}: {reason}: {message}")
+            return False
+    sys.stdout.write(f"{label}: valid\n")
+    for of, plan in plans.items():
+        for caution in cautions(plan):
+            _complain(f"{label}{of}: note: {caution}")
+    return True
+
+
+def _tests(document: Document) -> Iterator[tuple[str, LoadTestSpec]]:
+    """Yield the spec of each test that would be run, with the words that name it; raises SpecError."""
+    if document.kind is SCHEDULE:
+        check_schedule_name(document.name)
+        yield "", parse(parse_schedule(document.spec).template.spec)
+    elif document.kind is COMPARISON:
+        for variant in parse_comparison(document.name, document.spec).variants:
+            yield f": variant {variant.name}", variant.spec
+    else:
+        yield "", parse(document.spec)
+
+
+def _complain(text: str) -> None:
+    sys.stderr.write(f"sshload: {printable(text)}\n")

@@ -1,0 +1,102 @@
+"""A comparison's status as text."""
+
+from typing import Any
+
+from sim_comparison import SimComparison, comparison_spec, measured
+from sshload_operator.cli.comparison_table import comparison_text, progress_status
+
+
+def played(error_percents: tuple[float, float] = (0.0, 0.0), **changes: Any) -> SimComparison:
+    """Return a finished comparison of five rounds, in which b takes nearly twice as long as a."""
+    world = SimComparison(spec=comparison_spec("a", "b", repeats=5, **changes))
+    world.settle()
+    while world.status["phase"] != "Finished":
+        (name,) = world.under_way()
+        _, number, variant = name.split("-")
+        drift_ms = int(number)
+        p50_ms = 40.0 + drift_ms if variant == "a" else 78.0 + 2.1 * drift_ms
+        world.end(name, measured(p50_ms, error_percents[variant == "b"]))
+        world.settle()
+    return world
+
+
+def row(text: str, figure: str) -> list[str]:
+    """Return the cells of the figure's row; two spaces or more part them."""
+    line = next(line for line in text.splitlines() if line.startswith(f"{figure} "))
+    return [cell.strip() for cell in line.split("  ") if cell.strip()]
+
+
+def test_each_figure_stands_beside_the_first_variants_with_ratio_interval_and_difference() -> None:
+    text = comparison_text(played().status)
+    assert row(text, "figure") == ["figure", "a", "b", "ratio", "95 % interval", "difference"]
+    name, first, other, ratio, interval, difference = row(text, "total p50 ms")
+    assert (name, first, other, difference) == ("total p50 ms", "43.0", "84.3", "slower")
+    low, high = map(float, interval.split(" to "))
+    assert 1.9 < low <= float(ratio) <= high < 2.1
+
+
+def test_a_share_of_errors_differs_by_percentage_points() -> None:
+    text = comparison_text(played(error_percents=(60.0, 0.5)).status)
+    _, first, other, points, interval, difference = row(text, "errorPercent")
+    assert (first, other, points, difference) == ("60", "0.5", "-59.5 points", "lower")
+    assert interval == "-59.5 to -59.5"
+
+
+def test_what_is_the_same_is_no_difference() -> None:
+    assert row(comparison_text(played().status), "completedRate")[-1] == "no difference"
+
+
+def test_a_figure_that_one_variant_lacks_is_no_zero() -> None:
+    status = dict(played().status)
+    first, other = status["results"]["variants"]
+    without = {**other, "figures": [one for one in other["figures"] if one.get("step") != "login"]}
+    status["results"] = {"variants": [first, without]}
+    assert row(comparison_text(status), "login p50 ms")[2:] == ["-", "-", "-", "-"]
+    status["results"] = {"variants": [without, first]}
+    assert row(comparison_text(status), "login p50 ms")[1] == "-"
+
+
+def test_each_variant_but_the_first_has_a_table() -> None:
+    status = dict(played().status)
+    first, other = status["results"]["variants"]
+    status["results"] = {"variants": [first, other, {**other, "name": "c"}]}
+    heads = [line.split()[1:3] for line in comparison_text(status).splitlines() if line.startswith("figure ")]
+    assert heads == [["a", "b"], ["a", "c"]]
+
+
+def test_a_test_without_figures_is_named_with_what_was_wrong() -> None:
+    world = SimComparison(spec=comparison_spec("a", "b", repeats=2))
+    world.settle()
+    while world.status["phase"] != "Finished":
+        (name,) = world.under_way()
+        lost = {"verdict": "Error", "reason": "WorkerFailed", "message": "worker \x1b[0 left"}
+        world.end(name, lost if name == "cmp-2-b" else None)
+        world.settle()
+    text = comparison_text(world.status)
+    assert "cmp-2-b gave no figures: " in text
+    assert "\x1b" not in text
+
+
+def test_the_verdict_stands_last() -> None:
+    lines = comparison_text(played().status).splitlines()
+    assert lines[-2] == "verdict    Conclusive (Compared)"
+
+
+def test_a_comparison_without_results_shows_its_verdict_alone() -> None:
+    status = {"phase": "Finished", "verdict": "Error", "reason": "InvalidSpec", "message": "spec.base: is required"}
+    assert comparison_text(status) == "verdict    Error (InvalidSpec)\n           spec.base: is required\n"
+
+
+def test_an_unfinished_comparison_has_no_verdict() -> None:
+    assert comparison_text({}) == "no verdict yet: Pending\n"
+
+
+def test_the_progress_is_how_many_tests_are_over_and_what_is_waited_for() -> None:
+    world = SimComparison(spec=comparison_spec("a", "b"))
+    assert progress_status(world.status) == {"phase": "Pending", "message": ""}
+    world.settle()
+    world.end("cmp-1-a")
+    world.settle()
+    shown = progress_status(world.status)
+    assert shown["phase"] == "Running"
+    assert shown["message"].startswith("1/6 tests over, ")
