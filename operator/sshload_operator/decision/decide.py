@@ -104,7 +104,7 @@ def decide(
 
 def _refuse(this: _Pass, error: SpecError) -> Decision:
     """Finish a test whose spec cannot be read. Its hash is forgotten, so that any readable spec is a new run."""
-    found = Ending(Verdict.ERROR, Reason.INVALID_SPEC, f"{_place(error)}: {error.problem}")
+    found = Ending(Verdict.ERROR, Reason.INVALID_SPEC, str(error))
     before = this.remembered
     refused_before = before.phase is Phase.FINISHED and not before.spec_hash and before.run == this.test.generation
     standing = Standing(
@@ -120,10 +120,6 @@ def _refuse(this: _Pass, error: SpecError) -> Decision:
     )
     sweep = {*this.leftovers(), this.unfinished_run_id} - {""}
     return _decision(this, standing, _Actions(sweep=tuple(sorted(sweep))))
-
-
-def _place(error: SpecError) -> str:
-    return f"spec.{error.path}" if error.path else "spec"
 
 
 def _keep_finished(this: _Pass, plan: Plan) -> Decision:

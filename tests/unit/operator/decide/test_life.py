@@ -227,7 +227,7 @@ def test_a_spec_that_cannot_be_read_is_an_error_that_names_the_field() -> None:
     passes = Passes({**SPEC, "deadline": "soon"})
     decision = passes.run()
     assert passes.said() == ("Error", "InvalidSpec")
-    assert "spec.deadline" in passes.status["message"]
+    assert passes.status["message"].startswith("spec.deadline: ")
     assert not decision.start
     assert passes.run(after_s=100).status is None
 
