@@ -9,15 +9,19 @@ from plans import INSTALLATION
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import LatencyThreshold
+from sshload_operator.api.comparison.parse import parse_comparison
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
 from sshload_operator.api.load_duration import load_duration_s
 from sshload_operator.api.parse import parse
 from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
 from sshload_operator.api.spec import LoadTestSpec, LocustfileRef, ManagedTarget
+from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
 from sshload_operator.planning.plan import TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
 
-FOLDER = Path(__file__).parents[4] / "examples"
+ROOT = Path(__file__).parents[4]
+FOLDER = ROOT / "examples"
+CHART = ROOT / "charts/sshload"
 DOCUMENTS = {path.stem: list(yaml.safe_load_all(path.read_text())) for path in sorted(FOLDER.glob("*.yaml"))}
 # Where the spec of a test stands, by the kind of what holds it.
 SPECS = {TEST.name: ("spec",), SCHEDULE.name: ("spec", "testTemplate", "spec"), COMPARISON.name: ("spec", "base")}
@@ -25,6 +29,7 @@ EXAMPLES = {
     name: next(document for document in documents if document["kind"] in SPECS) for name, documents in DOCUMENTS.items()
 }
 ALL = [pytest.param(name, id=name) for name in EXAMPLES]
+COMPARISONS = [name for name, example in EXAMPLES.items() if example["kind"] == COMPARISON.name]
 SLOWEST_ITERATION_S = 3.0
 
 
@@ -88,6 +93,33 @@ def test_an_example_makes_enough_samples_for_its_percentiles(name: str) -> None:
 def test_an_example_with_a_target_of_its_own_takes_less_than_a_minute(name: str) -> None:
     spec = read(name)
     assert spec.warm_up_s + load_duration_s(spec.load) < 60
+
+
+def variants(name: str) -> dict[str, LoadTestSpec]:
+    """Return the specs of a comparison's tests."""
+    example = EXAMPLES[name]
+    compared = parse_comparison(example["metadata"]["name"], example["spec"])
+    assert compared.repeats >= FEWEST_ROUNDS
+    return {variant.name: variant.spec for variant in compared.variants}
+
+
+@pytest.mark.parametrize("name", COMPARISONS)
+def test_every_variant_of_a_comparison_is_a_test_as_good_as_its_base(name: str) -> None:
+    for variant, spec in variants(name).items():
+        wanted = [threshold.percentile for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)]
+        assert wanted
+        assert all(iterations(spec) >= samples_needed(percentile) for percentile in wanted)
+        assert spec.warm_up_s + load_duration_s(spec.load) < 60
+        refusal = preflight(make_plan(TestIdentity("default", variant, "uid", 1), spec, INSTALLATION, 1))
+        assert (refusal is None) == (not spec.via)
+
+
+def test_the_bastion_is_of_the_image_that_the_chart_installs() -> None:
+    chart = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    registry = yaml.safe_load((CHART / "values.yaml").read_text())["image"]["registry"]
+    (pod,) = (document for document in DOCUMENTS["18-through-a-bastion"] if document["kind"] == "Pod")
+    (container,) = pod["spec"]["containers"]
+    assert container["image"] == f"{registry}/sshload-target:{chart['appVersion']}"
 
 
 def test_the_config_map_of_the_locustfile_is_the_file_beside_it() -> None:
