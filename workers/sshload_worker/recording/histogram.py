@@ -88,17 +88,17 @@ class LatencyHistogram:
             return None
         return bucket_ceiling(self._bucket_at(ceil(Fraction(str(percentile)) * count / 100)))
 
-    def percentile_interval_us(self, percentile: float) -> tuple[int | None, int | None]:
+    def percentile_interval_us(self, percentile: float, spread: float = 1.0) -> tuple[int | None, int | None]:
         """Return the 95 % confidence interval of a percentile, each end None where the samples do not bound it there.
 
         By order statistics: the number of samples below the true percentile is binomial, so that two ranks enclose it
         whatever the distribution is (Hahn and Meeker, Statistical Intervals, section 5.2; normal approximation). That
-        holds for independent samples; those of an overloaded server are not, and spread more from run to run.
+        holds for independent samples; of others the ranks lie further apart by the factor `spread` (`Slices.spread`).
         """
         count, share = self.count, percentile / 100
         if count < samples_needed(percentile):
             return None, None
-        half_width = _Z_95 * sqrt(count * share * (1 - share))
+        half_width = _Z_95 * spread * sqrt(count * share * (1 - share))
         low_rank, high_rank = round_down(count * share - half_width), ceil(count * share + half_width) + 1
         low_us = self._bucket_at(low_rank) if low_rank >= 1 else None
         return low_us, bucket_ceiling(self._bucket_at(high_rank)) if high_rank <= count else None

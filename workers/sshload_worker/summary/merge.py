@@ -7,6 +7,7 @@ from sshload_contract.sample import ArrivalCounts, Health, Negotiated, Report
 from sshload_contract.vocabulary import Outcome, Window
 
 from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.summary.slices import Slices
 
 NO_COUNTS = ArrivalCounts(scheduled=0, started=0, succeeded=0, failed=0, completed_inside=0, late=0, dropped=0)
 SampleKey = tuple[str, Window, Outcome]
@@ -29,10 +30,14 @@ class WorkerState:
 
 @dataclass(slots=True)
 class Totals:
-    """Counts, histograms and errors over workers and time, and each worker's last word."""
+    """Counts, histograms and errors over workers and time, and each worker's last word.
+
+    `slices` has the successes' latencies of the measured window by time.
+    """
 
     counts: dict[Window, ArrivalCounts] = field(default_factory=dict)
     histograms: dict[SampleKey, LatencyHistogram] = field(default_factory=dict)
+    slices: Slices = field(default_factory=Slices)
     transferred: dict[tuple[str, Window], int] = field(default_factory=dict)
     errors: dict[ErrorKey, tuple[int, str]] = field(default_factory=dict)
     negotiated: dict[Negotiated, int] = field(default_factory=dict)
@@ -53,7 +58,10 @@ class Totals:
             self._add_counts(Window(window), counts)
         for encoded in report.histograms:
             key = (encoded.step, encoded.window, encoded.outcome)
-            self._add_histogram(key, LatencyHistogram.decode(encoded.data))
+            latencies = LatencyHistogram.decode(encoded.data)
+            if (encoded.window, encoded.outcome) == (Window.MEASURED, Outcome.OK):
+                self.slices.add(report.sequence, encoded.step, latencies)
+            self._add_histogram(key, latencies)
         for moved in report.transferred:
             moved_key = (moved.step, moved.window)
             self.transferred[moved_key] = self.transferred.get(moved_key, 0) + moved.count
@@ -62,6 +70,19 @@ class Totals:
         for agreed in report.negotiated:
             self.negotiated[agreed.negotiated] = self.negotiated.get(agreed.negotiated, 0) + agreed.count
         return True
+
+    def absorb(self, other: "Totals") -> None:
+        """Add what another trial of the same run has counted; its workers' last words are passed over."""
+        for window, counts in other.counts.items():
+            self._add_counts(window, counts)
+        for key, histogram in other.histograms.items():
+            self.histograms.setdefault(key, LatencyHistogram()).merge(histogram)
+        for moved_key, count in other.transferred.items():
+            self.transferred[moved_key] = self.transferred.get(moved_key, 0) + count
+        for error_key, (count, message) in other.errors.items():
+            self._add_error(error_key, count, message)
+        for negotiated, count in other.negotiated.items():
+            self.negotiated[negotiated] = self.negotiated.get(negotiated, 0) + count
 
     def window(self, window: Window) -> ArrivalCounts:
         """Return the counts of a window."""

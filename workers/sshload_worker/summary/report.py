@@ -20,6 +20,7 @@ from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.pacing.load import before_iterations_s, duration_s
 from sshload_worker.summary.merge import Totals, worst_health
 from sshload_worker.summary.refusals import told_apart
+from sshload_worker.summary.slices import Slices
 
 ERRORS_LIMIT = 200
 NEGOTIATED_LIMIT = 50
@@ -27,7 +28,7 @@ NEGOTIATED_LIMIT = 50
 
 @dataclass(frozen=True, slots=True)
 class RunCourse:
-    """How a run went, seen from the master. `elapsed_s` is from the agreed start to the end, 0 without a start."""
+    """How a trial went, seen from the master. `elapsed_s` is from the agreed start to the end, 0 without a start."""
 
     end: RunEnd
     message: str
@@ -37,6 +38,7 @@ class RunCourse:
     workers_connected: int
     workers_lost: int
     target_before: TargetStats | None
+    target_held: TargetStats | None
     target_after: TargetStats | None
     held_most: int | None
     held_least: int | None
@@ -45,7 +47,7 @@ class RunCourse:
 
 
 def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSummary:
-    """Return the summary of a run."""
+    """Return the summary of a trial, `config` being its own, or of the run that is one."""
     totals = told_apart(totals, course.target_before, course.target_after)
     durations = window_durations_s(config, course.elapsed_s)
     return RunSummary(
@@ -61,7 +63,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
         negotiated=_negotiated(totals),
         generator=_generator_stats(config, totals, course),
         target_before=course.target_before,
-        target_held=None,
+        target_held=course.target_held,
         target_after=course.target_after,
         capacity=None,
         series_interval_s=course.series_interval_s,
@@ -113,7 +115,11 @@ def _step_stats(config: RunConfig, totals: Totals, durations: dict[Window, float
 
 def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open_s: float) -> StepStats:
     successes = totals.successes(step, window)
-    intervals = {percentile: successes.percentile_interval_us(percentile) for percentile in config.percentiles}
+    slices = totals.slices if window is Window.MEASURED else Slices()
+    intervals = {
+        percentile: successes.percentile_interval_us(percentile, slices.spread(step, percentile))
+        for percentile in config.percentiles
+    }
     failures = sum(
         histogram.count
         for (other, other_window, outcome), histogram in totals.histograms.items()

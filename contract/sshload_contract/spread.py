@@ -1,0 +1,47 @@
+"""Spread: by how much counts over time vary more than those of independent events would.
+
+Latencies that follow each other are alike: a busy neighbour or a full queue slows many in a row. A thousand such say
+less than a thousand independent ones, so that an interval which takes them for independent is too narrow. Batch means
+(Law, Simulation Modeling and Analysis, section 9.5.3) find out by how much: the time is cut into slices, and how the
+slices differ is held against how independent events would differ. Slices that are too short hide a dependence that
+lasts longer than they do, and too few of them leave it to chance; so neighbours are joined again and again, and the
+widest answer counts.
+"""
+
+from collections.abc import Sequence
+from math import sqrt
+
+FEWEST_SLICES = 5
+_Z_95 = 1.96
+
+
+def spread(weights: Sequence[float], counts: Sequence[float], independent_variance: float) -> float:
+    """Return by what factor to widen a 95 % interval that takes events for independent; 1 at least.
+
+    `counts` are the events of each slice of time, in their order, of `weights` that they are expected to be
+    proportional to; `independent_variance` is that of their sum if they were independent. The factor holds Student's t
+    for the few slices that there are; of fewer than FEWEST_SLICES nothing is found out, and it is 1.
+    """
+    widest = 1.0
+    while len(counts) >= FEWEST_SLICES and independent_variance > 0:
+        rate = sum(counts) / sum(weights)
+        strays = sum((count - rate * weight) ** 2 for weight, count in zip(weights, counts, strict=True))
+        seen_variance = strays * len(counts) / (len(counts) - 1)
+        widest = max(widest, sqrt(seen_variance / independent_variance) * _t_over_z(len(counts) - 1))
+        weights, counts = _joined(weights), _joined(counts)
+    return widest
+
+
+def _joined(values: Sequence[float]) -> list[float]:
+    """Return the sums of neighbours; the first stands alone where there is an odd number."""
+    odd = len(values) % 2
+    return [*values[:odd], *(values[at] + values[at + 1] for at in range(odd, len(values), 2))]
+
+
+def _t_over_z(degrees: int) -> float:
+    """Return the 97.5 % quantile of Student's t over that of the normal distribution (Abramowitz and Stegun 26.7.5)."""
+    z = _Z_95
+    first = (z**2 + 1) / 4
+    second = (5 * z**4 + 16 * z**2 + 3) / 96
+    third = (3 * z**6 + 19 * z**4 + 17 * z**2 - 15) / 384
+    return 1 + first / degrees + second / degrees**2 + third / degrees**3
