@@ -13,8 +13,13 @@ class TargetStats:
     counts may be lower bounds and say so in `dropped_is_lower_bound`. Drops by PerSourceMaxStartups count as
     `dropped_max_startups`, as sshd's log has it. `auth_failed` counts connections that had named a user and ended
     without a login. `cpu_s` is user and system time of the container since its start; `memory_bytes` its working set
-    now; `sessions` the logged-in connections now; `listen_overflows` those of the network namespace. The limits are the
-    container's, None where it has none or the kernel does not tell.
+    now, the kernel's memory for it included; outside of a container it is that of its processes, and an upper bound
+    since what they share counts for each of them. `sessions` are the logged-in connections now; `listen_overflows`
+    those of the network namespace.
+
+    The limits are the container's, None where it has none or the kernel does not tell; that of the processes counts
+    their threads too. `oom_kills` are the processes killed for want of memory, `refused_forks` those that could not be
+    started for a limit of their number, as far as the kernel or sshd's log tells.
     """
 
     version: int
@@ -30,8 +35,11 @@ class TargetStats:
     cpu_throttled_s: float
     cpu_limit_cores: float | None
     memory_bytes: int
+    memory_is_upper_bound: bool
     memory_peak_bytes: int
     memory_limit_bytes: int | None
     processes: int
     processes_limit: int | None
+    oom_kills: int
+    refused_forks: int
     listen_overflows: int

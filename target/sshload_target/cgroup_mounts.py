@@ -45,3 +45,9 @@ def directory(mount: CgroupMount, path: str) -> Path:
     inside = path.removeprefix(mount.top) if mount.top != "/" else path
     seen = mount.mounted_at / inside.lstrip("/")
     return seen if seen.is_dir() else mount.mounted_at
+
+
+def lineage(mount: CgroupMount, path: str) -> tuple[Path, ...]:
+    """Return where the cgroup `path` and all above it that can be seen are. The limits of each of them bind it."""
+    place = directory(mount, path)
+    return tuple(seen for seen in (place, *place.parents) if seen.is_relative_to(mount.mounted_at))

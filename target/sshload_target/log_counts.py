@@ -2,7 +2,17 @@
 
 from dataclasses import dataclass, replace
 
-from sshload_target.log_line import Accepted, AlsoDropped, AuthFailed, DropEpisode, Dropped, DropReason, LogEvent
+from sshload_target.log_line import (
+    Accepted,
+    AlsoDropped,
+    AuthFailed,
+    DropEpisode,
+    Dropped,
+    DropReason,
+    ForkRefused,
+    Listening,
+    LogEvent,
+)
 
 # OpenSSH 10.0, sshd.c, drop_connection: from the 4th drop by MaxStartups and the 8th by a penalty lines are left out.
 _ALL_TOLD_BELOW = {DropReason.MAX_STARTUPS: 3, DropReason.PENALTY: 7}
@@ -20,6 +30,7 @@ class LogCounts:
     auth_failed: int = 0
     dropped_max_startups: int = 0
     dropped_penalty: int = 0
+    refused_forks: int = 0
     episode_counted: int = 0
     rate_limited: bool = False
 
@@ -40,14 +51,22 @@ def count(counts: LogCounts, event: LogEvent) -> LogCounts:
             return replace(counts, accepted=counts.accepted + 1)
         case AuthFailed():
             return replace(counts, auth_failed=counts.auth_failed + 1)
+        case ForkRefused():
+            return replace(counts, refused_forks=counts.refused_forks + 1)
+        case Dropped() | AlsoDropped() | DropEpisode():
+            return _count_drops(counts, event)
+        case Listening():
+            return counts
+
+
+def _count_drops(counts: LogCounts, event: Dropped | AlsoDropped | DropEpisode) -> LogCounts:
+    match event:
         case Dropped():
             return _count_dropped(counts, event)
         case AlsoDropped():
             return _add_dropped(counts, event.reason, event.count)
         case DropEpisode():
             return _count_episode(counts, event)
-        case _:
-            return counts
 
 
 def _count_dropped(counts: LogCounts, event: Dropped) -> LogCounts:

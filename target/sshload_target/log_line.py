@@ -9,6 +9,10 @@ Drops are told in three ways, see `drop_connection` in sshd.c:
 - from 10.0: `... Maxstartups` and `... penalty: <reason>`, both limited in rate at every log level. What was left out
   is told with a later drop: `Maxstartups logging rate-limited: additional 224 connections dropped`.
 
+A process that cannot be started is told as `fork: <why>` by the listener (the connection ends without a banner), as
+`fork of unprivileged child failed` by a connection's monitor, and with a name before it, as in `do_exec_no_pty: fork:
+<why>`, where a session asked for it.
+
 Every line is matched from its beginning, and a user's name (which a client chooses) is never where a pattern begins.
 """
 
@@ -70,7 +74,12 @@ class DropEpisode:
     ended: bool
 
 
-LogEvent = Listening | Accepted | AuthFailed | Dropped | AlsoDropped | DropEpisode
+@dataclass(frozen=True, slots=True)
+class ForkRefused:
+    """sshd could not start a process, for a connection or in a session."""
+
+
+LogEvent = Listening | Accepted | AuthFailed | Dropped | AlsoDropped | DropEpisode | ForkRefused
 
 _RATE_LIMITED_REASONS = {"Maxstartups": DropReason.MAX_STARTUPS, "PerSourcePenalties": DropReason.PENALTY}
 
@@ -112,6 +121,10 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], LogEvent]], ...
             r"(?P<word>exited|in) MaxStartups throttling (?:after|for) \S+, (?P<total>\d+) connections dropped$"
         ),
         lambda found: DropEpisode(int(found["total"]), ended=found["word"] == "exited"),
+    ),
+    (
+        re.compile(r"(?:[A-Za-z_]+: )?fork: |fork of unprivileged child failed"),
+        lambda _: ForkRefused(),
     ),
     (
         re.compile(r"Server listening on \S+ port (?P<port>\d+)"),

@@ -43,6 +43,14 @@ class TargetCollector(Collector):
         yield _gauge("memory_working_set_bytes", "Working set of the container.", stats.memory_bytes)
         yield _gauge("memory_peak_bytes", "Highest memory use of the container.", stats.memory_peak_bytes)
         yield _gauge("processes", "Processes in the container.", stats.processes)
+        limits = (
+            ("cpu_limit_cores", "The container's CPU limit.", stats.cpu_limit_cores),
+            ("memory_limit_bytes", "The container's memory limit.", stats.memory_limit_bytes),
+            ("processes_limit", "The container's limit of processes and threads.", stats.processes_limit),
+        )
+        yield from (_gauge(name, text, limit) for name, text, limit in limits if limit is not None)
+        yield _counter("oom_kills", "Processes that were killed for want of memory.", stats.oom_kills)
+        yield _counter("refused_forks", "Processes that could not be started for their limit.", stats.refused_forks)
         yield _counter(
             "listen_overflows",
             "Connections lost to full listen backlogs in the network namespace since the target's start.",

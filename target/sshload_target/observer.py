@@ -25,7 +25,7 @@ class Observer:
 
     def stats(self) -> TargetStats:
         """Return the counts by now."""
-        usage = self._resources.read()
+        usage, limits = self._resources.read(), self._resources.limits()
         sessions = self._log.sessions()
         counts = self._log.counts
         return TargetStats(
@@ -40,11 +40,14 @@ class Observer:
             sessions=sessions,
             cpu_s=usage.cpu_s,
             cpu_throttled_s=usage.cpu_throttled_s,
-            cpu_limit_cores=None,
+            cpu_limit_cores=limits.cpu_cores,
             memory_bytes=usage.memory_bytes,
+            memory_is_upper_bound=usage.memory_is_upper_bound,
             memory_peak_bytes=usage.memory_peak_bytes,
-            memory_limit_bytes=None,
+            memory_limit_bytes=limits.memory_bytes,
             processes=usage.processes,
-            processes_limit=None,
+            processes_limit=limits.processes,
+            oom_kills=usage.oom_kills,
+            refused_forks=max(usage.refused_forks, counts.refused_forks),
             listen_overflows=listen_overflows() - self._overflows_before,
         )

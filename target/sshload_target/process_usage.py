@@ -4,6 +4,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from sshload_target.limits import Limits
 from sshload_target.process_tree import ProcessStat, descendants, read_stat
 from sshload_target.usage import Usage
 
@@ -33,9 +34,16 @@ class ProcessTreeReader:
             cpu_s=sum(self._cpu_s(process) for process in processes),
             cpu_throttled_s=0.0,
             memory_bytes=sum(self._anonymous_bytes(process.pid) for process in processes),
+            memory_is_upper_bound=True,
             memory_peak_bytes=0,
             processes=len(processes),
+            oom_kills=0,
+            refused_forks=0,
         )
+
+    def limits(self) -> Limits:
+        """Return no limits: those that bind this tree bind others with it."""
+        return Limits()
 
     def _cpu_s(self, process: ProcessStat) -> float:
         """Return CPU time; schedstat is exact, but of the first thread only, and not in every kernel."""

@@ -7,15 +7,20 @@ from pathlib import Path
 from typing import Protocol
 
 from sshload_target import cgroup_v1, cgroup_v2
+from sshload_target.limits import Limits
 from sshload_target.process_usage import ProcessTreeReader
 from sshload_target.usage import Usage
 
 
 class UsageReader(Protocol):
-    """One source of Usage."""
+    """One source of Usage and Limits."""
 
     def read(self) -> Usage:
         """Return the usage now."""
+        ...
+
+    def limits(self) -> Limits:
+        """Return the limits now."""
         ...
 
 
@@ -46,7 +51,16 @@ class Resources:
     def __init__(self, reader: UsageReader) -> None:
         self._reader = reader
         self._lock = threading.Lock()
-        self._last = Usage(cpu_s=0.0, cpu_throttled_s=0.0, memory_bytes=0, memory_peak_bytes=0, processes=0)
+        self._last = Usage(
+            cpu_s=0.0,
+            cpu_throttled_s=0.0,
+            memory_bytes=0,
+            memory_is_upper_bound=False,
+            memory_peak_bytes=0,
+            processes=0,
+            oom_kills=0,
+            refused_forks=0,
+        )
 
     def read(self) -> Usage:
         """Return the usage now."""
@@ -59,3 +73,7 @@ class Resources:
                 memory_peak_bytes=max(now.memory_peak_bytes, now.memory_bytes, self._last.memory_peak_bytes),
             )
             return self._last
+
+    def limits(self) -> Limits:
+        """Return the limits now."""
+        return self._reader.limits()

@@ -77,10 +77,13 @@ def target_stats(accepted: int, **changes: Any) -> TargetStats:
         cpu_throttled_s=0.0,
         cpu_limit_cores=None,
         memory_bytes=20_000_000,
+        memory_is_upper_bound=False,
         memory_peak_bytes=30_000_000,
         memory_limit_bytes=None,
         processes=3,
         processes_limit=None,
+        oom_kills=0,
+        refused_forks=0,
         listen_overflows=0,
     )
     return replace(facts, **changes)

@@ -19,6 +19,8 @@ FAMILIES = {
     "sshload_target_memory_working_set_bytes",
     "sshload_target_memory_peak_bytes",
     "sshload_target_processes",
+    "sshload_target_oom_kills_total",
+    "sshload_target_refused_forks_total",
     "sshload_target_listen_overflows_total",
 }
 

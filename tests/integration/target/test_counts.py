@@ -1,14 +1,19 @@
 """What the target counts is what clients did."""
 
+import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
-from running_target import RunningTarget, make_keys, wait_until
+from ordinary_user import ordinary_target
+from running_target import RunningTarget, make_keys, make_target_folder, ready_target, wait_until
+from sshload_target.process_tree import descendants
 
 StartTarget = Callable[..., RunningTarget]
 both_log_levels = pytest.mark.parametrize("log_level", ["INFO", "VERBOSE"])
@@ -97,6 +102,28 @@ def test_a_server_that_tells_its_total_has_its_drops_counted_to_the_last(
     tells_its_total = "exited MaxStartups throttling" in target.log()
     assert tells_its_total == (not stats.dropped_is_lower_bound)
     assert not tells_its_total or stats.dropped_max_startups == refused
+
+
+@pytest.fixture(name="ordinary")
+def _ordinary() -> Iterator[RunningTarget]:
+    """Run a target whose sshd is an ordinary user's."""
+    with tempfile.TemporaryDirectory() as name:
+        started = (
+            ordinary_target(Path(name), "") if os.geteuid() == 0 else ready_target(make_target_folder(Path(name), ""))
+        )
+        with started as target:
+            yield target
+
+
+def test_connections_for_which_sshd_gets_no_process_are_counted(ordinary: RunningTarget) -> None:
+    """Of an ordinary user: root may start as many as he likes."""
+    sshd, *_ = descendants(ordinary.process.pid)
+    ordinary.run(f"prlimit --pid {sshd.pid} --nproc=0:0")
+    assert ordinary.stats().refused_forks == 0
+    for _ in range(2):
+        refused = subprocess.run(ordinary.ssh("true"), capture_output=True, check=False, timeout=60)
+        assert refused.returncode == 255
+    wait_until(lambda: ordinary.stats().refused_forks == 2, "two refusals counted")
 
 
 def test_no_drops_are_no_lower_bound(start_target: StartTarget) -> None:

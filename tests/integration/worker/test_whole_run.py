@@ -37,10 +37,13 @@ STATS = TargetStats(
     cpu_throttled_s=0.0,
     cpu_limit_cores=None,
     memory_bytes=0,
+    memory_is_upper_bound=False,
     memory_peak_bytes=0,
     memory_limit_bytes=None,
     processes=0,
     processes_limit=None,
+    oom_kills=0,
+    refused_forks=0,
     listen_overflows=0,
 )
 BURST = BurstLoad(connections=20, repeat=2, interval_s=1.0)

@@ -1,9 +1,10 @@
-"""Usage from directory trees as the kernel lays them out, v2 and v1, with and without a cgroup namespace."""
+"""Usage and limits from directory trees as the kernel lays them out, v2 and v1, with and without a cgroup namespace."""
 
 from pathlib import Path
 
 import pytest
 from sshload_target import cgroup_v1, cgroup_v2
+from sshload_target.limits import Limits
 from sshload_target.usage import Usage
 
 V2_FILES = {
@@ -13,6 +14,8 @@ V2_FILES = {
     "memory.stat": "anon 30000000\nfile 20000000\ninactive_file 15000000\n",
     "memory.peak": "70000000\n",
     "cgroup.procs": "1\n12\n13\n",
+    "memory.events": "low 0\nhigh 0\nmax 41\noom 3\noom_kill 2\noom_group_kill 0\n",
+    "pids.events": "max 5\n",
 }
 V1_FILES = {
     "cpuacct/cpuacct.usage": "12500000000\n",
@@ -21,8 +24,25 @@ V1_FILES = {
     "memory/memory.stat": "cache 20000000\ntotal_inactive_file 15000000\n",
     "memory/memory.max_usage_in_bytes": "70000000\n",
     "memory/cgroup.procs": "1\n12\n13\n",
+    "memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
+    "pids/pids.events": "max 5\n",
 }
-EXPECTED = Usage(cpu_s=12.5, cpu_throttled_s=1.5, memory_bytes=35_000_000, memory_peak_bytes=70_000_000, processes=3)
+EXPECTED = Usage(
+    cpu_s=12.5,
+    cpu_throttled_s=1.5,
+    memory_bytes=35_000_000,
+    memory_is_upper_bound=False,
+    memory_peak_bytes=70_000_000,
+    processes=3,
+    oom_kills=2,
+    refused_forks=5,
+)
+V1_UNLIMITED_BYTES = "9223372036854771712\n"
+
+
+V1_OWN = "".join(
+    f"{number}:{name}:/kubepods/pod1/c1\n" for number, name in enumerate(("cpu", "cpuacct", "memory", "pids"))
+)
 
 
 def _write(place: Path, files: dict[str, str]) -> None:
@@ -39,7 +59,7 @@ def _v2_mount(top: str, mounted_at: Path) -> str:
 def _v1_mounts(top: str, mounted_at: Path) -> str:
     return "".join(
         f"{number} 20 0:{number} {top} {mounted_at}/{name} ro shared:9 - cgroup cgroup rw,{name}\n"
-        for number, name in enumerate(("cpu", "cpuacct", "memory"), start=30)
+        for number, name in enumerate(("cpu", "cpuacct", "memory", "pids"), start=30)
     )
 
 
@@ -89,10 +109,10 @@ def test_cgroup_v1_is_read(tmp_path: Path, top: str, below: str) -> None:
     for name, text in V1_FILES.items():
         controller, _, file = name.partition("/")
         _write(tmp_path / controller / below, {file: text})
-    own = "9:memory:/kubepods/pod1/c1\n3:cpuacct:/kubepods/pod1/c1\n2:cpu:/kubepods/pod1/c1\n0::/\n"
-    reader = cgroup_v1.find_reader(own, _v1_mounts(top, tmp_path))
+    reader = cgroup_v1.find_reader(V1_OWN, _v1_mounts(top, tmp_path))
     assert reader is not None
     assert reader.read() == EXPECTED
+    assert reader.limits() == Limits()
 
 
 def test_the_machines_own_root_of_v1_is_not_taken_for_the_container(tmp_path: Path) -> None:
@@ -105,14 +125,106 @@ def test_joined_controllers_of_v1_are_read(tmp_path: Path) -> None:
     """Systemd mounts cpu and cpuacct as one."""
     for name, text in V1_FILES.items():
         controller, _, file = name.partition("/")
-        _write(tmp_path / ("memory" if controller == "memory" else "cpu,cpuacct"), {file: text})
-    own = "9:memory:/c1\n3:cpu,cpuacct:/c1\n"
+        _write(tmp_path / ("cpu,cpuacct" if controller.startswith("cpu") else controller), {file: text})
+    own = "11:pids:/c1\n9:memory:/c1\n3:cpu,cpuacct:/c1\n"
     mounts = "".join(
-        f"30 20 0:30 /c1 {tmp_path}/{name} ro - cgroup cgroup rw,{name}\n" for name in ("cpu,cpuacct", "memory")
+        f"30 20 0:30 /c1 {tmp_path}/{name} ro - cgroup cgroup rw,{name}\n" for name in ("cpu,cpuacct", "memory", "pids")
     )
     reader = cgroup_v1.find_reader(own, mounts)
     assert reader is not None
     assert reader.read() == EXPECTED
+
+
+def _v1_reader(tmp_path: Path, files: dict[str, str], below: str = "") -> cgroup_v1.CgroupV1Reader:
+    """Return the reader of a container with these files beside those of its usage, seen at `below`."""
+    for name, text in (V1_FILES | files).items():
+        controller, _, file = name.partition("/")
+        _write(tmp_path / controller / below, {file: text})
+    reader = cgroup_v1.find_reader(V1_OWN, _v1_mounts("/" if below else "/kubepods/pod1/c1", tmp_path))
+    assert reader is not None
+    return reader
+
+
+def _v2_reader(tmp_path: Path, files: dict[str, str], below: str = "") -> cgroup_v2.CgroupV2Reader:
+    """Return the reader of a container with these files beside those of its usage, seen at `below`."""
+    _write(tmp_path / below, V2_FILES | files)
+    reader = cgroup_v2.find_reader(f"0::/{below}\n", _v2_mount("/", tmp_path))
+    assert reader is not None
+    return reader
+
+
+V2_LIMITS = {"cpu.max": "150000 100000\n", "memory.max": "268435456\n", "pids.max": "1024\n"}
+V1_LIMITS = {
+    "cpu/cpu.cfs_quota_us": "150000\n",
+    "cpu/cpu.cfs_period_us": "100000\n",
+    "memory/memory.limit_in_bytes": "268435456\n",
+    "pids/pids.max": "1024\n",
+}
+V2_NO_LIMITS = {"cpu.max": "max 100000\n", "memory.max": "max\n", "pids.max": "max\n"}
+V1_NO_LIMITS = {
+    "cpu/cpu.cfs_quota_us": "-1\n",
+    "cpu/cpu.cfs_period_us": "100000\n",
+    "memory/memory.limit_in_bytes": V1_UNLIMITED_BYTES,
+    "pids/pids.max": "max\n",
+}
+LIMITED = Limits(cpu_cores=1.5, memory_bytes=268_435_456, processes=1024)
+
+
+def test_the_limits_of_v2_are_read(tmp_path: Path) -> None:
+    assert _v2_reader(tmp_path, V2_LIMITS).limits() == LIMITED
+
+
+def test_the_limits_of_v1_are_read(tmp_path: Path) -> None:
+    assert _v1_reader(tmp_path, V1_LIMITS).limits() == LIMITED
+
+
+@pytest.mark.parametrize("files", [pytest.param({}, id="no files"), pytest.param(V2_NO_LIMITS, id="files that say so")])
+def test_no_limits_of_v2_are_none(tmp_path: Path, files: dict[str, str]) -> None:
+    assert _v2_reader(tmp_path, files).limits() == Limits()
+
+
+@pytest.mark.parametrize("files", [pytest.param({}, id="no files"), pytest.param(V1_NO_LIMITS, id="files that say so")])
+def test_no_limits_of_v1_are_none(tmp_path: Path, files: dict[str, str]) -> None:
+    assert _v1_reader(tmp_path, files).limits() == Limits()
+
+
+def test_a_pods_own_limits_bind_its_container_where_they_are_smaller(tmp_path: Path) -> None:
+    """The kubelet sets the limit of processes on the pod alone; the root has no such files."""
+    pod = {"cpu.max": "100000 100000\n", "memory.max": "max\n", "pids.max": "100\n"}
+    _write(tmp_path / "kubepods/pod1", pod)
+    _write(tmp_path / "kubepods", {"cpu.max": "max 100000\n", "memory.max": "200000000\n", "pids.max": "4194304\n"})
+    reader = _v2_reader(tmp_path, V2_LIMITS, "kubepods/pod1/c1")
+    assert reader.limits() == Limits(cpu_cores=1.0, memory_bytes=200_000_000, processes=100)
+
+
+def test_a_pods_own_limits_bind_its_container_in_v1_too(tmp_path: Path) -> None:
+    pod = {"pids/kubepods/pod1/pids.max": "100\n", "memory/kubepods/memory.limit_in_bytes": "200000000\n"}
+    root = {"memory/memory.limit_in_bytes": V1_UNLIMITED_BYTES, "cpu/cpu.cfs_quota_us": "-1\n"}
+    _write(tmp_path, pod | root)
+    reader = _v1_reader(tmp_path, V1_LIMITS, "kubepods/pod1/c1")
+    assert reader.limits() == Limits(cpu_cores=1.5, memory_bytes=200_000_000, processes=100)
+
+
+def test_a_limit_that_is_changed_while_the_container_runs_is_seen(tmp_path: Path) -> None:
+    reader = _v2_reader(tmp_path, V2_LIMITS)
+    assert reader.limits() == LIMITED
+    _write(tmp_path, {"memory.max": "536870912\n"})
+    assert reader.limits().memory_bytes == 536_870_912
+
+
+def test_what_is_not_told_of_kills_and_refused_forks_is_none(tmp_path: Path) -> None:
+    """v1 tells its kills from Linux 4.13 on; a container may be without the controller pids."""
+    v2 = {name: text for name, text in V2_FILES.items() if not name.endswith("events")}
+    _write(tmp_path / "v2", v2)
+    of_v2 = cgroup_v2.find_reader("0::/\n", _v2_mount("/", tmp_path / "v2"))
+    v1 = {name: text for name, text in V1_FILES.items() if "pids" not in name}
+    for name, text in (v1 | {"memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\n"}).items():
+        _write(tmp_path / "v1", {name: text})
+    of_v1 = cgroup_v1.find_reader("3:memory:/c1\n2:cpuacct:/c1\n", _v1_mounts("/c1", tmp_path / "v1"))
+    assert of_v2 is not None
+    assert of_v1 is not None
+    for usage in (of_v2.read(), of_v1.read()):
+        assert (usage.oom_kills, usage.refused_forks) == (0, 0)
 
 
 def test_no_cgroups_at_all_are_no_reader() -> None:

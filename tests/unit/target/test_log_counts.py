@@ -67,6 +67,11 @@ def test_logins_are_counted_at_every_log_level_once() -> None:
     assert _counts(2 * (2 * key_found + accepted)).accepted == 2
 
 
+def test_processes_that_sshd_could_not_start_are_counted() -> None:
+    log = "fork: Resource temporarily unavailable\ndo_exec_pty: fork: Resource temporarily unavailable\n"
+    assert _counts(log).refused_forks == 2
+
+
 @settings(deadline=None)
 @given(st.lists(st.sampled_from([True, False]), min_size=1), st.integers(min_value=1, max_value=50))
 def test_an_episode_counts_the_same_whatever_part_of_it_was_told(told: list[bool], episodes: int) -> None:

@@ -10,6 +10,7 @@ from sshload_target.log_line import (
     DropEpisode,
     Dropped,
     DropReason,
+    ForkRefused,
     Listening,
     LogEvent,
     read_log_line,
@@ -77,6 +78,13 @@ COUNTED: dict[str, tuple[str, LogEvent]] = {
     "penalised with everybody else, 10.0": (
         "drop connection #0 from [127.0.0.2]:57021 on [127.0.0.1]:24991 too many penalised addresses",
         PENALISED,
+    ),
+    "no process for a connection": ("fork: Resource temporarily unavailable", ForkRefused()),
+    "no process for a login": ("fork of unprivileged child failed", ForkRefused()),
+    "no process for a command": ("do_exec_no_pty: fork: Resource temporarily unavailable", ForkRefused()),
+    "no process for a program that lists keys": (
+        "AuthorizedKeysCommand: fork: Resource temporarily unavailable",
+        ForkRefused(),
     ),
     "untold drops, 10.0": (
         "Maxstartups logging rate-limited: additional 7 connections dropped",

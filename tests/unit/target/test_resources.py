@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sshload_target.limits import Limits
 from sshload_target.process_usage import ProcessTreeReader
 from sshload_target.resources import Resources, choose_reader
 from sshload_target.usage import Usage
@@ -17,8 +18,11 @@ usages = st.builds(
     cpu_s=st.floats(min_value=0, max_value=1e6),
     cpu_throttled_s=st.floats(min_value=0, max_value=1e6),
     memory_bytes=st.integers(min_value=0, max_value=10**12),
+    memory_is_upper_bound=st.booleans(),
     memory_peak_bytes=st.integers(min_value=0, max_value=10**12),
     processes=st.integers(min_value=0, max_value=10_000),
+    oom_kills=st.integers(min_value=0, max_value=100),
+    refused_forks=st.integers(min_value=0, max_value=100),
 )
 
 
@@ -31,6 +35,10 @@ class Readings:
     def read(self) -> Usage:
         """Return the next one."""
         return next(self._readings)
+
+    def limits(self) -> Limits:
+        """Return none."""
+        return Limits()
 
 
 @settings(deadline=None)

@@ -26,10 +26,13 @@ NOTHING = TargetStats(
     cpu_throttled_s=0.0,
     cpu_limit_cores=None,
     memory_bytes=0,
+    memory_is_upper_bound=False,
     memory_peak_bytes=0,
     memory_limit_bytes=None,
     processes=0,
     processes_limit=None,
+    oom_kills=0,
+    refused_forks=0,
     listen_overflows=0,
 )
 outcomes = st.lists(st.sampled_from([Outcome.OK, Outcome.DROPPED_UNKNOWN, Outcome.THROTTLED, Outcome.PENALISED]))
