@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 from guide import PAGES, ROOT, Block, blocks
-from sshload_operator.api.kinds import SCHEDULE, TEST
+from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
 from sshload_operator.api.parse import parse
 from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
 from sshload_operator.api.spec import ExternalTarget, LoadTestSpec
@@ -23,6 +24,7 @@ YAML = tuple(blocks("yaml"))
 COMMANDS = tuple(blocks("sh"))
 TESTS = tuple(block for block in YAML if f"kind: {TEST.name}\n" in block.text)
 SCHEDULES = tuple(block for block in YAML if f"kind: {SCHEDULE.name}\n" in block.text)
+COMPARISONS = tuple(block for block in YAML if f"kind: {COMPARISON.name}\n" in block.text)
 VALUES = tuple(block for block in YAML if "apiVersion:" not in block.text)
 
 
@@ -60,6 +62,12 @@ def test_a_schedule_that_is_shown_is_valid(block: Block) -> None:
     document = only(block)
     check_schedule_name(document["metadata"]["name"])
     assert parse_schedule(document["spec"])
+
+
+@pytest.mark.parametrize("block", COMPARISONS, ids=str)
+def test_a_comparison_that_is_shown_is_valid(block: Block) -> None:
+    document = only(block)
+    assert parse_comparison(document["metadata"]["name"], document["spec"]).variants
 
 
 def is_external(spec: LoadTestSpec) -> bool:
