@@ -1,0 +1,49 @@
+"""Finding the LoginService that explains how long logins took under a load."""
+
+from math import inf, sqrt
+
+from sshload_operator.decision.max_startups.arrivals import Steady
+from sshload_operator.decision.max_startups.occupancy import occupancy
+from sshload_operator.decision.max_startups.service import LoginService
+from sshload_operator.decision.max_startups.setting import MaxStartups
+
+_PRECISION = 0.002
+_FASTEST = 1_000_000
+_MOST_STEPS = 60
+_FINEST = 1e-6
+
+
+def fitted(arrivals: Steady, setting: MaxStartups | None, alone_s: float, time_s: float) -> LoginService:
+    """Return the service that takes `alone_s` for a login by itself, and `time_s` for one on average under this load.
+
+    Where no sharing explains that (a login alone took as long, or the setting lets too few in to slow each other down
+    so much), it is one that no number of logins slows down, and that takes `time_s`.
+    """
+    unshared = LoginService(time_s, inf)
+    if alone_s >= time_s * (1 - _PRECISION):
+        return unshared
+    fast = slow = LoginService(alone_s, _FASTEST / alone_s)
+    for _ in range(_MOST_STEPS):
+        if _time_s(arrivals, setting, slow) >= time_s:
+            return _between(arrivals, setting, time_s, (slow, fast))
+        slow, fast = LoginService(alone_s, slow.most_per_s / 4), slow
+    return unshared
+
+
+def _between(
+    arrivals: Steady, setting: MaxStartups | None, time_s: float, bounds: tuple[LoginService, LoginService]
+) -> LoginService:
+    """Halve the distance of two services, between which lies the one whose logins take `time_s`."""
+    slow, fast = bounds
+    while slow.most_per_s < fast.most_per_s * (1 - _FINEST):
+        middle = LoginService(slow.alone_s, sqrt(slow.most_per_s * fast.most_per_s))
+        took_s = _time_s(arrivals, setting, middle)
+        if abs(took_s - time_s) <= time_s * _PRECISION:
+            return middle
+        slow, fast = (middle, fast) if took_s > time_s else (slow, middle)
+    return fast
+
+
+def _time_s(arrivals: Steady, setting: MaxStartups | None, service: LoginService) -> float:
+    found = occupancy(arrivals, service, setting)
+    return inf if found is None else found.time_s

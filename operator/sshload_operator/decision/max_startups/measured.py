@@ -1,0 +1,169 @@
+"""What a run measured of the connections that came to sshd: how, how many, how long they took, what was lost."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sshload_contract.capacity import load_at
+from sshload_contract.judgement.figures import find_step
+from sshload_contract.load import ArrivalProcess, ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+from sshload_contract.run_config import Library, SessionReuse, Timeouts
+from sshload_contract.run_summary import RunSummary, StepStats
+from sshload_contract.vocabulary import Outcome, Step, Window, measured_step
+
+from sshload_operator.decision.max_startups.arrivals import Arrivals, Burst, Even, Memoryless, Users
+from sshload_operator.planning.plan import Plan
+
+LEAST_LOGINS = 30
+MOST_EVEN = 50.0
+"""From so many unauthenticated connections at once on, a Poisson process stands for even arrivals."""
+
+_PARTS = (Step.BANNER, Step.KEX, Step.AUTH)
+_DROPS = frozenset({Outcome.THROTTLED, Outcome.DROPPED_UNKNOWN})
+_MOST_OTHER_FAILURES = 0.1
+_SHORTEST_AWAY_S = 0.001
+_US_PER_S = 1_000_000
+
+
+class NoFiguresError(Exception):
+    """The run cannot carry any advice; the text says why, and what would."""
+
+
+@dataclass(frozen=True, slots=True)
+class Logins:
+    """Connections that came to sshd in one manner within `lasted_s`, bursts each at one instant.
+
+    `dropped` of `attempted` were told that they were dropped; `unexplained` were closed before the banner without a
+    word. Those that were not dropped took `time_s` to log in on average, and `alone_s` at least.
+    """
+
+    arrivals: Arrivals
+    attempted: int
+    dropped: int
+    unexplained: int
+    lasted_s: float
+    alone_s: float
+    time_s: float
+
+    @property
+    def drop_share(self) -> float:
+        """The share of connections that was dropped."""
+        return self.dropped / self.attempted
+
+    @property
+    def concurrent(self) -> float:
+        """How many were unauthenticated at once, on average (Little's law)."""
+        return (self.attempted - self.dropped) / self.lasted_s * self.time_s
+
+
+def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
+    """Return the measured window's logins, those of one manner together.
+
+    Raises NoFiguresError where nothing can be said.
+    """
+    scenario, load = plan.spec.scenario, reported_load(plan, summary)
+    if plan.spec.client.library is Library.OPENSSH:
+        raise NoFiguresError("the client library openssh does not tell how long a login takes by itself")
+    if isinstance(load, HoldLoad):
+        probes = () if scenario.session_reuse is not SessionReuse.NONE else _of_probes(plan, load, summary)
+        return (*_of_held(plan, load, summary), *probes)
+    if scenario.session_reuse is not SessionReuse.NONE:
+        raise NoFiguresError(
+            f"with scenario.sessionReuse {scenario.session_reuse} logins are rare, and it is their rate that counts"
+        )
+    logins = _logins(plan, summary, "", summary.load.duration_s)
+    return (replace(logins, arrivals=_manner(plan, load, logins)),)
+
+
+def reported_load(plan: Plan, summary: RunSummary) -> Load:
+    """Return the load that the summary is of: in a search, that of the reported trial."""
+    capacity, load = summary.capacity, plan.spec.load
+    amounts = () if capacity is None else (t.amount for t in capacity.trials if t.number == capacity.reported)
+    return next((load_at(load, amount) for amount in amounts), load)
+
+
+def _of_held(plan: Plan, load: HoldLoad, summary: RunSummary) -> Iterator[Logins]:
+    if load.ramp_up_s == 0:
+        logins = _logins(plan, summary, "held", summary.load.duration_s)
+        yield replace(logins, arrivals=Burst(logins.attempted, 1))
+        return
+    logins = _logins(plan, summary, "held", load.ramp_up_s)
+    yield replace(logins, arrivals=_open(plan, ArrivalProcess.CONSTANT, logins))
+
+
+def _of_probes(plan: Plan, load: HoldLoad, summary: RunSummary) -> Iterator[Logins]:
+    """Yield the probes' logins where they are enough: the held sessions' alone are enough too."""
+    try:
+        logins = _logins(plan, summary, "", summary.load.duration_s - load.ramp_up_s)
+    except NoFiguresError:
+        return
+    yield replace(logins, arrivals=_open(plan, ArrivalProcess.CONSTANT, logins))
+
+
+def _manner(plan: Plan, load: Load, logins: Logins) -> Arrivals:
+    match load:
+        case ArrivalsLoad(stages=stages) if len({stage.rate for stage in stages}) == 1:
+            return _open(plan, load.process, logins)
+        case UsersLoad(stages=stages) if len({stage.users for stage in stages}) == 1:
+            logged_in_s = logins.time_s * (1 - logins.drop_share)
+            away_s = stages[0].users * logins.lasted_s / logins.attempted - logged_in_s
+            return Users(stages[0].users, max(away_s, _SHORTEST_AWAY_S))
+        case BurstLoad() if plan.spec.via:
+            raise NoFiguresError("behind jump hosts a burst does not come at one instant")
+        case BurstLoad(connections=connections, repeat=repeat):
+            return Burst(connections, repeat)
+        case _:
+            raise NoFiguresError(
+                "the load has several levels, whose times to log in cannot be told apart: take one stage, or"
+                " load.capacity"
+            )
+
+
+def _open(plan: Plan, process: ArrivalProcess, logins: Logins) -> Memoryless | Even:
+    """Take arrivals for memoryless where it makes no difference, or where jump hosts have spread them."""
+    per_s = logins.attempted / logins.lasted_s
+    even = process is ArrivalProcess.CONSTANT and not plan.spec.via and per_s * logins.time_s < MOST_EVEN
+    return Even(per_s) if even else Memoryless(per_s)
+
+
+def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float) -> Logins:
+    connect = find_step(summary, measured_step(name, Step.CONNECT), Window.MEASURED)
+    parts = [find_step(summary, measured_step(name, part), Window.MEASURED) for part in _PARTS]
+    timed = [part for part in parts if part is not None and part.mean_us is not None and part.min_us is not None]
+    if connect is None or lasted_s <= 0 or len(timed) < len(_PARTS) or timed[-1].count < LEAST_LOGINS:
+        raise NoFiguresError(f"it takes {LEAST_LOGINS} logins at least to tell how long they take")
+    failures = _failures(summary, name)
+    dropped = sum(failures.get((Step.BANNER, outcome), 0) for outcome in _DROPS)
+    others = sum(failures.values()) - dropped
+    accepted = connect.count - dropped
+    if others > accepted * _MOST_OTHER_FAILURES:
+        raise NoFiguresError(f"{others} of {connect.count} connections failed for other reasons than a drop")
+    waited_s = _waited_in_vain_s(plan.spec.client.timeouts, failures)
+    return Logins(
+        arrivals=Memoryless(connect.count / lasted_s),
+        attempted=connect.count,
+        dropped=dropped,
+        unexplained=failures.get((Step.BANNER, Outcome.RESET_BEFORE_BANNER), 0),
+        lasted_s=lasted_s,
+        alone_s=_seconds(timed, "min_us"),
+        time_s=_seconds(timed, "mean_us") + waited_s / accepted,
+    )
+
+
+def _failures(summary: RunSummary, name: str) -> dict[tuple[Step, Outcome], int]:
+    parts = {measured_step(name, part): part for part in _PARTS}
+    measured = [error for error in summary.errors if error.window is Window.MEASURED and error.step in parts]
+    return {(parts[error.step], error.outcome): error.count for error in measured}
+
+
+def _waited_in_vain_s(timeouts: Timeouts, failures: dict[tuple[Step, Outcome], int]) -> float:
+    """Return for how long altogether connections were held open that were given up in the end."""
+    limits = {
+        Outcome.BANNER_TIMEOUT: timeouts.banner_s,
+        Outcome.KEX_TIMEOUT: timeouts.kex_s,
+        Outcome.AUTH_TIMEOUT: timeouts.auth_s,
+    }
+    return sum(count * limits.get(outcome, 0.0) for (_, outcome), count in failures.items())
+
+
+def _seconds(parts: list[StepStats], figure: str) -> float:
+    return float(sum(getattr(part, figure) for part in parts)) / _US_PER_S

@@ -1,0 +1,132 @@
+"""Occupancy: how many unauthenticated connections those that come find, and what becomes of the ones that come.
+
+sshd keeps a count of the connections that it has accepted and that are not logged in yet. A new one is dropped with a
+probability that depends on nothing but this count, so the count is a birth-death process: births are the connections
+that are not dropped, deaths the logins.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import accumulate
+from math import exp, inf, log
+
+from sshload_operator.decision.max_startups.arrivals import Even, Memoryless, Steady, Users
+from sshload_operator.decision.max_startups.even_arrivals import seen_by_even_arrivals, unauthenticated_between
+from sshload_operator.decision.max_startups.service import LoginService
+from sshload_operator.decision.max_startups.setting import MaxStartups
+
+_NEGLIGIBLE_LOG = log(1e-12)
+_MOST_STATES = 50_000
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """`seen[n]` is the share of connections that find n others; `time_s` how long an accepted one takes to log in.
+
+    `dropped` is the share of connections that are dropped. `dropped_variance` is the variance of the drop probability
+    from connection to connection, and `mean` the number of unauthenticated connections on average over time.
+    """
+
+    seen: tuple[float, ...]
+    dropped: float
+    dropped_variance: float
+    mean: float
+    time_s: float
+
+
+def occupancy(arrivals: Steady, service: LoginService, setting: MaxStartups | None) -> Occupancy | None:
+    """Return the occupancy in the long run; None setting: nothing is dropped.
+
+    None where there is no long run: more connections come than can be logged in, and too few are dropped to end that.
+    """
+    at_times = _birth_death(lambda count: _born_per_s(arrivals, count), service, setting)
+    if at_times is None:
+        return None
+    match arrivals:
+        case Memoryless(per_s=per_s):
+            return _found(at_times, at_times, per_s, setting)
+        case Users(users=users, away_s=away_s):
+            return _found_by_users(at_times, users, away_s, setting)
+        case Even(per_s=per_s):
+            return _found_evenly(len(at_times) - 1, per_s, service, setting)
+
+
+def _born_per_s(arrivals: Steady, count: int) -> float:
+    if isinstance(arrivals, Users):
+        return max(arrivals.users - count, 0) / arrivals.away_s
+    return arrivals.per_s
+
+
+def _birth_death(
+    born_per_s: Callable[[int], float], service: LoginService, setting: MaxStartups | None
+) -> list[float] | None:
+    """Return the probability of each number of unauthenticated connections, from 0 on, at any time.
+
+    The closed formula of a birth-death process: each is the product of births over deaths on the way to it. As in
+    Erlang's loss system it holds for any distribution of what a login takes, not only for the exponential one.
+    """
+    if setting is None and born_per_s(_MOST_STATES) >= service.most_per_s:
+        return None
+    logs = [0.0]
+    peak = 0.0
+    while len(logs) <= _MOST_STATES:
+        count = len(logs) - 1
+        births = born_per_s(count) * (1 - _drop_share(setting, count))
+        if births <= 0 or (logs[-1] < peak + _NEGLIGIBLE_LOG and logs[-1] < logs[-2]):
+            break
+        logs.append(logs[-1] + log(births / service.logins_per_s(count + 1)))
+        peak = max(peak, logs[-1])
+    else:
+        return None
+    return _normalised([exp(value - peak) for value in logs])
+
+
+def _found(seen: list[float], at_times: list[float], per_s: float, setting: MaxStartups | None) -> Occupancy:
+    mean = sum(count * share for count, share in enumerate(at_times))
+    drops = [_drop_share(setting, count) for count in range(len(seen))]
+    dropped = sum(share * drop for share, drop in zip(seen, drops, strict=True))
+    variance = sum(share * (drop - dropped) ** 2 for share, drop in zip(seen, drops, strict=True))
+    accepted_per_s = per_s * (1 - dropped)
+    return Occupancy(tuple(seen), dropped, variance, mean, mean / accepted_per_s if accepted_per_s > 0 else inf)
+
+
+def _found_by_users(at_times: list[float], users: int, away_s: float, setting: MaxStartups | None) -> Occupancy:
+    """Weigh each number with the users that are left to find it."""
+    weights = [share * max(users - count, 0) / away_s for count, share in enumerate(at_times)]
+    return _found(_normalised(weights), at_times, sum(weights), setting)
+
+
+def _found_evenly(top: int, per_s: float, service: LoginService, setting: MaxStartups | None) -> Occupancy:
+    """Bound the numbers by those of a Poisson process of the same rate, which are spread more widely."""
+    drops = [_drop_share(setting, count) for count in range(top + 1)]
+    seen = seen_by_even_arrivals(drops, 1 / per_s, service)
+    mean = sum(
+        share * ((1 - drop) * unauthenticated_between(count + 1, 1 / per_s, service))
+        + share * drop * unauthenticated_between(count, 1 / per_s, service)
+        for count, (share, drop) in enumerate(zip(seen, drops, strict=True))
+    )
+    found = _found(seen, seen, per_s, setting)
+    accepted_per_s = per_s * (1 - found.dropped)
+    return Occupancy(found.seen, found.dropped, found.dropped_variance, mean, mean / accepted_per_s)
+
+
+def share_that_finds(found: Occupancy, count: int) -> float:
+    """Return the share of connections that find at least `count` others."""
+    return sum(found.seen[count:])
+
+
+def most_found(found: Occupancy, share: float) -> int:
+    """Return the most that all but `share` of the connections find, plus one: from there on may be dropped."""
+    reversed_tails = accumulate(reversed(found.seen))
+    beyond = sum(1 for tail in reversed_tails if tail <= share)
+    return len(found.seen) - beyond
+
+
+def _drop_share(setting: MaxStartups | None, count: int) -> float:
+    return 0.0 if setting is None else setting.drop_share(count)
+
+
+def _normalised(weights: Iterable[float]) -> list[float]:
+    listed = list(weights)
+    total = sum(listed)
+    return [weight / total for weight in listed]

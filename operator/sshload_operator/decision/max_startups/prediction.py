@@ -1,0 +1,82 @@
+"""Prediction: the share of a run's connections that sshd's rule drops, and how far from it a run may fall."""
+
+from dataclasses import dataclass, replace
+from math import inf, sqrt
+
+from sshload_operator.decision.max_startups.arrivals import Burst, Steady
+from sshload_operator.decision.max_startups.burst import burst_drops
+from sshload_operator.decision.max_startups.fit import fitted
+from sshload_operator.decision.max_startups.measured import Logins
+from sshload_operator.decision.max_startups.occupancy import occupancy
+from sshload_operator.decision.max_startups.service import LoginService
+from sshload_operator.decision.max_startups.setting import MaxStartups
+
+TIME_ERROR = 1.25
+"""By which factor the measured time to log in may be off from how long sshd counts a connection."""
+
+STANDARD_DEVIATIONS = 4.0
+FLOOR = 0.01
+"""A difference in the share of drops that is not worth a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction:
+    """The expected share of drops, and the bounds outside of which sshd's rule does not explain what was seen."""
+
+    dropped: float
+    lowest: float
+    highest: float
+
+    def explains(self, observed: float) -> bool:
+        """Tell whether a run may have dropped this share."""
+        return self.lowest <= observed <= self.highest
+
+
+def predicted(logins: tuple[Logins, ...], setting: MaxStartups) -> Prediction | None:
+    """Return the prediction for all logins together; None where the load had no long run under this setting."""
+    parts = [_one(one, setting) for one in logins]
+    found = [part for part in parts if part is not None]
+    if len(found) < len(parts):
+        return None
+    weights = [one.attempted / sum(one.attempted for one in logins) for one in logins]
+    sums = [
+        sum(weight * getattr(part, name) for weight, part in zip(weights, found, strict=True))
+        for name in ("dropped", "lowest", "highest")
+    ]
+    return Prediction(*sums)
+
+
+def _one(logins: Logins, setting: MaxStartups) -> Prediction | None:
+    if isinstance(logins.arrivals, Burst):
+        return _of_bursts(logins.arrivals, setting)
+    found = _of_steady(logins, logins.arrivals, setting, shared=True)
+    if found is None:
+        return None
+    others = [
+        _of_steady(replace(logins, time_s=logins.time_s * factor), logins.arrivals, setting, shared=shared)
+        for factor in (1 / TIME_ERROR, 1, TIME_ERROR)
+        for shared in (True, False)
+    ]
+    bounds = [found, *(other for other in others if other is not None)]
+    return Prediction(found.dropped, min(one.lowest for one in bounds), max(one.highest for one in bounds))
+
+
+def _of_bursts(burst: Burst, setting: MaxStartups) -> Prediction:
+    drops = burst_drops(burst.connections, setting)
+    return _with_noise(drops.dropped, drops.variance / burst.repeat)
+
+
+def _of_steady(logins: Logins, arrivals: Steady, setting: MaxStartups, *, shared: bool) -> Prediction | None:
+    """Add the noise of each single decision, and that of the number of connections, which lasts as long as a login."""
+    service = fitted(arrivals, setting, logins.alone_s, logins.time_s) if shared else LoginService(logins.time_s, inf)
+    found = occupancy(arrivals, service, setting)
+    if found is None:
+        return None
+    decisions = found.dropped * (1 - found.dropped) / logins.attempted
+    numbers = found.dropped_variance * min(1.0, 2 * logins.time_s / logins.lasted_s)
+    return _with_noise(found.dropped, decisions + numbers)
+
+
+def _with_noise(dropped: float, variance: float) -> Prediction:
+    reach = STANDARD_DEVIATIONS * sqrt(variance) + FLOOR
+    return Prediction(dropped, dropped - reach, dropped + reach)
