@@ -12,6 +12,7 @@ _PLAIN_FROM_MS = 100.0
 _ONE_DECIMAL_FROM_MS = 10.0
 _UNITS = ("B/s", "kB/s", "MB/s", "GB/s")
 _KILO = 1000.0
+_MEGA = 1_000_000
 
 
 def result_text(status: Status) -> str:
@@ -71,6 +72,17 @@ def _headline(results: Status) -> str:
     if hold:
         of_all = "" if percent is None else f"; with them, {percent:.2f} % failed"
         text += f"\n{hold['heldMost']:,} sessions held at most, {hold['heldLeast']:,} at least{of_all}"
+        text += _fresh_login(hold.get("freshLogin", {}))
+    return text
+
+
+def _fresh_login(login: Status) -> str:
+    """Return a newcomer's login beside the held sessions and without them; nothing where neither is stated."""
+    if "p50Ms" not in login:
+        return ""
+    text = f"\na fresh login beside them took {milliseconds(login['p50Ms'])} ms (p50)"
+    if "p50Ratio" in login:
+        text += f", {milliseconds(login['aloneP50Ms'])} ms with nothing held: {login['p50Ratio']:.2f} times as long"
     return text
 
 
@@ -149,12 +161,27 @@ def _target(results: Status) -> Iterator[str]:
         )
         if key in target
     ]
+    words += _per_session(target)
     dropped = target.get("dropped", {})
     count = dropped.get("maxStartups", 0) + dropped.get("penalty", 0)
     if count:
         words.append(f"{'at least ' if dropped.get('lowerBound') else ''}{count:,} connections dropped")
+    words += [
+        text.format(target[key])
+        for key, text in (
+            ("oomKills", "{:,} processes killed for want of memory"),
+            ("refusedForks", "{:,} processes could not be started"),
+        )
+        if target.get(key)
+    ]
     if words:
         yield f"target     {', '.join(words)}"
+
+
+def _per_session(target: Status) -> Iterator[str]:
+    if "memoryPerSessionBytes" in target:
+        at_most = "at most " if target.get("memoryPerSessionUpperBound") else ""
+        yield f"{at_most}{target['memoryPerSessionBytes'] / _MEGA:.2f} MB per held session"
 
 
 def _thresholds(thresholds: Sequence[Status]) -> Iterator[str]:

@@ -88,6 +88,44 @@ def test_held_sessions_stand_with_the_totals_and_their_share_of_failures() -> No
 
 
 @pytest.mark.parametrize(
+    ("login", "text"),
+    [
+        pytest.param(
+            {"p50Ms": 52.0, "aloneP50Ms": 40.0, "p50Ratio": 1.3},
+            "a fresh login beside them took 52.0 ms (p50), 40.0 ms with nothing held: 1.30 times as long",
+            id="both known",
+        ),
+        pytest.param({"p50Ms": 52.0}, "a fresh login beside them took 52.0 ms (p50)", id="no warm-up"),
+    ],
+)
+def test_a_newcomers_login_stands_with_the_held_sessions(login: dict[str, float], text: str) -> None:
+    hold = {"heldMost": 50, "heldLeast": 50, "freshLogin": login}
+    assert text in lines({**FINISHED, "results": {**RESULTS, "hold": hold}})
+
+
+def test_without_probes_nothing_is_said_of_newcomers() -> None:
+    hold = {"heldMost": 50, "heldLeast": 50, "freshLogin": {"aloneP50Ms": 40.0}}
+    assert "fresh login" not in result_text({**FINISHED, "results": {**RESULTS, "hold": hold}})
+
+
+@pytest.mark.parametrize(
+    ("target", "text"),
+    [
+        pytest.param({"memoryPerSessionBytes": 1_934_000}, "1.93 MB per held session", id="a container's"),
+        pytest.param(
+            {"memoryPerSessionBytes": 1_934_000, "memoryPerSessionUpperBound": True},
+            "at most 1.93 MB per held session",
+            id="of processes",
+        ),
+        pytest.param({"oomKills": 0, "refusedForks": 2}, "2 processes could not be started", id="refused forks"),
+        pytest.param({"oomKills": 3}, "3 processes killed for want of memory", id="killed processes"),
+    ],
+)
+def test_what_a_session_takes_and_what_the_target_lacked_stand_in_its_line(target: dict[str, Any], text: str) -> None:
+    assert f"target     {text}" in lines({**FINISHED, "results": {**RESULTS, "target": target}})
+
+
+@pytest.mark.parametrize(
     ("value", "text"),
     [
         pytest.param(0.0, "0 B/s", id="nothing"),
