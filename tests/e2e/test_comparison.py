@@ -173,15 +173,13 @@ def test_a_tuned_max_startups_drops_significantly_fewer(max_startups: Comparison
     assert [test["results"]["iterations"] for test in max_startups.tests.values()] == [500] * 6
 
 
-def test_each_library_was_the_one_that_logged_in(libraries: Comparison) -> None:
-    wanted = {test["metadata"]["name"]: test["spec"]["client"]["library"] for test in owned(libraries)}
-    assert [wanted[run["test"]] for run in libraries.status["tests"]] == [
-        run["variant"] for run in libraries.status["tests"]
-    ]
-
-
-def owned(comparison: Comparison) -> list[dict[str, Any]]:
-    return comparison.cluster.labelled("slt", f"sshload.dev/comparison={comparison.name}")
+def test_each_library_agreed_on_algorithms_of_its_own(libraries: Comparison) -> None:
+    ssh2, paramiko = (
+        {(one["kex"], one["cipher"]) for test in libraries.of(variant) for one in test["results"]["negotiated"]}
+        for variant in libraries.variants
+    )
+    assert (len(ssh2), len(paramiko)) == (1, 1)
+    assert ssh2 != paramiko
 
 
 def test_each_variant_agreed_on_its_own_key_exchange(post_quantum: Comparison) -> None:
@@ -199,6 +197,10 @@ def test_the_way_through_the_bastion_is_significantly_dearer(bastion: Comparison
     for test in bastion.of("bastion"):
         counts = {step["step"]: step["count"] for step in test["results"]["steps"]}
         assert counts["via1.login"] == counts["login"] == counts["total"] == test["results"]["iterations"]
+
+
+def owned(comparison: Comparison) -> list[dict[str, Any]]:
+    return comparison.cluster.labelled("slt", f"sshload.dev/comparison={comparison.name}")
 
 
 def test_a_deleted_comparison_takes_its_tests_with_it(max_startups: Comparison) -> None:
