@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from plans import quickstart
+from search_specs import RELATIVE
 from sim_comparison import comparison_spec
 
 Spec = dict[str, Any]
@@ -57,6 +58,7 @@ BAD: Mapping[str, tuple[Spec, str]] = {
     ),
     "removing twice": (with_second(remove=["load", "load"]), "spec.variants[1].remove[1]: load stands twice"),
     "removing an index": (with_second(remove=["via[0]"]), "spec.variants[1].remove[0]"),
+    "a base with a baseline": (comparison_spec(base=RELATIVE), "spec.base.baseline: must not be set"),
     "a base that aborts": (comparison_spec(base=quickstart(abort=True)), "spec.base.abort: must not be set"),
     "a base that deletes its tests": (
         comparison_spec(base=quickstart(ttlAfterFinished={"passed": "1h"})),

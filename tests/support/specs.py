@@ -5,6 +5,8 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
+from search_specs import RELATIVE, SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS, SEARCHES
+
 Spec = dict[str, Any]
 
 SMALL: Spec = {
@@ -260,6 +262,8 @@ WHOLE = {
     "managed-arrivals": MANAGED_ARRIVALS,
     "external-users": EXTERNAL_USERS,
     "external-burst": EXTERNAL_BURST,
+    **SEARCHES,
+    "relative": RELATIVE,
 }
 
 
@@ -313,6 +317,15 @@ _EXTERNAL = EXTERNAL_USERS["target"]["external"]
 _HOLD = EXTERNAL_HOLD["load"]["hold"]
 
 
+_SEARCH = SEARCH_ARRIVALS["load"]
+
+
+def _search_upside_down(spec: Spec, kind: str) -> Bad:
+    """Return the search with its least amount above its most."""
+    most = spec["load"]["capacity"][kind]["max"]
+    return bad(f"load.capacity.{kind}.min", int(most) + 1, f"spec.load.capacity.{kind}.max", "less than min", spec)
+
+
 def _setting(library: str, name: str, value: Any, says: str = "") -> Bad:
     return Bad(changed(SMALL, "client", {"library": library, name: value}), f"spec.client.{name}", says)
 
@@ -336,10 +349,108 @@ BAD: dict[str, Bad] = {
     "no-load": Bad(without(SMALL, "load"), "spec.load"),
     "neither-target": bad("target", {}, says="exactly one of managed and external must be set"),
     "both-targets": bad("target", {"managed": {}, "external": _EXTERNAL}, says="exactly one of managed and external"),
-    "no-load-model": bad("load", {}, says="exactly one of users, arrivals, burst and hold must be set"),
+    "no-load-model": bad("load", {}, says="exactly one of users, arrivals, burst, hold and capacity must be set"),
     "two-load-models": bad(
-        "load", {**SMALL["load"], "burst": {"connections": 1}}, says="exactly one of users, arrivals, burst and hold"
+        "load", {**SMALL["load"], "burst": {"connections": 1}}, says="exactly one of users, arrivals, burst, hold and"
     ),
+    "load-beside-a-search": bad(
+        "load", {**SMALL["load"], **_SEARCH}, says="exactly one of users, arrivals, burst, hold"
+    ),
+    "search-of-nothing": bad(
+        "load", {"capacity": {}}, "spec.load.capacity", "exactly one of users, arrivals, burst and hold must be set"
+    ),
+    "search-of-two-kinds": bad(
+        "load.capacity.burst", {"min": 1, "max": 2}, "spec.load.capacity", "exactly one of", base=SEARCH_ARRIVALS
+    ),
+    "search-from-zero": bad("load.capacity.arrivals.min", 0, base=SEARCH_ARRIVALS),
+    "search-without-an-end": bad("load.capacity.arrivals.max", None, base=SEARCH_ARRIVALS),
+    "search-for-half-a-user": bad("load.capacity.users.min", 0.5, base=SEARCH_USERS),
+    "search-with-min-above-max": _search_upside_down(SEARCH_ARRIVALS, "arrivals"),
+    "search-for-users-with-min-above-max": _search_upside_down(SEARCH_USERS, "users"),
+    "search-for-a-burst-with-min-above-max": _search_upside_down(SEARCH_BURST, "burst"),
+    "search-for-sessions-with-min-above-max": _search_upside_down(SEARCH_HOLD, "hold"),
+    "search-for-sessions-without-a-login-rate": bad("load.capacity.hold.loginRate", None, base=SEARCH_HOLD),
+    "search-for-sessions-that-never-log-in": bad("load.capacity.hold.loginRate", 0, base=SEARCH_HOLD),
+    "search-with-stages": bad("load.capacity.arrivals.stages", [], base=SEARCH_ARRIVALS),
+    "precision-of-zero": bad("load.capacity.precision", "0%", base=SEARCH_ARRIVALS),
+    "precision-that-is-too-fine": bad("load.capacity.precision", "0.09%", base=SEARCH_ARRIVALS),
+    "precision-that-says-nothing": bad("load.capacity.precision", "50.1%", base=SEARCH_ARRIVALS),
+    "precision-as-a-fraction": bad("load.capacity.precision", 0.05, base=SEARCH_ARRIVALS),
+    "confirmed-less-than-never": bad("load.capacity.confirm", -1, base=SEARCH_ARRIVALS),
+    "confirmed-without-end": bad("load.capacity.confirm", 6, base=SEARCH_ARRIVALS),
+    "confirmed-with-a-point": bad("load.capacity.confirm", 2.0, "spec", base=SEARCH_ARRIVALS),
+    "search-without-thresholds": bad("thresholds", [], base=SEARCH_USERS, says="load.capacity needs what each trial"),
+    "search-with-null-for-thresholds": bad(
+        "thresholds", None, base=SEARCH_USERS, says="load.capacity needs what each trial"
+    ),
+    "search-by-its-own-result-only": bad(
+        "thresholds", [{"capacity": {"above": 1}}], base=SEARCH_USERS, says="load.capacity needs what each trial"
+    ),
+    "search-by-a-baseline-only": bad(
+        "thresholds", [{"capacity": {"within": "5%"}}], base=SEARCH_ARRIVALS, says="load.capacity needs what each trial"
+    ),
+    "search-with-a-relative-latency": bad(
+        "thresholds.0.latency",
+        {"step": "total", "percentile": 50, "within": "5%"},
+        "spec.thresholds",
+        "use capacity.within",
+        base=SEARCH_ARRIVALS,
+    ),
+    "search-with-a-relative-throughput": bad(
+        "thresholds.0", {"throughput": {"within": "5%"}}, "spec.thresholds", "use capacity.within", base=SEARCH_ARRIVALS
+    ),
+    "capacity-of-an-ordinary-load": Bad(
+        _thresholds({"capacity": {"above": 1}}), "spec.thresholds", "capacity is for load.capacity only"
+    ),
+    "relative-capacity-of-an-ordinary-load": bad(
+        "thresholds.0",
+        {"capacity": {"within": "5%"}},
+        "spec.thresholds",
+        "capacity is for load.capacity",
+        base=RELATIVE,
+    ),
+    "threshold-within-nothing": bad("baseline", None, base=RELATIVE, says="thresholds with within"),
+    "capacity-within-nothing": bad("baseline", None, base=SEARCH_ARRIVALS, says="thresholds with within"),
+    "baseline-for-nothing": bad("baseline", {"lastPassed": True}, says="thresholds with within"),
+    "baseline-of-nothing": bad("baseline", {}, base=RELATIVE, says="exactly one of testRef and lastPassed must be set"),
+    "baseline-of-two": bad("baseline.lastPassed", value=True, field="spec.baseline", base=RELATIVE),
+    "baseline-that-did-not-pass": bad("baseline", {"lastPassed": False}, "spec.baseline.lastPassed", base=RELATIVE),
+    "baseline-without-a-name": bad("baseline", {"testRef": {}}, "spec.baseline.testRef.name", base=RELATIVE),
+    "baseline-of-an-impossible-name": bad("baseline.testRef.name", "Week", base=RELATIVE),
+    "latency-below-and-within": bad(
+        "thresholds.0.latency.below", "1s", "spec.thresholds[0].latency", "exactly one of below and within", RELATIVE
+    ),
+    "throughput-above-and-within": bad(
+        "thresholds.1.throughput.above", 1, "spec.thresholds[1].throughput", "exactly one of above and", RELATIVE
+    ),
+    "throughput-of-nothing": Bad(_thresholds({"throughput": {}}), "spec.thresholds[0].throughput", "above and within"),
+    "capacity-of-nothing": bad("thresholds.2.capacity", {}, "spec.thresholds[2].capacity", base=SEARCH_ARRIVALS),
+    "error-rate-within": Bad(_thresholds({"errorRate": {"within": "5%"}}), "spec.thresholds[0].errorRate"),
+    "throughput-within-all-of-it": bad(
+        "thresholds.1.throughput.within", "100%", "spec.thresholds[1].throughput.within", base=RELATIVE
+    ),
+    "latency-within-zero": bad("thresholds.0.latency.within", "0%", "spec.thresholds[0].latency.within", base=RELATIVE),
+    "relative-threshold-on-what-is-not-measured": bad(
+        "thresholds.0.latency.step", "uptime.exec", "spec.thresholds", "latency.step", RELATIVE
+    ),
+    "relative-threshold-on-a-part-of-openssh": Bad(
+        changed(changed(RELATIVE, "thresholds.0.latency.step", "exec"), "client.library", "openssh"),
+        "spec.thresholds",
+        "cannot be told apart",
+    ),
+    "search-for-arrivals-with-sessions-of-users": bad(
+        "scenario.sessionReuse", "user", base=SEARCH_ARRIVALS, says="load.users only"
+    ),
+    "openssh-that-asks-for-a-sign-of-life-in-a-search": Bad(
+        changed(SEARCH_HOLD, "client.library", "openssh"), "spec.load", "keepAlive"
+    ),
+    # 120 s for the start, 90 s for the end, and the trials
+    "deadline-before-both-bounds-are-confirmed": bad(
+        "deadline", "337999ms", base=SEARCH_ARRIVALS, says="90 s for the end"
+    ),
+    "deadline-before-both-bounds-of-users": bad("deadline", "359s", base=SEARCH_USERS, says="90 s for the end"),
+    "deadline-before-both-bounds-of-bursts": bad("deadline", "279s", base=SEARCH_BURST, says="90 s for the end"),
+    "deadline-before-both-bounds-of-sessions": bad("deadline", "629s", base=SEARCH_HOLD, says="90 s for the end"),
     "target-of-the-wrong-type": bad("target.managed", "yes"),
     "unparsable-duration": bad("deadline", "soon"),
     "duration-as-a-number": bad("warmUp", 10),
@@ -589,7 +700,9 @@ BAD: dict[str, Bad] = {
     "expression-with-a-set-in-a-set": Bad(
         _steps({"exec": {"command": "x", "expectStdout": "[[:alpha:]]"}}), "spec.scenario.steps[0].exec.expectStdout"
     ),
-    "threshold-of-nothing": Bad(_thresholds({}), "spec.thresholds[0]", "exactly one of latency, errorRate and"),
+    "threshold-of-nothing": Bad(
+        _thresholds({}), "spec.thresholds[0]", "exactly one of latency, errorRate, throughput and"
+    ),
     "threshold-of-two": Bad(
         _thresholds({"latency": _LATENCY, "errorRate": {"below": "1%"}}), "spec.thresholds[0]", "exactly one of"
     ),
@@ -608,6 +721,8 @@ BAD: dict[str, Bad] = {
     "error-rate-above-all": Bad(_thresholds({"errorRate": {"below": "100.1%"}}), "spec.thresholds[0].errorRate.below"),
     "ttl-for-a-verdict-without-one": bad("ttlAfterFinished.aborted", "1h"),
     "abort-as-text": bad("abort", "true"),
+    "trigger-as-number": bad("trigger", 10.2),
+    "trigger-of-254-characters": bad("trigger", "x" * 254),
     "amount-that-is-negative": bad("workers.resources.requests.cpu", -1, "spec.workers.resources.requests"),
     "amount-of-no-unit": bad("workers.resources.limits.memory", "1GB"),
     "claims-of-resources": bad("workers.resources.claims", []),
@@ -617,7 +732,6 @@ BAD: dict[str, Bad] = {
     "image-with-a-space": bad("workers.image", "a b"),
     "what-is-not-there-yet-rootful": bad("target.managed.rootful", value=True),
     "what-is-not-there-yet-replicas": bad("target.managed.replicas", 2),
-    "what-is-not-there-yet-baseline": bad("baseline", {"lastPassed": True}),
 }
 
 GOOD: dict[str, Spec] = {
@@ -644,6 +758,27 @@ GOOD: dict[str, Spec] = {
     "the-largest-file": changed(SMALL, "target.managed.fixtures.files", [{"path": "x", "size": "100Gi"}]),
     "no-jump-host": changed(SMALL, "via", []),
     "deadline-to-the-second-with-a-hold": changed(EXTERNAL_HOLD, "deadline", "305s"),
+    "deadline-to-the-millisecond-with-a-search": changed(SEARCH_ARRIVALS, "deadline", "338s"),
+    "deadline-to-the-second-with-a-search-for-users": changed(SEARCH_USERS, "deadline", "360s"),
+    "deadline-to-the-second-with-a-search-for-a-burst": changed(SEARCH_BURST, "deadline", "280s"),
+    "deadline-to-the-second-with-a-search-for-sessions": changed(SEARCH_HOLD, "deadline", "630s"),
+    "search-with-thirds-of-a-second": changed(
+        changed(SEARCH_HOLD, "load.capacity.hold.loginRate", 30), "deadline", "619998ms"
+    ),
+    "search-at-one-amount": changed(SEARCH_ARRIVALS, "load.capacity.arrivals.max", 10),
+    "search-as-fine-as-it-goes": changed(SEARCH_ARRIVALS, "load.capacity.precision", "0.1%"),
+    "search-as-coarse-as-it-goes": changed(SEARCH_ARRIVALS, "load.capacity.precision", "50%"),
+    "search-by-throughput": changed(SEARCH_USERS, "thresholds", [{"throughput": {"above": 0}}]),
+    "search-with-a-locustfile": {
+        **SEARCH_USERS,
+        "scenario": {**LOCUSTFILE["scenario"], "sessionReuse": "user"},
+        "client": {"library": "paramiko"},
+    },
+    "search-for-sessions-of-openssh": changed(
+        changed(SEARCH_HOLD, "client.library", "openssh"), "load.capacity.hold.keepAlive", "0s"
+    ),
+    "latency-within-ten-times": changed(RELATIVE, "thresholds.0.latency.within", "900%"),
+    "last-that-passed": changed(RELATIVE, "baseline", {"lastPassed": True, "testRef": None}),
     "certificate-for-a-managed-target": changed(SMALL, "client.auth", "certificate"),
     "agent-for-a-managed-target": changed(SMALL, "client.auth", "agent"),
     "window-of-a-gibibyte": changed(SMALL, "client.windowSize", "1Gi"),

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from sshload_contract.capacity import Capacity
 from sshload_contract.load import Load
@@ -86,6 +86,7 @@ Target = ManagedTarget | ExternalTarget
 class CapacityThreshold:
     """The capacity that a search finds is to be above this amount."""
 
+    kind: ClassVar[str] = "capacity"
     above: float
 
 
@@ -93,6 +94,7 @@ class CapacityThreshold:
 class RelativeLatency:
     """The percentile of a step is to be at most this fraction above the baseline's."""
 
+    kind: ClassVar[str] = "relativeLatency"
     step: str
     percentile: float
     within: float
@@ -102,6 +104,7 @@ class RelativeLatency:
 class RelativeThroughput:
     """Iterations completed per second are to be at most this fraction below the baseline's."""
 
+    kind: ClassVar[str] = "relativeThroughput"
     within: float
 
 
@@ -109,6 +112,7 @@ class RelativeThroughput:
 class RelativeCapacity:
     """The capacity is to be at most this fraction below the baseline's."""
 
+    kind: ClassVar[str] = "relativeCapacity"
     within: float
 
 
@@ -157,7 +161,7 @@ class TimeToLive:
 
 @dataclass(frozen=True, slots=True)
 class LoadTestSpec:
-    """A whole SSHLoadTest spec."""
+    """A whole SSHLoadTest spec. `trigger` is any text of which a change is a new run, empty where there is none."""
 
     target: Target
     via: tuple[ExternalTarget, ...]
@@ -176,4 +180,5 @@ class LoadTestSpec:
     deadline_s: float
     start_timeout_s: float
     time_to_live: TimeToLive
+    trigger: str
     abort: bool

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from sshload_contract.codec import to_plain
@@ -102,9 +102,12 @@ def spec_hash(spec: LoadTestSpec) -> str:
 
     It is made from the parsed values, so that a default that is written out changes nothing. Fields that are empty
     are left out, so that an optional field of a later version changes no hash, and no finished test runs again.
-    What only a name stands for is covered by its name: Secrets, and the ConfigMap of a locustfile.
+    What only a name stands for is covered by its name: Secrets, the ConfigMap of a locustfile, and a baseline. What
+    follows from other fields, a search's budget, is not covered by itself: how it follows may change.
     """
-    measured = {name: value for name, value in _stated(spec).items() if name not in _NOT_MEASURED}
+    capacity = None if spec.capacity is None else replace(spec.capacity, budget_s=0.0)
+    stated = _stated(replace(spec, capacity=capacity))
+    measured = {name: value for name, value in stated.items() if name not in _NOT_MEASURED}
     canonical = json.dumps(measured, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:_SPEC_HASH_CHARACTERS]
 

@@ -2,6 +2,7 @@
 
 import pytest
 from dry_run import DryRun
+from search_specs import RELATIVE
 from specs import BAD, GOOD, SMALL, WHOLE, Bad, Spec
 from sshload_operator.api.parse import parse
 
@@ -36,3 +37,8 @@ def test_any_other_name_is_accepted(dry_run: DryRun, name: str) -> None:
 
 def test_a_test_without_a_spec_is_refused(dry_run: DryRun) -> None:
     assert "spec: Required value" in dry_run.refusal(None)
+
+
+def test_a_test_that_is_its_own_baseline_is_refused(dry_run: DryRun) -> None:
+    assert "a test cannot be its own baseline" in dry_run.refusal(RELATIVE, "last-week")
+    assert not dry_run.refusal(RELATIVE, "this-week")

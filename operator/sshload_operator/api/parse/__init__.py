@@ -9,19 +9,23 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse.baseline import check_baseline, read_baseline
 from sshload_operator.api.parse.client import read_client
 from sshload_operator.api.parse.consistency import check_consistency
 from sshload_operator.api.parse.external import read_via
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.load import read_load
 from sshload_operator.api.parse.placement import read_image, read_image_pull_secrets, read_placement
-from sshload_operator.api.parse.readers import Reader, duration, flag, integer, whole
+from sshload_operator.api.parse.readers import Reader, duration, flag, integer, text, whole
 from sshload_operator.api.parse.scenario import read_scenario
+from sshload_operator.api.parse.search import check_search
 from sshload_operator.api.parse.target import read_target
 from sshload_operator.api.parse.thresholds import check_measured, read_thresholds
+from sshload_operator.api.search_time import search_budget_s
 from sshload_operator.api.spec import LoadTestSpec, TimeToLive, Workers
 
 _TIME_TO_LIVE = duration("0s", "87600h")
+_TRIGGER = text(longest=253)
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _NAME_CHARACTERS = 40
 
@@ -42,6 +46,11 @@ def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
     client, auth = fields.defaulted("client", read_client, {})
     scenario, locustfile = fields.required("scenario", read_scenario)
     count = integer if scenario.pool_sessions else whole  # the CRD computes with the workers of a pool
+    deadline_s = fields.defaulted("deadline", duration("10s", "168h"), "30m")
+    start_timeout_s = fields.defaulted("startTimeout", duration("1s", "24h"), "2m")
+    budget_s = search_budget_s(deadline_s, start_timeout_s)
+    load, capacity = fields.required("load", lambda value, path: read_load(value, path, budget_s))
+    thresholds = fields.defaulted("thresholds", read_thresholds, [])
     spec = LoadTestSpec(
         target=fields.required("target", lambda value, path: read_target(value, path, auth)),
         via=fields.optional("via", read_via) or (),
@@ -49,22 +58,25 @@ def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
         client=client,
         scenario=scenario,
         locustfile=locustfile,
-        load=fields.required("load", read_load),
-        capacity=None,
+        load=load,
+        capacity=capacity,
         warm_up_s=fields.defaulted("warmUp", duration("0s", "1h"), "5s"),
-        thresholds=fields.defaulted("thresholds", read_thresholds, []),
-        capacity_thresholds=(),
-        relative_thresholds=(),
-        baseline=None,
+        thresholds=thresholds.of_run,
+        capacity_thresholds=thresholds.of_capacity,
+        relative_thresholds=thresholds.relative,
+        baseline=fields.optional("baseline", read_baseline),
         workers=fields.defaulted("workers", lambda value, path: _read_workers(value, path, count), {}),
-        deadline_s=fields.defaulted("deadline", duration("10s", "168h"), "30m"),
-        start_timeout_s=fields.defaulted("startTimeout", duration("1s", "24h"), "2m"),
+        deadline_s=deadline_s,
+        start_timeout_s=start_timeout_s,
         time_to_live=fields.defaulted("ttlAfterFinished", _read_time_to_live, {}),
+        trigger=fields.optional("trigger", _TRIGGER) or "",
         abort=fields.defaulted("abort", flag, default=False),
     )
     fields.end()
     check_consistency(spec)
     check_measured(spec)
+    check_search(spec)
+    check_baseline(spec)
     return spec
 
 

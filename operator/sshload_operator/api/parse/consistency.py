@@ -1,11 +1,13 @@
 """What parts of a spec say of each other: each alone may be right, and both together not."""
 
+from sshload_contract.capacity import Capacity
 from sshload_contract.load import HoldLoad, UsersLoad
 from sshload_contract.run_config import Library, SessionReuse
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_duration import load_duration_s
 from sshload_operator.api.parse.external import BY_KEY
+from sshload_operator.api.search_time import ENDING_RESERVE_S, least_trial_ms, least_trials, whole_milliseconds
 from sshload_operator.api.spec import LoadTestSpec, ManagedTarget
 
 _MICROSECONDS = 1_000_000
@@ -62,9 +64,23 @@ def _check_openssh(spec: LoadTestSpec) -> None:
 
 
 def _check_deadline(spec: LoadTestSpec) -> None:
+    if spec.capacity is not None:
+        _check_deadline_of_search(spec, spec.capacity)
+        return
     needed_s = spec.start_timeout_s + spec.warm_up_s + load_duration_s(spec.load)
     if round(spec.deadline_s * _MICROSECONDS) < round(needed_s * _MICROSECONDS):
         raise SpecError(
             "spec.deadline",
             f"is {spec.deadline_s:g} s, but startTimeout, warmUp and the load take {needed_s:g} s together",
+        )
+
+
+def _check_deadline_of_search(spec: LoadTestSpec, capacity: Capacity) -> None:
+    trials, trial_ms = least_trials(capacity.confirm), least_trial_ms(spec.load, spec.warm_up_s)
+    if whole_milliseconds(capacity.budget_s) < trials * trial_ms:
+        trial_s, rest_s = trial_ms / 1_000, spec.start_timeout_s + ENDING_RESERVE_S
+        raise SpecError(
+            "spec.deadline",
+            f"is {spec.deadline_s:g} s, but startTimeout, {ENDING_RESERVE_S:g} s for the end, and {trials} trials of"
+            f" {trial_s:g} s, which find and confirm the bounds, take {rest_s + trials * trial_s:g} s together",
         )

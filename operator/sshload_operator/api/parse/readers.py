@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any, TypeAlias, TypeVar
 
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.quantities import duration_s, size_bytes
+from sshload_operator.api.quantities import duration_s, percent_share, size_bytes
 
 T = TypeVar("T")
 Reader: TypeAlias = Callable[[Any, str], T]
@@ -109,6 +109,23 @@ def duration(least: str, most: str, *, whole_seconds: bool = False) -> Reader[fl
         if not least_s <= seconds <= most_s:
             raise SpecError(path, f"is {written}, but must be a duration from {least} to {most}")
         return seconds
+
+    return read
+
+
+def percentage(least: str, most: str) -> Reader[float]:
+    """Read a percentage from `least` to `most`, both as percentages are written, and return its share of one."""
+    least_share, most_share = percent_share(least), percent_share(most)
+
+    def read(value: Any, path: str) -> float:
+        written = text(longest=10)(value, path)
+        try:
+            share = percent_share(written)
+        except ValueError as error:
+            raise SpecError(path, f"{shown(written)} {error}") from error
+        if not least_share <= share <= most_share:
+            raise SpecError(path, f"is {written}, but must be a percentage from {least} to {most}")
+        return share
 
     return read
 

@@ -1,7 +1,8 @@
-"""What the server is to keep."""
+"""What the server is to keep, by itself or beside a baseline."""
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sshload_contract.load import HoldLoad
@@ -28,9 +29,15 @@ from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
-from sshload_operator.api.parse.readers import duration, items, number, shown, text
-from sshload_operator.api.quantities import percent_share
-from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.parse.readers import duration, items, number, percentage, shown, text
+from sshload_operator.api.spec import (
+    CapacityThreshold,
+    LoadTestSpec,
+    RelativeCapacity,
+    RelativeLatency,
+    RelativeThreshold,
+    RelativeThroughput,
+)
 
 _LOGIN_STEPS = (Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH, Step.LOGIN)
 _HELD_STEPS = (*_LOGIN_STEPS, Step.KEEP_ALIVE, Step.HOLD)
@@ -54,18 +61,39 @@ _TIMINGS: Mapping[str, tuple[Step, ...]] = {
 }  # fmt: skip
 _PARTS = frozenset(timing for timings in _TIMINGS.values() for timing in timings[:-1])
 _NAMED_IN_LOCUSTFILE = re.compile(r"([a-z][A-Za-z0-9-]{0,29}[.])?[a-z][A-Za-z]{0,18}")
-_RATE_MOST = 100_000
+_MOST = 100_000
+_LEAST_SHARE = "0.0001%"
+_SHARE_BELOW = percentage(_LEAST_SHARE, "99.9999%")
+
+_AnyThreshold = Threshold | CapacityThreshold | RelativeThreshold
 
 
-def read_thresholds(value: Any, path: str) -> tuple[Threshold, ...]:
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """The thresholds of a spec by what they are held against: a run, the capacity of a search, or a baseline."""
+
+    of_run: tuple[Threshold, ...]
+    of_capacity: tuple[CapacityThreshold, ...]
+    relative: tuple[RelativeThreshold, ...]
+
+
+def read_thresholds(value: Any, path: str) -> Thresholds:
     """Read the thresholds; whether there is such a timing is for `check_measured` to say."""
-    return items(_read_threshold, most=20)(value, path)
+    found = items(_read_threshold, most=20)(value, path)
+    return Thresholds(
+        of_run=tuple(threshold for threshold in found if isinstance(threshold, Threshold)),
+        of_capacity=tuple(threshold for threshold in found if isinstance(threshold, CapacityThreshold)),
+        relative=tuple(threshold for threshold in found if isinstance(threshold, RelativeThreshold)),
+    )
 
 
 def check_measured(spec: LoadTestSpec) -> None:
     """Raise SpecError for a threshold on a timing that the run does not take, as far as that is known."""
     measured = set(_measured(spec))
-    for step in (threshold.step for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)):
+    for threshold in (*spec.thresholds, *spec.relative_thresholds):
+        if not isinstance(threshold, LatencyThreshold | RelativeLatency):
+            continue
+        step = threshold.step
         if step not in measured and (spec.locustfile is None or _NAMED_IN_LOCUSTFILE.fullmatch(step) is None):
             known = ", ".join(sorted(measured))
             raise SpecError("spec.thresholds", f"latency.step is {shown(step)}, but must be one of {known}")
@@ -88,8 +116,13 @@ def _measured(spec: LoadTestSpec) -> Iterator[str]:
             yield from (measured_step(step.name, timing) for timing in _TIMINGS[step.kind])
 
 
-def _read_threshold(value: Any, path: str) -> Threshold:
-    readers = {"latency": _read_latency, "errorRate": _read_error_rate, "throughput": _read_throughput}
+def _read_threshold(value: Any, path: str) -> _AnyThreshold:
+    readers = {
+        "latency": _read_latency,
+        "errorRate": _read_error_rate,
+        "throughput": _read_throughput,
+        "capacity": _read_capacity,
+    }
     fields = Fields(value, path)
     kind = fields.one_of(*readers)
     threshold = fields.required(kind, readers[kind])
@@ -97,38 +130,44 @@ def _read_threshold(value: Any, path: str) -> Threshold:
     return threshold
 
 
-def _read_latency(value: Any, path: str) -> Threshold:
+def _read_latency(value: Any, path: str) -> _AnyThreshold:
     fields = Fields(value, path)
-    threshold = LatencyThreshold(
-        step=fields.required("step", text(shortest=1, longest=50)),
-        percentile=fields.required("percentile", number(1, 99.999)),
-        below_s=fields.required("below", duration("1ms", "1h")),
-    )
+    step = fields.required("step", text(shortest=1, longest=50))
+    percentile = fields.required("percentile", number(1, 99.999))
+    threshold: _AnyThreshold
+    if fields.one_of("below", "within") == "below":
+        threshold = LatencyThreshold(step, percentile, below_s=fields.required("below", duration("1ms", "1h")))
+    else:
+        within = fields.required("within", percentage(_LEAST_SHARE, "900%"))
+        threshold = RelativeLatency(step, percentile, within)
     fields.end()
     return threshold
 
 
-def _read_error_rate(value: Any, path: str) -> Threshold:
+def _read_error_rate(value: Any, path: str) -> _AnyThreshold:
     fields = Fields(value, path)
-    threshold = ErrorRateThreshold(below=fields.required("below", _read_share))
+    threshold = ErrorRateThreshold(below=fields.required("below", percentage(_LEAST_SHARE, "100%")))
     fields.end()
     return threshold
 
 
-def _read_share(value: Any, path: str) -> float:
-    try:
-        share = percent_share(text(longest=10)(value, path))
-    except SpecError:
-        raise
-    except ValueError as error:
-        raise SpecError(path, f"{shown(value)} {error}") from error
-    if not 0 < share <= 1:
-        raise SpecError(path, f"is {value}, but must be above 0% and at most 100%")
-    return share
-
-
-def _read_throughput(value: Any, path: str) -> Threshold:
+def _read_throughput(value: Any, path: str) -> _AnyThreshold:
     fields = Fields(value, path)
-    threshold = ThroughputThreshold(above=fields.required("above", number(0, _RATE_MOST)))
+    threshold: _AnyThreshold
+    if fields.one_of("above", "within") == "above":
+        threshold = ThroughputThreshold(above=fields.required("above", number(0, _MOST)))
+    else:
+        threshold = RelativeThroughput(within=fields.required("within", _SHARE_BELOW))
+    fields.end()
+    return threshold
+
+
+def _read_capacity(value: Any, path: str) -> _AnyThreshold:
+    fields = Fields(value, path)
+    threshold: _AnyThreshold
+    if fields.one_of("above", "within") == "above":
+        threshold = CapacityThreshold(above=fields.required("above", number(0, _MOST)))
+    else:
+        threshold = RelativeCapacity(within=fields.required("within", _SHARE_BELOW))
     fields.end()
     return threshold

@@ -1,9 +1,11 @@
 """make_plan: one run with all names and numbers settled."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from plans import INSTALLATION
+from search_specs import RELATIVE, SEARCH_ARRIVALS
 from specs import EXTERNAL_BURST, EXTERNAL_USERS, MANAGED_ARRIVALS, SMALL, WHOLE, Spec, changed
 from sshload_operator.api.parse import parse
 from sshload_operator.planning.plan import TestIdentity, make_plan, run_id, spec_hash
@@ -65,6 +67,7 @@ def test_the_hash_of_a_spec_never_changes_between_versions(name: str, known: str
         ("client", {"timeouts": {"step": "60s"}}),
         ("target.managed.sshd", {"perSourcePenalties": "no"}),
         ("thresholds", []),
+        ("trigger", ""),
     ],
 )
 def test_the_hash_does_not_cover_what_is_not_measured_nor_how_it_is_written(path: str, value: Any) -> None:
@@ -94,6 +97,7 @@ def test_the_hash_does_not_cover_what_is_not_measured_nor_how_it_is_written(path
         ("client.quickAck", False),
         ("deadline", "31m"),
         ("thresholds", [{"errorRate": {"below": "1%"}}]),
+        ("trigger", "openssh-server 1:10.2p1"),
     ],
 )
 def test_the_hash_covers_what_is_measured(path: str, value: Any) -> None:
@@ -122,5 +126,47 @@ def test_thresholds_of_different_kinds_have_different_hashes() -> None:
     specs = [
         changed(MANAGED_ARRIVALS, "thresholds", [{"errorRate": {"below": "100%"}}]),
         changed(MANAGED_ARRIVALS, "thresholds", [{"throughput": {"above": 1}}]),
+        {**RELATIVE, "thresholds": [{"throughput": {"within": "10%"}}]},
+        {**RELATIVE, "thresholds": [{"latency": {"step": "total", "percentile": 50, "within": "10%"}}]},
+        {**RELATIVE, "thresholds": [{"latency": {"step": "total", "percentile": 50, "below": "100ms"}}]}
+        | {"baseline": None},
+    ]
+    assert len({spec_hash(parse(spec)) for spec in specs}) == len(specs)
+
+
+def test_the_hash_covers_what_a_test_is_held_against() -> None:
+    baselines = [{"testRef": {"name": "a"}}, {"testRef": {"name": "b"}}, {"lastPassed": True}]
+    assert len({spec_hash(parse({**RELATIVE, "baseline": baseline})) for baseline in baselines}) == 3
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("arrivals.min", 11),
+        ("arrivals.max", 501),
+        ("arrivals.duration", "31s"),
+        ("precision", "5%"),
+        ("confirm", 0),
+    ],
+)
+def test_the_hash_covers_what_is_searched(path: str, value: Any) -> None:
+    other = changed(SEARCH_ARRIVALS, f"load.capacity.{path}", value)
+    assert spec_hash(parse(other)) != spec_hash(parse(SEARCH_ARRIVALS))
+
+
+def test_a_search_differs_from_its_least_load() -> None:
+    arrivals = {"stages": [{"rate": 50, "duration": "30s"}]}
+    search = {"arrivals": {"min": 50, "max": 50, "duration": "30s"}}
+    thresholds = [{"errorRate": {"below": "1%"}}]
+    specs = [
+        {**SMALL, "thresholds": thresholds, "load": load} for load in ({"arrivals": arrivals}, {"capacity": search})
     ]
     assert len({spec_hash(parse(spec)) for spec in specs}) == 2
+
+
+def test_the_hash_covers_the_budget_of_a_search_by_what_it_follows_from() -> None:
+    spec = parse(SEARCH_ARRIVALS)
+    assert spec.capacity is not None
+    more = replace(spec, capacity=replace(spec.capacity, budget_s=spec.capacity.budget_s + 1))
+    assert spec_hash(more) == spec_hash(spec)
+    assert spec_hash(parse(changed(SEARCH_ARRIVALS, "deadline", "31m"))) != spec_hash(spec)

@@ -1,0 +1,34 @@
+"""How long a search for the capacity may take, and how long it takes at least."""
+
+from sshload_contract.load import HoldLoad, Load
+
+from sshload_operator.api.load_duration import load_duration_s
+
+ENDING_RESERVE_S = 90.0
+"""What is kept of the deadline for what follows the last trial: its drain (a minute at most), reports and results."""
+
+_MILLISECONDS = 1_000
+_MICROSECONDS = 1_000_000
+
+
+def search_budget_s(deadline_s: float, start_timeout_s: float) -> float:
+    """Return how long all trials together may take, though the start takes as long as it may; never below 0."""
+    return max(0.0, deadline_s - start_timeout_s - ENDING_RESERVE_S)
+
+
+def least_trials(confirm: int) -> int:
+    """Return how many trials a search that finds both bounds takes at least: each of them, and what confirms it."""
+    return 2 * (confirm + 1)
+
+
+def least_trial_ms(load: Load, warm_up_s: float) -> int:
+    """Return how many milliseconds the least trial takes, `load`, without its drain, counted as the CRD counts them."""
+    if isinstance(load, HoldLoad):
+        ramp_up_ms = int(load.ramp_up_s * _MILLISECONDS)
+        return whole_milliseconds(warm_up_s) + ramp_up_ms + whole_milliseconds(load.duration_s)
+    return whole_milliseconds(warm_up_s) + whole_milliseconds(load_duration_s(load))
+
+
+def whole_milliseconds(seconds: float) -> int:
+    """Return the milliseconds of a duration as it is written, without fractions."""
+    return round(seconds * _MICROSECONDS) // 1_000

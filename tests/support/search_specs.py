@@ -1,0 +1,94 @@
+"""SSHLoadTest specs that search a capacity, one of each kind, or are held against a baseline: all valid."""
+
+from typing import Any
+
+_TARGET: dict[str, Any] = {"managed": {}}
+_SCENARIO: dict[str, Any] = {"steps": [{"exec": {"command": "uptime"}}]}
+_SMALL: dict[str, Any] = {"target": _TARGET, "scenario": _SCENARIO}
+
+SEARCH_ARRIVALS: dict[str, Any] = {
+    **_SMALL,
+    "load": {
+        "capacity": {
+            "arrivals": {
+                "min": 10,
+                "max": 500.5,
+                "duration": "30s",
+                "process": "poisson",
+                "maxInFlight": 900,
+                "seed": 7,
+            },
+            "precision": "2.5%",
+            "confirm": 1,
+        }
+    },
+    "warmUp": "2s",
+    "thresholds": [
+        {"latency": {"step": "login", "percentile": 95, "below": "250ms"}},
+        {"errorRate": {"below": "1%"}},
+        {"capacity": {"above": 100}},
+        {"capacity": {"within": "10%"}},
+    ],
+    "baseline": {"lastPassed": True},
+}
+
+SEARCH_USERS: dict[str, Any] = {
+    **_SMALL,
+    "scenario": {**_SCENARIO, "sessionReuse": "user"},
+    "load": {
+        "capacity": {
+            "users": {
+                "min": 1,
+                "max": 1000,
+                "duration": "20s",
+                "spawnRate": 50,
+                "thinkTime": {"min": "1s", "max": "2s"},
+            }
+        }
+    },
+    "thresholds": [{"latency": {"step": "total", "percentile": 50, "below": "1s"}}],
+}
+
+SEARCH_BURST: dict[str, Any] = {
+    **_SMALL,
+    "load": {"capacity": {"burst": {"min": 50, "max": 2000, "repeat": 3, "interval": "10s"}, "confirm": 0}},
+    "thresholds": [{"errorRate": {"below": "0.1%"}}],
+    "deadline": "5m",
+}
+
+SEARCH_HOLD: dict[str, Any] = {
+    **_SMALL,
+    "load": {
+        "capacity": {
+            "hold": {
+                "min": 100,
+                "max": 5000,
+                "loginRate": 20,
+                "duration": "1m",
+                "keepAlive": "15s",
+                "probeRate": 2.5,
+            },
+            "precision": "10%",
+        }
+    },
+    "thresholds": [{"latency": {"step": "held.login", "percentile": 50, "below": "1s"}}],
+    "deadline": "1h",
+}
+
+RELATIVE: dict[str, Any] = {
+    **_SMALL,
+    "load": {"arrivals": {"stages": [{"rate": 20, "duration": "30s"}]}},
+    "thresholds": [
+        {"latency": {"step": "total", "percentile": 95, "within": "10%"}},
+        {"throughput": {"within": "2.5%"}},
+        {"errorRate": {"below": "1%"}},
+    ],
+    "baseline": {"testRef": {"name": "last-week"}},
+}
+
+SEARCHES: dict[str, dict[str, Any]] = {
+    "search-arrivals": SEARCH_ARRIVALS,
+    "search-users": SEARCH_USERS,
+    "search-burst": SEARCH_BURST,
+    "search-hold": SEARCH_HOLD,
+}
