@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.vocabulary import SearchEnd, Verdict
 
 # A broken threshold, or too few samples for one, makes the figures no less true.
 MEASURED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
@@ -13,7 +13,6 @@ COMPLETED_RATE = "completedRate"
 _TARGETS = ("cpuPerLoginMs", "memoryPeakBytes", "memoryPerSessionBytes")
 _PERCENTILES = ("p50Ms", "p90Ms", "p99Ms")
 _STEPS_LIMIT = 50
-_NOT_FOUND = frozenset({"CapacityAboveMax", "CapacityBelowMin", "SearchUnfinished"})
 
 Figures = Mapping[str, float]
 
@@ -25,8 +24,9 @@ def figures(status: Mapping[str, Any]) -> Figures:
     search ended at a bound of its own, that bound is no capacity.
     """
     if "capacity" in status:
-        value = status["capacity"].get("value")
-        return {} if value is None or status.get("reason") in _NOT_FOUND else {CAPACITY: float(value)}
+        found = status["capacity"]
+        is_known = found.get("end") == SearchEnd.FOUND and "value" in found
+        return {CAPACITY: float(found["value"])} if is_known else {}
     return dict(_figures(status.get("results", {})))
 
 

@@ -317,7 +317,8 @@ def test_every_status_on_the_way_fits_the_crd() -> None:
 
 def test_a_search_that_found_no_capacity_gives_no_figure_and_says_so() -> None:
     world = started()
-    above = {"verdict": "Inconclusive", "reason": "CapacityAboveMax", "message": "raise max", "capacity": {"value": 9}}
+    capacity = {"value": 9, "end": "mostHeld"}
+    above = {"verdict": "Inconclusive", "reason": "CapacityAboveMax", "message": "raise max", "capacity": capacity}
     play(world, {"cmp-1-b": above})
     assert said(world) == ("Inconclusive", "TestsNotMeasured")
     assert "Inconclusive, without a figure that could be compared: raise max" in world.status["message"]

@@ -1,5 +1,7 @@
 """Which figures of a test are compared."""
 
+import pytest
+from sshload_contract.vocabulary import SearchEnd
 from sshload_operator.decision.comparison.figures import figures
 
 RESULTS = {
@@ -29,14 +31,16 @@ def test_what_a_test_does_not_state_is_absent() -> None:
 
 
 def test_of_a_search_only_the_capacity_is_compared() -> None:
-    status = {"reason": "CapacityFound", "capacity": {"value": 90}, "results": RESULTS}
-    assert figures(status) == {"capacity": 90.0}
+    assert figures({"capacity": {"value": 90, "end": "found"}, "results": RESULTS}) == {"capacity": 90.0}
 
 
-def test_a_bound_at_which_a_search_ended_is_no_capacity() -> None:
-    for reason in ("CapacityAboveMax", "CapacityBelowMin", "SearchUnfinished"):
-        assert figures({"reason": reason, "capacity": {"value": 90}, "results": RESULTS}) == {}
-    assert figures({"reason": "CapacityFound", "capacity": {}, "results": RESULTS}) == {}
+@pytest.mark.parametrize("end", [end for end in SearchEnd if end is not SearchEnd.FOUND])
+def test_a_bound_at_which_a_search_ended_is_no_capacity(end: SearchEnd) -> None:
+    assert figures({"capacity": {"value": 90, "end": str(end)}, "results": RESULTS}) == {}
+
+
+def test_a_search_that_does_not_state_its_end_has_no_capacity() -> None:
+    assert figures({"capacity": {}, "results": RESULTS}) == {}
 
 
 def test_no_more_than_fifty_steps_are_kept() -> None:
