@@ -1,0 +1,57 @@
+"""What held sessions are and cost: how many, what each takes of a managed target, and what a newcomer sees of them."""
+
+from typing import Any
+
+from sshload_contract.judgement.figures import find_step
+from sshload_contract.percentile import percentile_key
+from sshload_contract.run_summary import RunSummary, StepStats
+from sshload_contract.vocabulary import Step, Window
+
+from sshload_operator.decision.figures import milliseconds, rounded, stated
+
+
+def held(summary: RunSummary) -> dict[str, Any] | None:
+    """Return what was held after the ramp, None where the run ended before."""
+    load = summary.load
+    if load.held_most is None or load.held_least is None:
+        return None
+    figures = {"heldMost": load.held_most, "heldLeast": load.held_least, "freshLogin": _fresh_login(summary)}
+    return stated(figures)
+
+
+def per_session(summary: RunSummary) -> dict[str, Any]:
+    """Return what the target took for each session that it had when the most were held, beyond what it took idle.
+
+    What it says of itself is of one instant, so its own count of sessions is the divisor: a probe's counts as well.
+    Nothing is stated where it took no more than before, or was started anew in between.
+    """
+    before, then = summary.target_before, summary.target_held
+    if before is None or then is None or then.accepted < before.accepted:
+        return {}
+    sessions = then.sessions - before.sessions
+    memory_bytes, processes = then.memory_bytes - before.memory_bytes, then.processes - before.processes
+    if sessions <= 0 or memory_bytes <= 0 or processes <= 0:
+        return {}
+    return {
+        "memoryPerSessionBytes": round(memory_bytes / sessions),
+        "memoryPerSessionUpperBound": then.memory_is_upper_bound,
+        "processesPerSession": rounded(processes / sessions),
+    }
+
+
+def _fresh_login(summary: RunSummary) -> dict[str, Any] | None:
+    """Return the login of the probes beside the held sessions and, of the warm-up, with nothing held."""
+    beside, alone = (find_step(summary, Step.LOGIN, window) for window in (Window.MEASURED, Window.WARM_UP))
+    beside_us, alone_us = _percentile_us(beside, 50), _percentile_us(alone, 50)
+    figures = {
+        "p50Ms": milliseconds(beside_us),
+        "p99Ms": milliseconds(_percentile_us(beside, 99)),
+        "aloneP50Ms": milliseconds(alone_us),
+        "aloneP99Ms": milliseconds(_percentile_us(alone, 99)),
+        "p50Ratio": rounded(beside_us / alone_us) if beside_us and alone_us else None,
+    }
+    return stated(figures) or None
+
+
+def _percentile_us(step: StepStats | None, percentile: float) -> int | None:
+    return None if step is None else step.percentiles_us.get(percentile_key(percentile))

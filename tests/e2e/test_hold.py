@@ -1,0 +1,59 @@
+"""Thousands of idle sessions on two cores, as the guide has it: all of them held, and what they cost is told."""
+
+from typing import Any
+
+import pytest
+import yaml
+from guide import ROOT, blocks
+from live_cluster import LiveCluster
+
+PAGE = ROOT / "docs/how-to/held-sessions.md"
+MB = 1_000_000
+
+
+@pytest.fixture(name="guides_test", scope="module")
+def _guides_test() -> dict[str, Any]:
+    """Return the test that the guide shows."""
+    (block,) = (block for block in blocks("yaml") if block.page == PAGE)
+    document: dict[str, Any] = yaml.safe_load(block.text)
+    return document
+
+
+@pytest.fixture(name="status", scope="module")
+def _status(guides_test: dict[str, Any], module_cluster: LiveCluster) -> dict[str, Any]:
+    """Return how it ended."""
+    module_cluster.apply(guides_test)
+    return module_cluster.finished(guides_test["metadata"]["name"], within_s=180)
+
+
+def test_two_thousand_sessions_are_held_to_the_last(status: dict[str, Any], guides_test: dict[str, Any]) -> None:
+    asked = guides_test["spec"]["load"]["hold"]["sessions"]
+    assert asked == 2_000
+    assert status["verdict"] == "Passed", status["message"]
+    hold = status["results"]["hold"]
+    assert (hold["heldLeast"], hold["heldMost"]) == (asked, asked)
+    (held,) = (step for step in status["results"]["steps"] if step["step"] == "held.hold")
+    assert (held["count"], held["failures"]) == (asked, 0)
+
+
+def test_what_a_session_takes_of_the_target_is_told(status: dict[str, Any]) -> None:
+    """Each has two processes of sshd, whose own memory is below 3 MB; without page tables it is above 0.5 MB."""
+    target = status["results"]["target"]
+    assert target["processesPerSession"] == pytest.approx(2.0, abs=0.1)
+    assert 0.5 * MB < target["memoryPerSessionBytes"] < 3 * MB
+    assert target["memoryPerSessionUpperBound"] is False
+    assert target["memoryPerSessionBytes"] * 2_000 < target["memoryPeakBytes"]
+    assert (target["oomKills"], target["refusedForks"]) == (0, 0)
+
+
+def test_a_newcomers_login_is_told_with_and_without_them(status: dict[str, Any]) -> None:
+    login = status["results"]["hold"]["freshLogin"]
+    assert login["p50Ratio"] == pytest.approx(login["p50Ms"] / login["aloneP50Ms"], abs=0.01)
+    assert 0.2 < login["p50Ratio"] < 20
+
+
+def test_each_held_session_gave_its_signs_of_life(status: dict[str, Any]) -> None:
+    """Each asks every ten seconds, and all are held for twenty at least."""
+    (asked,) = (step for step in status["results"]["steps"] if step["step"] == "held.keepAlive")
+    assert asked["failures"] == 0
+    assert asked["count"] >= 2 * 2_000
