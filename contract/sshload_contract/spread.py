@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from math import sqrt
 
 FEWEST_SLICES = 5
+MOST_SLICES = 32
 _Z_95 = 1.96
 
 
@@ -20,9 +21,12 @@ def spread(weights: Sequence[float], counts: Sequence[float], independent_varian
 
     `counts` are the events of each slice of time, in their order, of `weights` that they are expected to be
     proportional to; `independent_variance` is that of their sum if they were independent. The factor holds Student's t
-    for the few slices that there are; of fewer than FEWEST_SLICES nothing is found out, and it is 1.
+    for the few slices that there are; of fewer than FEWEST_SLICES nothing is found out, and it is 1. More than
+    MOST_SLICES are joined beforehand.
     """
     widest = 1.0
+    while len(counts) > MOST_SLICES:
+        weights, counts = _joined(weights), _joined(counts)
     while len(counts) >= FEWEST_SLICES and independent_variance > 0:
         rate = sum(counts) / sum(weights)
         strays = sum((count - rate * weight) ** 2 for weight, count in zip(weights, counts, strict=True))

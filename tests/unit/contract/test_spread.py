@@ -3,7 +3,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_contract.spread import FEWEST_SLICES, spread
+from sshload_contract.spread import FEWEST_SLICES, MOST_SLICES, spread
 
 EVENTS = 100
 SLICES = 32
@@ -48,6 +48,11 @@ def test_no_interval_is_ever_narrowed(found: list[int]) -> None:
 def test_the_unit_of_the_weights_does_not_matter(found: list[int], times: int) -> None:
     once = spread([1.0] * len(found), found, 10.0)
     assert spread([float(times)] * len(found), found, 10.0) == pytest.approx(once)
+
+
+def test_more_slices_than_the_limit_are_joined_first() -> None:
+    """So that what comes and goes within less than a slice is left out."""
+    assert spread([1] * 2 * MOST_SLICES, [0, 2] * MOST_SLICES, 64.0) == 1
 
 
 @pytest.mark.parametrize("found", [[], [0] * 40, [7], [0, EVENTS] * 2])

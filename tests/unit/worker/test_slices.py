@@ -6,8 +6,9 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sshload_contract.spread import MOST_SLICES
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.slices import SLICES_LIMIT, Slices
+from sshload_worker.summary.slices import Slices
 
 additions = st.lists(
     st.tuples(
@@ -49,7 +50,7 @@ def test_the_order_of_the_additions_changes_nothing(done: list[Addition], random
 @given(additions)
 def test_there_are_never_more_slices_than_their_limit_and_nothing_is_lost(done: list[Addition]) -> None:
     slices = sliced(done)
-    assert len(slices._slices) <= SLICES_LIMIT
+    assert len(slices._slices) <= MOST_SLICES
     kept = sum(counts.total() for found in slices._slices.values() for counts in found.values())
     assert kept == sum(len(latencies) for _, _, latencies in done)
 
@@ -97,5 +98,5 @@ def test_the_intervals_hold_the_truth_in_95_of_100_runs_of_latencies_that_are_al
 
 def test_all_orders_of_joining_agree() -> None:
     many = [(sequence, "total", [sequence]) for sequence in (1, 40, 41, 80, 300)]
-    many += [(sequence, "total", [7]) for sequence in range(100, 100 + SLICES_LIMIT)]
+    many += [(sequence, "total", [7]) for sequence in range(100, 100 + MOST_SLICES)]
     assert all(sliced([*order, *many[5:]]) == sliced(many) for order in permutations(many[:5]))

@@ -3,11 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from sshload_contract.spread import spread
+from sshload_contract.spread import MOST_SLICES, spread
 
 from sshload_worker.recording.histogram import LatencyHistogram
 
-SLICES_LIMIT = 32
 _KEPT_BITS = 6
 
 Slice = dict[str, Counter[int]]
@@ -15,7 +14,7 @@ Slice = dict[str, Counter[int]]
 
 @dataclass(slots=True)
 class Slices:
-    """The latencies of each step in up to SLICES_LIMIT slices of equal length; more become half as many.
+    """The latencies of each step in up to MOST_SLICES slices of equal length; more become half as many.
 
     The time is counted in reports, because all workers report at the same pace. Buckets are 1/32 of their values wide
     at most, which is enough to count how many lie below a percentile. The order of the additions does not matter.
@@ -27,7 +26,7 @@ class Slices:
     def add(self, sequence: int, step: str, latencies: LatencyHistogram) -> None:
         """Add latencies that a worker's report of this number brought."""
         self._add(sequence >> self._joins, step, _coarse(latencies))
-        while len(self._slices) > SLICES_LIMIT:
+        while len(self._slices) > MOST_SLICES:
             self._join()
 
     def spread(self, step: str, percentile: float) -> float:
