@@ -1,11 +1,14 @@
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from run_configs import NOWHERE, arrivals, run_config
+from sshload_contract.capacity import Capacity
 from sshload_contract.master_log import SNAPSHOT_LINE_LIMIT_BYTES, snapshot_line
-from sshload_contract.snapshot import Stage
+from sshload_contract.run_config import RunConfig
+from sshload_contract.snapshot import SearchProgress, Stage
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.live import remaining_s, run_stage, snapshot
+from sshload_worker.summary.live import Standing, remaining_s, run_stage, search_remaining_s, snapshot
 from sshload_worker.summary.merge import NO_COUNTS
 from sshload_worker.summary.progress import NOTHING_YET, Progress
 
@@ -38,18 +41,41 @@ def progress_at(at_s: float, ended: int) -> Progress:
     )
 
 
+SEARCHED = replace(CONFIG, capacity=Capacity(least=1, most=9, precision=0.05, confirm=2, budget_s=300.0))
+
+
+@pytest.mark.parametrize(
+    ("config", "elapsed_s", "trial_left_s", "left_s"),
+    [
+        pytest.param(CONFIG, 100.0, 7.0, 7.0, id="nothing searched: what is left of the one trial"),
+        pytest.param(SEARCHED, 100.0, 7.0, 200.0, id="what is left of the budget"),
+        pytest.param(SEARCHED, 298.0, 7.0, 7.0, id="the last trial's drain goes beyond it"),
+        pytest.param(SEARCHED, 400.0, 0.0, 0.0, id="overdue"),
+    ],
+)
+def test_of_a_search_is_left_what_its_trials_may_still_take(
+    config: RunConfig, elapsed_s: float, trial_left_s: float, left_s: float
+) -> None:
+    assert search_remaining_s(config, elapsed_s, trial_left_s) == left_s
+
+
+def standing(stage: Stage, **changes: Any) -> Standing:
+    return replace(Standing(stage, elapsed_s=5.0, remaining_s=7.0, workers_connected=2, search=None), **changes)
+
+
 def test_rates_are_of_the_time_since_the_snapshot_before() -> None:
-    told = snapshot(CONFIG, Stage.MEASURING, 2, progress_at(3.0, 100), progress_at(5.0, 400))
+    told = snapshot("a-run", standing(Stage.MEASURING), progress_at(3.0, 100), progress_at(5.0, 400))
     assert (told.offered_rate, told.completed_rate) == (150.0, 150.0)
     assert (told.iterations, told.failures, told.in_flight, told.p99_us) == (400, 1, 4, 7)
 
 
 def test_where_no_time_has_passed_there_is_no_rate() -> None:
-    told = snapshot(CONFIG, Stage.WAITING_FOR_WORKERS, 0, NOTHING_YET, NOTHING_YET)
+    told = snapshot("a-run", standing(Stage.WAITING_FOR_WORKERS), NOTHING_YET, NOTHING_YET)
     assert (told.offered_rate, told.completed_rate, told.p99_us) == (0.0, 0.0, None)
 
 
 def test_a_snapshot_fits_into_its_line() -> None:
-    config = replace(CONFIG, run_id="x" * 253)
-    told = snapshot(config, Stage.MEASURING, 10**6, progress_at(1e7 / 3, 10**4), progress_at(2e7 / 3, 10**5))
+    search = SearchProgress(trial=60, amount=1e5 / 3, lower=2e5 / 3, upper=2e6 / 3)
+    now = standing(Stage.WAITING_FOR_WORKERS, workers_connected=10**6, elapsed_s=1e7 / 3, search=search)
+    told = snapshot("x" * 253, now, progress_at(1e7 / 3, 10**4), progress_at(2e7 / 3, 10**5))
     assert len(snapshot_line(told)) < SNAPSHOT_LINE_LIMIT_BYTES

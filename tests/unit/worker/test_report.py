@@ -32,6 +32,7 @@ def course(elapsed_s: float, end: RunEnd = RunEnd.COMPLETED) -> RunCourse:
         workers_connected=1,
         workers_lost=0,
         target_before=None,
+        target_held=None,
         target_after=None,
         held_most=None,
         held_least=None,

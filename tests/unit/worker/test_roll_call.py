@@ -94,3 +94,31 @@ def test_a_late_word_of_a_lost_worker_does_not_bring_it_back() -> None:
     roll_call.seen("client-0", 101.0)
     roll_call.note_silence(101.0)
     assert len(roll_call.losses) == 1
+
+
+def test_for_another_trial_all_must_be_ready_again() -> None:
+    roll_call = started(0, 1)
+    roll_call.final(0)
+    roll_call.ready(0)
+    roll_call.final(1)
+    roll_call.another_trial()
+    assert not roll_call.all_ready
+    roll_call.ready(1)
+    assert roll_call.all_ready
+    roll_call.started(1.0)
+    assert (roll_call.all_ready, roll_call.all_done) == (False, False)
+
+
+def test_where_another_trial_follows_the_final_report_of_the_last_excuses_nobody() -> None:
+    roll_call = started(0, 1, 2)
+    for index in range(3):
+        roll_call.final(index)
+    roll_call.left(0, "told to terminate")
+    assert roll_call.losses == ()
+    roll_call.another_trial()
+    roll_call.left(1, "told to terminate")
+    roll_call.seen("client-2", 9.0)
+    roll_call.note_silence(9.0)
+    assert roll_call.losses == ("worker 0 left: told to terminate", "worker 1 left: told to terminate")
+    roll_call.note_silence(9.0 + LOST_AFTER_S + 0.1)
+    assert roll_call.losses[2] == "worker 2 was silent for 5.1 s"

@@ -1,4 +1,4 @@
-"""The master: waits for its workers and the target, orders the start, follows the run, and prints the summary."""
+"""The master: waits for its workers and the target, orders one trial or more, and prints snapshots and the summary."""
 
 import logging
 import time
@@ -11,25 +11,27 @@ from gevent.event import Event
 from locust.env import Environment
 from sshload_contract.codec import from_json
 from sshload_contract.errors import ContractError
+from sshload_contract.load import HoldLoad
 from sshload_contract.master_log import snapshot_line, summary_lines
 from sshload_contract.run_config import RunConfig
+from sshload_contract.run_summary import RunSummary
 from sshload_contract.sample import Report
-from sshload_contract.target_stats import TargetStats
+from sshload_contract.snapshot import Snapshot, Stage
 from sshload_contract.vocabulary import RunEnd
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.managed_target import TargetSilentError, check_ready, fetch_stats
 from sshload_worker.coordination.roll_call import RollCall
-from sshload_worker.pacing.load import duration_s
-from sshload_worker.summary.held import HeldRange
-from sshload_worker.summary.live import run_stage, snapshot
+from sshload_worker.coordination.settling import Settling
+from sshload_worker.recording.port_room import TIME_WAIT_S
+from sshload_worker.summary.live import Standing, remaining_s, run_stage, search_remaining_s, snapshot
 from sshload_worker.summary.merge import Totals
-from sshload_worker.summary.progress import NOTHING_YET, Series, progress
-from sshload_worker.summary.report import RunCourse, run_summary
+from sshload_worker.summary.search_course import SearchCourse
+from sshload_worker.summary.trial_course import TrialCourse
 
 SNAPSHOT_INTERVAL_S = 1.0
-_READY_POLL_S = 0.1
 _FINAL_REPORTS_TIMEOUT_S = 5.0
+_PORTS_TIMEOUT_S = TIME_WAIT_S + 15.0
+_HELD_STATS_LEAD_S = 2.0
 _LINGER_MS = 1_000
 
 log = logging.getLogger(__name__)
@@ -44,29 +46,32 @@ class _End:
 
 
 class Master:
-    """One run, from waiting for the workers to the printed summary."""
+    """One run, from waiting for the workers to the printed summary. `trial` is the one under way, or else the last."""
 
     def __init__(self, config: RunConfig) -> None:
         self.config = config
-        self.totals = Totals()
         self.roll_call = RollCall(config.workers)
+        self._search = SearchCourse(config)
+        self.trial = TrialCourse(self._search.first_order(), config, SNAPSHOT_INTERVAL_S)
+        self._totals_before = Totals()
         self._environment: Any = Environment()
-        self._series = Series(SNAPSHOT_INTERVAL_S)
-        self._held = HeldRange(config)
-        self._last = NOTHING_YET
-        self._planned_s = config.warm_up_s + duration_s(config.load)
         self._early: _End | None = None
         self._changed = Event()
-        self._start_s: float | None = None
-        self._started_unix_s = 0.0
-        self._target_ready = not config.stats_url
+        self._first_start_s: float | None = None
+        self._is_settling = False
         self._target_problem = ""
+        self._target = Settling(config.stats_url, self._note_target_problem)
         self._runner: Any = None
 
     @property
     def started(self) -> bool:
         """Whether all workers were there and were ordered to start."""
-        return self._start_s is not None
+        return self._first_start_s is not None
+
+    @property
+    def totals(self) -> tuple[Totals, Totals]:
+        """What the trials before this one have counted together, and what this one has."""
+        return self._totals_before, self.trial.totals
 
     def listen(self, host: str, port: int) -> None:
         """Take workers in from now on."""
@@ -85,18 +90,12 @@ class Master:
     def run(self) -> None:
         """Follow the run to its end, whatever that is, and print the summary."""
         printer = gevent.spawn(self._print_snapshots)
-        before = after = None
-        self._await_start()
-        if self._early is None:
-            before = self._stats()
-            self._start()
-            self._await_end()
-        elapsed_s = self._elapsed_s()
-        finished_unix_s = time.time()
+        unrest = self._settle()
+        while unrest is not None:
+            self._run_trial(unrest)
+            unrest = self._prepare_next()
         printer.kill()
-        if self.started:
-            after = self._stats()
-        self._print_summary(elapsed_s, finished_unix_s, before, after)
+        print("\n".join(summary_lines(self._summary())), flush=True)  # noqa: T201 - stdout is the master's wire
         self._runner.send_message(messages.END, {})
         self._runner.greenlet.kill()
         self._runner.server.close(linger=_LINGER_MS)
@@ -105,47 +104,95 @@ class Master:
         """End the run now; its summary says STOPPED."""
         self._end_early(RunEnd.STOPPED, reason)
 
-    def _await_start(self) -> None:
-        if self.config.stats_url:
-            gevent.spawn(self._await_managed_target)
-        deadline_s = monotonic() + self.config.workers_timeout_s
-        while self._early is None and not (self._target_ready and self.roll_call.all_ready):
-            left_s = deadline_s - monotonic()
+    def _prepare_next(self) -> str | None:
+        """Make ready for the next trial; return what it begins beside, None where there is none to come."""
+        order = self._search.next_order() if self._early is None else None
+        if order is None or not self._search.has_time_for(order, self._since_first_start_s(monotonic())):
+            return None
+        self.roll_call.another_trial()
+        self._runner.send_message(messages.AGAIN, {})
+        self._is_settling = True
+        unrest = self._settle()
+        self._is_settling = False
+        if not self._search.has_time_for(order, self._since_first_start_s(monotonic())):
+            return None
+        self._totals_before.absorb(self.trial.totals)
+        self.trial = TrialCourse(order, self.config, SNAPSHOT_INTERVAL_S)
+        return unrest
+
+    def _settle(self) -> str | None:
+        """Wait until all workers and the target are ready; return what goes on there, None where the run ends."""
+        self._target_problem = ""
+        settling = gevent.spawn(self._target.settle)
+        settling.link(lambda _: self._changed.set())
+        begin_s = monotonic()
+        while self._early is None and not (settling.ready() and self.roll_call.all_ready):
+            left_s = begin_s + self._patience_s() - monotonic()
             if left_s <= 0:
                 self._give_up_waiting()
-                return
-            self._wait(left_s)
+            self._wait(min(max(left_s, 0), SNAPSHOT_INTERVAL_S))
+            self._note_losses()
+        settling.kill()
+        return None if self._early is not None else settling.get()
+
+    def _patience_s(self) -> float:
+        """Return how long readiness may take: between trials, ports are waited for, but no target that is gone."""
+        patience_s = self.config.workers_timeout_s
+        return max(patience_s, _PORTS_TIMEOUT_S) if self.started and not self._target_problem else patience_s
 
     def _give_up_waiting(self) -> None:
-        waited = f"within {self.config.workers_timeout_s:g} s"
+        waited = f"within {self._patience_s():g} s"
         if self.roll_call.all_connected:
             problem = self._target_problem or "no answer"
-            self._end_early(RunEnd.TARGET_UNREACHABLE, f"the target was not ready {waited}: {problem}")
+            again = " again" if self.started else ""
+            self._end_early(RunEnd.TARGET_UNREACHABLE, f"the target was not ready{again} {waited}: {problem}")
         else:
             absent = ", ".join(str(index) for index in self.roll_call.absent)
             self._end_early(RunEnd.WORKERS_MISSING, f"workers {absent} did not come {waited}")
 
-    def _await_managed_target(self) -> None:
-        while not self._target_ready:
-            try:
-                check_ready(self.config.stats_url)
-            except TargetSilentError as problem:
-                self._target_problem = str(problem)
-                gevent.sleep(_READY_POLL_S)
-            else:
-                self._target_ready = True
-                self._changed.set()
+    def _note_target_problem(self, problem: str) -> None:
+        self._target_problem = problem
 
-    def _start(self) -> None:
-        lead_s = self.config.start_lead_s
-        self._runner.send_message(messages.START, {"lead_s": lead_s, "of": self.config.workers})
-        self._start_s = monotonic() + lead_s
-        self._started_unix_s = time.time() + lead_s
+    def _run_trial(self, unrest: str) -> None:
+        """Order the start, follow the trial to its end, and judge it."""
+        trial = self.trial
+        trial.unrest = unrest
+        trial.target_before = self._target.stats()
+        start_s = self._start(trial)
+        asking = gevent.spawn(self._ask_while_held, trial, start_s)
+        self._await_end(trial)
+        trial.end(monotonic(), time.time())
+        asking.kill()
+        trial.target_after = self._target.stats()
+        early = self._early or _End(RunEnd.COMPLETED, "")
+        self._search.add(trial, self._summary_of(trial, early), self._since_first_start_s(start_s))
+
+    def _start(self, trial: TrialCourse) -> float:
+        """Order the start, and return the agreed instant."""
+        lead_s, order = self.config.start_lead_s, trial.order
+        fields = {"trial": order.number, "amount": order.amount, "lead_s": lead_s, "of": self.config.workers}
+        self._runner.send_message(messages.START, fields)
+        start_s = monotonic() + lead_s
+        trial.start(start_s, time.time() + lead_s)
+        if self._first_start_s is None:
+            self._first_start_s = start_s
         self.roll_call.started(monotonic())
+        return start_s
 
-    def _await_end(self) -> None:
+    def _ask_while_held(self, trial: TrialCourse, start_s: float) -> None:
+        """Take the target's counts shortly before held sessions are let go; what comes later says nothing of them."""
+        load = trial.config.load
+        if not isinstance(load, HoldLoad):
+            return
+        end_s = start_s + trial.planned_s
+        gevent.sleep(max(end_s - min(_HELD_STATS_LEAD_S, load.duration_s / 2) - monotonic(), 0))
+        stats = self._target.stats()
+        if monotonic() < end_s:
+            trial.target_held = stats
+
+    def _await_end(self, trial: TrialCourse) -> None:
         """Wait for all final reports; after an early end, or when they are overdue, only for a short while."""
-        overdue_s = monotonic() + self.config.start_lead_s + self._planned_s + self.config.drain_s
+        overdue_s = monotonic() + self.config.start_lead_s + trial.planned_s + self.config.drain_s
         deadline_s = overdue_s + _FINAL_REPORTS_TIMEOUT_S
         stopping = False
         while not self.roll_call.all_done and monotonic() < deadline_s:
@@ -173,52 +220,36 @@ class Master:
         self._changed.wait(seconds)
         self._changed.clear()
 
-    def _elapsed_s(self) -> float:
-        return max(monotonic() - self._start_s, 0.0) if self._start_s is not None else 0.0
+    def _since_first_start_s(self, instant_s: float) -> float:
+        """Return how long after the start of the first trial an instant is, 0 before it."""
+        return max(instant_s - self._first_start_s, 0.0) if self._first_start_s is not None else 0.0
 
-    def _stats(self) -> TargetStats | None:
-        if not self.config.stats_url:
-            return None
-        try:
-            return fetch_stats(self.config.stats_url)
-        except TargetSilentError as problem:
-            log.warning("no counts from the target: %s", problem)
-            return None
-
-    def _print_summary(
-        self, elapsed_s: float, finished_unix_s: float, before: TargetStats | None, after: TargetStats | None
-    ) -> None:
+    def _summary(self) -> RunSummary:
         early = self._early or _End(RunEnd.COMPLETED, "")
         if self.started:
-            self._series.observe(progress(self.totals, elapsed_s), final=True)
-        course = RunCourse(
-            end=early.end,
-            message=early.message,
-            started_unix_s=self._started_unix_s,
-            finished_unix_s=finished_unix_s,
-            elapsed_s=elapsed_s,
-            workers_connected=self.roll_call.connected,
-            workers_lost=len(self.roll_call.losses),
-            target_before=before,
-            target_after=after,
-            held_most=self._held.most,
-            held_least=self._held.least,
-            series_interval_s=self._series.interval_s,
-            series=self._series.points(),
-        )
-        print("\n".join(summary_lines(run_summary(self.config, self.totals, course))), flush=True)  # noqa: T201
+            return self._search.summary(early.end, early.message)
+        self.trial.end(monotonic(), time.time())
+        return self._summary_of(self.trial, early)
+
+    def _summary_of(self, trial: TrialCourse, early: _End) -> RunSummary:
+        return trial.summary(early.end, early.message, self.roll_call.connected, len(self.roll_call.losses))
 
     def _print_snapshots(self) -> None:
         while True:
-            now = progress(self.totals, self._elapsed_s())
-            stage = run_stage(self.config, now.at_s, started=self.started)
-            told = snapshot(self.config, stage, self.roll_call.connected, self._last, now)
-            print(snapshot_line(told), flush=True)  # noqa: T201 - stdout is the master's wire
-            if self.started:
-                self._series.observe(now)
-                self._held.observe(now)
-            self._last = now
+            print(snapshot_line(self._snapshot()), flush=True)  # noqa: T201 - likewise
             gevent.sleep(SNAPSHOT_INTERVAL_S)
+
+    def _snapshot(self) -> Snapshot:
+        trial, now_s = self.trial, monotonic()
+        at_s, elapsed_s = trial.at_s(now_s), self._since_first_start_s(now_s)
+        standing = Standing(
+            stage=Stage.SETTLING if self._is_settling else run_stage(trial.config, at_s, started=trial.started),
+            elapsed_s=elapsed_s,
+            remaining_s=search_remaining_s(self.config, elapsed_s, remaining_s(trial.config, at_s)),
+            workers_connected=self.roll_call.connected,
+            search=self._search.progress(trial.order),
+        )
+        return snapshot(self.config.run_id, standing, *trial.mark(now_s))
 
     def _on_hello(self, msg: Any, **_: object) -> None:
         if msg.data["run_id"] == self.config.run_id:
@@ -230,7 +261,7 @@ class Master:
         self._changed.set()
 
     def _on_target_problem(self, msg: Any, **_: object) -> None:
-        self._target_problem = msg.data["message"]
+        self._note_target_problem(msg.data["message"])
 
     def _on_report(self, msg: Any, **_: object) -> None:
         try:
@@ -239,7 +270,7 @@ class Master:
             self._end_early(RunEnd.GENERATOR_FAULT, f"a worker's report cannot be read: {error}")
             return
         self.roll_call.seen(msg.node_id, monotonic())
-        if report.run_id == self.config.run_id and self.totals.add(report) and report.final:
+        if report.run_id == self.config.run_id and self.trial.add(report) and report.final:
             self.roll_call.final(report.worker)
             self._changed.set()
 

@@ -1,16 +1,21 @@
-"""What the master and its workers say to each other beside Locust's own messages, each with its fields."""
+"""What the master and its workers say to each other beside Locust's own messages, each with its fields.
+
+A run has one trial or, where a capacity is searched, several. Each is READY from all workers, START, and REPORTs of
+which the last is final; then AGAIN, after which workers are READY again, or END.
+"""
 
 HELLO = "sshloadHello"
 """Worker: {run_id, worker}. It is connected."""
 
 READY = "sshloadReady"
-"""Worker: {worker}. It has resolved the target, read its files, and can be started."""
+"""Worker: {worker}. It has resolved the target, read its files, has ports to use, and can be started."""
 
 TARGET_PROBLEM = "sshloadTargetProblem"
 """Worker: {worker, message}. Why the target cannot be reached yet; it tries again."""
 
 START = "sshloadStart"
-"""Master: {lead_s, of}. Begin `lead_s` after this arrives, as one of `of` workers.
+"""Master: {trial, amount, lead_s, of}. Begin the trial of this number, with `amount` of load, `lead_s` after this
+arrives, as one of `of` workers.
 
 A lead, not an instant of the wall clock: clocks of nodes differ by more than messages take.
 """
@@ -20,6 +25,9 @@ REPORT = "sshloadReport"
 
 STOP = "sshloadStop"
 """Master: {}. End what runs as unfinished, and send the final report now."""
+
+AGAIN = "sshloadAgain"
+"""Master: {}. Another trial follows: get ready for it."""
 
 END = "sshloadEnd"
 """Master: {}. Nothing more is wanted: exit with 0."""

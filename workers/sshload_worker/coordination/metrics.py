@@ -22,7 +22,7 @@ _TEST_LABELS = ("namespace", "test")
 
 
 class RunCollector(Collector):
-    """One run's metrics. Windows are added up: a counter must not jump back when the warm-up ends."""
+    """One run's metrics. Windows and trials are added up: a counter must not jump back when one of them ends."""
 
     def __init__(self, master: "Master") -> None:
         self._master = master
@@ -36,7 +36,7 @@ class RunCollector(Collector):
         yield from self._workers()
 
     def _iterations(self) -> Iterator[Metric]:
-        counts = add_counts(self._master.totals.counts.values())
+        counts = add_counts(counts for totals in self._master.totals for counts in totals.counts.values())
         for name, text, value in (
             ("scheduled", "Iterations that were due", counts.scheduled),
             ("started", "Iterations begun", counts.started),
@@ -57,8 +57,9 @@ class RunCollector(Collector):
             "sshload_step_latency_seconds", "Latency of the steps that ended well.", labels=(*_TEST_LABELS, "step")
         )
         by_outcome: dict[tuple[str, Outcome], LatencyHistogram] = {}
-        for (step, _, outcome), histogram in self._master.totals.histograms.items():
-            by_outcome.setdefault((step, outcome), LatencyHistogram()).merge(histogram)
+        for totals in self._master.totals:
+            for (step, _, outcome), histogram in totals.histograms.items():
+                by_outcome.setdefault((step, outcome), LatencyHistogram()).merge(histogram)
         for (step, outcome), histogram in by_outcome.items():
             results.add_metric((*self._test, step, outcome), histogram.count)
             if outcome is Outcome.OK:
@@ -72,14 +73,15 @@ class RunCollector(Collector):
             "sshload_step_bytes", "Content that the steps that ended well have moved.", labels=(*_TEST_LABELS, "step")
         )
         counts: Counter[str] = Counter()
-        for (step, _), count in self._master.totals.transferred.items():
-            counts[step] += count
+        for totals in self._master.totals:
+            for (step, _), count in totals.transferred.items():
+                counts[step] += count
         for step, count in counts.items():
             moved.add_metric((*self._test, step), count)
         return moved
 
     def _workers(self) -> Iterator[Metric]:
-        reports = [state.latest for state in self._master.totals.workers.values()]
+        reports = [state.latest for state in self._master.trial.totals.workers.values()]
         health = worst_health(report.health for report in reports)
         roll_call = self._master.roll_call
         for name, text, value in (

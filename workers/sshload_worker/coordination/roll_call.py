@@ -1,4 +1,4 @@
-"""RollCall: which workers have come, are ready, are lost. Pure but for the instants it is told."""
+"""RollCall: which workers have come, are ready, are lost, over all trials of a run. Pure but for the instants told."""
 
 from dataclasses import dataclass
 
@@ -11,11 +11,12 @@ class _Member:
     seen_s: float
     ready: bool = False
     final: bool = False
+    gone: str = ""
     lost: str = ""
 
 
 class RollCall:
-    """The workers of one run by their index, from their hello to their final report."""
+    """The workers of one run by their index, from their hello to the final report of their last trial."""
 
     def __init__(self, expected: int) -> None:
         self._expected = expected
@@ -31,15 +32,21 @@ class RollCall:
             self._members[index] = _Member(client_id=client_id, seen_s=now_s)
 
     def ready(self, index: int) -> None:
-        """Note that a worker can be started."""
+        """Note that a worker can be started, for the first time or again."""
         if index in self._members:
             self._members[index].ready = True
 
     def started(self, now_s: float) -> None:
-        """Note that the start was ordered: from now on silence is a loss."""
+        """Note that the start of a trial was ordered: from now on silence is a loss."""
         self._started = True
         for member in self._members.values():
-            member.seen_s = now_s
+            member.seen_s, member.ready = now_s, False
+
+    def another_trial(self) -> None:
+        """Note that a trial is to follow: a final report excuses nobody any more, and who has gone since is lost."""
+        for member in self._members.values():
+            member.final = False
+            member.lost = member.lost or member.gone
 
     def seen(self, client_id: str, now_s: float) -> None:
         """Note a sign of life."""
@@ -48,18 +55,18 @@ class RollCall:
                 member.seen_s = now_s
 
     def final(self, index: int) -> None:
-        """Note a worker's final report."""
+        """Note a worker's final report of the trial under way."""
         if index in self._members:
             self._members[index].final = True
 
     def left(self, index: int, reason: str) -> None:
-        """Note that a worker went by itself, before or without its final report."""
+        """Note that a worker went by itself, which after its final report is no loss, unless another trial follows."""
         member = self._members.get(index)
-        if member is not None and not member.final:
-            if self._started:
-                member.lost = f"worker {index} left: {reason}"
-            else:
-                del self._members[index]
+        if member is not None and not self._started:
+            del self._members[index]
+        elif member is not None:
+            member.gone = f"worker {index} left: {reason}"
+            member.lost = member.lost or ("" if member.final else member.gone)
 
     def note_silence(self, now_s: float) -> None:
         """Count as lost whoever was silent for too long and has not sent its final report."""

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import monotonic, monotonic_ns, thread_time
 
 import gevent
+from gevent.pool import Group
 from sshload_contract.sample import Health
 
 from sshload_worker.recording.histogram import LatencyHistogram
@@ -25,7 +26,7 @@ _PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 
 
 class HealthMonitor:
-    """Watches the thread that it is started in, from `start` on."""
+    """Watches the thread that it is started in, from `start` to `stop`."""
 
     def __init__(self) -> None:
         self._lag = LatencyHistogram()
@@ -34,13 +35,18 @@ class HealthMonitor:
         self._begin_ns = monotonic_ns()
         self._delay_before_ns = run_delay_ns()
         self._ports_used = 0
+        self._watching = Group()
 
     def start(self) -> None:
         """Begin to watch; what was before does not count."""
         self._begin_ns = monotonic_ns()
         self._delay_before_ns = run_delay_ns()
-        gevent.spawn(self._watch_loop)
-        gevent.spawn(self._watch_cpu)
+        self._watching.spawn(self._watch_loop)
+        self._watching.spawn(self._watch_cpu)
+
+    def stop(self) -> None:
+        """Watch no more."""
+        self._watching.kill()
 
     def health(self, *, connections: int, overflows: int) -> Health:
         """Return the figures since the start. `connections` are those open now."""

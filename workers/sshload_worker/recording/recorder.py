@@ -75,7 +75,8 @@ class _Failures:
 class Recorder:
     """Everything since the last report, and what stands now: iterations in flight, users, sessions held, connections.
 
-    `trial` is the trial of a search that it is all about, 0 in any other run.
+    `opened` counts all connections that were ever begun. `trial` is the trial of a search that it is all about, 0 in
+    any other run.
     `listener` is told of the samples as well whose name ends in one of the steps `listened_to`.
     """
 
@@ -94,6 +95,7 @@ class Recorder:
         self.users = 0
         self.held = 0
         self.connections = 0
+        self.opened = 0
         self.overflows = 0
         self._run_id = run_id
         self._worker = worker

@@ -30,6 +30,7 @@ class LogIn:
         """
         connection = None
         self._recorder.connections += 1
+        self._recorder.opened += 1
         try:
             for number, jump in enumerate(self._login.via, start=1):
                 connection = new_connection(jump.in_turn(), connection)

@@ -1,7 +1,9 @@
 """The run as it stands, from the master's clock and what the workers have reported: stage and snapshot. Pure."""
 
+from dataclasses import dataclass
+
 from sshload_contract.run_config import RunConfig
-from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot, Stage
+from sshload_contract.snapshot import SNAPSHOT_VERSION, SearchProgress, Snapshot, Stage
 
 from sshload_worker.pacing.load import duration_s
 from sshload_worker.summary.merge import subtract_counts
@@ -9,7 +11,7 @@ from sshload_worker.summary.progress import Progress
 
 
 def run_stage(config: RunConfig, at_s: float, *, started: bool) -> Stage:
-    """Return where a run stands `at_s` after its agreed start."""
+    """Return where a trial stands `at_s` after its agreed start."""
     if not started:
         return Stage.WAITING_FOR_WORKERS
     if at_s >= _planned_s(config):
@@ -24,17 +26,37 @@ def remaining_s(config: RunConfig, at_s: float) -> float:
     return max(end_s - at_s, 0.0)
 
 
-def snapshot(config: RunConfig, stage: Stage, workers_connected: int, before: Progress, now: Progress) -> Snapshot:
-    """Return the snapshot of `now`, with rates since `before`."""
+def search_remaining_s(run: RunConfig, elapsed_s: float, trial_left_s: float) -> float:
+    """Return the longest that trials can still take: what is left of the search's budget, or of the trial under way.
+
+    Nobody knows how many trials a search takes, so it mostly ends earlier. Of a run that searches nothing it is what is
+    left of its one trial.
+    """
+    return trial_left_s if run.capacity is None else max(run.capacity.budget_s - elapsed_s, trial_left_s)
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How a run stands apart from its workers' reports. `elapsed_s` is since the start of its first trial."""
+
+    stage: Stage
+    elapsed_s: float
+    remaining_s: float
+    workers_connected: int
+    search: SearchProgress | None
+
+
+def snapshot(run_id: str, standing: Standing, before: Progress, now: Progress) -> Snapshot:
+    """Return the snapshot of `now`, with rates since `before`, which is of the same trial."""
     counts = subtract_counts(now.counts, before.counts)
     passed_s = now.at_s - before.at_s
     return Snapshot(
         version=SNAPSHOT_VERSION,
-        run_id=config.run_id,
-        stage=stage,
-        elapsed_s=now.at_s,
-        remaining_s=remaining_s(config, now.at_s),
-        workers_connected=workers_connected,
+        run_id=run_id,
+        stage=standing.stage,
+        elapsed_s=standing.elapsed_s,
+        remaining_s=standing.remaining_s,
+        workers_connected=standing.workers_connected,
         users=now.users,
         held=now.held,
         in_flight=now.in_flight,
@@ -43,7 +65,7 @@ def snapshot(config: RunConfig, stage: Stage, workers_connected: int, before: Pr
         iterations=now.counts.succeeded + now.counts.failed,
         failures=now.counts.failed,
         p99_us=now.totals_ok.percentile_us(99),
-        search=None,
+        search=standing.search,
     )
 
 

@@ -1,0 +1,77 @@
+"""Settling: before each trial a managed target is waited for until it is ready and, after another trial, idle again.
+
+Idle is who has no session left and no more processes than before the first trial: of connections that were given up
+before their login sshd tells nothing but by the processes that serve them.
+"""
+
+import logging
+from collections.abc import Callable
+from time import monotonic
+
+import gevent
+from sshload_contract.target_stats import TargetStats
+
+from sshload_worker.coordination.managed_target import TargetSilentError, check_ready, fetch_stats
+
+_READY_POLL_S = 0.1
+_IDLE_POLL_S = 0.25
+IDLE_TIMEOUT_S = 30.0
+"""How long a target may take to get idle; the trial is then begun, and says so."""
+
+log = logging.getLogger(__name__)
+
+
+class Settling:
+    """One target over all trials of a run. `stats_url` is empty for an external one, which nobody can ask."""
+
+    def __init__(self, stats_url: str, on_problem: Callable[[str], None]) -> None:
+        self._stats_url = stats_url
+        self._on_problem = on_problem
+        self._processes_before: int | None = None
+
+    def settle(self) -> str:
+        """Return when the target is ready, and idle or overdue; tell each problem meanwhile.
+
+        What still goes on there is returned, empty where nothing does.
+        """
+        if not self._stats_url:
+            return ""
+        self._await_ready()
+        deadline_s = monotonic() + IDLE_TIMEOUT_S
+        while True:
+            stats = self.stats()
+            unrest = self._unrest(stats) if stats is not None else ""
+            if not unrest or monotonic() >= deadline_s:
+                return unrest
+            gevent.sleep(_IDLE_POLL_S)
+
+    def stats(self) -> TargetStats | None:
+        """Return the target's counts now, None where it has or tells none."""
+        if not self._stats_url:
+            return None
+        try:
+            return fetch_stats(self._stats_url)
+        except TargetSilentError as problem:
+            log.warning("no counts from the target: %s", problem)
+            return None
+
+    def _await_ready(self) -> None:
+        while True:
+            try:
+                check_ready(self._stats_url)
+            except TargetSilentError as problem:
+                self._on_problem(str(problem))
+                gevent.sleep(_READY_POLL_S)
+            else:
+                return
+
+    def _unrest(self, stats: TargetStats) -> str:
+        if self._processes_before is None:
+            self._processes_before = stats.processes
+        more = max(stats.processes - self._processes_before, 0)
+        if not stats.sessions and not more:
+            return ""
+        return (
+            f"when the trial began, the target still had {stats.sessions} sessions open and {more} processes more than "
+            f"before the first trial"
+        )

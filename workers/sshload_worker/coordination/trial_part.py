@@ -1,0 +1,95 @@
+"""TrialPart: one worker's part of one trial, with a recorder and a health monitor of its own."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import gevent
+from sshload_contract.run_config import RunConfig
+from sshload_contract.sample import Report
+
+from sshload_worker.locustfile.crowd import Crowd
+from sshload_worker.locustfile.crowd_sessions import CrowdSessions
+from sshload_worker.locustfile.request_events import STEPS, SummedRequests
+from sshload_worker.login.login import Login
+from sshload_worker.pacing.generator import Generator
+from sshload_worker.pacing.load import Share
+from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.recording.health import HealthMonitor
+from sshload_worker.recording.port_board import PortBoard
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.held_sessions import HeldSessions
+from sshload_worker.scenario.iteration import Iteration
+from sshload_worker.scenario.log_in import LogIn
+from sshload_worker.scenario.session_reuse import make_sessions
+
+REPORT_INTERVAL_S = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What a worker keeps from trial to trial. `numbers` counts its iterations of them all."""
+
+    run: RunConfig
+    login: Login
+    crowd: Crowd | None
+    listener: SummedRequests
+    numbers: Iterator[int]
+    ports: PortBoard
+
+
+class TrialPart:
+    """The share of one trial's load that one worker makes, from `start_ns` on; each report is handed to `send`."""
+
+    def __init__(
+        self, equipment: Equipment, order: TrialOrder, share: Share, start_ns: int, send: Callable[[Report], None]
+    ) -> None:
+        config = order.config(equipment.run)
+        self._recorder = Recorder(config.run_id, share.index, equipment.listener, STEPS, trial=order.number)
+        self._health = HealthMonitor()
+        self._ports = equipment.ports
+        self._send = send
+        iteration = _iteration(config, equipment, share, self._recorder)
+        held = HeldSessions(LogIn(equipment.login, self._recorder), config.client.timeouts, self._recorder)
+        self._generator = Generator(config, share, iteration, held, start_ns)
+
+    @property
+    def opened(self) -> int:
+        """How many connections it has begun."""
+        return self._recorder.opened
+
+    def run(self) -> None:
+        """Generate the load, report, and report finally once nothing is in flight any more."""
+        self._health.start()
+        reporter = gevent.spawn(self._report_regularly)
+        self._generator.run()
+        reporter.kill()
+        self._report(final=True)
+        self._health.stop()
+
+    def stop(self) -> None:
+        """Let `run` come to its end now, with what runs ended as unfinished."""
+        self._generator.stop()
+
+    def _report_regularly(self) -> None:
+        while True:
+            gevent.sleep(REPORT_INTERVAL_S)
+            self._report(final=False)
+
+    def _report(self, *, final: bool) -> None:
+        recorder = self._recorder
+        health = self._health.health(connections=self._ports.total(recorder.connections), overflows=recorder.overflows)
+        self._send(recorder.take_report(health, final=final))
+
+
+def _iteration(config: RunConfig, equipment: Equipment, share: Share, recorder: Recorder) -> Iteration:
+    scenario, crowd = config.scenario, equipment.crowd
+    sessions = make_sessions(scenario, equipment.login, recorder, max(share.part(scenario.pool_sessions), 1))
+    return Iteration(
+        worker=share.index,
+        sessions=sessions if crowd is None else CrowdSessions(sessions, crowd),
+        steps=scenario.steps,
+        timeouts=config.client.timeouts,
+        recorder=recorder,
+        numbers=equipment.numbers,
+        task=None if crowd is None else crowd.run_task,
+    )

@@ -1,0 +1,152 @@
+"""SearchCourse: the trials of a run, which comes next, and what they found. No clock: instants are given.
+
+A run that searches nothing is a course of one trial, with nothing found.
+"""
+
+from dataclasses import replace
+
+from sshload_contract.capacity import amount_of
+from sshload_contract.judgement.figures import find_step
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load
+from sshload_contract.run_config import RunConfig
+from sshload_contract.run_summary import CapacityResult, RunSummary, StepStats, Trial
+from sshload_contract.snapshot import SearchProgress
+from sshload_contract.vocabulary import RunEnd, SearchEnd, Step, TrialState, Window
+
+from sshload_worker.pacing.load import duration_s
+from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.search.capacity_search import Found, Goal, Seen, Try, cut_short, next_step
+from sshload_worker.summary.trial_course import TrialCourse
+from sshload_worker.summary.trial_verdict import judge_trial
+
+
+class SearchCourse:
+    """All trials of one run so far; raises ValueError where there is nothing to search."""
+
+    def __init__(self, config: RunConfig) -> None:
+        self._config = config
+        self._goal = _goal(config)
+        self._seen: list[Seen] = []
+        self._trials: list[Trial] = []
+        self._summaries: list[RunSummary] = []
+
+    def first_order(self) -> TrialOrder:
+        """Return the trial to begin with: a search's least load, or the run's."""
+        return self.next_order() or TrialOrder(number=0, amount=amount_of(self._config.load))
+
+    def next_order(self) -> TrialOrder | None:
+        """Return the trial to try next, None where all is found."""
+        if self._goal is None:
+            return None
+        step = next_step(self._goal, self._seen)
+        return TrialOrder(number=len(self._trials) + 1, amount=step.load) if isinstance(step, Try) else None
+
+    def has_time_for(self, order: TrialOrder, at_s: float) -> bool:
+        """Tell whether a trial's load, begun `at_s` after the start of the first, ends within the search's budget."""
+        capacity, trial = self._config.capacity, order.config(self._config)
+        length_s = trial.start_lead_s + trial.warm_up_s + duration_s(trial.load)
+        return capacity is None or at_s + length_s <= capacity.budget_s
+
+    def add(self, over: TrialCourse, summary: RunSummary, started_s: float) -> None:
+        """Take in a trial that is over, or was cut off, and its own summary. It began `started_s` after the first."""
+        self._summaries.append(summary)
+        if self._goal is None:
+            return
+        trial = _trial(over, summary, started_s)
+        self._trials.append(trial)
+        if summary.end is RunEnd.COMPLETED:
+            self._seen.append(_seen(over.config.load, trial))
+
+    def progress(self, under_way: TrialOrder) -> SearchProgress | None:
+        """Return how far the search has come, None where nothing is searched."""
+        if self._goal is None:
+            return None
+        bounds = cut_short(self._goal, self._seen, SearchEnd.RUN_ENDED)
+        return SearchProgress(under_way.number, under_way.amount, bounds.lower, bounds.upper)
+
+    def summary(self, end: RunEnd, message: str) -> RunSummary:
+        """Return the summary of the run, after one trial or more; `end` and `message` are the run's."""
+        result = self._result(end)
+        reported = self._summaries[result.reported - 1 if result is not None else -1]
+        return replace(reported, end=end, message=message, capacity=result)
+
+    def _result(self, end: RunEnd) -> CapacityResult | None:
+        if self._goal is None:
+            return None
+        found = self._found(self._goal, end)
+        return CapacityResult(
+            end=found.end,
+            lower=found.lower,
+            upper=found.upper,
+            reported=reported_trial(self._trials, found.lower),
+            trials=tuple(self._trials),
+        )
+
+    def _found(self, goal: Goal, end: RunEnd) -> Found:
+        """Return what is found, or, where trials are still to come, why they do not."""
+        if end is not RunEnd.COMPLETED:
+            return cut_short(goal, self._seen, SearchEnd.RUN_ENDED)
+        step = next_step(goal, self._seen)
+        return step if isinstance(step, Found) else cut_short(goal, self._seen, SearchEnd.OUT_OF_TIME)
+
+
+def reported_trial(trials: list[Trial], lower: float | None) -> int:
+    """Return the number of the trial that stands for the run: the last that passed at `lower`, or else the last."""
+    at_lower = [trial.number for trial in trials if trial.state is TrialState.PASSED and trial.amount == lower]
+    return at_lower[-1] if at_lower else trials[-1].number
+
+
+def _goal(config: RunConfig) -> Goal | None:
+    capacity = config.capacity
+    if capacity is None:
+        return None
+    return Goal(
+        least=capacity.least,
+        most=capacity.most,
+        precision=capacity.precision,
+        confirm=capacity.confirm,
+        whole=not isinstance(config.load, ArrivalsLoad),
+    )
+
+
+def _trial(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
+    verdict = judge_trial(over.config, summary)
+    return Trial(
+        number=over.order.number,
+        amount=over.order.amount,
+        state=verdict.state,
+        message="; ".join(filter(None, (verdict.message, over.unrest if verdict.message else ""))),
+        invalidity=verdict.invalidity,
+        thresholds=verdict.thresholds,
+        started_s=started_s,
+        load=summary.load,
+        total=_measured(summary, Step.TOTAL),
+        connect=_measured(summary, Step.CONNECT),
+        login=_measured(summary, Step.LOGIN),
+        generator=summary.generator,
+        target_before=summary.target_before,
+        target_held=summary.target_held,
+        target_after=summary.target_after,
+    )
+
+
+def _measured(summary: RunSummary, step: Step) -> StepStats | None:
+    return find_step(summary, step, Window.MEASURED)
+
+
+def _seen(load: Load, trial: Trial) -> Seen:
+    passed = None if trial.state is TrialState.INVALID else trial.state is TrialState.PASSED
+    return Seen(trial.amount, passed, _completed(load, trial))
+
+
+def _completed(load: Load, trial: Trial) -> float | None:
+    """Return how much of the load the server took, in its unit; of users nothing can be said."""
+    match load:
+        case ArrivalsLoad():
+            return trial.load.completed_rate
+        case BurstLoad(repeat=repeat):
+            return trial.load.succeeded / repeat
+        case HoldLoad():
+            return trial.load.held_least
+        case _:
+            return None

@@ -1,0 +1,101 @@
+"""TrialCourse: what the master keeps of one trial, from its order to its summary. No clock: instants are given."""
+
+from typing import TYPE_CHECKING
+
+from sshload_contract.run_config import RunConfig
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.sample import Report
+from sshload_contract.vocabulary import RunEnd
+
+from sshload_worker.pacing.load import duration_s
+from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.summary.held import HeldRange
+from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, progress
+from sshload_worker.summary.report import RunCourse, run_summary
+
+if TYPE_CHECKING:
+    from sshload_contract.target_stats import TargetStats
+
+
+class TrialCourse:
+    """One trial: its totals, its time series and the target's counts around it. `config` is the trial's own.
+
+    `start_s` is the agreed start instant, None before it was ordered. `unrest` says what the trial began beside.
+    """
+
+    def __init__(self, order: TrialOrder, run: RunConfig, mark_interval_s: float) -> None:
+        self.order = order
+        self.config = order.config(run)
+        self.planned_s = self.config.warm_up_s + duration_s(self.config.load)
+        self.totals = Totals()
+        self.unrest = ""
+        self.target_before: TargetStats | None = None
+        self.target_held: TargetStats | None = None
+        self.target_after: TargetStats | None = None
+        self._series = Series(mark_interval_s)
+        self._held = HeldRange(self.config)
+        self._last = NOTHING_YET
+        self.start_s: float | None = None
+        self._started_unix_s = 0.0
+        self._end_s: float | None = None
+        self._finished_unix_s = 0.0
+
+    @property
+    def started(self) -> bool:
+        """Whether the start was ordered."""
+        return self.start_s is not None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, by itself or not."""
+        return self._end_s is not None
+
+    def start(self, at_s: float, at_unix_s: float) -> None:
+        """Note the agreed start instant, by the clock that all instants are of, and by the wall's."""
+        self.start_s, self._started_unix_s = at_s, at_unix_s
+
+    def end(self, now_s: float, now_unix_s: float) -> None:
+        """Note the end, though it may never have started, and mark the series with it."""
+        self._end_s, self._finished_unix_s = now_s, now_unix_s
+        if self.started:
+            self._series.observe(progress(self.totals, self.at_s(now_s)), final=True)
+
+    def at_s(self, now_s: float) -> float:
+        """Return how long ago the start was, or at the end, 0 before it."""
+        if self.start_s is None:
+            return 0.0
+        return max((now_s if self._end_s is None else self._end_s) - self.start_s, 0.0)
+
+    def add(self, report: Report) -> bool:
+        """Add a report; return False for one of another trial, and for one that was added before."""
+        return report.trial == self.order.number and self.totals.add(report)
+
+    def mark(self, now_s: float) -> tuple[Progress, Progress]:
+        """Return how it stood at the last mark, and how it stands now, which is the next one."""
+        before, now = self._last, progress(self.totals, self.at_s(now_s))
+        self._last = now
+        if self.started and not self.is_over:
+            self._series.observe(now)
+            self._held.observe(now)
+        return before, now
+
+    def summary(self, end: RunEnd, message: str, workers_connected: int, workers_lost: int) -> RunSummary:
+        """Return the trial's own summary, once it has ended."""
+        course = RunCourse(
+            end=end,
+            message=message,
+            started_unix_s=self._started_unix_s,
+            finished_unix_s=self._finished_unix_s,
+            elapsed_s=self.at_s(self._end_s or 0.0),
+            workers_connected=workers_connected,
+            workers_lost=workers_lost,
+            target_before=self.target_before,
+            target_held=self.target_held,
+            target_after=self.target_after,
+            held_most=self._held.most,
+            held_least=self._held.least,
+            series_interval_s=self._series.interval_s,
+            series=self._series.points(),
+        )
+        return run_summary(self.config, self.totals, course)
