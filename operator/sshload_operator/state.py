@@ -114,6 +114,19 @@ class Reason(StrEnum):
 
 
 @unique
+class Resource(StrEnum):
+    """What a managed target can be short of: first what a machine has, then what sshd's configuration grants."""
+
+    CPU = "cpu"
+    MEMORY = "memory"
+    PROCESSES = "processes"
+    MAX_STARTUPS = "maxStartups"
+    PENALTIES = "penalties"
+    LISTEN_BACKLOG = "listenBacklog"
+    MAX_SESSIONS = "maxSessions"
+
+
+@unique
 class Role(StrEnum):
     """What a child pod is, as its `sshload.dev/role` label says."""
 

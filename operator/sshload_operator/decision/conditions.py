@@ -11,6 +11,7 @@ from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.spec import ExternalTarget
 from sshload_operator.decision.blockers import Blocker, target_blocker, workers_blocker
+from sshload_operator.decision.capacity.amount import digits, in_words
 from sshload_operator.decision.endings import Ending
 from sshload_operator.decision.findings import Finding
 from sshload_operator.decision.situation import Situation
@@ -113,9 +114,16 @@ def _headline(situation: Situation) -> tuple[Reason, str]:
         case Phase.STARTING_WORKERS:
             return Reason.WORKERS_STARTING, f"the workers ({workers}) are starting and connecting to the master"
         case Phase.RUNNING:
-            return Reason.LOAD_RUNNING, f"the load runs for {situation.plan.load_s:g} s, made by {workers} workers"
+            return Reason.LOAD_RUNNING, f"{_load(situation)}, made by {workers} workers"
         case Phase.COLLECTING | Phase.FINISHED:
             return Reason.COLLECTING_RESULTS, "the load is over: its last iterations end, and the results are read"
+
+
+def _load(situation: Situation) -> str:
+    plan, capacity = situation.plan, situation.plan.spec.capacity
+    if capacity is None:
+        return f"the load runs for {plan.load_s:g} s"
+    return f"the capacity is searched from {digits(capacity.least)} to {in_words(capacity.most, plan.spec.load)}"
 
 
 _SWEPT_WORKERS = Finding(ConditionStatus.FALSE, Reason.RUN_FINISHED, "no run is under way, so there are no workers")

@@ -12,6 +12,7 @@ from sshload_contract.vocabulary import Verdict
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.decision.blockers import target_blocker, workers_blocker
+from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.conditions import finished, under_way
 from sshload_operator.decision.endings import Ending, ending
 from sshload_operator.decision.findings import conditions
@@ -230,6 +231,7 @@ def _finish(this: _Pass, situation: Situation, found: Ending) -> Decision:
         start_time=situation.start_time,
         completion_time=this.now,
         results=to_status(plan, summary) if summary is not None else None,
+        capacity=capacity_status(plan, summary) if summary is not None else None,
         thresholds=found.thresholds,
         results_config_map=child_name(plan, Part.RESULTS) if summary is not None else "",
     )

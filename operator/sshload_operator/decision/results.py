@@ -14,6 +14,8 @@ from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import Step, Window
 
+from sshload_operator.decision.capacity.trials import measured_load
+from sshload_operator.decision.figures import milliseconds, percent, rounded, stated
 from sshload_operator.planning.plan import Plan
 
 _PERCENTILES = {"p50Ms": 50.0, "p90Ms": 90.0, "p95Ms": 95.0, "p99Ms": 99.0, "p999Ms": 99.9}
@@ -25,7 +27,7 @@ _FIRST_MESSAGE_LIMIT_CHARACTERS = 200
 
 def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
     """Return `status.results`. A figure that could not be stated is absent, never null and never 0."""
-    load = summary.load
+    load, measured = summary.load, measured_load(plan, summary)
     results = {
         "durationSeconds": rounded(load.duration_s),
         "offeredRate": rounded(load.offered_rate),
@@ -33,7 +35,7 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "completedRate": rounded(load.completed_rate),
         "iterations": load.succeeded + load.failed,
         "failures": load.failed,
-        "errorPercent": percent(attempts(plan.spec.load, summary).error_rate),
+        "errorPercent": percent(attempts(measured, summary).error_rate),
         "p99Ms": _p99_ms(summary, Window.MEASURED),
         "warmUp": _warm_up(summary) if plan.spec.warm_up_s else None,
         "steps": [_step(step) for step in summary.steps if step.window is Window.MEASURED][:_STEPS_LIMIT],
@@ -44,7 +46,7 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "generator": _generator(summary.generator, load),
         "target": _target(plan, summary),
     }
-    return _stated(results)
+    return stated(results)
 
 
 def _burst(summary: RunSummary) -> dict[str, Any]:
@@ -83,7 +85,7 @@ def _warm_up(summary: RunSummary) -> dict[str, Any] | None:
     total = total_step(summary, Window.WARM_UP)
     if total is None:
         return None
-    return _stated(
+    return stated(
         {
             "iterations": total.count + total.failures,
             "failures": total.failures,
@@ -97,7 +99,7 @@ def _step(step: StepStats) -> dict[str, Any]:
         name: milliseconds(step.percentiles_us.get(percentile_key(percentile)))
         for name, percentile in _PERCENTILES.items()
     }
-    return _stated(
+    return stated(
         {
             "step": step.step,
             "count": step.count,
@@ -115,7 +117,7 @@ def _step(step: StepStats) -> dict[str, Any]:
 def _errors(summary: RunSummary) -> Iterator[dict[str, Any]]:
     measured = [error for error in summary.errors if error.window is Window.MEASURED and error.count]
     for error in sorted(measured, key=_most_frequent_first):
-        yield _stated(
+        yield stated(
             {
                 "step": error.step,
                 "outcome": str(error.outcome),
@@ -150,7 +152,7 @@ def _negotiated_entry(one: NegotiatedCount) -> dict[str, Any]:
 
 
 def _generator(generator: GeneratorStats, load: LoadStats) -> dict[str, Any]:
-    return _stated(
+    return stated(
         {
             "workersExpected": generator.workers_expected,
             "workersConnected": generator.workers_connected,
@@ -182,7 +184,7 @@ def _target(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
         "clientLogins": logins,
         "loginDifference": accepted - logins,
         "authFailed": grown["auth_failed"],
-        "dropped": _stated(
+        "dropped": stated(
             {
                 "maxStartups": grown["dropped_max_startups"],
                 "penalty": grown["dropped_penalty"],
@@ -197,7 +199,7 @@ def _target(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
     each_logs_in = plan.spec.scenario.session_reuse is SessionReuse.NONE
     if each_logs_in and grown["accepted"] and grown["cpu_s"] is not None:
         figures["cpuPerLoginMs"] = round(grown["cpu_s"] * 1_000 / grown["accepted"], 3)
-    return _stated(figures)
+    return stated(figures)
 
 
 def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
@@ -213,7 +215,3 @@ def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
     )
     grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in names}
     return {name: value if value >= 0 else None for name, value in grown.items()}
-
-
-def _stated(figures: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in figures.items() if value is not None}

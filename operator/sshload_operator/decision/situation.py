@@ -96,7 +96,8 @@ class Situation:
 
     def _phase_seen(self) -> Phase:
         stage = self.snapshot.stage if self.snapshot is not None else Stage.WAITING_FOR_WORKERS
-        if self.results_begun or stage is Stage.DRAINING:
+        between_trials = self.snapshot is not None and self.snapshot.search is not None
+        if self.results_begun or (stage is Stage.DRAINING and not between_trials):
             return Phase.COLLECTING
         if stage is not Stage.WAITING_FOR_WORKERS:
             return Phase.RUNNING

@@ -11,6 +11,8 @@ from sshload_contract.snapshot import Snapshot
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
 
+from sshload_operator.decision.capacity.status import search_progress
+from sshload_operator.decision.figures import milliseconds, percent, rounded, stated
 from sshload_operator.decision.findings import (
     MESSAGE_LIMIT_CHARACTERS,
     condition_body,
@@ -19,14 +21,13 @@ from sshload_operator.decision.findings import (
     time_text,
     word,
 )
-from sshload_operator.decision.results import milliseconds, percent, rounded
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Condition, ConditionType, Phase, Reason, Remembered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """All that a status says. `results` and `progress` are as the CRD has them; None and empty are left out."""
+    """All that a status says. `progress`, `results` and `capacity` are as the CRD has them; what is empty is left out."""
 
     generation: int
     run: int
@@ -40,6 +41,7 @@ class Standing:
     completion_time: datetime | None = None
     progress: Mapping[str, Any] | None = None
     results: Mapping[str, Any] | None = None
+    capacity: Mapping[str, Any] | None = None
     thresholds: tuple[ThresholdResult, ...] = ()
     results_config_map: str = ""
 
@@ -53,6 +55,7 @@ def status(standing: Standing) -> dict[str, Any]:
         "completionTime": time_text(standing.completion_time),
         "progress": standing.progress,
         "results": standing.results,
+        "capacity": standing.capacity,
         "thresholds": [_threshold(result) for result in standing.thresholds],
         "resultsConfigMap": standing.results_config_map,
     }
@@ -84,8 +87,9 @@ def progress(plan: Plan, snapshot: Snapshot) -> dict[str, Any]:
         "failures": snapshot.failures,
         "p99Ms": milliseconds(snapshot.p99_us),
         "errorPercent": percent(share),
+        "search": search_progress(plan, snapshot.search) if snapshot.search is not None else None,
     }
-    return {key: value for key, value in figures.items() if value is not None}
+    return stated(figures)
 
 
 def remembered(written: Mapping[str, Any] | None) -> Remembered:
@@ -105,4 +109,4 @@ def remembered(written: Mapping[str, Any] | None) -> Remembered:
 
 def _threshold(result: ThresholdResult) -> dict[str, Any]:
     words = {"threshold": result.threshold, "observed": result.observed, "passed": result.passed}
-    return {key: value for key, value in words.items() if value is not None}
+    return stated(words)

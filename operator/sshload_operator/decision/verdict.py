@@ -4,6 +4,7 @@ from sshload_contract.judgement.attempts import attempts, held_sessions
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.judgement.threshold import in_words, judge_threshold
 from sshload_contract.judgement.validity import arrivals_dropped, defects
+from sshload_contract.load import Load
 from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import (
@@ -14,10 +15,13 @@ from sshload_contract.thresholds import (
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
 
 from sshload_operator.api.spec import ExternalTarget, ManagedTarget
+from sshload_operator.decision.capacity.generator_limit import by_generator_limit
+from sshload_operator.decision.capacity.thresholds import capacity_results
+from sshload_operator.decision.capacity.trials import measured_load
+from sshload_operator.decision.capacity.verdict import by_search, capacity_broken, capacity_kept, search_so_far
+from sshload_operator.decision.opinion import Opinion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Judgement, Reason
-
-Opinion = tuple[Verdict, Reason, str]
 
 _ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
     RunEnd.WORKER_LOST: (
@@ -38,32 +42,39 @@ _ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
 
 def judge(plan: Plan, summary: RunSummary) -> Judgement:
     """Return the verdict. A broken threshold outranks one that cannot be judged; nothing invalid is ever Passed."""
-    results = tuple(judge_threshold(threshold, plan.spec.load, summary) for threshold in plan.spec.thresholds)
+    load = measured_load(plan, summary)
+    results = tuple(judge_threshold(threshold, load, summary) for threshold in plan.spec.thresholds)
     verdict, reason, message = (
-        _by_end(summary)
-        or _by_emptiness(plan, summary)
+        _by_end(plan, summary)
+        or by_generator_limit(plan, summary)
+        or _by_emptiness(load, summary)
         or _by_common_refusal(plan, summary)
         or _by_validity(plan, summary)
+        or by_search(plan, summary)
         or _by_thresholds(results)
+        or capacity_broken(plan, summary)
         or _by_dropped_arrivals(summary)
-        or _by_total_failure(plan, summary)
+        or _by_total_failure(load, summary)
         or _by_too_few_samples(plan, summary, results)
-        or _passed(plan, summary, results)
+        or capacity_kept(plan, summary)
+        or _passed(load, summary, results)
     )
-    return Judgement(verdict, reason, message, thresholds=results if attempts(plan.spec.load, summary).ended else ())
+    stated = (*results, *capacity_results(plan, summary)) if attempts(load, summary).ended else ()
+    return Judgement(verdict, reason, message, thresholds=stated)
 
 
-def _by_end(summary: RunSummary) -> Opinion | None:
+def _by_end(plan: Plan, summary: RunSummary) -> Opinion | None:
     if summary.end is RunEnd.COMPLETED:
         return None
     verdict, reason, meaning = _ENDS[summary.end]
     if summary.end is RunEnd.GENERATOR_FAULT and not summary.load.duration_s:
         verdict, meaning = Verdict.ERROR, "the load was not begun, because a worker cannot make it"
-    return verdict, reason, f"{meaning}: {summary.message}" if summary.message else meaning
+    message = f"{meaning}: {summary.message}" if summary.message else meaning
+    return verdict, reason, f"{message}{search_so_far(plan, summary)}"
 
 
-def _by_emptiness(plan: Plan, summary: RunSummary) -> Opinion | None:
-    if summary.load.started > 0 or held_sessions(plan.spec.load, summary).ended:
+def _by_emptiness(load: Load, summary: RunSummary) -> Opinion | None:
+    if summary.load.started > 0 or held_sessions(load, summary).ended:
         return None
     message = (
         f"not one iteration began in the measured {summary.load.duration_s:g} s, so there is nothing to judge. "
@@ -74,7 +85,7 @@ def _by_emptiness(plan: Plan, summary: RunSummary) -> Opinion | None:
 
 def _by_common_refusal(plan: Plan, summary: RunSummary) -> Opinion | None:
     """Where nothing ended well, and all for the same reason, the test is set up wrongly: it measured nothing."""
-    tried = attempts(plan.spec.load, summary)
+    tried = attempts(measured_load(plan, summary), summary)
     if tried.failed < tried.ended or tried.failed == 0:
         return None
     failed = [error for error in summary.errors if error.window is Window.MEASURED and error.count > 0]
@@ -119,9 +130,9 @@ def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Opinion | None:
     return (Verdict.FAILED, Reason.THRESHOLD_BROKEN, "; ".join(broken)) if broken else None
 
 
-def _by_total_failure(plan: Plan, summary: RunSummary) -> Opinion | None:
+def _by_total_failure(asked: Load, summary: RunSummary) -> Opinion | None:
     """Fail a test in which nothing worked, even if it promises nothing about errors."""
-    load, held = summary.load, held_sessions(plan.spec.load, summary)
+    load, held = summary.load, held_sessions(asked, summary)
     if held.ended and held.failed == held.ended:
         message = f"not one of {held.ended} sessions was held to the end; status.results.errors says why"
     elif load.started > 0 and load.succeeded == 0:
@@ -152,8 +163,8 @@ def _samples_wanted(threshold: Threshold, summary: RunSummary) -> str:
     return f"{in_words(threshold)} cannot be judged: p{percentile} needs {needed} samples, there are {count}"
 
 
-def _passed(plan: Plan, summary: RunSummary, results: tuple[ThresholdResult, ...]) -> Opinion:
-    load, held = summary.load, held_sessions(plan.spec.load, summary)
+def _passed(asked: Load, summary: RunSummary, results: tuple[ThresholdResult, ...]) -> Opinion:
+    load, held = summary.load, held_sessions(asked, summary)
     ran = f"{load.succeeded + load.failed} iterations at {load.completed_rate:.1f}/s, {load.failed} failed"
     if held.ended:
         ran += f"; {held.ended - held.failed} of {held.ended} sessions were held to the end"

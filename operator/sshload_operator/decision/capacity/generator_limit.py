@@ -1,0 +1,122 @@
+"""What a search says that ended at the generator's own limit: how many workers it would take to go on."""
+
+from math import ceil
+
+from sshload_contract.judgement.validity import CPU_SHARE_LIMIT, PORTS_SHARE_LIMIT
+from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
+from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
+
+from sshload_operator.decision.capacity.amount import in_words
+from sshload_operator.decision.capacity.trials import those, trials_at
+from sshload_operator.decision.opinion import Opinion
+from sshload_operator.planning.plan import Plan
+from sshload_operator.state import Reason
+
+_AIMED_PART_OF_LIMIT = 0.8
+_CPU = (Invalidity.GENERATOR_SATURATED, Invalidity.LATE_ARRIVALS)
+_OTHER_REMEDIES = {
+    Invalidity.ARRIVALS_DROPPED: "Raise maxInFlight, or promise a latency, which breaks before so many are under way",
+    Invalidity.NO_REQUESTS: "Lengthen the trials, or raise spec.load.capacity's min",
+    Invalidity.WORKER_LOST: "See why the workers' pods ended, and give them more memory",
+}
+
+
+def by_generator_limit(plan: Plan, summary: RunSummary) -> Opinion | None:
+    """Return that the search ended because some amount could not be judged again and again, None where it did not."""
+    found = summary.capacity
+    if found is None or found.end is not SearchEnd.GENERATOR_LIMIT:
+        return None
+    beyond = _lowest_given_up(found)
+    if beyond is None:
+        message = "the search ended for trials that cannot be judged, and there is none. Run the test again"
+        return Verdict.INVALID, Reason.COUNTS_DISAGREE, message
+    load = plan.spec.load
+    at_amount = trials_at(found, beyond.amount)
+    invalid = those(at_amount, TrialState.INVALID)
+    message = (
+        f"trials at {in_words(beyond.amount, load)} cannot be judged ({len(invalid)} of {len(at_amount)}). "
+        f"{remedy(plan, found, invalid[-1])}. The last one says: {invalid[-1].message}"
+    )
+    if found.lower is not None:
+        message = f"the capacity is {in_words(found.lower, load)} or more: every threshold holds there, but {message}"
+    return Verdict.INVALID, _reason(invalid[-1]), message
+
+
+def remedy(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
+    """Return what would make a trial that cannot be judged one that can."""
+    if invalid.invalidity in _CPU:
+        return _more_cores(plan, found, invalid)
+    if invalid.invalidity is Invalidity.SOURCE_PORTS_USED_UP:
+        return _more_pods(plan, found, invalid)
+    return _OTHER_REMEDIES.get(
+        invalid.invalidity or Invalidity.GENERATOR_FAULT, "See the logs of the workers and of the target"
+    )
+
+
+def _lowest_given_up(found: CapacityResult) -> Trial | None:
+    """Return a trial of the lowest amount of which more trials were invalid than were judged."""
+    amounts = sorted({trial.amount for trial in those(found.trials, TrialState.INVALID)})
+    for amount in amounts:
+        tried = trials_at(found, amount)
+        invalid = those(tried, TrialState.INVALID)
+        if 2 * len(invalid) > len(tried):
+            return invalid[-1]
+    return None
+
+
+def _reason(trial: Trial) -> Reason:
+    return Reason(trial.invalidity or Invalidity.GENERATOR_FAULT)
+
+
+def _sound_below(found: CapacityResult, amount: float) -> Trial | None:
+    """Return the highest trial below that could be judged; of several the one that cost the generator most."""
+    sound = (trial for trial in found.trials if trial.amount < amount and trial.state is not TrialState.INVALID)
+    return max(sound, key=lambda trial: (trial.amount, trial.generator.cpu_share), default=None)
+
+
+def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
+    """Scale what the busiest worker used of its core at the highest amount that could be judged."""
+    sound = _sound_below(found, invalid.amount)
+    share_per_amount = _per_amount(sound, invalid, (sound or invalid).generator.cpu_share)
+    wanted = share_per_amount * plan.workers / (CPU_SHARE_LIMIT * _AIMED_PART_OF_LIMIT)
+    amount = in_words(invalid.amount, plan.spec.load)
+    if sound is None:
+        least = max(ceil(wanted * invalid.amount), plan.workers + 1)
+        return f"{_workers(plan, least)} or more would take {amount}, as far as one can say: no trial could be judged"
+    used = f"at {in_words(sound.amount, plan.spec.load)} the busiest of {plan.workers} used "
+    used += f"{sound.generator.cpu_share:.0%} of a core"
+    needed = ceil(wanted * invalid.amount)
+    if needed <= plan.workers:
+        return (
+            f"As many workers should do, for {used}: what they lacked is CPU time that others took (ready to run and "
+            f"not run for {invalid.generator.run_delay_share:.0%} of the time). Give each a whole core, on nodes that "
+            f"they do not share with the target"
+        )
+    most = plan.spec.capacity.most if plan.spec.capacity is not None else invalid.amount
+    further = f", {in_words(most, plan.spec.load)} about {ceil(wanted * most)}" if most > invalid.amount else ""
+    return f"{amount} would take about {_workers(plan, needed)}{further}, for {used}"
+
+
+def _workers(plan: Plan, count: int) -> str:
+    """Return workers with the replicas that make them."""
+    each = f" ({ceil(count / plan.processes_per_pod)} pods of {plan.processes_per_pod})"
+    return f"{count} workers with a core each{each if plan.processes_per_pod > 1 else ' (spec.workers.replicas)'}"
+
+
+def _more_pods(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
+    """Scale the ports that the busiest address used at the highest amount that could be judged."""
+    if plan.installation.one_address:
+        return "All workers share this machine's address and its ports: run the test in a cluster"
+    sound = _sound_below(found, invalid.amount)
+    seen = (sound or invalid).generator
+    wanted = _per_amount(sound, invalid, seen.ports_used) * invalid.amount * plan.spec.workers.replicas
+    pods = ceil(wanted / (PORTS_SHARE_LIMIT * _AIMED_PART_OF_LIMIT * max(1, seen.ports_available)))
+    amount = in_words(invalid.amount, plan.spec.load)
+    return (
+        f"{amount} would take about {max(pods, plan.spec.workers.replicas + 1)} pods (spec.workers.replicas), for each "
+        f"has an address, and {seen.ports_available} source ports, of its own"
+    )
+
+
+def _per_amount(sound: Trial | None, invalid: Trial, figure: float) -> float:
+    return figure / (sound or invalid).amount

@@ -1,0 +1,122 @@
+"""The verdict on a search for the capacity, as far as it differs from that on any run.
+
+A search says nothing that its trials do not: where the bounds do not stand on trials that were judged, it is Invalid.
+"""
+
+from sshload_contract.run_summary import CapacityResult, RunSummary
+from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
+
+from sshload_operator.decision.capacity.amount import capacity_in_words, in_words
+from sshload_operator.decision.capacity.limited_by import limited_by, sentence
+from sshload_operator.decision.capacity.thresholds import capacity_results, promises_capacity
+from sshload_operator.decision.capacity.trials import how_many, reported_trial, those, trials_at
+from sshload_operator.decision.opinion import Opinion
+from sshload_operator.planning.plan import Plan
+from sshload_operator.state import Reason
+
+_MORE_TIME = "Raise spec.deadline, shorten the trials, bring min and max nearer, or ask for less precision"
+_LESS_NOISE = "Lengthen the trials, or ask for less precision"
+
+
+def by_search(plan: Plan, summary: RunSummary) -> Opinion | None:
+    """Return why a search has no capacity to be judged; None where it has one, and where none was searched for."""
+    if plan.spec.capacity is None:
+        return None
+    found = summary.capacity
+    if found is None:
+        message = "the results of the master tell nothing of the search. Run the test again"
+        return Verdict.ERROR, Reason.RESULTS_UNREADABLE, message
+    return _by_trials(plan, found) or _by_end(plan, summary, found)
+
+
+def search_so_far(plan: Plan, summary: RunSummary) -> str:
+    """Return how far the search had come, as a sentence to be added to why the run ended; empty where there is none."""
+    found = summary.capacity
+    if found is None or not found.trials:
+        return ""
+    known = capacity_in_words(found, plan.spec.load)
+    return f". The search had come to {known or 'no bound yet'}, in {how_many(found)}"
+
+
+def capacity_kept(plan: Plan, summary: RunSummary) -> Opinion | None:
+    """Return that a search found what was asked for, None where none was searched."""
+    found = summary.capacity
+    if found is None:
+        return None
+    known = f"the capacity is {capacity_in_words(found, plan.spec.load)}"
+    reason = Reason.CAPACITY_FOUND if found.end is SearchEnd.FOUND else Reason.THRESHOLDS_MET
+    promised = len(capacity_results(plan, summary))
+    kept = "" if not promised else ", as was promised" if promised == 1 else f", as {promised} thresholds promised"
+    return Verdict.PASSED, reason, f"{known}{kept} ({how_many(found)}){_limit(plan, summary)}"
+
+
+def capacity_broken(plan: Plan, summary: RunSummary) -> Opinion | None:
+    """Return which thresholds on the capacity it broke, and what limits it."""
+    broken = [result for result in capacity_results(plan, summary) if result.passed is False]
+    if not broken:
+        return None
+    words = "; ".join(f"{result.threshold}, but it was {result.observed}" for result in broken)
+    return Verdict.FAILED, Reason.THRESHOLD_BROKEN, f"{words}{_limit(plan, summary)}"
+
+
+def _by_trials(plan: Plan, found: CapacityResult) -> Opinion | None:
+    """Refuse what rests on trials that say nothing."""
+    reported = reported_trial(found)
+    if reported is None:
+        return _contradiction(f"the results describe trial {found.reported}, which is none of {how_many(found)}")
+    if reported.state is TrialState.INVALID:
+        invalidity = reported.invalidity or Invalidity.GENERATOR_FAULT
+        return Verdict.INVALID, Reason(invalidity), f"trial {reported.number} cannot be judged: {reported.message}"
+    for bound, state in ((found.lower, TrialState.PASSED), (found.upper, TrialState.FAILED)):
+        if bound is not None and not those(trials_at(found, bound), state):
+            return _contradiction(f"no trial has {state} at {in_words(bound, plan.spec.load)}, a bound of the search")
+    wanting = found.end is SearchEnd.FOUND and (found.lower is None or found.upper is None)
+    if wanting or (found.end is SearchEnd.MOST_HELD and found.lower is None):
+        return _contradiction(f"the search ended as {found.end} without the bounds that make it so")
+    return None
+
+
+def _contradiction(message: str) -> Opinion:
+    return Verdict.INVALID, Reason.COUNTS_DISAGREE, f"{message}. Run the test again"
+
+
+def _by_end(plan: Plan, summary: RunSummary, found: CapacityResult) -> Opinion | None:
+    match found.end:
+        case SearchEnd.LEAST_BROKEN:
+            return Verdict.FAILED, Reason.CAPACITY_BELOW_MIN, _below_min(plan, summary, found)
+        case SearchEnd.MOST_HELD if not _held_enough(plan, summary):
+            return Verdict.INCONCLUSIVE, Reason.CAPACITY_ABOVE_MAX, _above_max(plan, found)
+        case SearchEnd.OUT_OF_TIME:
+            why, advice = "there was no time for the next trial", _MORE_TIME
+        case SearchEnd.TOO_MANY_TRIALS:
+            why, advice = "trials contradicted each other too often", _LESS_NOISE
+        case SearchEnd.RUN_ENDED:
+            why, advice = "the run ended in the middle of it", "Run the test again"
+        case _:
+            return None
+    known = capacity_in_words(found, plan.spec.load) or "nothing is known"
+    message = f"the search ended after {how_many(found)}, because {why}. So far: {known}. {advice}"
+    return Verdict.INCONCLUSIVE, Reason.SEARCH_UNFINISHED, message
+
+
+def _held_enough(plan: Plan, summary: RunSummary) -> bool:
+    """Tell whether the most that was tried is as much as was promised."""
+    return promises_capacity(plan) and all(result.passed for result in capacity_results(plan, summary))
+
+
+def _above_max(plan: Plan, found: CapacityResult) -> str:
+    known = capacity_in_words(found, plan.spec.load)
+    return (
+        f"the capacity is {known}: every threshold held at the most that was to be tried ({how_many(found)}). Raise "
+        f"spec.load.capacity's max, or promise an amount below it (a capacity threshold)"
+    )
+
+
+def _below_min(plan: Plan, summary: RunSummary, found: CapacityResult) -> str:
+    known = capacity_in_words(found, plan.spec.load)
+    return f"the capacity is {known}, the least that was to be tried ({how_many(found)}){_limit(plan, summary)}"
+
+
+def _limit(plan: Plan, summary: RunSummary) -> str:
+    limit = limited_by(plan, summary)
+    return "" if limit is None else f". {sentence(limit, plan)}"

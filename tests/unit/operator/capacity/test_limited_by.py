@@ -1,0 +1,274 @@
+"""What limits a server: the threshold that breaks at the lowest failing amount, and what the server lacked there."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from plans import EXTERNAL
+from runs import target_stats
+from searches import ERRORS, P99, TRIAL_S, failed, found_118, invalid, passed, search_plan, searched, strained
+from sshload_contract.run_summary import RunSummary, Trial
+from sshload_contract.sample import ErrorCount
+from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Window
+from sshload_operator.decision.capacity.limited_by import LimitedBy, limited_by, sentence
+from sshload_operator.decision.capacity.shortages import Strain, shortages, strain
+from sshload_operator.state import Resource
+
+TWO_CORES = {"cpu_limit_cores": 2.0}
+MEMORY = {"memory_limit_bytes": 500_000_000}
+# What each resource's shortage looks like, and the figure that must stand there.
+SHORT: dict[str, tuple[Resource, Trial, str]] = {
+    "cpu": (Resource.CPU, strained(121, cpu_s=76, limits=TWO_CORES), "1.90 of its limit of 2 cores (95%)"),
+    "cpu-in-bursts": (
+        Resource.CPU,
+        strained(121, cpu_s=40, cpu_throttled_s=9, limits=TWO_CORES),
+        "limit of 2 cores held it up for 9.0 s in 40.0 s",
+    ),
+    "memory": (
+        Resource.MEMORY,
+        strained(121, limits={**MEMORY, "memory_bytes": 480_000_000}),
+        "480 of 500 MB (96%)",
+    ),
+    "killed-for-memory": (Resource.MEMORY, strained(121, oom_kills=3), "3 of its processes were killed"),
+    "processes": (
+        Resource.PROCESSES,
+        strained(121, limits={"processes": 98, "processes_limit": 100}),
+        "98 processes ran, of 100",
+    ),
+    "forks": (Resource.PROCESSES, strained(121, refused_forks=7), "7 processes could not be started"),
+    "max-startups": (Resource.MAX_STARTUPS, strained(121, dropped_max_startups=57), "57 connections were dropped"),
+    "max-startups-at-least": (
+        Resource.MAX_STARTUPS,
+        strained(121, dropped_max_startups=57, limits={"dropped_is_lower_bound": True}),
+        "at least 57 connections were dropped",
+    ),
+    "penalties": (Resource.PENALTIES, strained(121, dropped_penalty=5), "5 connections were dropped for penalties"),
+    "backlog": (Resource.LISTEN_BACKLOG, strained(121, listen_overflows=11), "11 connections were lost"),
+}
+# Just below each limit.
+AT_EASE: dict[str, Trial] = {
+    "cpu-below": strained(121, cpu_s=71, limits=TWO_CORES),
+    "held-up-a-little": strained(121, cpu_s=40, cpu_throttled_s=7.9, limits=TWO_CORES),
+    "no-cpu-limit": strained(121, cpu_s=320),
+    "memory-below": strained(121, limits={**MEMORY, "memory_bytes": 440_000_000}),
+    "memory-without-limit": strained(121, limits={"memory_bytes": 10**12}),
+    "only-the-peak": strained(121, limits={**MEMORY, "memory_peak_bytes": 500_000_000}),
+    "memory-counted-twice": strained(
+        121, limits={**MEMORY, "memory_bytes": 480_000_000, "memory_is_upper_bound": True}
+    ),
+    "processes-below": strained(121, limits={"processes": 94, "processes_limit": 100}),
+    "processes-without-limit": strained(121, limits={"processes": 10**6}),
+}
+
+
+def at_upper(*trials: Trial, **changes: Any) -> RunSummary:
+    """Return a search whose trials at the upper bound are these."""
+    return searched(passed(118), *trials, lower=118, upper=121, **changes)
+
+
+def limit_of(found: RunSummary, **changes: Any) -> LimitedBy:
+    limit = limited_by(search_plan(**changes), found)
+    assert limit is not None
+    return limit
+
+
+def short_of(found: RunSummary, **changes: Any) -> list[Resource]:
+    return [shortage.resource for shortage in limit_of(found, **changes).short_of]
+
+
+def test_the_threshold_that_broke_in_most_trials_at_the_upper_bound_broke_first() -> None:
+    limit = limit_of(at_upper(failed(121, errors=True), failed(121, p99=False, errors=True), failed(121)))
+    assert (limit.threshold, limit.broken, limit.failed) == (P99, 2, 3)
+    limit = limit_of(at_upper(failed(121, errors=True), failed(121, p99=False, errors=True)))
+    assert (limit.threshold, limit.observed) == (ERRORS, "3.5 % (21 of 600)")
+
+
+def test_of_thresholds_that_broke_equally_often_the_first_of_the_spec_is_named() -> None:
+    assert limit_of(at_upper(failed(121, errors=True))).threshold == P99
+
+
+def test_what_broke_far_above_the_limit_does_not_count() -> None:
+    limit = limit_of(at_upper(failed(500, p99=False, errors=True), failed(121)))
+    assert (limit.threshold, limit.amount, limit.failed) == (P99, 121, 1)
+
+
+def test_passes_at_the_upper_bound_do_not_count() -> None:
+    assert limit_of(at_upper(passed(121), failed(121), invalid(121), failed(121))).failed == 2
+
+
+def test_a_trial_that_failed_without_a_broken_threshold_says_itself_what_broke() -> None:
+    nothing = replace(failed(121), thresholds=(), message="not one of 600 iterations ended well")
+    limit = limit_of(at_upper(nothing))
+    assert (limit.threshold, limit.observed) == (None, "not one of 600 iterations ended well")
+    assert "it broke first, at 121 arrivals/s: not one of 600" in sentence(limit, search_plan())
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        pytest.param(searched(passed(500), end=SearchEnd.MOST_HELD, lower=500), id="nothing-failed"),
+        pytest.param(searched(passed(118), lower=118, upper=121), id="nobody-tried-the-upper"),
+        pytest.param(replace(found_118(), capacity=None), id="no-search"),
+    ],
+)
+def test_where_no_amount_is_known_to_fail_nothing_limits(found: RunSummary) -> None:
+    assert limited_by(search_plan(), found) is None
+
+
+@pytest.mark.parametrize(("resource", "trial", "figure"), SHORT.values(), ids=SHORT)
+def test_each_shortage_is_stated_with_its_figure_and_what_to_change(
+    resource: Resource, trial: Trial, figure: str
+) -> None:
+    limit = limit_of(at_upper(trial))
+    assert [shortage.resource for shortage in limit.short_of] == [resource]
+    assert figure in limit.short_of[0].figure
+    assert limit.short_of[0].remedy
+    assert f"short of {resource}: {limit.short_of[0].figure}" in sentence(limit, search_plan())
+
+
+@pytest.mark.parametrize("trial", AT_EASE.values(), ids=AT_EASE)
+def test_below_its_stated_limit_nothing_is_short(trial: Trial) -> None:
+    limit = limit_of(at_upper(trial))
+    assert limit.short_of == ()
+    assert "short of nothing that sshload sees" in limit.message
+    assert "UseDNS" in limit.message
+
+
+def test_without_a_cpu_limit_the_cores_that_were_used_are_told() -> None:
+    limit = limit_of(at_upper(AT_EASE["no-cpu-limit"]))
+    assert "8.00 cores used (it has no CPU limit" in limit.message
+
+
+def test_drops_that_the_log_may_have_kept_to_itself_are_not_denied() -> None:
+    limit = limit_of(at_upper(strained(121, limits={"dropped_is_lower_bound": True})))
+    assert "no connection dropped, as far as its log tells" in limit.message
+
+
+def test_what_was_held_counts_as_it_was_while_it_was_held() -> None:
+    trial = strained(121, limits=MEMORY)
+    held = target_stats(0, memory_bytes=490_000_000, processes=900)
+    assert short_of(at_upper(replace(trial, target_held=held))) == [Resource.MEMORY]
+
+
+def test_what_one_trial_of_three_shows_is_not_what_limits() -> None:
+    seldom = strained(121, listen_overflows=1, cpu_s=79, limits=TWO_CORES)
+    others = strained(121, cpu_s=78, limits=TWO_CORES)
+    limit = limit_of(at_upper(seldom, others, others))
+    assert [(shortage.resource, "98%" in shortage.figure) for shortage in limit.short_of] == [(Resource.CPU, True)]
+
+
+def test_a_trial_that_broke_something_else_does_not_tell_what_was_short() -> None:
+    other = replace(strained(121, oom_kills=1), thresholds=failed(121, p99=False, errors=True).thresholds)
+    quiet = strained(121)
+    assert short_of(at_upper(quiet, other, quiet)) == []
+
+
+def test_an_external_targets_shortages_are_not_known_and_that_is_said() -> None:
+    limit = limit_of(at_upper(SHORT["cpu"][1]), target={"external": EXTERNAL})
+    assert limit.short_of == ()
+    assert "not ours" in limit.message
+    assert "MaxStartups" in limit.message
+
+
+@pytest.mark.parametrize(
+    "trial",
+    [
+        pytest.param(failed(121, target_before=None), id="not-read-before"),
+        pytest.param(failed(121, target_after=None), id="not-read-after"),
+        pytest.param(strained(121, wall_s=0.0, cpu_s=9, limits=TWO_CORES), id="read-once"),
+        pytest.param(strained(121, accepted=-5, oom_kills=1), id="started-anew"),
+    ],
+)
+def test_a_target_that_was_not_counted_says_nothing(trial: Trial) -> None:
+    assert "not known" in limit_of(at_upper(trial)).message
+    assert short_of(at_upper(trial)) == []
+
+
+REFUSED = (ErrorCount(Step.CHANNEL_OPEN, Outcome.CHANNEL_REFUSED, Window.MEASURED, 40, "open failed"),)
+LEAST = searched(failed(10), end=SearchEnd.LEAST_BROKEN, upper=10, errors=REFUSED)
+
+
+def test_refused_channels_of_the_reported_trial_are_a_want_of_max_sessions() -> None:
+    limit = limit_of(LEAST)
+    assert [shortage.resource for shortage in limit.short_of] == [Resource.MAX_SESSIONS]
+    assert "40 channels were refused" in limit.short_of[0].figure
+
+
+@pytest.mark.parametrize(
+    ("found", "changes"),
+    [
+        pytest.param(found_118(errors=REFUSED), {}, id="errors-of-another-trial"),
+        pytest.param(
+            replace(LEAST, errors=(replace(REFUSED[0], window=Window.WARM_UP),)), {}, id="errors-of-the-warm-up"
+        ),
+        pytest.param(replace(LEAST, errors=()), {}, id="no-errors"),
+        pytest.param(
+            LEAST,
+            {
+                "scenario": {
+                    "steps": [{"forward": {"name": "there", "host": "db", "port": 5432, "send": "a", "expect": "b"}}]
+                }
+            },
+            id="a-forward-may-be-refused-for-other-reasons",
+        ),
+    ],
+)
+def test_no_other_refused_channel_is(found: RunSummary, changes: dict[str, Any]) -> None:
+    assert short_of(found, **changes) == []
+
+
+_AMOUNT = st.integers(0, 10**9)
+_LIMIT = st.one_of(st.none(), st.integers(1, 10**9))
+
+
+@st.composite
+def strains(draw: st.DrawFn) -> Strain:
+    """Draw what a target may have gone through."""
+    names = ("cpu_throttled_s", "oom_kills", "refused_forks", "dropped_max_startups", "dropped_penalty")
+    grown: dict[str, Any] = {name: draw(st.one_of(st.just(0), _AMOUNT)) for name in (*names, "listen_overflows")}
+    limits = {
+        "cpu_limit_cores": draw(st.one_of(st.none(), st.floats(0.01, 128))),
+        "memory_limit_bytes": draw(_LIMIT),
+        "processes_limit": draw(_LIMIT),
+        "memory_bytes": draw(_AMOUNT),
+        "processes": draw(_AMOUNT),
+        "dropped_is_lower_bound": draw(st.booleans()),
+        "memory_is_upper_bound": draw(st.booleans()),
+    }
+    wall_s = draw(st.floats(0.1, 10**5))
+    found = strain(strained(121, wall_s=wall_s, limits=limits, cpu_s=draw(st.floats(0, 10**6)), **grown))
+    assert found is not None
+    return found
+
+
+@settings(deadline=None)
+@given(found=strains())
+def test_no_shortage_is_claimed_without_the_figure_that_shows_it(found: Strain) -> None:
+    after, claimed = found.after, {shortage.resource: shortage.figure for shortage in shortages(found)}
+    assert all(any(character.isdigit() for character in figure) for figure in claimed.values())
+    shows: dict[Resource, bool] = {
+        Resource.CPU: after.cpu_limit_cores is not None,
+        Resource.MEMORY: found.grown("oom_kills") > 0 or after.memory_limit_bytes is not None,
+        Resource.PROCESSES: found.grown("refused_forks") > 0 or after.processes_limit is not None,
+        Resource.MAX_STARTUPS: found.grown("dropped_max_startups") > 0,
+        Resource.PENALTIES: found.grown("dropped_penalty") > 0,
+        Resource.LISTEN_BACKLOG: found.grown("listen_overflows") > 0,
+    }
+    assert all(shows[resource] for resource in claimed)
+    certain = (Resource.MAX_STARTUPS, Resource.PENALTIES, Resource.LISTEN_BACKLOG)
+    assert all(resource in claimed for resource in certain if shows[resource])
+
+
+@settings(deadline=None)
+@given(found=strains())
+def test_shortages_always_come_in_the_same_order(found: Strain) -> None:
+    order = [list(Resource).index(shortage.resource) for shortage in shortages(found)]
+    assert order == sorted(set(order))
+
+
+def test_the_time_of_a_trial_is_that_between_the_two_readings() -> None:
+    found = strain(strained(121))
+    assert found is not None
+    assert found.wall_s == TRIAL_S
