@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.vocabulary import SearchEnd, Verdict
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import GROUP
@@ -33,9 +33,13 @@ class ScheduleIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What a run measured, as its status has it; None where it did not measure that."""
+    """What a run measured, as its status has it; None where it did not measure that.
+
+    A bound at which a search ended is no `capacity`; `capacity_in_words` tells of it.
+    """
 
     capacity: float | None
+    capacity_in_words: str | None
     p99_ms: float | None
     completed_rate: float | None
 
@@ -122,7 +126,7 @@ def scheduled_test(body: Mapping[str, Any]) -> ScheduledTest:
     """Return what matters of a test that a schedule owns."""
     metadata, status = body["metadata"], body.get("status") or {}
     results = status.get("results") or {}
-    capacity = status.get("capacity")
+    capacity = status.get("capacity") or {}
     return ScheduledTest(
         name=metadata["name"],
         uid=metadata["uid"],
@@ -132,7 +136,8 @@ def scheduled_test(body: Mapping[str, Any]) -> ScheduledTest:
         verdict=word(Verdict, status.get("verdict")),
         completion_time=read_time(status.get("completionTime")),
         figures=Figures(
-            capacity=capacity.get("value") if isinstance(capacity, Mapping) else None,
+            capacity=capacity.get("value") if capacity.get("end") == SearchEnd.FOUND else None,
+            capacity_in_words=capacity.get("inWords"),
             p99_ms=results.get("p99Ms"),
             completed_rate=results.get("completedRate"),
         ),

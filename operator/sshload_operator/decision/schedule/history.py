@@ -58,6 +58,7 @@ def _point(test: ScheduledTest) -> dict[str, Any]:
         "time": time_text(test.time),
         "verdict": str(test.verdict) if test.verdict is not None else None,
         "capacity": test.figures.capacity,
+        "capacityInWords": test.figures.capacity_in_words,
         "p99Ms": test.figures.p99_ms,
         "completedRate": test.figures.completed_rate,
     }

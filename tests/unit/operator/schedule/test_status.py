@@ -8,6 +8,7 @@ from live_cluster import condition
 from schedules import SimSchedule, quick, schedule
 
 RESULTS = {"p99Ms": 84.2, "completedRate": 19.97}
+CAPACITY = {"inWords": "41.5 arrivals/s", "value": 41.5, "unit": "arrivals/s", "end": "found"}
 
 
 def conditions(found: SimSchedule) -> dict[str, tuple[str, str]]:
@@ -19,14 +20,14 @@ def test_every_status_is_as_the_schema_of_the_crd_has_it() -> None:
     found = schedule("09:55", concurrencyPolicy="Allow").run_pass()
     for hour in (10, 11, 12):
         assert list(problems(found.status, schema)) == []
-        found.go_to(f"{hour}:30").finish(found.made[-1], "Passed", results=RESULTS, capacity={"value": 41.5})
+        found.go_to(f"{hour}:30").finish(found.made[-1], "Passed", results=RESULTS, capacity=CAPACITY)
     assert list(problems(found.change(suspend=True).status, schema)) == []
     assert list(problems(found.change(timeZone="Mars/Olympus").status, schema)) == []
 
 
 def test_the_trend_is_what_the_kept_runs_found_the_oldest_first() -> None:
     found = schedule("09:55").go_to("10:30")
-    found.finish(found.made[-1], "Passed", results=RESULTS, capacity={"value": 41.5, "unit": "x"}).go_to("11:30")
+    found.finish(found.made[-1], "Passed", results=RESULTS, capacity=CAPACITY).go_to("11:30")
     found.finish(found.made[-1], "Invalid")
     assert found.status["trend"] == [
         {
@@ -34,11 +35,21 @@ def test_the_trend_is_what_the_kept_runs_found_the_oldest_first() -> None:
             "time": "2026-06-01T10:00:00Z",
             "verdict": "Passed",
             "capacity": 41.5,
+            "capacityInWords": "41.5 arrivals/s",
             "p99Ms": 84.2,
             "completedRate": 19.97,
         },
         {"test": found.made[1], "time": "2026-06-01T11:00:00Z", "verdict": "Invalid"},
     ]
+
+
+def test_a_bound_at_which_a_search_ended_is_told_in_words_and_is_no_capacity_of_the_trend() -> None:
+    found = schedule("09:55").go_to("10:30")
+    bound = {"inWords": "at least 500 arrivals/s", "value": 500, "unit": "arrivals/s", "end": "mostHeld"}
+    found.finish(found.made[-1], "Inconclusive", results=RESULTS, capacity=bound)
+    (point,) = found.status["trend"]
+    assert point["capacityInWords"] == "at least 500 arrivals/s"
+    assert "capacity" not in point
 
 
 @pytest.mark.parametrize(
