@@ -26,7 +26,7 @@ Fields = dict[str, dict[str, Any]]
 VERSIONS = {path.stem: yaml.safe_load(path.read_text())["spec"]["versions"][0] for path in sorted(FOLDER.iterdir())}
 FIELDS = {plural: dict(schemas(version["schema"]["openAPIV3Schema"])) for plural, version in VERSIONS.items()}
 COLUMNS = {
-    "sshloadtests": ["Phase", "Verdict", "Rate/s", "P99 ms", "Errors %", "Age"],
+    "sshloadtests": ["Phase", "Verdict", "Rate/s", "P99 ms", "Errors %", "Capacity", "Age"],
     "sshloadtestschedules": ["Schedule", "Suspend", "Active", "Last schedule", "Verdict", "Capacity", "Age"],
 }
 of_every_kind = pytest.mark.parametrize("fields", [pytest.param(found, id=plural) for plural, found in FIELDS.items()])
