@@ -126,11 +126,11 @@ def test_kubectl_shows_the_promised_columns(cluster: LiveCluster) -> None:
         "activeCount": 1,
         "lastScheduleTime": "2026-06-01T10:00:00Z",
         "lastVerdict": "Passed",
-        "trend": [{**point, "capacity": 10}, {**point, "test": "b", "capacity": 41.5}],
+        "trend": [{**point, "capacityInWords": "10 users"}, {**point, "test": "b", "capacityInWords": "41.5/s"}],
     }
     patch = json.dumps({"status": status})
     cluster.kubectl("patch", "slts", "shown", "--subresource=status", "--type=merge", "-p", patch)
     header, row = cluster.kubectl("get", "slts").splitlines()
     assert header.split() == "NAME SCHEDULE SUSPEND ACTIVE LAST SCHEDULE VERDICT CAPACITY AGE".split()  # noqa: SIM905 - as it is printed
     assert row.split()[:8] == ["shown", "30", "2", "*", "*", "*", "false", "1"]
-    assert row.split()[9:11] == ["Passed", "41.5"]
+    assert row.split()[9:11] == ["Passed", "41.5/s"]
