@@ -16,6 +16,7 @@ from sshload_contract.vocabulary import Step, Window
 
 from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.figures import milliseconds, percent, rounded, stated
+from sshload_operator.decision.hold import held, per_session
 from sshload_operator.planning.plan import Plan
 
 _PERCENTILES = {"p50Ms": 50.0, "p90Ms": 90.0, "p95Ms": 95.0, "p99Ms": 99.0, "p999Ms": 99.9}
@@ -41,7 +42,7 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "steps": [_step(step) for step in summary.steps if step.window is Window.MEASURED][:_STEPS_LIMIT],
         "errors": list(_errors(summary))[:_ERRORS_LIMIT],
         "burst": _burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
-        "hold": _hold(load) if isinstance(plan.spec.load, HoldLoad) else None,
+        "hold": held(summary) if isinstance(plan.spec.load, HoldLoad) else None,
         "negotiated": list(_negotiated(summary))[:_NEGOTIATED_LIMIT],
         "generator": _generator(summary.generator, load),
         "target": _target(plan, summary),
@@ -52,28 +53,6 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
 def _burst(summary: RunSummary) -> dict[str, Any]:
     login = find_step(summary, Step.LOGIN, Window.MEASURED)
     return {"attempted": summary.load.started, "established": login.count if login is not None else 0}
-
-
-def _hold(load: LoadStats) -> dict[str, Any] | None:
-    """Return what was held after the ramp, None where the run ended before."""
-    if load.held_most is None or load.held_least is None:
-        return None
-    return {"heldMost": load.held_most, "heldLeast": load.held_least}
-
-
-def milliseconds(latency_us: float | None) -> float | None:
-    """Return microseconds as milliseconds."""
-    return None if latency_us is None else round(latency_us / 1_000, 3)
-
-
-def percent(share: float | None) -> float | None:
-    """Return a share as percent."""
-    return None if share is None else round(share * 100, 6)
-
-
-def rounded(figure: float) -> float:
-    """Return a figure to three decimals, which is as far as it means anything."""
-    return round(figure, 3)
 
 
 def _p99_ms(summary: RunSummary, window: Window) -> float | None:
@@ -194,6 +173,9 @@ def _target(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
         "cpuSeconds": grown["cpu_s"],
         "cpuThrottledSeconds": grown["cpu_throttled_s"],
         "memoryPeakBytes": after.memory_peak_bytes,
+        **per_session(summary),
+        "oomKills": grown["oom_kills"],
+        "refusedForks": grown["refused_forks"],
         "listenOverflows": grown["listen_overflows"],
     }
     each_logs_in = plan.spec.scenario.session_reuse is SessionReuse.NONE
@@ -211,6 +193,8 @@ def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
         "dropped_penalty",
         "cpu_s",
         "cpu_throttled_s",
+        "oom_kills",
+        "refused_forks",
         "listen_overflows",
     )
     grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in names}

@@ -6,7 +6,7 @@ from crd_schema import problems, status_schema
 from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan, quickstart
-from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, held_step, load, summary, target_stats
+from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
 from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.vocabulary import Outcome, Step, Window
 from sshload_operator.decision.results import to_status
@@ -79,23 +79,10 @@ def test_a_step_that_moves_content_says_how_fast_and_no_other_does() -> None:
     assert list(problems(results, SCHEMA, "results")) == []
 
 
-def test_a_hold_tells_how_many_sessions_were_held_and_counts_the_lost_ones_as_errors() -> None:
-    hold = plan(quickstart(load={"hold": {"sessions": 400, "rampUp": "5s", "duration": "30s", "probeRate": 20}}))
-    found = summary(load=load(600, held_most=398, held_least=390))
-    results = to_status(hold, replace(found, steps=(*found.steps, held_step("held.hold", 390, 8))))
-    assert results["hold"] == {"heldMost": 398, "heldLeast": 390}
-    assert results["errorPercent"] == 1.0
-    assert (results["iterations"], results["failures"]) == (600, 0)
-    assert list(problems(results, SCHEMA, "results")) == []
-
-
-def test_a_hold_that_ended_before_its_ramp_did_tells_nothing_of_it() -> None:
-    hold = plan(quickstart(load={"hold": {"sessions": 400, "rampUp": "5s", "duration": "30s", "probeRate": 20}}))
-    assert "hold" not in to_status(hold, summary())
-
-
-def test_no_other_load_speaks_of_held_sessions() -> None:
-    assert "hold" not in to_status(PLAN, summary())
+def test_what_the_target_was_refused_and_what_was_killed_in_it_is_told() -> None:
+    before, after = target_stats(0, oom_kills=1, refused_forks=2), target_stats(600, oom_kills=4, refused_forks=2)
+    target = to_status(PLAN, summary(target_before=before, target_after=after))["target"]
+    assert (target["oomKills"], target["refusedForks"]) == (3, 0)
 
 
 def test_logins_are_counted_by_what_they_negotiated_whoever_they_are_for() -> None:
@@ -171,6 +158,8 @@ def test_the_targets_count_stands_beside_the_clients_with_the_difference() -> No
         "cpuPerLoginMs": 30.0,
         "cpuThrottledSeconds": 0.0,
         "memoryPeakBytes": 30_000_000,
+        "oomKills": 0,
+        "refusedForks": 0,
         "listenOverflows": 0,
     }
 

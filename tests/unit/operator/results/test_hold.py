@@ -1,0 +1,110 @@
+"""The results of a hold: how many were held, what each took of the target, and what a newcomer saw of them."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from crd_schema import problems, status_schema
+from plans import plan, quickstart
+from runs import held_step, load, summary, target_stats
+from sshload_contract.percentile import percentile_key
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.target_stats import TargetStats
+from sshload_contract.vocabulary import Step, Window
+from sshload_operator.decision.results import to_status
+
+HOLD = plan(quickstart(load={"hold": {"sessions": 400, "rampUp": "5s", "duration": "30s", "probeRate": 20}}))
+SCHEMA = status_schema()["properties"]["results"]
+IDLE = target_stats(0, memory_bytes=20_000_000, processes=3)
+HELD = target_stats(500, memory_bytes=820_000_000, processes=803, sessions=400)
+
+
+def results_of(found: RunSummary) -> dict[str, Any]:
+    """Return the results, which are as the CRD has them."""
+    results = to_status(HOLD, found)
+    assert list(problems(results, SCHEMA, "results")) == []
+    return results
+
+
+def held_summary(held_target: TargetStats | None = HELD, **changes: Any) -> RunSummary:
+    """Return the summary of a run that held 400 sessions."""
+    held_load = load(600, held_most=400, held_least=400)
+    return summary(load=held_load, target_before=IDLE, target_held=held_target, **changes)
+
+
+def with_logins(found: RunSummary, window: Window, **percentiles_us: int | None) -> RunSummary:
+    """Return the summary with these percentiles (p50, p99) of the logins in a window."""
+    stated = {percentile_key(float(name[1:])): value for name, value in percentiles_us.items()}
+    steps = tuple(
+        replace(step, percentiles_us=stated) if (step.step, step.window) == (Step.LOGIN, window) else step
+        for step in found.steps
+    )
+    return replace(found, steps=steps)
+
+
+def test_a_hold_tells_how_many_sessions_were_held_and_counts_the_lost_ones_as_errors() -> None:
+    found = summary(load=load(600, held_most=398, held_least=390))
+    results = results_of(replace(found, steps=(*found.steps, held_step("held.hold", 390, 8))))
+    assert (results["hold"]["heldMost"], results["hold"]["heldLeast"]) == (398, 390)
+    assert results["errorPercent"] == 1.0
+    assert (results["iterations"], results["failures"]) == (600, 0)
+
+
+def test_a_hold_that_ended_before_its_ramp_did_tells_nothing_of_it() -> None:
+    assert "hold" not in results_of(summary())
+
+
+def test_no_other_load_speaks_of_held_sessions() -> None:
+    results = to_status(plan(quickstart()), summary())
+    assert "hold" not in results
+    assert "memoryPerSessionBytes" not in results["target"]
+
+
+def test_a_fresh_login_beside_the_held_sessions_is_set_against_one_with_nothing_held() -> None:
+    found = with_logins(held_summary(), Window.WARM_UP, p50=40_000, p99=80_000)
+    found = with_logins(found, Window.MEASURED, p50=50_000, p99=120_000)
+    assert results_of(found)["hold"]["freshLogin"] == {
+        "p50Ms": 50.0,
+        "p99Ms": 120.0,
+        "aloneP50Ms": 40.0,
+        "aloneP99Ms": 80.0,
+        "p50Ratio": 1.25,
+    }
+
+
+def test_a_percentile_of_too_few_logins_is_absent_and_so_is_its_ratio() -> None:
+    found = with_logins(held_summary(), Window.WARM_UP, p50=None, p99=None)
+    found = with_logins(found, Window.MEASURED, p50=50_000, p99=None)
+    assert results_of(found)["hold"]["freshLogin"] == {"p50Ms": 50.0}
+
+
+def test_a_hold_without_probes_says_nothing_of_fresh_logins() -> None:
+    assert "freshLogin" not in results_of(held_summary(steps=()))["hold"]
+
+
+def test_memory_and_processes_per_session_are_what_the_target_took_beyond_its_idle_self() -> None:
+    target = results_of(held_summary())["target"]
+    assert target["memoryPerSessionBytes"] == 2_000_000
+    assert target["processesPerSession"] == 2.0
+    assert target["memoryPerSessionUpperBound"] is False
+
+
+def test_memory_that_counts_twice_what_is_shared_is_said_to_be_an_upper_bound() -> None:
+    assert results_of(held_summary(replace(HELD, memory_is_upper_bound=True)))["target"]["memoryPerSessionUpperBound"]
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        pytest.param(None, id="it did not answer"),
+        pytest.param(replace(HELD, memory_bytes=IDLE.memory_bytes), id="it took no more than before"),
+        pytest.param(replace(HELD, sessions=0), id="it had no session"),
+        pytest.param(replace(HELD, accepted=-1), id="it was started anew"),
+    ],
+)
+def test_what_a_session_takes_is_absent_where_it_cannot_be_told(then: TargetStats | None) -> None:
+    assert (
+        results_of(held_summary(then))["target"]
+        .keys()
+        .isdisjoint({"memoryPerSessionBytes", "memoryPerSessionUpperBound", "processesPerSession"})
+    )
