@@ -158,15 +158,39 @@ class PodFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class BaselineSight:
+    """Where a run's baseline was looked for: the SSHLoadTests that may be it, as the API server shows them.
+
+    For a baseline that is named, that test or none; else those of the same schedule. `problem` says why nobody could
+    look, and is empty where somebody did.
+    """
+
+    tests: tuple[Manifest, ...]
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class BaselineRef:
+    """The test that a run was held against, or was to be. `uid` is empty outside of a cluster."""
+
+    test: str
+    uid: str
+    verdict: Verdict | None
+    completion_time: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
     """All facts of one pass. `pods` are the test's, of any run; `log` is this run's master's, None while unreadable.
 
     `rejected_message` is what a controller said of pods that it could not create (quota, Pod Security), else empty.
+    `baseline` is None until the run is over, and where the spec asks for none.
     """
 
     pods: tuple[PodFacts, ...]
     log: MasterLog | None
     rejected_message: str
+    baseline: BaselineSight | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +225,13 @@ class Remembered:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verdict on a summary."""
+    """The verdict on a summary. `baseline` is the test that had a say in it, None where none had."""
 
     verdict: Verdict
     reason: Reason
     message: str
     thresholds: tuple[ThresholdResult, ...]
+    baseline: BaselineRef | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from sshload_operator.api.parse import parse
 from sshload_operator.decision.decide import current_run, decide
 from sshload_operator.decision.status import remembered
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, run_id, spec_hash
-from sshload_operator.state import Decision, Observed, PodFacts
+from sshload_operator.state import BaselineSight, Decision, Observed, PodFacts
 
 UID = "11111111-2222-3333-4444-555555555555"
 START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
@@ -22,13 +22,17 @@ START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 
 @dataclass(slots=True)
 class Passes:
-    """One test and its status. `run` does a pass as the operator does, with the pods and the log that it is given."""
+    """One test and its status. `run` does a pass as the operator does, with the pods and the log that it is given.
+
+    `beside` are the tests that are seen where a baseline is looked for.
+    """
 
     spec: Mapping[str, Any] = field(default_factory=lambda: QUICKSTART)
     generation: int = 1
     status: Mapping[str, Any] = field(default_factory=dict)
     now: datetime = START
     installation: Installation = INSTALLATION
+    beside: BaselineSight | None = None
 
     @property
     def plan(self) -> Plan | SpecError:
@@ -73,7 +77,7 @@ class Passes:
                 summary_lines=2 if summary else 0,
                 problem="",
             )
-        observed = Observed(pods=mine, log=log, rejected_message=rejected)
+        observed = Observed(pods=mine, log=log, rejected_message=rejected, baseline=self.beside)
         decision = decide(self.identity(), self.plan, remembered(self.status), observed, self.now)
         if decision.status is not None:
             self.status = decision.status

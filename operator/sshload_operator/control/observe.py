@@ -9,7 +9,8 @@ from typing import Any, Final
 from sshload_contract.master_log import MasterLog, read_master_log
 
 from sshload_operator.api.spec import ManagedTarget
-from sshload_operator.control.cluster import Cluster
+from sshload_operator.control.baseline import look_for_baseline
+from sshload_operator.control.cluster import Cluster, Object
 from sshload_operator.control.pod_facts import pod_facts
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import TEST_LABEL
@@ -59,8 +60,9 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class RunUnderWay:
-    """The run that is observed, and when it was started."""
+    """The run that is observed, the object that it is of, and when it was started."""
 
+    body: Object
     plan: Plan
     start_time: datetime
 
@@ -78,11 +80,13 @@ async def observe(
         await _read_log(cluster, sight, run.plan)
         await _read_rejection(cluster, sight, run, now)
         await _read_mount_failures(cluster, sight, run, now)
-    mine = run is not None and sight.log_of_run_id == run.plan.run_id
+    log = sight.log if run is not None and sight.log_of_run_id == run.plan.run_id else None
+    is_over = log is not None and log.summary is not None
     return Observed(
         pods=tuple(_with_mount_failure(sight, pod) for pod in sight.pods.values()),
-        log=sight.log if mine else None,
+        log=log,
         rejected_message=(sight.refused_message or sight.rejected_message) if run is not None else "",
+        baseline=await look_for_baseline(cluster, run.plan, run.body) if run is not None and is_over else None,
     )
 
 

@@ -43,8 +43,9 @@ _NOTHING_SEEN: Final = Observed(pods=(), log=None, rejected_message="")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What `decide` is asked about one object, but for what is observed."""
+    """What `decide` is asked about one object, but for what is observed. `body` is that object."""
 
+    body: Object
     test: TestIdentity
     plan: Plan | SpecError
     remembered: Remembered
@@ -59,7 +60,7 @@ class Question:
         start_time = self.remembered.start_time
         if isinstance(self.plan, SpecError) or self.finished or start_time is None:
             return None
-        return RunUnderWay(self.plan, start_time) if self.remembered.run == self.plan.run else None
+        return RunUnderWay(self.body, self.plan, start_time) if self.remembered.run == self.plan.run else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def question(test: Object, installation: Installation) -> Question:
     metadata = test["metadata"]
     identity = TestIdentity(metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"])
     past = remembered(test.get("status") or {})
-    return Question(identity, _plan(identity, test["spec"], installation, past), past)
+    return Question(test, identity, _plan(identity, test["spec"], installation, past), past)
 
 
 def decide_unseen(asked: Question, now: datetime) -> Decision:

@@ -233,6 +233,7 @@ def _finish(this: _Pass, situation: Situation, found: Ending) -> Decision:
         results=to_status(plan, summary) if summary is not None else None,
         capacity=capacity_status(plan, summary) if summary is not None else None,
         thresholds=found.thresholds,
+        baseline=found.baseline,
         results_config_map=child_name(plan, Part.RESULTS) if summary is not None else "",
     )
     actions = _Actions(

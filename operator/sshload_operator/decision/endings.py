@@ -8,17 +8,23 @@ from sshload_contract.snapshot import Stage
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
 
+from sshload_operator.decision.baseline.judge import against_baseline
 from sshload_operator.decision.blockers import target_blocker, workers_blocker
+from sshload_operator.decision.capacity.status import capacity_status
+from sshload_operator.decision.results import to_status
 from sshload_operator.decision.situation import Situation
 from sshload_operator.decision.verdict import judge
-from sshload_operator.state import ConditionType, PodFacts, Reason, Role
+from sshload_operator.state import BaselineRef, ConditionType, Judgement, PodFacts, Reason, Role
 
 _EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target's own word for a configuration that sshd rejects
 
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a run ends. `about` is the condition whose defect ended it, `summary` what the master found out."""
+    """How a run ends. `about` is the condition whose defect ended it, `summary` what the master found out.
+
+    `baseline` is the test that it was held against, None where it was not.
+    """
 
     verdict: Verdict
     reason: Reason
@@ -26,6 +32,7 @@ class Ending:
     about: ConditionType | None = None
     summary: RunSummary | None = None
     thresholds: tuple[ThresholdResult, ...] = ()
+    baseline: BaselineRef | None = None
 
 
 def ending(situation: Situation) -> Ending | None:
@@ -37,10 +44,24 @@ def _judged(situation: Situation) -> Ending | None:
     summary = situation.summary
     if summary is None:
         return None
-    judgement = judge(situation.plan, summary)
+    judgement = _judgement(situation, summary)
     return Ending(
-        judgement.verdict, judgement.reason, judgement.message, summary=summary, thresholds=judgement.thresholds
+        judgement.verdict,
+        judgement.reason,
+        judgement.message,
+        summary=summary,
+        thresholds=judgement.thresholds,
+        baseline=judgement.baseline,
     )
+
+
+def _judgement(situation: Situation, summary: RunSummary) -> Judgement:
+    plan = situation.plan
+    by_itself = judge(plan, summary)
+    if not plan.spec.relative_thresholds:
+        return by_itself
+    measured = {"results": to_status(plan, summary), "capacity": capacity_status(plan, summary)}
+    return against_baseline(plan, by_itself, measured, situation.observed.baseline, situation.start_time)
 
 
 def _past_deadline(situation: Situation) -> Ending | None:

@@ -17,6 +17,8 @@ from sshload_contract.vocabulary import Step, Window
 from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.figures import milliseconds, percent, rounded, stated
 from sshload_operator.decision.hold import held, per_session
+from sshload_operator.decision.max_startups.advice import advice
+from sshload_operator.decision.noise import completed_rate_interval, percentile_intervals
 from sshload_operator.planning.plan import Plan
 
 _PERCENTILES = {"p50Ms": 50.0, "p90Ms": 90.0, "p95Ms": 95.0, "p99Ms": 99.0, "p999Ms": 99.9}
@@ -34,6 +36,7 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "offeredRate": rounded(load.offered_rate),
         "achievedRate": rounded(load.achieved_rate),
         "completedRate": rounded(load.completed_rate),
+        **completed_rate_interval(plan, summary),
         "iterations": load.succeeded + load.failed,
         "failures": load.failed,
         "errorPercent": percent(attempts(measured, summary).error_rate),
@@ -46,6 +49,7 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "negotiated": list(_negotiated(summary))[:_NEGOTIATED_LIMIT],
         "generator": _generator(summary.generator, load),
         "target": _target(plan, summary),
+        "maxStartups": advice(plan, summary),
     }
     return stated(results)
 
@@ -89,6 +93,7 @@ def _step(step: StepStats) -> dict[str, Any]:
             "meanMs": milliseconds(step.mean_us),
             **percentiles,
             "maxMs": milliseconds(step.max_us),
+            "intervals": percentile_intervals(step) or None,
         }
     )
 

@@ -22,12 +22,12 @@ from sshload_operator.decision.findings import (
     word,
 )
 from sshload_operator.planning.plan import Plan
-from sshload_operator.state import Condition, ConditionType, Phase, Reason, Remembered
+from sshload_operator.state import BaselineRef, Condition, ConditionType, Phase, Reason, Remembered
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """All that a status says. `progress`, `results` and `capacity` are as the CRD has them; what is empty is left out."""
+    """All that a status says. `progress`, `results` and `capacity` are as the CRD has them; nothing empty is told."""
 
     generation: int
     run: int
@@ -43,6 +43,7 @@ class Standing:
     results: Mapping[str, Any] | None = None
     capacity: Mapping[str, Any] | None = None
     thresholds: tuple[ThresholdResult, ...] = ()
+    baseline: BaselineRef | None = None
     results_config_map: str = ""
 
 
@@ -57,6 +58,7 @@ def status(standing: Standing) -> dict[str, Any]:
         "results": standing.results,
         "capacity": standing.capacity,
         "thresholds": [_threshold(result) for result in standing.thresholds],
+        "baseline": _baseline(standing.baseline) if standing.baseline is not None else None,
         "resultsConfigMap": standing.results_config_map,
     }
     return {
@@ -109,4 +111,14 @@ def remembered(written: Mapping[str, Any] | None) -> Remembered:
 
 def _threshold(result: ThresholdResult) -> dict[str, Any]:
     words = {"threshold": result.threshold, "observed": result.observed, "passed": result.passed}
+    return stated(words)
+
+
+def _baseline(ref: BaselineRef) -> dict[str, Any]:
+    words = {
+        "test": ref.test,
+        "uid": ref.uid or None,
+        "verdict": str(ref.verdict) if ref.verdict is not None else None,
+        "completionTime": time_text(ref.completion_time),
+    }
     return stated(words)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig, ScenarioStep, SleepStep, Timeouts
 from sshload_contract.thresholds import LatencyThreshold
 
-from sshload_operator.api.spec import ExternalTarget, LoadTestSpec
+from sshload_operator.api.spec import ExternalTarget, LoadTestSpec, RelativeLatency
 from sshload_operator.manifests import credentials
 from sshload_operator.manifests.credentials import CredentialPaths, external_endpoint, managed_endpoint
 from sshload_operator.manifests.mounts import (
@@ -109,7 +109,8 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
 
 
 def _percentiles(spec: LoadTestSpec) -> tuple[float, ...]:
-    asked = {threshold.percentile for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)}
+    thresholds = (*spec.thresholds, *spec.relative_thresholds)
+    asked = {found.percentile for found in thresholds if isinstance(found, LatencyThreshold | RelativeLatency)}
     return tuple(sorted(asked.union(_PUBLISHED_PERCENTILES)))
 
 

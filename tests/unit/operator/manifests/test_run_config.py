@@ -40,6 +40,12 @@ def test_percentiles_of_thresholds_are_published_with_the_usual_ones() -> None:
     assert run_config(plan, cluster_places(plan)).percentiles == (50.0, 90.0, 95.0, 97.5, 99.0, 99.9)
 
 
+def test_percentiles_that_are_held_against_a_baseline_are_published_too() -> None:
+    within = [{"latency": {"step": "total", "percentile": 75, "within": "10%"}}]
+    held = plans.plan(plans.quickstart(thresholds=within, baseline={"testRef": {"name": "before"}}))
+    assert 75.0 in run_config(held, cluster_places(held)).percentiles
+
+
 @pytest.mark.parametrize(
     ("steps", "drain_s"),
     [

@@ -26,6 +26,8 @@ def test_the_totals_are_those_of_the_measured_window() -> None:
         "offeredRate": 20.0,
         "achievedRate": 20.0,
         "completedRate": 19.667,
+        "completedRateLow": 18.142,
+        "completedRateHigh": 21.319,
         "iterations": 600,
         "failures": 10,
         "errorPercent": 1.666667,
@@ -39,7 +41,7 @@ def test_the_warm_up_is_reported_apart() -> None:
 
 def test_a_step_has_its_latencies_in_milliseconds() -> None:
     step = next(step for step in to_status(PLAN, summary(590, 10))["steps"] if step["step"] == "total")
-    assert step == {
+    assert {key: value for key, value in step.items() if key != "intervals"} == {
         "step": "total",
         "count": 590,
         "failures": 10,

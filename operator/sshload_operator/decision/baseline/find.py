@@ -1,0 +1,129 @@
+"""Which test a run is held against, and whether it can be."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse import parse
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.decision.baseline.differs import difference
+from sshload_operator.decision.findings import read_time, word
+from sshload_operator.planning.plan import Plan, spec_hash
+from sshload_operator.state import BaselineRef, BaselineSight, Manifest, Phase, Reason
+
+# A broken threshold makes the figures no less true.
+_TRUSTED = frozenset({Verdict.PASSED, Verdict.FAILED})
+# All was well but for the baseline, as of the first test of a schedule: else there would never be one that passed.
+_LACKED_ONLY_A_BASELINE = frozenset({Reason.NO_BASELINE, Reason.BASELINE_DIFFERS})
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A baseline that the run can be held against, with its status."""
+
+    ref: BaselineRef
+    status: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Unusable:
+    """Why there is nothing to hold the run against. `ref` is the test that it is about, where there is one."""
+
+    reason: Reason
+    message: str
+    ref: BaselineRef | None = None
+
+
+def find_baseline(plan: Plan, sight: BaselineSight | None, start_time: datetime) -> Found | Unusable:
+    """Return the baseline of a run that was started then, out of the tests that were seen; or why there is none."""
+    asked = plan.spec.baseline
+    if asked is None or sight is None or sight.problem:
+        problem = sight.problem if sight is not None else ""
+        return Unusable(Reason.NO_BASELINE, problem or "no baseline was looked for")
+    if asked.test:
+        return _named(plan, asked.test, sight.tests)
+    return _last_passed(plan, sight.tests, start_time)
+
+
+def _named(plan: Plan, name: str, tests: Iterable[Manifest]) -> Found | Unusable:
+    test = next(iter(tests), None)
+    if test is None:
+        return Unusable(Reason.NO_BASELINE, f"there is no SSHLoadTest {name} in the namespace {plan.test.namespace}")
+    ref = _ref(test)
+    if ref.uid == plan.test.uid:
+        return Unusable(Reason.NO_BASELINE, "a test cannot be its own baseline: name another in spec.baseline.testRef")
+    if not _is_finished(test):
+        return Unusable(Reason.NO_BASELINE, f"the baseline {ref.test} is not finished", ref)
+    if ref.verdict not in _TRUSTED:
+        status = test["status"]
+        said = f"ended as {status.get('verdict')} ({status.get('reason')}), which is nothing to be held against"
+        return Unusable(Reason.NO_BASELINE, f"the baseline {ref.test} {said}. Run it again", ref)
+    return _comparable(plan, test)
+
+
+def _last_passed(plan: Plan, tests: Iterable[Manifest], start_time: datetime) -> Found | Unusable:
+    """Return the newest test that passed and can be compared; until there is one, one that lacked but a baseline."""
+    earlier = [test for test in tests if _is_over_before(test, start_time) and _ref(test).uid != plan.test.uid]
+    earlier.sort(key=_newest_last, reverse=True)
+    passed = [test for test in earlier if _ref(test).verdict is Verdict.PASSED]
+    firsts = [test for test in earlier if word(Reason, test["status"].get("reason")) in _LACKED_ONLY_A_BASELINE]
+    judged = [_comparable(plan, test) for test in (*passed, *firsts)]
+    if not judged:
+        message = (
+            "no earlier test of the schedule has passed and is kept. Unless this is its first, raise the schedule's "
+            "successfulTestsHistoryLimit and failedTestsHistoryLimit to 1 or more"
+        )
+        return Unusable(Reason.NO_BASELINE, message)
+    return next((found for found in judged if isinstance(found, Found)), judged[0])
+
+
+def _comparable(plan: Plan, test: Manifest) -> Found | Unusable:
+    ref = _ref(test)
+    spec = _measured_spec(test)
+    if spec is None:
+        message = f"the spec of the baseline {ref.test} is not the one that it measured"
+        return Unusable(Reason.NO_BASELINE, f"{message}: it was changed since. Run it again", ref)
+    field = difference(plan.spec, spec)
+    if field:
+        message = f"the baseline {ref.test} measured something else: {field}"
+        return Unusable(Reason.BASELINE_DIFFERS, message, ref)
+    return Found(ref, test["status"])
+
+
+def _measured_spec(test: Manifest) -> LoadTestSpec | None:
+    """Return what the test has measured, None where its spec does not say so any more."""
+    try:
+        spec = parse(test["spec"])
+    except SpecError:
+        return None
+    return spec if spec_hash(spec) == test["status"].get("specHash") else None
+
+
+def _is_finished(test: Manifest) -> bool:
+    status = test.get("status") or {}
+    return status.get("phase") == Phase.FINISHED
+
+
+def _is_over_before(test: Manifest, start_time: datetime) -> bool:
+    completed = _ref(test).completion_time
+    return _is_finished(test) and completed is not None and completed <= start_time
+
+
+def _newest_last(test: Manifest) -> tuple[datetime, str]:
+    ref = _ref(test)
+    assert ref.completion_time is not None  # noqa: S101 - those that are sorted are over
+    return ref.completion_time, ref.test
+
+
+def _ref(test: Manifest) -> BaselineRef:
+    metadata, status = test["metadata"], test.get("status") or {}
+    return BaselineRef(
+        test=metadata["name"],
+        uid=metadata.get("uid", ""),
+        verdict=word(Verdict, status.get("verdict")),
+        completion_time=read_time(status.get("completionTime")),
+    )

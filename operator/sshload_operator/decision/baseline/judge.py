@@ -1,0 +1,68 @@
+"""The verdict where a baseline has a say: after all that a run says by itself."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.decision.baseline.find import Found, Unusable, find_baseline
+from sshload_operator.decision.baseline.measured import Status
+from sshload_operator.decision.baseline.threshold import RelativeResult, judge_relative, unjudged
+from sshload_operator.planning.plan import Plan
+from sshload_operator.state import BaselineSight, Judgement, Reason
+
+_MEASURED = (Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE)
+
+
+def against_baseline(
+    plan: Plan, by_itself: Judgement, measured: Status, sight: BaselineSight | None, start_time: datetime
+) -> Judgement:
+    """Return the judgement on a run that was started then, of which `measured` is what its status states.
+
+    What the run says by itself outranks its baseline, but for what is Inconclusive: a broken threshold outranks one
+    that cannot be judged, whatever it is held against.
+    """
+    unmeasured = by_itself.verdict not in _MEASURED or by_itself.reason is Reason.SEARCH_UNFINISHED
+    if unmeasured or not plan.spec.relative_thresholds:
+        return by_itself
+    found = find_baseline(plan, sight, start_time)
+    if isinstance(found, Unusable):
+        return _without(plan, by_itself, found)
+    results = [judge_relative(threshold, measured, found.status) for threshold in plan.spec.relative_thresholds]
+    judged = replace(
+        by_itself, thresholds=(*by_itself.thresholds, *(one.result for one in results)), baseline=found.ref
+    )
+    return _judged(judged, found, results)
+
+
+def _without(plan: Plan, by_itself: Judgement, why: Unusable) -> Judgement:
+    unknown = tuple(map(unjudged, plan.spec.relative_thresholds))
+    judged = replace(by_itself, thresholds=(*by_itself.thresholds, *unknown), baseline=why.ref)
+    if by_itself.verdict is not Verdict.PASSED:
+        return judged
+    return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=why.reason, message=why.message)
+
+
+def _judged(judged: Judgement, found: Found, results: Sequence[RelativeResult]) -> Judgement:
+    name = found.ref.test
+    broken = "; ".join(_in_full(one, name, ", but it was") for one in results if one.result.passed is False)
+    if broken and judged.reason is Reason.THRESHOLD_BROKEN:
+        return replace(judged, message=f"{judged.message}; {broken}")
+    if broken and judged.verdict is not Verdict.FAILED:
+        return replace(judged, verdict=Verdict.FAILED, reason=Reason.THRESHOLD_BROKEN, message=broken)
+    if judged.verdict is not Verdict.PASSED:
+        return judged
+    unknown = [one for one in results if one.result.passed is None]
+    if unknown:
+        reason = unknown[0].reason or Reason.NO_BASELINE
+        message = f"{'; '.join(one.message for one in unknown)} (the baseline is {name})"
+        return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=reason, message=message)
+    kept = "; ".join(_in_full(one, name, ":") for one in results)
+    if judged.reason is Reason.NO_THRESHOLDS:
+        return replace(judged, reason=Reason.THRESHOLDS_MET, message=f"the thresholds were met: {kept}")
+    return replace(judged, message=f"{judged.message}; {kept}")
+
+
+def _in_full(one: RelativeResult, baseline: str, joint: str) -> str:
+    return f"{one.result.threshold} {baseline}{joint} {one.figures}"

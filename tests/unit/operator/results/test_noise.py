@@ -1,0 +1,78 @@
+from collections.abc import Sequence
+from dataclasses import replace
+from math import sqrt
+from random import Random
+
+import pytest
+from plans import plan, quickstart
+from runs import MEASURED_S, load, steps, summary
+from sshload_contract.run_summary import RunSummary, SeriesPoint
+from sshload_operator.decision.noise import completed_rate_interval, percentile_intervals
+
+WARM_UP_S = 5.0
+CLOSED = plan(quickstart(load={"users": {"stages": [{"users": 20, "duration": "30s"}]}}, warmUp="5s"))
+
+
+def run(counts: Sequence[int]) -> RunSummary:
+    """Return a run of twenty users that completed so many in each second, the warm-up's first."""
+    points = tuple(
+        SeriesPoint(at_s=at, users=20, held=0, in_flight=20, started=count, succeeded=count, failed=0, p99_us=None)
+        for at, count in enumerate(counts, start=1)
+    )
+    measured = sum(counts[int(WARM_UP_S) :])
+    return summary(measured, load=load(measured), series_interval_s=1.0, series=points)
+
+
+def half_width(found: RunSummary) -> float:
+    bounds = completed_rate_interval(CLOSED, found)
+    return sqrt(bounds["completedRateHigh"] / bounds["completedRateLow"]) - 1
+
+
+def test_a_percentile_has_its_interval_as_far_as_the_samples_bound_it() -> None:
+    step = steps(600, 0)[-1]
+    unbounded = replace(step, percentiles_high_us={**step.percentiles_high_us, "99.9": None})
+    found = {one["percentile"]: one for one in percentile_intervals(unbounded)}
+    assert found[50.0] == {"percentile": 50.0, "ms": 45.0, "lowMs": 42.75, "highMs": 47.7}
+    assert found[99.9] == {"percentile": 99.9, "ms": 120.0, "lowMs": 114.0}
+    assert sorted(found) == [50.0, 90.0, 95.0, 99.0, 99.9]
+
+
+def test_a_percentile_that_is_not_stated_has_no_interval() -> None:
+    step = steps(600, 0)[-1]
+    assert (
+        percentile_intervals(replace(step, percentiles_us={**step.percentiles_us, "50": None}))[0]["percentile"] == 90
+    )
+
+
+def test_the_rate_of_independent_iterations_has_the_noise_of_their_count() -> None:
+    assert half_width(run([20] * 35)) == pytest.approx(1.96 / sqrt(20 * MEASURED_S), rel=0.05)
+    assert half_width(run([80] * 35)) == pytest.approx(1.96 / sqrt(80 * MEASURED_S), rel=0.05)
+
+
+def test_a_rate_that_drifts_is_less_certain_than_its_count_says() -> None:
+    drifting = [20] * 5 + [10] * 15 + [30] * 15
+    assert half_width(run(drifting)) > 5 * half_width(run([20] * 35))
+
+
+def test_the_warm_up_has_no_say() -> None:
+    assert half_width(run([500] * 5 + [20] * 30)) == half_width(run([20] * 35))
+
+
+def test_a_ramp_of_users_is_no_noise() -> None:
+    found = run([1 + second for second in range(35)])
+    ramp = replace(found, series=tuple(replace(point, users=point.succeeded) for point in found.series))
+    assert half_width(ramp) < 0.4 * half_width(found)
+
+
+def test_the_rate_of_a_closed_load_holds_the_truth_in_95_of_100_runs() -> None:
+    random = Random(1)  # noqa: S311 - samples, no secrets
+    held = 0
+    for _ in range(200):
+        counts = [sum(random.random() < 0.5 for _ in range(40)) for _ in range(35)]
+        bounds = completed_rate_interval(CLOSED, run(counts))
+        held += bounds["completedRateLow"] <= 20 <= bounds["completedRateHigh"]
+    assert held >= 190
+
+
+def test_without_an_iteration_that_ended_well_there_is_nothing_to_bound() -> None:
+    assert completed_rate_interval(CLOSED, summary(0, 600)) == {}
