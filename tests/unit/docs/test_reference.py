@@ -3,6 +3,7 @@
 import re
 import sys
 from argparse import ArgumentParser
+from enum import StrEnum
 from pathlib import Path
 
 import pytest
@@ -11,8 +12,10 @@ from sshload_contract.judgement import validity
 from sshload_contract.percentile import samples_needed
 from sshload_contract.vocabulary import Outcome, Step, Verdict
 from sshload_operator.cli.arguments import command_line
-from sshload_operator.cli.exit_code import ExitCode, exit_code
+from sshload_operator.cli.exit_code import ExitCode, comparison_exit_code, exit_code
 from sshload_operator.control.metrics import OperatorMetrics
+from sshload_operator.decision.comparison.words import ComparisonCondition, ComparisonReason, ComparisonVerdict
+from sshload_operator.decision.schedule.words import ScheduleCondition, ScheduleReason
 from sshload_operator.planning.preflight import SOURCE_PORTS, TIME_WAIT_S
 from sshload_operator.state import ConditionType, Phase, Reason
 
@@ -65,6 +68,26 @@ def test_every_condition_is_explained() -> None:
         r"`([A-Z]\w+)`", "".join(re.findall(r"^\| (`.*?) \|", section(page("verdicts.md"), "Conditions"), re.MULTILINE))
     )
     assert named == [condition.value for condition in ConditionType]
+
+
+@pytest.mark.parametrize(
+    ("file", "reasons", "conditions"),
+    [
+        pytest.param("comparison-words.md", ComparisonReason, ComparisonCondition, id="comparisons"),
+        pytest.param("schedule-words.md", ScheduleReason, ScheduleCondition, id="schedules"),
+    ],
+)
+def test_every_word_of_what_makes_tests_is_explained(
+    file: str, reasons: type[StrEnum], conditions: type[StrEnum]
+) -> None:
+    assert first_cells(section(page(file), "Reasons")) == [reason.value for reason in reasons]
+    assert first_cells(section(page(file), "Conditions")) == [condition.value for condition in conditions]
+
+
+def test_every_verdict_of_a_comparison_is_explained_with_its_exit_code() -> None:
+    text = section(page("comparison-words.md"), "Verdicts")
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (\d) \|$", text, re.MULTILINE)
+    assert rows == [(verdict.value, str(comparison_exit_code(verdict).value)) for verdict in ComparisonVerdict]
 
 
 def test_every_step_and_outcome_is_explained() -> None:
