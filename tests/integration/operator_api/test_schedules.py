@@ -47,7 +47,7 @@ def wait(cluster: LiveCluster, name: str, what: str) -> dict[str, Any]:
     def lacks() -> bool:
         status.clear()
         status.update(cluster.get("slts", name).get("status", {}))
-        return what not in status or "observedGeneration" not in status
+        return what not in status or status.get("observedGeneration", -1) < 0
 
     cluster.gone(lacks, f"lack of {what}")
     return status

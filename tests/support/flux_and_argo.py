@@ -1,0 +1,73 @@
+"""What Flux's own kstatus, and Lua as Argo CD's own interpreter runs it, make of an object: by a small Go program."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from argo_lua import customizations
+
+ROOT = Path(__file__).parents[2]
+SOURCES = ROOT / "tests/support/gitops_reader"
+PROGRAM = ROOT / ".cache/gitops_reader"
+
+Object = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """The program, which answers one question at a time."""
+
+    process: "subprocess.Popen[str]"
+
+    def kstatus(self, obj: Object) -> str:
+        """Return what Flux waits for: InProgress, Current, Failed, Terminating."""
+        return str(self._ask({"object": obj})["Status"])
+
+    def health(self, obj: Object) -> dict[str, str]:
+        """Return the status and the message that Argo CD shows."""
+        found: dict[str, str] = self._ask({"object": obj, "script": customizations()[obj["kind"]].health})
+        return found
+
+    def offered(self, obj: Object) -> list[str]:
+        """Return the names of the actions that Argo CD offers for an object, disabled ones left out."""
+        found = self._ask({"object": obj, "script": customizations()[obj["kind"]].discovery})
+        return sorted(name for name, action in found.items() if not action["disabled"])
+
+    def after(self, action: str, obj: Object) -> dict[str, Any]:
+        """Return the object as an action changes it, its empty maps as empty lists: Lua cannot tell them apart."""
+        found: dict[str, Any] = self._ask({"object": obj, "script": customizations()[obj["kind"]].actions[action]})
+        return found
+
+    def _ask(self, question: Mapping[str, Any]) -> Any:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+        reply = json.loads(self.process.stdout.readline())
+        assert "error" not in reply, reply
+        return reply["answer"]
+
+
+@contextmanager
+def reader() -> Iterator[Reader]:
+    """Run the program until the block ends; it is compiled if its sources changed."""
+    with subprocess.Popen([_compiled()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        try:
+            yield Reader(process)
+        finally:
+            process.stdin.close()  # which is what ends it
+
+
+def _compiled() -> Path:
+    go = subprocess.run([ROOT / "scripts/find-go"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    PROGRAM.parent.mkdir(exist_ok=True)
+    environment = {**os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
+    command = [go, "build", "-trimpath", "-mod=readonly", "-o", PROGRAM, "."]
+    subprocess.run(command, cwd=SOURCES, check=True, env=environment)
+    return PROGRAM
