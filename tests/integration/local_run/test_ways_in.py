@@ -97,11 +97,16 @@ def test_kept_sessions_are_logged_in_once(tmp_path: Path, scenario: dict[str, An
 
 
 def test_held_sessions_are_told_of_in_the_results(tmp_path: Path) -> None:
-    hold = {"hold": {"sessions": 10, "rampUp": "1s", "duration": "3s", "probeRate": 2, "keepAlive": "1s"}}
-    ended = measured(write_test(tmp_path, load=hold))
+    load = {"hold": {"sessions": 10, "rampUp": "1s", "duration": "3s", "probeRate": 2, "keepAlive": "1s"}}
+    ended = measured(write_test(tmp_path, load=load))
     assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
     results = ended.status["results"]
-    assert results["hold"] == {"heldMost": 10, "heldLeast": 10}
+    hold, target = results["hold"], results["target"]
+    assert (hold["heldMost"], hold["heldLeast"]) == (10, 10)
+    assert hold["freshLogin"]["p50Ms"] > 0
+    assert target["processesPerSession"] >= 1
+    assert 100_000 < target["memoryPerSessionBytes"] < 10_000_000
+    assert target["memoryPerSessionUpperBound"] is True
     assert ended.status["thresholds"][0]["observed"] == f"0 % (0 of {results['iterations'] + 10})"
 
 
