@@ -50,6 +50,7 @@ def test_a_newcomers_login_is_told_with_and_without_them(status: dict[str, Any])
     login = status["results"]["hold"]["freshLogin"]
     assert login["p50Ratio"] == pytest.approx(login["p50Ms"] / login["aloneP50Ms"], abs=0.01)
     assert 0.2 < login["p50Ratio"] < 20
+    assert login["p50RatioLow"] <= login["p50Ratio"] <= login["p50RatioHigh"]
 
 
 def test_each_held_session_gave_its_signs_of_life(status: dict[str, Any]) -> None:

@@ -83,6 +83,8 @@ def _fresh_login(login: Status) -> str:
     text = f"\na fresh login beside them took {milliseconds(login['p50Ms'])} ms (p50)"
     if "p50Ratio" in login:
         text += f", {milliseconds(login['aloneP50Ms'])} ms with nothing held: {login['p50Ratio']:.2f} times as long"
+    if "p50RatioLow" in login and "p50RatioHigh" in login:
+        text += f" ({login['p50RatioLow']:.2f} to {login['p50RatioHigh']:.2f})"
     return text
 
 

@@ -1,7 +1,8 @@
 from typing import Any
 
 import pytest
-from sshload_operator.cli.result_table import bytes_per_second, milliseconds, printable, result_text
+from sshload_operator.cli.plain_text import bytes_per_second, milliseconds, printable
+from sshload_operator.cli.result_table import result_text
 
 RESULTS: dict[str, Any] = {
     "durationSeconds": 30.0,
@@ -94,6 +95,12 @@ def test_held_sessions_stand_with_the_totals_and_their_share_of_failures() -> No
             {"p50Ms": 52.0, "aloneP50Ms": 40.0, "p50Ratio": 1.3},
             "a fresh login beside them took 52.0 ms (p50), 40.0 ms with nothing held: 1.30 times as long",
             id="both known",
+        ),
+        pytest.param(
+            {"p50Ms": 52.0, "aloneP50Ms": 40.0, "p50Ratio": 1.3, "p50RatioLow": 1.1, "p50RatioHigh": 1.512},
+            "a fresh login beside them took 52.0 ms (p50), 40.0 ms with nothing held: 1.30 times as long"
+            " (1.10 to 1.51)",
+            id="with what the ratio may be",
         ),
         pytest.param({"p50Ms": 52.0}, "a fresh login beside them took 52.0 ms (p50)", id="no warm-up"),
     ],

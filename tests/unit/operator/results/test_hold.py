@@ -33,10 +33,13 @@ def held_summary(held_target: TargetStats | None = HELD, **changes: Any) -> RunS
 
 
 def with_logins(found: RunSummary, window: Window, **percentiles_us: int | None) -> RunSummary:
-    """Return the summary with these percentiles (p50, p99) of the logins in a window."""
+    """Return the summary with these percentiles (p50, p99) of the logins in a window, known to a tenth."""
     stated = {percentile_key(float(name[1:])): value for name, value in percentiles_us.items()}
+    low, high = ({key: value and round(value * by) for key, value in stated.items()} for by in (0.9, 1.1))
     steps = tuple(
-        replace(step, percentiles_us=stated) if (step.step, step.window) == (Step.LOGIN, window) else step
+        replace(step, percentiles_us=stated, percentiles_low_us=low, percentiles_high_us=high)
+        if (step.step, step.window) == (Step.LOGIN, window)
+        else step
         for step in found.steps
     )
     return replace(found, steps=steps)
@@ -69,6 +72,8 @@ def test_a_fresh_login_beside_the_held_sessions_is_set_against_one_with_nothing_
         "aloneP50Ms": 40.0,
         "aloneP99Ms": 80.0,
         "p50Ratio": 1.25,
+        "p50RatioLow": 1.023,
+        "p50RatioHigh": 1.528,
     }
 
 
