@@ -20,8 +20,9 @@ from sshload_operator.cli.arguments import command_line
 from sshload_operator.cli.comparison_table import comparison_text, progress_status
 from sshload_operator.cli.exit_code import ExitCode, comparison_exit_code, exit_code
 from sshload_operator.cli.own_files import own_files
+from sshload_operator.cli.plain_text import Status, printable
 from sshload_operator.cli.progress_line import ProgressLine
-from sshload_operator.cli.result_table import Status, printable, result_text
+from sshload_operator.cli.result_table import result_text
 from sshload_operator.cli.validation import check
 from sshload_operator.control.keys import KeysError
 from sshload_operator.local.run import LocalOptions, LocalResult, run_locally

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from sshload_operator.cli.result_table import Status, columns, milliseconds, printable
+from sshload_operator.cli.plain_text import Status, columns, milliseconds, printable
 from sshload_operator.decision.comparison.words import ComparisonPhase, Difference
 
 _ABSENT = "-"

@@ -5,7 +5,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from sshload_operator.cli.result_table import milliseconds, printable
+from sshload_operator.cli.capacity_table import between
+from sshload_operator.cli.plain_text import Status, milliseconds, printable
 
 _LINE_EVERY_S = 5.0
 _COLUMNS = 79
@@ -23,12 +24,22 @@ def progress_text(status: Mapping[str, Any]) -> str:
     percent = progress.get("errorPercent")
     held = f"{progress['held']:,} held  " if progress.get("held") else ""
     return (
-        f"{phase} {progress.get('stage', '')} {progress['elapsedSeconds']:.0f}/{whole_s:.0f} s  "
+        f"{phase} {progress.get('stage', '')} {_search(progress)}{progress['elapsedSeconds']:.0f}/{whole_s:.0f} s  "
         f"{progress['offeredRate']:,.1f}/s offered  {progress['completedRate']:,.1f}/s completed  "
         f"{held}{progress['inFlight']:,} in flight  p99 {milliseconds(progress.get('p99Ms'))} ms  "
         f"{progress['failures']:,} of {progress['iterations']:,} failed"
         f"{'' if percent is None else f' ({percent:.2f} %)'}"
     )
+
+
+def _search(progress: Status) -> str:
+    """Return which trial of a search it is; empty where there is no search."""
+    search = progress.get("search")
+    if search is None:
+        return ""
+    bounds = between(search.get("lowerBound"), search.get("upperBound"))
+    at = f"trial {search['trial']} at {search['amount']:,.6g} {search['unit']}"
+    return f"{at}, {bounds}  " if bounds else f"{at}  "
 
 
 class ProgressLine:

@@ -1,17 +1,12 @@
 """The result of a test as text: rendered from the status alone, so that `run` and `watch` say the same."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
+from sshload_operator.cli.capacity_table import capacity_lines
+from sshload_operator.cli.plain_text import ABSENT, Status, bytes_per_second, columns, milliseconds, printable
 from sshload_operator.state import Phase
 
-Status = Mapping[str, Any]
-_ABSENT = "-"
 _LATENCIES = (("p50 ms", "p50Ms"), ("p90 ms", "p90Ms"), ("p99 ms", "p99Ms"), ("max ms", "maxMs"))
-_PLAIN_FROM_MS = 100.0
-_ONE_DECIMAL_FROM_MS = 10.0
-_UNITS = ("B/s", "kB/s", "MB/s", "GB/s")
-_KILO = 1000.0
 _MEGA = 1_000_000
 
 
@@ -20,31 +15,13 @@ def result_text(status: Status) -> str:
 
     Text from servers is printed without control characters.
     """
-    sections = [*_results(status.get("results")), *_thresholds(status.get("thresholds", ())), _verdict(status)]
+    sections = [
+        *capacity_lines(status.get("capacity")),
+        *_results(status.get("results")),
+        *_thresholds(status.get("thresholds", ())),
+        _verdict(status),
+    ]
     return "\n\n".join(sections) + "\n"
-
-
-def milliseconds(value: float | None) -> str:
-    """Return a latency to three digits, the precision in which it was measured; `-` where there is none."""
-    if value is None:
-        return _ABSENT
-    if value >= _PLAIN_FROM_MS:
-        return f"{value:,.0f}"
-    return f"{value:.1f}" if value >= _ONE_DECIMAL_FROM_MS else f"{value:.2f}"
-
-
-def bytes_per_second(value: float) -> str:
-    """Return a throughput to three digits, in powers of 1,000: `11.2 MB/s`."""
-    unit = 0
-    while value >= _KILO - 0.5 and unit < len(_UNITS) - 1:
-        value, unit = value / _KILO, unit + 1
-    digits = 0 if unit == 0 or value >= _PLAIN_FROM_MS else 1 if value >= _ONE_DECIMAL_FROM_MS else 2
-    return f"{value:,.{digits}f} {_UNITS[unit]}"
-
-
-def printable(text: str) -> str:
-    """Return `text` in one line and without control characters, so that no server writes to the terminal."""
-    return "".join(character if character.isprintable() else " " for character in text)
 
 
 def _results(results: Status | None) -> Iterator[str]:
@@ -103,8 +80,8 @@ def _steps(steps: Sequence[Status]) -> str:
         for step in steps
     ]
     table = columns((*head, "moved") if moves else head, rows, left=1)
-    if any(_ABSENT in row[4 : 4 + len(_LATENCIES)] for row in rows):
-        table += f"\n{_ABSENT}: too few samples to state it"
+    if any(ABSENT in row[4 : 4 + len(_LATENCIES)] for row in rows):
+        table += f"\n{ABSENT}: too few samples to state it"
     return table
 
 
@@ -191,7 +168,7 @@ def _thresholds(thresholds: Sequence[Status]) -> Iterator[str]:
         return
     words = {True: "met", False: "BROKEN", None: "unknown"}
     rows = [
-        (printable(one["threshold"]), printable(one.get("observed", _ABSENT)), words[one.get("passed")])
+        (printable(one["threshold"]), printable(one.get("observed", ABSENT)), words[one.get("passed")])
         for one in thresholds
     ]
     yield columns(("threshold", "observed", "held"), rows, left=3)
@@ -201,17 +178,3 @@ def _verdict(status: Status) -> str:
     if status.get("phase") != Phase.FINISHED:
         return f"no verdict yet: {status.get('phase', Phase.PENDING)}"
     return f"verdict    {status['verdict']} ({status['reason']})\n           {printable(status['message'])}"
-
-
-def columns(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: int, last_left: bool = False) -> str:
-    """Return rows under their heads; the first `left` columns (and the last, if asked) to the left, else right."""
-    lines = [head, *rows]
-    widths = [max(len(line[column]) for line in lines) for column in range(len(head))]
-    to_left = {*range(left), *([len(head) - 1] if last_left else [])}
-    return "\n".join(
-        "  ".join(
-            cell.ljust(widths[column]) if column in to_left else cell.rjust(widths[column])
-            for column, cell in enumerate(line)
-        ).rstrip()
-        for line in lines
-    )

@@ -15,7 +15,7 @@ from sshload_operator.api.load_test_file import Document, read_objects
 from sshload_operator.api.parse import parse
 from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.cli.result_table import printable
+from sshload_operator.cli.plain_text import printable
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.plan import AllowedTarget, Installation, TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight

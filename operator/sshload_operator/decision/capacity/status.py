@@ -10,6 +10,7 @@ from sshload_contract.snapshot import SearchProgress
 
 from sshload_operator.decision.capacity.amount import capacity_in_words, digits, unit
 from sshload_operator.decision.capacity.limited_by import LimitedBy, limited_by
+from sshload_operator.decision.capacity.trials import reported_trial
 from sshload_operator.decision.figures import milliseconds, percent, rounded, stated
 from sshload_operator.planning.plan import Plan
 
@@ -31,6 +32,7 @@ def capacity_status(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
             "lowerBound": _amount(found.lower),
             "upperBound": _amount(found.upper),
             "end": str(found.end),
+            "reportedTrial": found.reported if reported_trial(found) is not None else None,
             "limitedBy": None if limit is None else _limited_by(limit),
             "trials": [_trial(trial, plan.spec.load) for trial in found.trials[-_TRIALS_LIMIT:]],
         }

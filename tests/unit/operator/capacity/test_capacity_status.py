@@ -42,6 +42,7 @@ def test_a_capacity_stands_there_with_its_unit_and_its_bounds() -> None:
         "lowerBound": 118,
         "upperBound": 121,
         "end": "found",
+        "reportedTrial": 5,
     }
 
 

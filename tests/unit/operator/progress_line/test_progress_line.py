@@ -1,6 +1,7 @@
 import io
 from typing import Any
 
+import pytest
 from sshload_operator.cli.progress_line import ProgressLine, progress_text
 
 RUNNING: dict[str, Any] = {
@@ -44,6 +45,21 @@ def test_the_line_says_how_far_how_fast_and_how_well() -> None:
         "Running measuring 12/35 s  20.0/s offered  19.0/s completed  3 in flight  p99 43.2 ms  "
         "6 of 240 failed (2.50 %)"
     )
+
+
+@pytest.mark.parametrize(
+    ("bounds", "words"),
+    [
+        pytest.param({}, "", id="nothing-known-yet"),
+        pytest.param({"lowerBound": 100}, ", above 100", id="nothing-has-failed"),
+        pytest.param({"upperBound": 140}, ", below 140", id="nothing-has-passed"),
+        pytest.param({"lowerBound": 100, "upperBound": 140.5}, ", between 100 and 140.5", id="both"),
+    ],
+)
+def test_of_a_search_the_line_says_which_trial_it_is_and_how_far_it_came(bounds: dict[str, Any], words: str) -> None:
+    search = {"trial": 4, "amount": 120, "unit": "arrivals/s", **bounds}
+    text = progress_text({**RUNNING, "progress": {**RUNNING["progress"], "search": search}})
+    assert text.startswith(f"Running measuring trial 4 at 120 arrivals/s{words}  12/35 s  20.0/s offered")
 
 
 def test_before_any_figures_the_line_says_what_is_waited_for() -> None:
