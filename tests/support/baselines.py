@@ -6,16 +6,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from passes import Passes
-from plans import quickstart
+from plans import INSTALLATION, quickstart
 from runs import pod, snapshot, summary
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Step
+from sshload_operator.planning.plan import AllowedTarget
 from sshload_operator.state import BaselineSight, Role
 
 WITHIN = [{"latency": {"step": "total", "percentile": 90, "within": "10%"}}]
 PODS = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))
 NAMED = {"testRef": {"name": "before"}}
 LAST_PASSED = {"lastPassed": True}
+_ALLOWING = replace(INSTALLATION, allowed_targets=(AllowedTarget("*.example.com", ()),))
 EARLY = datetime(2026, 11, 21, 11, 0, tzinfo=UTC)
 
 
@@ -49,7 +51,7 @@ def run_to_end(
     spec: Mapping[str, Any], found: RunSummary, sight: BaselineSight | None = None, now: datetime | None = None
 ) -> Passes:
     """Return a test that has run to its end and found this, beside these other tests."""
-    passes = Passes(spec=spec, beside=sight)
+    passes = Passes(spec=spec, beside=sight, installation=_ALLOWING)
     if now is not None:
         passes.now = now
     passes.run()

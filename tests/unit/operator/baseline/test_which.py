@@ -1,0 +1,183 @@
+"""Which test a run is held against, and when there is none."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from baselines import EARLY, LAST_PASSED, NAMED, asked, finished, run_to_end, seen, slower
+from passes import START
+from plans import EXTERNAL, quickstart
+from sshload_operator.state import BaselineSight
+
+OF_SCHEDULE = asked(baseline=LAST_PASSED)
+ELSEWHERE = {**EXTERNAL, "host": "other.example.com"}
+
+
+def said(*tests: Any, spec: Any = None) -> tuple[Any, Any]:
+    """Return the verdict and the reason of a run of the same speed as its baseline."""
+    return run_to_end(asked() if spec is None else spec, slower(1.0), seen(*tests)).said()
+
+
+def held_against(*tests: Any) -> str | None:
+    """Return the name of the test of the schedule that a run was held against."""
+    passes = run_to_end(OF_SCHEDULE, slower(1.0), seen(*tests))
+    found: str | None = passes.status.get("baseline", {}).get("test")
+    return found
+
+
+def ago(minutes: float) -> Any:
+    return START - timedelta(minutes=minutes)
+
+
+@pytest.mark.parametrize("verdict", ["Invalid", "Error", "Aborted", "Inconclusive", "AWordOfTheFuture"])
+def test_a_named_test_that_is_no_measurement_is_no_baseline(verdict: str) -> None:
+    passes = run_to_end(asked(), slower(1.0), seen(finished(slower(1.0), verdict=verdict, reason="Whatever")))
+    assert passes.said() == ("Inconclusive", "NoBaseline")
+    assert f"before ended as {verdict} (Whatever)" in passes.status["message"]
+
+
+def test_a_named_test_that_broke_its_own_thresholds_is_one() -> None:
+    too_slow = quickstart(thresholds=[{"latency": {"step": "total", "percentile": 50, "below": "1ms"}}])
+    before = finished(slower(1.0), too_slow)
+    assert before["status"]["verdict"] == "Failed"
+    assert said(before) == ("Passed", "ThresholdsMet")
+
+
+def test_a_named_test_that_is_under_way_or_was_never_begun_is_none() -> None:
+    before = finished(slower(1.0))
+    unfinished = {**before, "status": {**before["status"], "phase": "Running"}}
+    for test in (unfinished, {key: value for key, value in before.items() if key != "status"}):
+        passes = run_to_end(asked(), slower(1.0), seen(test))
+        assert passes.said() == ("Inconclusive", "NoBaseline")
+        assert "before is not finished" in passes.status["message"]
+
+
+def test_a_test_is_not_its_own_baseline() -> None:
+    passes = run_to_end(asked(), slower(1.0))
+    itself = {"metadata": {"name": "before", "uid": passes.identity().uid}, "spec": asked(), "status": passes.status}
+    again = run_to_end(asked(), slower(1.0), seen(itself))
+    assert again.said() == ("Inconclusive", "NoBaseline")
+    assert "its own baseline" in again.status["message"]
+
+
+def test_a_test_whose_spec_was_changed_since_it_ran_is_none() -> None:
+    before = finished(slower(1.0))
+    for spec in (quickstart(warmUp="1s"), quickstart(warmUp="soon")):
+        passes = run_to_end(asked(), slower(1.0), seen({**before, "spec": spec}))
+        assert passes.said() == ("Inconclusive", "NoBaseline")
+        assert "was changed since" in passes.status["message"]
+
+
+def test_why_nobody_could_look_is_said() -> None:
+    passes = run_to_end(OF_SCHEDULE, slower(1.0), BaselineSight((), "the test belongs to no schedule"))
+    assert (passes.said(), passes.status["message"]) == (
+        ("Inconclusive", "NoBaseline"),
+        "the test belongs to no schedule",
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "theirs"),
+    [
+        pytest.param("spec.target", {"target": {"external": EXTERNAL}}, id="an external server"),
+        pytest.param("spec.via", {"via": [ELSEWHERE]}, id="a way through a jump host"),
+        pytest.param("spec.load", {"load": {"arrivals": {"stages": [{"rate": 21, "duration": "30s"}]}}}, id="rate"),
+        pytest.param(
+            "spec.load",
+            {"load": {"arrivals": {"stages": [{"rate": 20, "duration": "30s"}], "process": "poisson"}}},
+            id="process",
+        ),
+        pytest.param("spec.load", {"load": {"users": {"stages": [{"users": 20, "duration": "30s"}]}}}, id="model"),
+        pytest.param(
+            "spec.load",
+            {"load": {"arrivals": {"stages": [{"rate": 20, "duration": "15s"}, {"rate": 20, "duration": "15s"}]}}},
+            id="stages",
+        ),
+        pytest.param("spec.client.auth", {"client": {"auth": "certificate"}}, id="auth"),
+        pytest.param("spec.client.library", {"client": {"library": "paramiko"}}, id="library"),
+        pytest.param("spec.client", {"client": {"ciphers": ["aes128-gcm@openssh.com"]}}, id="ciphers"),
+        pytest.param("spec.scenario", {"scenario": {"steps": [{"exec": {"command": "true"}}]}}, id="scenario"),
+        pytest.param(
+            "spec.scenario",
+            {"scenario": {"steps": [{"exec": {"command": "uptime"}}], "sessionReuse": "pool", "poolSize": 4}},
+            id="session reuse",
+        ),
+        pytest.param("spec.workers.replicas", {"workers": {"replicas": 2}}, id="workers"),
+        pytest.param("spec.workers.processesPerPod", {"workers": {"processesPerPod": 2}}, id="processes"),
+    ],
+)
+def test_a_baseline_of_something_else_is_told_by_the_field(field: str, theirs: dict[str, Any]) -> None:
+    before = finished(slower(1.0), quickstart(**theirs), verdict="Passed")
+    passes = run_to_end(asked(), slower(1.0), seen(before))
+    assert passes.said() == ("Inconclusive", "BaselineDiffers")
+    assert f"the baseline before measured something else: {field} is " in passes.status["message"]
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        pytest.param({"target": {"managed": {"sshd": {"maxStartups": "100:30:200"}}}}, id="sshd's configuration"),
+        pytest.param({"target": {"managed": {"resources": {"limits": {"cpu": "1"}}}}}, id="the target's CPU"),
+        pytest.param({"load": {"arrivals": {"stages": [{"rate": 20, "duration": "5m"}]}}}, id="duration"),
+        pytest.param({"warmUp": "1s"}, id="warm-up"),
+        pytest.param({"deadline": "1h"}, id="deadline"),
+        pytest.param({"thresholds": [{"errorRate": {"below": "5%"}}]}, id="thresholds"),
+        pytest.param({"workers": {"resources": {"requests": {"cpu": "1"}}}}, id="the workers' resources"),
+    ],
+)
+def test_what_does_not_change_the_question_may_differ(theirs: dict[str, Any]) -> None:
+    assert said(finished(slower(1.0), quickstart(**theirs))) == ("Passed", "ThresholdsMet")
+
+
+def test_external_servers_are_compared_by_address_and_port() -> None:
+    def external(**changes: Any) -> dict[str, Any]:
+        return {"target": {"external": {**EXTERNAL, **changes}}, "baseline": NAMED}
+
+    here, there = asked(**external()), finished(slower(1.0), asked(**external(port=2222)), verdict="Passed")
+    passes = run_to_end(here, slower(1.0), seen(there))
+    assert passes.said()[1] == "BaselineDiffers"
+    assert "is bastion.example.com port 22 here and bastion.example.com port 2222 there" in passes.status["message"]
+    same = finished(slower(1.0), asked(**external(user="another")), verdict="Passed")
+    assert run_to_end(here, slower(1.0), seen(same)).said()[1] == "ThresholdsMet"
+
+
+def test_the_newest_test_of_the_schedule_that_passed_is_the_baseline() -> None:
+    tests = [finished(slower(1.0), name=f"n-{minutes}", now=ago(minutes)) for minutes in (30, 10, 20)]
+    tests.append(finished(slower(1.0), name="n-5", now=ago(5), verdict="Failed", reason="ThresholdBroken"))
+    tests.append(finished(slower(1.0), name="n-4", now=ago(4), verdict="Inconclusive", reason="WithinNoise"))
+    assert held_against(*tests) == "n-10"
+
+
+def test_a_test_that_ended_after_the_start_is_not_an_earlier_one() -> None:
+    before = finished(slower(1.0), name="earlier", now=ago(30))
+    later = finished(slower(1.0), name="later", now=ago(0.1))
+    assert held_against(before, later) == "earlier"
+
+
+def test_the_first_of_a_schedule_has_no_baseline_and_is_the_seconds() -> None:
+    first = finished(slower(1.0), OF_SCHEDULE, name="first", now=EARLY)
+    assert first["status"]["reason"] == "NoBaseline"
+    second = run_to_end(OF_SCHEDULE, slower(1.0), seen(first))
+    assert second.said() == ("Passed", "ThresholdsMet")
+    assert second.status["baseline"]["test"] == "first"
+
+
+def test_one_that_passed_is_preferred_to_one_that_lacked_a_baseline() -> None:
+    passed = finished(slower(1.0), name="passed", now=ago(30))
+    first = finished(slower(1.0), OF_SCHEDULE, name="first", now=ago(10))
+    assert held_against(passed, first) == "passed"
+
+
+def test_after_a_change_of_the_load_the_schedule_begins_anew() -> None:
+    half = {"arrivals": {"stages": [{"rate": 10, "duration": "30s"}]}}
+    old = finished(slower(1.0), asked(baseline=LAST_PASSED, load=half), name="old", now=ago(30), verdict="Passed")
+    changed = run_to_end(OF_SCHEDULE, slower(1.0), seen(old))
+    assert changed.said() == ("Inconclusive", "BaselineDiffers")
+    first = finished(slower(1.0), OF_SCHEDULE, name="new", now=ago(10), reason="BaselineDiffers")
+    assert held_against(old, first) == "new"
+
+
+def test_a_schedule_that_keeps_nothing_is_told_what_to_change() -> None:
+    passes = run_to_end(OF_SCHEDULE, slower(1.0), seen())
+    assert passes.said() == ("Inconclusive", "NoBaseline")
+    assert "successfulTestsHistoryLimit" in passes.status["message"]
