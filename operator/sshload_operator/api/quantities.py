@@ -1,4 +1,7 @@
-"""Durations, percentages and sizes as people write them: `1m30s`, `0.5%`, `26Ki`. What is not one raises ValueError."""
+"""Durations, percentages, sizes and resources as people write them: `1m30s`, `0.5%`, `26Ki`, `500m`.
+
+What is not one raises ValueError.
+"""
 
 import re
 from fractions import Fraction
@@ -10,6 +13,13 @@ _WHOLE_SECONDS = re.compile(r"([0-9]+(s|m|h))+")
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,4})?)%")
 _SIZE = re.compile(r"([0-9]{1,12})(k|M|G|Ki|Mi|Gi)?")
 _UNIT_BYTES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+_AMOUNT = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?)(?P<unit>[A-Za-z]*)")
+_UNIT_AMOUNT = {
+    "m": Fraction(1, 1000),
+    "": Fraction(1),
+    **{unit: Fraction(1000**power) for power, unit in enumerate("kMGT", start=1)},
+    **{f"{unit}i": Fraction(1024**power) for power, unit in enumerate("KMGT", start=1)},
+}
 
 
 def duration_s(text: str, *, whole_seconds: bool = False) -> float:
@@ -35,3 +45,11 @@ def size_bytes(text: str) -> int:
     if matched is None:
         raise ValueError("is not a size such as 26Ki")
     return int(matched[1]) * _UNIT_BYTES[matched[2] or ""]
+
+
+def resource_amount(amount: float | str) -> Fraction:
+    """Return the cores or bytes of a resource as Kubernetes writes it: 2, "1500m", "0.5", "4Gi"."""
+    found = _AMOUNT.fullmatch(str(amount))
+    if found is None or found["unit"] not in _UNIT_AMOUNT:
+        raise ValueError(f"{amount!r} is not an amount of a resource")
+    return Fraction(found["number"]) * _UNIT_AMOUNT[found["unit"]]

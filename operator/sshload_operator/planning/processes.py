@@ -1,19 +1,10 @@
 """How many worker processes a pod runs: one for each whole CPU, because a process of Python works on one at a time."""
 
-import re
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
+from sshload_operator.api.quantities import resource_amount
 from sshload_operator.api.spec import Workers
-
-_AMOUNT = re.compile(r"(?P<number>[0-9]+(\.[0-9]+)?)(?P<unit>[A-Za-z]*)")
-_UNITS = {
-    "m": Fraction(1, 1000),
-    "": Fraction(1),
-    **{unit: Fraction(1000**power) for power, unit in enumerate("kMGT", start=1)},
-    **{f"{unit}i": Fraction(1024**power) for power, unit in enumerate("KMGT", start=1)},
-}
 
 
 def worker_resources(workers: Workers, default: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -32,13 +23,5 @@ def processes_per_pod(workers: Workers, default: Mapping[str, Any]) -> int:
     for kind in ("limits", "requests"):
         amount = resources.get(kind, {}).get("cpu")
         if amount is not None:
-            return max(1, int(cpus(amount)))
+            return max(1, int(resource_amount(amount)))
     return 1
-
-
-def cpus(amount: float | str) -> Fraction:
-    """Return an amount of CPU as Kubernetes writes it (2, "1500m", "0.5"); raises ValueError for what is none."""
-    found = _AMOUNT.fullmatch(str(amount))
-    if found is None or found["unit"] not in _UNITS:
-        raise ValueError(f"{amount!r} is not an amount of CPU")
-    return Fraction(found["number"]) * _UNITS[found["unit"]]

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import helm
 import pytest
+from sshload_operator.api.quantities import resource_amount
 from sshload_operator.planning.installation import read_installation
-from sshload_operator.planning.processes import cpus
 
 GOLDEN_CASES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
 
@@ -51,10 +51,10 @@ def test_the_operator_reads_what_the_chart_writes_for_it(values: Path) -> None:
 def test_workers_have_a_whole_guaranteed_cpu_each_unless_the_cluster_is_small() -> None:
     resources = read_installation(installation()).worker_resources
     assert resources["requests"] == resources["limits"]
-    assert cpus(resources["limits"]["cpu"]) == 1
+    assert resource_amount(resources["limits"]["cpu"]) == 1
     small = read_installation(installation("--values", helm.CHART / "values-small.yaml")).worker_resources
     assert "cpu" not in small["limits"]
-    assert 10 * cpus(small["requests"]["cpu"]) < 2
+    assert 10 * resource_amount(small["requests"]["cpu"]) < 2
 
 
 def test_a_service_account_that_is_not_made_must_be_named() -> None:

@@ -1,7 +1,10 @@
-"""Durations, percentages and sizes as people write them."""
+"""Durations, percentages, sizes and resources as people write them."""
+
+from fractions import Fraction
+from typing import Any
 
 import pytest
-from sshload_operator.api.quantities import duration_s, percent_share, size_bytes
+from sshload_operator.api.quantities import duration_s, percent_share, resource_amount, size_bytes
 
 
 @pytest.mark.parametrize(
@@ -46,3 +49,25 @@ def test_a_size(text: str, size: int) -> None:
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(ValueError, match="is not a size"):
         size_bytes(text)
+
+
+@pytest.mark.parametrize(
+    ("amount", "whole"),
+    [
+        pytest.param("1500m", Fraction(3, 2), id="thousandths"),
+        pytest.param("0.5", Fraction(1, 2), id="a half"),
+        pytest.param(3, Fraction(3), id="a number"),
+        pytest.param(1.5, Fraction(3, 2), id="a number with a point"),
+        pytest.param("1k", Fraction(1000), id="thousands"),
+        pytest.param("1Ki", Fraction(1024), id="1024"),
+        pytest.param("4Gi", Fraction(2**32), id="gibibytes"),
+    ],
+)
+def test_an_amount_of_a_resource_is_read_as_kubernetes_writes_it(amount: Any, whole: Fraction) -> None:
+    assert resource_amount(amount) == whole
+
+
+@pytest.mark.parametrize("amount", ["many", "1x", "m", ""])
+def test_what_is_no_amount_of_a_resource(amount: str) -> None:
+    with pytest.raises(ValueError, match="is not an amount of a resource"):
+        resource_amount(amount)
