@@ -9,6 +9,7 @@ from sshload_contract.run_config import Library, SessionReuse
 from sshload_contract.thresholds import LatencyThreshold
 
 from sshload_operator.api.spec import ExternalTarget
+from sshload_operator.planning.hold_cautions import hold_cautions
 from sshload_operator.planning.iterations import measured_iterations, most_at_once, warm_up_iterations
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.written_bytes import written_bytes
@@ -43,6 +44,7 @@ def cautions(plan: Plan) -> tuple[str, ...]:
         *_channels_above_max_sessions(plan),
         *_home_too_small(plan),
         *_pool_logs_in_at_once(plan),
+        *hold_cautions(plan),
     )
 
 
