@@ -7,14 +7,16 @@ from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import RunEnd
 
 from sshload_operator.api.spec import ExternalTarget, ManagedTarget
+from sshload_operator.decision.figures import milliseconds, percent, rounded, stated
 from sshload_operator.decision.max_startups.arrivals import Burst
 from sshload_operator.decision.max_startups.measured import Logins, NoFiguresError, measured_logins
 from sshload_operator.decision.max_startups.prediction import Prediction, predicted
-from sshload_operator.decision.max_startups.recommendation import HEADROOM, needed, recommended
+from sshload_operator.decision.max_startups.recommendation import HEADROOM, Need, needed, recommended
 from sshload_operator.decision.max_startups.setting import MaxStartups, setting_of
 from sshload_operator.planning.plan import Plan
 
-_MS_PER_S = 1_000
+_US_PER_S = 1_000_000
+_NEAR_THE_LIMIT = 0.9
 
 
 def advice(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
@@ -29,57 +31,60 @@ def advice(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
         figures |= _figures(logins, setting)
     except NoFiguresError as error:
         figures["message"] = f"no advice: {error}"
-    return {name: figure for name, figure in figures.items() if figure is not None}
+    return stated(figures)
 
 
 def _figures(logins: tuple[Logins, ...], setting: MaxStartups | None) -> dict[str, Any]:
     attempted = sum(one.attempted for one in logins)
     observed = sum(one.dropped for one in logins) / attempted
     foreseen = None if setting is None else predicted(logins, setting)
-    start = needed(logins, setting)
+    need = needed(logins, setting)
     longest = max(logins, key=lambda one: one.time_s)
     steady = [one.concurrent for one in logins if not isinstance(one.arrivals, Burst)]
     return {
-        "authenticationMeanMs": round(longest.time_s * _MS_PER_S, 3),
-        "concurrentMean": round(max(steady), 3) if steady else None,
-        "predictedDropPercent": None if foreseen is None else _percent(foreseen.dropped),
-        "observedDropPercent": _percent(observed),
+        "authenticationMeanMs": milliseconds(longest.time_s * _US_PER_S),
+        "concurrentMean": rounded(max(steady)) if steady else None,
+        "predictedDropPercent": None if foreseen is None else percent(foreseen.dropped),
+        "observedDropPercent": percent(observed),
         "observedIsLowerBound": any(one.unexplained for one in logins),
-        "neededStart": start,
-        "recommended": None if start is None else str(recommended(start)),
-        "headroomPercent": None if start is None else round(HEADROOM * 100),
-        "message": " ".join((_what_happened(observed, foreseen, setting), _what_to_set(start, setting))),
+        "neededStart": need.start,
+        "recommended": None if need.start is None else str(recommended(need.start)),
+        "headroomPercent": None if need.start is None else round(HEADROOM * 100),
+        "message": " ".join((_what_happened(observed, foreseen, setting), _what_to_set(need, setting))),
     }
 
 
 def _what_happened(observed: float, foreseen: Prediction | None, setting: MaxStartups | None) -> str:
-    seen = f"{_percent(observed):.4g} % of the connections were dropped"
+    seen = f"{percent(observed):.4g} % of the connections were dropped"
     if setting is None:
         return f"{seen}; which MaxStartups the target has is not known."
     if foreseen is None:
         return f"{seen}; MaxStartups {setting} leaves more in than the server can log in."
-    rule = f"MaxStartups {setting} explains {_percent(foreseen.dropped):.4g} %"
+    rule = f"MaxStartups {setting} explains {percent(foreseen.dropped):.4g} %"
     if foreseen.explains(observed):
         return f"{seen}; {rule}."
     if observed > foreseen.highest:
         return (
-            f"{seen}, but {rule} at most {_percent(foreseen.highest):.4g} %: something else drops too"
+            f"{seen}, but {rule} at most {percent(foreseen.highest):.4g} %: something else drops too"
             " (PerSourceMaxStartups, PerSourcePenalties), or the connections reached sshd in clumps."
         )
     return (
-        f"{seen}, but {rule} and at least {_percent(foreseen.lowest):.4g} %: sshd had fewer unauthenticated connections"
+        f"{seen}, but {rule} and at least {percent(foreseen.lowest):.4g} %: sshd had fewer unauthenticated connections"
         " at once than the clients' times say, such as when they wait in its listen queue."
     )
 
 
-def _what_to_set(start: int | None, setting: MaxStartups | None) -> str:
-    if start is None:
-        return "No setting loses nothing of this load: the server logs in fewer than come, and the rest would wait."
-    advised, room = recommended(start), f"with {HEADROOM:.0%} headroom"
+def _what_to_set(need: Need, setting: MaxStartups | None) -> str:
+    rates = (
+        "" if not need.use else f": {need.per_s:.3g} connections come per second, and it logs in {need.most_per_s:.3g}"
+    )
+    if need.start is None:
+        return f"No setting loses nothing of such a load, which is more than the server can log in{rates} at most."
+    advised, room = recommended(need.start), f"with {HEADROOM:.0%} headroom"
     if setting is not None and setting.start >= advised.start:
-        return f"This setting loses nothing of such a load, {room}; {advised} is the smallest that does so."
-    return f"{advised} loses nothing of such a load, {room}."
-
-
-def _percent(share: float) -> float:
-    return round(share * 100, 6)
+        said = f"This setting loses nothing of such a load, {room}; {advised} is the smallest that does so."
+    else:
+        said = f"{advised} loses nothing of such a load, {room}."
+    if need.use < _NEAR_THE_LIMIT:
+        return said
+    return f"{said} The server is near what it can log in{rates} at most, so that a little more load needs far more."

@@ -3,18 +3,18 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from sshload_contract.capacity import load_at
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
 from sshload_contract.run_config import Library, SessionReuse, Timeouts
 from sshload_contract.run_summary import RunSummary, StepStats
 from sshload_contract.vocabulary import Outcome, Step, Window, measured_step
 
+from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.max_startups.arrivals import Arrivals, Burst, Even, Memoryless, Users
 from sshload_operator.planning.plan import Plan
 
 LEAST_LOGINS = 30
-MOST_EVEN = 50.0
+MOST_EVEN = 25.0
 """From so many unauthenticated connections at once on, a Poisson process stands for even arrivals."""
 
 _PARTS = (Step.BANNER, Step.KEX, Step.AUTH)
@@ -60,7 +60,7 @@ def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
 
     Raises NoFiguresError where nothing can be said.
     """
-    scenario, load = plan.spec.scenario, reported_load(plan, summary)
+    scenario, load = plan.spec.scenario, measured_load(plan, summary)
     if plan.spec.client.library is Library.OPENSSH:
         raise NoFiguresError("the client library openssh does not tell how long a login takes by itself")
     if isinstance(load, HoldLoad):
@@ -72,13 +72,6 @@ def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
         )
     logins = _logins(plan, summary, "", summary.load.duration_s)
     return (replace(logins, arrivals=_manner(plan, load, logins)),)
-
-
-def reported_load(plan: Plan, summary: RunSummary) -> Load:
-    """Return the load that the summary is of: in a search, that of the reported trial."""
-    capacity, load = summary.capacity, plan.spec.load
-    amounts = () if capacity is None else (t.amount for t in capacity.trials if t.number == capacity.reported)
-    return next((load_at(load, amount) for amount in amounts), load)
 
 
 def _of_held(plan: Plan, load: HoldLoad, summary: RunSummary) -> Iterator[Logins]:

@@ -54,8 +54,7 @@ def _one(logins: Logins, setting: MaxStartups) -> Prediction | None:
         return None
     others = [
         _of_steady(replace(logins, time_s=logins.time_s * factor), logins.arrivals, setting, shared=shared)
-        for factor in (1 / TIME_ERROR, 1, TIME_ERROR)
-        for shared in (True, False)
+        for factor, shared in ((1 / TIME_ERROR, False), (1, False), (TIME_ERROR, False), (TIME_ERROR, True))
     ]
     bounds = [found, *(other for other in others if other is not None)]
     return Prediction(found.dropped, min(one.lowest for one in bounds), max(one.highest for one in bounds))

@@ -1,7 +1,7 @@
 """The smallest MaxStartups that loses nothing of a load, with room to spare."""
 
-from dataclasses import replace
-from math import ceil
+from dataclasses import dataclass, replace
+from math import ceil, inf
 
 from sshload_operator.decision.max_startups.arrivals import Burst, Steady, Users
 from sshload_operator.decision.max_startups.fit import fitted
@@ -14,14 +14,27 @@ LOST_SHARE = 1e-6
 """`start` is so high that no more than this share of connections find as many unauthenticated ones."""
 
 
-def needed(logins: tuple[Logins, ...], setting: MaxStartups | None) -> int | None:
-    """Return the least `start` that loses nothing, without headroom; None where no setting does that.
+@dataclass(frozen=True, slots=True)
+class Need:
+    """The least `start` that loses nothing, without headroom; None where no setting does that.
 
-    `setting` is the one under which the logins were measured, None if it is not known.
+    `per_s` connections come per second, and the server logs in `most_per_s` at most. Both are None in
+    bursts, and with users, who wait.
     """
-    each = [_needed(one, setting) for one in logins]
-    found = [one for one in each if one is not None]
-    return max(found) if len(found) == len(each) else None
+
+    start: int | None
+    per_s: float | None = None
+    most_per_s: float | None = None
+
+    @property
+    def use(self) -> float:
+        """The share of the logins that the server can make which is asked of it, 0 where that is not known."""
+        return 0.0 if self.per_s is None or self.most_per_s is None else self.per_s / self.most_per_s
+
+
+def needed(logins: tuple[Logins, ...], setting: MaxStartups | None) -> Need:
+    """Return what the most demanding of these logins need; `setting` is the one of the run, None if it is not known."""
+    return max((_needed(one, setting) for one in logins), key=_demand)
 
 
 def recommended(start: int) -> MaxStartups:
@@ -34,13 +47,20 @@ def recommended(start: int) -> MaxStartups:
     return MaxStartups(raised, DEFAULT.rate, max(DEFAULT.full, raised))
 
 
-def _needed(logins: Logins, setting: MaxStartups | None) -> int | None:
+def _demand(need: Need) -> float:
+    return inf if need.start is None else need.start
+
+
+def _needed(logins: Logins, setting: MaxStartups | None) -> Need:
     if isinstance(logins.arrivals, Burst):
-        return logins.arrivals.connections
+        return Need(logins.arrivals.connections)
     arrivals = logins.arrivals if setting is not None else _accepted(logins.arrivals, logins)
     service = fitted(arrivals, setting, logins.alone_s, logins.time_s)
     found = occupancy(logins.arrivals, service, None)
-    return None if found is None else most_found(found, LOST_SHARE)
+    start = None if found is None else most_found(found, LOST_SHARE)
+    if isinstance(logins.arrivals, Users):
+        return Need(start)
+    return Need(start, logins.arrivals.per_s, service.most_per_s)
 
 
 def _accepted(arrivals: Steady, logins: Logins) -> Steady:

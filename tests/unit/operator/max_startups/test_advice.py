@@ -1,0 +1,151 @@
+"""`status.results.maxStartups`: true to the schema, in words that fit, and silent where nothing is known."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from crd_schema import problems, status_schema
+from logins import logins, throttled
+from plans import EXTERNAL, plan, quickstart
+from runs import load, summary, target_stats
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.sample import ErrorCount
+from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_operator.decision.max_startups.advice import advice
+from sshload_operator.decision.results import to_status
+
+SCHEMA = status_schema()["properties"]["results"]
+POISSON = {"arrivals": {"process": "poisson", "stages": [{"rate": 100, "duration": "30s"}]}}
+UNSHARED = {"min_us": 20_000, "mean_us": 20_000.0}
+
+
+def told(spec: dict[str, Any], count: int, dropped: int, **figures: Any) -> dict[str, Any]:
+    """Return the advice on so many connections in 30 s, whose logins took these times."""
+    found = advice(plan(spec), run(count, dropped, **figures))
+    assert found is not None
+    return found
+
+
+def run(count: int, dropped: int, *errors: ErrorCount, **figures: Any) -> RunSummary:
+    """Return a valid run of so many connections."""
+    parts = tuple(replace(step, **figures) for step in logins(count, dropped))
+    whole = summary(count - dropped, dropped)
+    others = tuple(step for step in whole.steps if step.step not in {part.step for part in parts})
+    return replace(whole, steps=(*others, *parts), errors=(*throttled(dropped), *errors))
+
+
+def managed(max_startups: str, **changes: Any) -> dict[str, Any]:
+    """Return a test of a managed target with this setting."""
+    return quickstart(target={"managed": {"sshd": {"maxStartups": max_startups}}}, **changes)
+
+
+def test_a_run_without_drops_confirms_a_setting_that_is_enough() -> None:
+    found = told(managed("10:30:100"), 600, 0, **UNSHARED)
+    assert {name: figure for name, figure in found.items() if name != "message"} == {
+        "setting": "10:30:100",
+        "authenticationMeanMs": 60.0,
+        "concurrentMean": 1.2,
+        "predictedDropPercent": pytest.approx(0, abs=0.001),
+        "observedDropPercent": 0.0,
+        "observedIsLowerBound": False,
+        "neededStart": 6,
+        "recommended": "10:30:100",
+        "headroomPercent": 25,
+    }
+    assert found["message"] == (
+        "0 % of the connections were dropped; MaxStartups 10:30:100 explains 0 %. This setting loses nothing of such a"
+        " load, with 25% headroom; 10:30:100 is the smallest that does so."
+    )
+
+
+def test_drops_that_the_rule_explains_are_told_with_the_setting_that_has_none() -> None:
+    """2,000 Poisson arrivals in 30 s, each 150 ms long: ten at once."""
+    found = told(managed("10:30:100", load=POISSON), 2_000, 230, min_us=50_000, mean_us=50_000.0)
+    assert found["predictedDropPercent"] == pytest.approx(12.0, abs=0.1)
+    assert found["observedDropPercent"] == 11.5
+    assert found["recommended"] == "37:30:100"
+    assert found["message"] == (
+        "11.5 % of the connections were dropped; MaxStartups 10:30:100 explains 12.01 %. 37:30:100 loses nothing of"
+        " such a load, with 25% headroom."
+    )
+
+
+def test_full_rises_with_a_start_above_it() -> None:
+    burst = {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}}
+    found = told(managed("3000:30:3000", load=burst), 600, 0)
+    assert (found["neededStart"], found["recommended"]) == (300, "375:30:375")
+    assert "concurrentMean" not in found
+
+
+def test_drops_that_the_rule_does_not_explain_are_somebody_elses() -> None:
+    found = told(managed("3000:30:3000", load=POISSON), 2_000, 230)
+    assert found["predictedDropPercent"] == 0
+    assert "something else drops too" in found["message"]
+
+
+def test_drops_that_should_have_been_and_were_not_are_told() -> None:
+    found = told(managed("10:30:100", load=POISSON), 9_000, 0, min_us=200_000, mean_us=200_000.0)
+    assert found["predictedDropPercent"] > 60
+    assert "sshd had fewer unauthenticated connections" in found["message"]
+
+
+def test_an_external_target_has_a_recommendation_and_no_setting() -> None:
+    found = told(quickstart(target={"external": EXTERNAL}, load=POISSON), 2_000, 230, min_us=50_000, mean_us=50_000.0)
+    assert {"setting", "predictedDropPercent"} & set(found) == set()
+    assert found["recommended"] == "37:30:100"
+    assert "which MaxStartups the target has is not known" in found["message"]
+
+
+def test_more_than_the_server_can_log_in_has_no_recommendation() -> None:
+    """What is let in takes three times as long as alone, and a quarter is dropped: the rest would wait for ever."""
+    found = told(managed("10:30:100", load=POISSON), 3_000, 750, min_us=15_000, mean_us=55_000.0)
+    assert {"neededStart", "recommended", "headroomPercent"} & set(found) == set()
+    assert "No setting loses nothing" in found["message"]
+    assert "100 connections come per second" in found["message"]
+
+
+def test_a_server_near_its_limit_is_told() -> None:
+    found = told(managed("3000:30:3000", load=POISSON), 1_200, 0, min_us=10_000, mean_us=200_000.0)
+    assert "near what it can log in" in found["message"]
+    assert found["neededStart"] > 100
+
+
+def test_closed_without_a_word_makes_the_drops_a_lower_bound() -> None:
+    reset = ErrorCount("banner", Outcome.RESET_BEFORE_BANNER, Window.MEASURED, 3, "")
+    found = advice(plan(), run(600, 0, reset))
+    assert found is not None
+    assert found["observedIsLowerBound"] is True
+
+
+def test_without_figures_there_is_the_reason_and_no_figure() -> None:
+    found = told(quickstart(), 20, 0)
+    assert found == {
+        "setting": "10:30:100",
+        "message": "no advice: it takes 30 logins at least to tell how long they take",
+    }
+
+
+@pytest.mark.parametrize(
+    "ill",
+    [
+        pytest.param(replace(run(600, 0), end=RunEnd.STOPPED), id="not run to its end"),
+        pytest.param(replace(run(600, 0), target_after=target_stats(10)), id="counts that disagree"),
+        pytest.param(replace(run(600, 0), load=load(600, scheduled=700, dropped=100)), id="arrivals not begun"),
+    ],
+)
+def test_a_run_that_cannot_be_trusted_has_no_advice(ill: RunSummary) -> None:
+    assert advice(plan(), run(600, 0)) is not None
+    assert advice(plan(), ill) is None
+    assert "maxStartups" not in to_status(plan(), ill)
+
+
+@pytest.mark.parametrize("dropped", [0, 100])
+@pytest.mark.parametrize(
+    "spec",
+    [managed("10:30:100", load=POISSON), quickstart(target={"external": EXTERNAL}), quickstart()],
+    ids=["managed", "external", "default"],
+)
+def test_it_is_as_the_schema_of_the_crd_has_it(spec: dict[str, Any], dropped: int) -> None:
+    results = to_status(plan(spec), run(600, dropped))
+    assert results["maxStartups"]["message"]
+    assert list(problems(results, SCHEMA, "results")) == []

@@ -1,0 +1,40 @@
+"""The service that explains how long logins took is found again from what it does."""
+
+from math import inf
+
+import pytest
+from sshload_operator.decision.max_startups.arrivals import Even, Memoryless, Steady, Users
+from sshload_operator.decision.max_startups.fit import fitted
+from sshload_operator.decision.max_startups.occupancy import occupancy
+from sshload_operator.decision.max_startups.service import LoginService
+from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
+
+
+@pytest.mark.parametrize("arrivals", [Memoryless(45), Even(45), Memoryless(80), Users(20, 0.2)])
+@pytest.mark.parametrize("setting", [DEFAULT, MaxStartups(3000, 30, 3000)], ids=str)
+def test_a_shared_server_is_found_from_the_mean_time(arrivals: Steady, setting: MaxStartups) -> None:
+    truth = LoginService(0.03, 60.0)
+    known = occupancy(arrivals, truth, setting)
+    assert known is not None
+    assert fitted(arrivals, setting, 0.03, known.time_s).most_per_s == pytest.approx(60.0, rel=0.02)
+
+
+def test_a_server_whose_logins_take_as_long_alone_is_not_shared() -> None:
+    assert fitted(Memoryless(40), DEFAULT, 0.1, 0.1) == LoginService(0.1, inf)
+
+
+def test_a_time_that_no_sharing_explains_is_taken_as_it_is() -> None:
+    """Two users cannot slow each other down a hundredfold where the first is dropped by the second."""
+    slow = fitted(Memoryless(0.001), MaxStartups(1, 30, 1), 0.01, 1.0)
+    found = occupancy(Memoryless(0.001), slow, MaxStartups(1, 30, 1))
+    assert found is not None
+    assert found.time_s == pytest.approx(1.0, rel=0.01)
+
+
+@pytest.mark.parametrize("setting", [None, DEFAULT], ids=str)
+def test_the_fitted_service_takes_the_measured_time(setting: MaxStartups | None) -> None:
+    for time_s in (0.031, 0.05, 0.4):
+        service = fitted(Memoryless(40), setting, 0.03, time_s)
+        found = occupancy(Memoryless(40), service, setting)
+        assert found is not None
+        assert found.time_s == pytest.approx(time_s, rel=0.01)

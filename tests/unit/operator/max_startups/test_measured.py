@@ -1,0 +1,146 @@
+"""What is read from a summary of the connections that came to sshd, and when nothing can be."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from logins import logins, throttled
+from plans import EXTERNAL, plan, quickstart
+from runs import load, summary
+from searches import failed, passed, search_plan, searched
+from sshload_contract.capacity import amount_of
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.sample import ErrorCount
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_operator.decision.max_startups.arrivals import Burst, Even, Memoryless, Users
+from sshload_operator.decision.max_startups.measured import Logins, NoFiguresError, measured_logins
+
+ARRIVALS = {"rate": 20, "duration": "30s"}
+
+
+def only(spec: dict[str, Any], found: RunSummary) -> Logins:
+    """Return the logins of a load that makes them in one manner."""
+    (one,) = measured_logins(plan(spec), found)
+    return one
+
+
+def of(count: int, dropped: int = 0, **changes: Any) -> RunSummary:
+    """Return the summary of so many connections in 30 s."""
+    return summary(count - dropped, dropped, steps=logins(count, dropped), errors=throttled(dropped), **changes)
+
+
+def assert_users(one: Logins, users: int, *, away_s: float) -> None:
+    """Hold that the logins are those of users who are away for so long."""
+    assert isinstance(one.arrivals, Users)
+    assert one.arrivals.users == users
+    assert one.arrivals.away_s == pytest.approx(away_s)
+
+
+def test_the_time_is_that_of_banner_kex_and_auth_and_not_of_connecting() -> None:
+    one = only(quickstart(), of(600))
+    assert (one.alone_s, one.time_s) == pytest.approx((0.030, 0.060))
+
+
+def test_dropped_connections_count_for_the_rate_and_not_for_how_many_are_at_once() -> None:
+    one = only(quickstart(), of(600, 100))
+    assert one.arrivals == Even(20.0)
+    assert one.drop_share == pytest.approx(1 / 6)
+    assert one.concurrent == pytest.approx(500 / 30 * 0.060)
+
+
+def test_poisson_arrivals_are_memoryless() -> None:
+    assert only(quickstart(load={"arrivals": {"process": "poisson", "stages": [ARRIVALS]}}), of(600)).arrivals == (
+        Memoryless(20.0)
+    )
+
+
+def test_even_arrivals_in_crowds_or_behind_a_jump_host_count_as_memoryless() -> None:
+    crowd = summary(60_000, 0, steps=logins(60_000, 0))
+    assert only(quickstart(), crowd).arrivals == Memoryless(2_000.0)
+    assert only(quickstart(target={"external": EXTERNAL}, via=[EXTERNAL]), of(600)).arrivals == Memoryless(20.0)
+
+
+def test_users_are_away_for_what_is_left_of_their_round() -> None:
+    users = {"users": {"stages": [{"users": 4, "duration": "30s"}]}}
+    assert_users(only(quickstart(load=users), of(600)), 4, away_s=4 / 20 - 0.060)
+
+
+def test_a_burst_comes_at_one_instant() -> None:
+    burst = {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}}
+    assert only(quickstart(load=burst), of(600, 50)).arrivals == Burst(300, 2)
+
+
+def test_timeouts_are_connections_that_were_open_for_so_long() -> None:
+    late = ErrorCount("auth", Outcome.AUTH_TIMEOUT, Window.MEASURED, 6, "")
+    spec = quickstart(client={"timeouts": {"auth": "5s"}})
+    one = only(spec, replace(of(600), errors=(late,)))
+    assert one.time_s == pytest.approx(0.060 + 6 * 5 / 600)
+
+
+def test_drops_of_the_warm_up_and_of_jump_hosts_are_not_the_targets() -> None:
+    others = (
+        ErrorCount("banner", Outcome.THROTTLED, Window.WARM_UP, 50, ""),
+        ErrorCount("via1.banner", Outcome.THROTTLED, Window.MEASURED, 50, ""),
+    )
+    assert only(quickstart(), replace(of(600, 7), errors=(*throttled(7), *others))).dropped == 7
+
+
+def test_connections_that_were_closed_without_a_word_are_told() -> None:
+    reset = ErrorCount("banner", Outcome.RESET_BEFORE_BANNER, Window.MEASURED, 3, "")
+    one = only(quickstart(), replace(of(600), errors=(reset,)))
+    assert (one.dropped, one.unexplained) == (0, 3)
+
+
+def test_of_a_search_it_is_the_load_of_the_reported_trial() -> None:
+    plan_of_search = search_plan("users")
+    found = searched(passed(16), failed(32), lower=16, upper=32, steps=logins(600, 0))
+    assert amount_of(plan_of_search.spec.load) == 10
+    assert_users(measured_logins(plan_of_search, found)[0], 16, away_s=16 / 20 - 0.060)
+
+
+def test_held_sessions_come_within_the_ramp_and_probes_after_it() -> None:
+    hold = {"hold": {"sessions": 400, "rampUp": "10s", "duration": "20s", "probeRate": 5}}
+    probes = logins(100, 0)
+    found = summary(100, 0, steps=(*probes, *logins(400, 40, "held.")), errors=throttled(40, "held."))
+    held, probing = measured_logins(plan(quickstart(load=hold)), found)
+    assert (held.arrivals, held.dropped) == (Even(40.0), 40)
+    assert (probing.arrivals, probing.dropped) == (Even(5.0), 0)
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        pytest.param({"scenario": {"sessionReuse": "pool", "poolSize": 4}}, "sessionReuse", id="kept sessions"),
+        pytest.param(
+            {"load": {"arrivals": {"stages": [ARRIVALS, {"rate": 40, "duration": "30s"}]}}}, "levels", id="stages"
+        ),
+        pytest.param({"client": {"library": "openssh"}}, "openssh", id="no parts of a login"),
+        pytest.param(
+            {
+                "target": {"external": EXTERNAL},
+                "via": [EXTERNAL],
+                "load": {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}},
+            },
+            "jump hosts",
+            id="a burst behind a jump host",
+        ),
+    ],
+)
+def test_what_cannot_carry_advice_says_why(changes: dict[str, Any], word: str) -> None:
+    spec = quickstart()
+    scenario = {**spec["scenario"], **changes.pop("scenario", {})}
+    with pytest.raises(NoFiguresError, match=word):
+        measured_logins(plan({**spec, "scenario": scenario, **changes}), of(600))
+
+
+def test_a_few_logins_do_not_tell_how_long_they_take() -> None:
+    with pytest.raises(NoFiguresError, match="30 logins"):
+        measured_logins(plan(), of(29))
+    with pytest.raises(NoFiguresError, match="30 logins"):
+        measured_logins(plan(), summary(0, 0, steps=(), load=load(0)))
+
+
+def test_where_most_fail_otherwise_nothing_is_told() -> None:
+    lost = ErrorCount("kex", Outcome.DISCONNECTED, Window.MEASURED, 300, "")
+    with pytest.raises(NoFiguresError, match="other reasons"):
+        measured_logins(plan(), replace(of(600), errors=(lost,)))
