@@ -8,10 +8,13 @@ from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.run_config import Library, SessionReuse
 from sshload_contract.thresholds import LatencyThreshold
 
-from sshload_operator.api.spec import ExternalTarget
+from sshload_operator.api.spec import ExternalTarget, RelativeLatency
 from sshload_operator.planning.hold_cautions import hold_cautions
 from sshload_operator.planning.iterations import measured_iterations, most_at_once, warm_up_iterations
 from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.samples import most_samples
+from sshload_operator.planning.search import likely_trials, most_load
+from sshload_operator.planning.search_cautions import search_cautions
 from sshload_operator.planning.written_bytes import written_bytes
 
 # sshd passes SSH_LISTEN_BACKLOG to listen(2), and it is not configurable.
@@ -45,15 +48,17 @@ def cautions(plan: Plan) -> tuple[str, ...]:
         *_home_too_small(plan),
         *_pool_logs_in_at_once(plan),
         *hold_cautions(plan),
+        *search_cautions(plan),
     )
 
 
 def _burst_above_backlog(plan: Plan) -> Iterator[str]:
-    load = plan.spec.load
+    load = most_load(plan.spec)
+    field = "spec.load.burst.connections" if plan.spec.capacity is None else "spec.load.capacity.burst.max"
     if isinstance(load, BurstLoad) and load.connections > LISTEN_BACKLOG:
         yield (
-            f"spec.load.burst.connections is {load.connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: those"
-            " that find it full are tried again by TCP after 1 s, 3 s and so on, which is in their connect latency"
+            f"{field} is {load.connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: those that find it full are"
+            " tried again by TCP after 1 s, 3 s and so on, which is in their connect latency"
         )
 
 
@@ -67,17 +72,18 @@ def _penalties(plan: Plan) -> Iterator[str]:
 
 
 def _too_few_samples(plan: Plan) -> Iterator[str]:
-    iterations = measured_iterations(plan.spec.load)
-    if iterations is None:
+    spec = plan.spec
+    if spec.capacity is not None:
         return
-    for index, threshold in enumerate(plan.spec.thresholds):
-        if not isinstance(threshold, LatencyThreshold):
+    for threshold in (*spec.thresholds, *spec.relative_thresholds):
+        if not isinstance(threshold, LatencyThreshold | RelativeLatency):
             continue
-        needed = samples_needed(threshold.percentile)
-        if iterations < needed:
+        needed, samples = samples_needed(threshold.percentile), most_samples(spec, spec.load, threshold.step)
+        if samples is not None and samples < needed:
+            longer = "; make the load longer" if samples else ""
             yield (
-                f"spec.thresholds[{index}] asks for p{percentile_key(threshold.percentile)}, which takes {needed}"
-                f" samples, and the load makes about {iterations:.0f}: it cannot be judged; make the load longer"
+                f"spec.thresholds: p{percentile_key(threshold.percentile)} of {threshold.step} takes {needed} samples,"
+                f" and the load makes about {samples:.0f}: it cannot be judged{longer}"
             )
 
 
@@ -104,7 +110,7 @@ def _costly_library(plan: Plan) -> Iterator[str]:
 
 def _channels_above_max_sessions(plan: Plan) -> Iterator[str]:
     """Speak of a pool whose sessions carry more channels at once than the server takes on one connection."""
-    target, scenario, at_once = plan.spec.target, plan.spec.scenario, most_at_once(plan.spec.load)
+    target, scenario, at_once = plan.spec.target, plan.spec.scenario, most_at_once(most_load(plan.spec))
     if isinstance(target, ExternalTarget) or scenario.session_reuse is not SessionReuse.POOL or at_once is None:
         return
     allowed = _MAX_SESSIONS_OF_SSHD if target.sshd.max_sessions is None else target.sshd.max_sessions
@@ -118,19 +124,24 @@ def _channels_above_max_sessions(plan: Plan) -> Iterator[str]:
 
 
 def _home_too_small(plan: Plan) -> Iterator[str]:
-    """Speak of writes that fill a managed target's home: its pod is evicted then, and the run lost."""
-    target, load = plan.spec.target, plan.spec.load
+    """Speak of writes that fill a managed target's home: its pod is evicted then, and the run lost.
+
+    Between the trials of a search nothing is taken away.
+    """
+    target, load = plan.spec.target, most_load(plan.spec)
     if isinstance(target, ExternalTarget):
         return
     written = written_bytes(plan.spec.scenario.steps)
     certain_at_once = 1 if isinstance(load, ArrivalsLoad) else most_at_once(load) or 1
     room_bytes = target.spare_bytes - written.once - written.while_running * certain_at_once
+    trials = 1 if plan.spec.capacity is None else likely_trials(plan.spec.capacity, load)
     measured = measured_iterations(load)
-    iterations = None if measured is None else measured + warm_up_iterations(load, plan.spec.warm_up_s)
+    iterations = None if measured is None else trials * (measured + warm_up_iterations(load, plan.spec.warm_up_s))
     if room_bytes < 0:
         filled = "by the first iterations"
     elif written.each and (iterations is None or iterations * written.each > room_bytes):
-        known = "" if iterations is None else f", and the load makes about {iterations:.0f}"
+        makes = "load makes about" if plan.spec.capacity is None else "search may make up to"
+        known = "" if iterations is None else f", and the {makes} {iterations:.0f}"
         filled = f"after {room_bytes // written.each} iterations{known}"
     else:
         return

@@ -12,7 +12,9 @@ from sshload_contract.run_config import SessionReuse, SleepStep
 from sshload_operator.api.spec import ExternalTarget
 from sshload_operator.planning.allowed_targets import is_allowed
 from sshload_operator.planning.connections import most_begun_within
+from sshload_operator.planning.impossible_search import impossible_search
 from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.search import most_load
 from sshload_operator.state import Reason
 
 # Linux's default ip_local_port_range, 32768 to 60999, and how long a closed connection keeps its port (TIME_WAIT).
@@ -24,7 +26,13 @@ Refusal = tuple[Reason, str]
 
 def preflight(plan: Plan) -> Refusal | None:
     """Return why the run must not be started, with what to change; None where nothing speaks against it."""
-    return _target_not_allowed(plan) or _too_small_pool(plan) or _too_few_source_ports(plan) or _too_few_in_flight(plan)
+    return (
+        _target_not_allowed(plan)
+        or _too_small_pool(plan)
+        or _too_few_source_ports(plan)
+        or _too_few_in_flight(plan)
+        or _impossible_search(plan)
+    )
 
 
 def _target_not_allowed(plan: Plan) -> Refusal | None:
@@ -65,19 +73,21 @@ def _too_few_source_ports(plan: Plan) -> Refusal | None:
     if needed <= addresses * SOURCE_PORTS:
         return None
     per_second = SOURCE_PORTS / TIME_WAIT_S
-    more = f"set spec.workers.replicas to at least {ceil(needed / SOURCE_PORTS)}, or lower the load"
+    less = "lower the load" if plan.spec.capacity is None else "lower its max"
+    more = f"set spec.workers.replicas to at least {ceil(needed / SOURCE_PORTS)}, or {less}"
     whose = f"the addresses of {addresses} worker pods have {addresses * SOURCE_PORTS}: {SOURCE_PORTS} each, which"
     if plan.installation.one_address:
-        more, whose = "lower the load", f"this machine's address has {SOURCE_PORTS}, which"
+        more, whose = less, f"this machine's address has {SOURCE_PORTS}, which"
+    what = "spec.load" if plan.spec.capacity is None else "the largest trial of spec.load.capacity"
     return Reason.LOAD_IMPOSSIBLE, (
-        f"spec.load needs {needed} source ports within {held_s:g} s, and {whose} a closed connection keeps for"
+        f"{what} needs {needed} source ports within {held_s:g} s, and {whose} a closed connection keeps for"
         f" {TIME_WAIT_S:g} s, so about {per_second:.0f} new connections per second and address; {more}"
     )
 
 
 def _most_ports(plan: Plan, held_s: float) -> int:
     """Return how many source ports the run needs at once, if nothing fails. A session that is kept has one for long."""
-    load, scenario = plan.spec.load, plan.spec.scenario
+    load, scenario = most_load(plan.spec), plan.spec.scenario
     held = load.sessions if isinstance(load, HoldLoad) else 0
     if scenario.session_reuse is SessionReuse.POOL:
         return held + scenario.pool_sessions
@@ -90,16 +100,24 @@ def _most_ports(plan: Plan, held_s: float) -> int:
 
 def _too_few_in_flight(plan: Plan) -> Refusal | None:
     """Refuse arrivals whose sleep steps alone keep more iterations open than may be in flight."""
-    load, sleep_s = plan.spec.load, _sleep_s(plan)
+    load, sleep_s = most_load(plan.spec), _sleep_s(plan)
     if not isinstance(load, ArrivalsLoad) or sleep_s == 0:
         return None
     open_at_once = most_begun_within(load, plan.spec.warm_up_s, sleep_s)
     if open_at_once <= load.max_in_flight:
         return None
+    field, at = "spec.load.arrivals", ""
+    if plan.spec.capacity is not None:
+        field, at = "spec.load.capacity.arrivals", f" at {plan.spec.capacity.most:g} per second"
     return Reason.LOAD_IMPOSSIBLE, (
-        f"spec.load.arrivals.maxInFlight is {load.max_in_flight}, but the scenario sleeps {sleep_s:g} s, so that"
+        f"{field}.maxInFlight is {load.max_in_flight}, but the scenario sleeps {sleep_s:g} s, so that{at}"
         f" {open_at_once} sessions are open at once; raise it to more than {open_at_once}, or lower the load"
     )
+
+
+def _impossible_search(plan: Plan) -> Refusal | None:
+    impossible = impossible_search(plan.spec)
+    return (Reason.LOAD_IMPOSSIBLE, impossible) if impossible else None
 
 
 def _sleep_s(plan: Plan) -> float:

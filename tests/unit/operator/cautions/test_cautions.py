@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from plans import plan
+from search_specs import RELATIVE
 from specs import EXTERNAL_BURST, EXTERNAL_USERS, SMALL, Spec, changed
 from sshload_operator.planning.cautions import LISTEN_BACKLOG, cautions
 
@@ -78,7 +79,7 @@ def test_a_burst_up_to_the_listen_backlog_needs_no_caution() -> None:
         ),
         pytest.param(
             changed(SMALL, "thresholds", [{"latency": {"step": "total", "percentile": 99.9, "below": "1s"}}]),
-            "spec.thresholds[0] asks for p99.9, which takes 2995 samples, and the load makes about 600",
+            "spec.thresholds: p99.9 of total takes 2995 samples, and the load makes about 600",
             id="too-few-arrivals",
         ),
         pytest.param(
@@ -89,8 +90,23 @@ def test_a_burst_up_to_the_listen_backlog_needs_no_caution() -> None:
                     {"latency": {"step": "login", "percentile": 90, "below": "1s"}},
                 ],
             },
-            "spec.thresholds[1] asks for p90, which takes 29 samples, and the load makes about 20",
+            "spec.thresholds: p90 of login takes 29 samples, and the load makes about 20",
             id="too-few-in-bursts",
+        ),
+        pytest.param(
+            changed(RELATIVE, "thresholds.0.latency.percentile", 99.9),
+            "p99.9 of total takes 2995 samples, and the load makes about 600",
+            id="too-few-for-a-comparison-with-a-baseline",
+        ),
+        pytest.param(
+            {
+                **SMALL,
+                "scenario": {**SMALL["scenario"], "sessionReuse": "pool", "poolSize": 1},
+                "load": {"arrivals": {"stages": [{"rate": 20, "duration": "30s"}], "maxInFlight": 5}},
+                "thresholds": [{"latency": {"step": "login", "percentile": 50, "below": "1s"}}],
+            },
+            "p50 of login takes 5 samples, and the load makes about 0: it cannot be judged",
+            id="logins-of-a-pool",
         ),
         pytest.param(
             {**SMALL, "via": [{**EXTERNAL_BURST["target"]["external"]}]},

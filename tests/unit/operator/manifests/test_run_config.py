@@ -5,9 +5,13 @@ from typing import Any
 
 import plans
 import pytest
+from search_specs import RELATIVE, SEARCH_ARRIVALS, SEARCH_HOLD, SEARCHES
+from specs import changed
+from sshload_contract.capacity import amount_of
 from sshload_contract.codec import from_json
 from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.target_config import TargetConfig
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_operator.manifests import Places, children, cluster_places, run_config
 from sshload_operator.planning.plan import Plan
 
@@ -44,6 +48,36 @@ def test_percentiles_that_are_held_against_a_baseline_are_published_too() -> Non
     within = [{"latency": {"step": "total", "percentile": 75, "within": "10%"}}]
     held = plans.plan(plans.quickstart(thresholds=within, baseline={"testRef": {"name": "before"}}))
     assert 75.0 in run_config(held, cluster_places(held)).percentiles
+
+
+def test_percentiles_of_relative_thresholds_are_published_too() -> None:
+    plan = plans.plan(changed(RELATIVE, "thresholds.0.latency.percentile", 97.5))
+    assert 97.5 in run_config(plan, cluster_places(plan)).percentiles
+
+
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in SEARCHES.items()])
+def test_a_search_is_told_from_its_least_trial_on(spec: dict[str, Any]) -> None:
+    plan = plans.plan(spec)
+    config = from_json(RunConfig, told(plan)["run.json"])
+    assert config.capacity is not None
+    assert (config.capacity, config.load) == (plan.spec.capacity, plan.spec.load)
+    assert amount_of(config.load) == config.capacity.least
+
+
+def test_a_trial_has_to_keep_what_is_held_against_a_run_and_nothing_else() -> None:
+    plan = plans.plan(SEARCH_ARRIVALS)
+    config = from_json(RunConfig, told(plan)["run.json"])
+    assert config.thresholds == (LatencyThreshold("login", 95, 0.25), ErrorRateThreshold(0.01))
+
+
+def test_a_search_ends_before_the_operators_deadline_and_the_jobs_after_it() -> None:
+    plan = plans.plan(SEARCH_HOLD)
+    config = run_config(plan, cluster_places(plan))
+    assert config.capacity is not None
+    assert config.workers_timeout_s + config.capacity.budget_s + config.drain_s < plan.spec.deadline_s
+    jobs = [made["spec"]["activeDeadlineSeconds"] for made in children(plan) if made["kind"] == "Job"]
+    assert len(jobs) == 2
+    assert min(jobs) > plan.spec.deadline_s
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,106 @@
+"""cautions of a search for the capacity."""
+
+from typing import Any
+
+import pytest
+from plans import plan
+from search_specs import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
+from specs import SMALL, Spec, changed
+from sshload_operator.planning.cautions import cautions
+
+ERRORS = {"errorRate": {"below": "1%"}}
+FINE: Spec = changed(SEARCH_ARRIVALS, "load.capacity.arrivals.process", "constant")
+
+
+def latency(percentile: float, step: str = "total") -> dict[str, Any]:
+    return {"latency": {"step": step, "percentile": percentile, "below": "1s"}}
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param(FINE, id="arrivals"),
+        pytest.param({**SEARCH_USERS, "thresholds": [latency(75), ERRORS]}, id="users"),
+        pytest.param(changed({**SEARCH_BURST, "deadline": "30m"}, "load.capacity.burst.max", 128), id="bursts"),
+        pytest.param({**SEARCH_HOLD, "thresholds": [latency(90), ERRORS]}, id="sessions"),
+    ],
+)
+def test_a_search_that_can_be_judged_in_its_time_needs_no_caution(spec: Spec) -> None:
+    assert cautions(plan(spec)) == ()
+
+
+def test_a_search_without_an_error_rate_is_told_what_it_does_not_see() -> None:
+    (caution,) = cautions(plan(SEARCH_USERS))
+    assert "spec.thresholds has no errorRate: what the server refuses or drops counts in no latency" in caution
+
+
+def test_a_burst_is_held_against_the_backlog_at_its_most() -> None:
+    (caution,) = cautions(plan({**SEARCH_BURST, "deadline": "30m"}))
+    assert "spec.load.capacity.burst.max is 2000, and sshd's listen backlog is 128" in caution
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        pytest.param(
+            {**FINE, "thresholds": [latency(99, "login"), ERRORS, *FINE["thresholds"][2:]]},
+            "p99 of login below 1 s takes 299 samples, and of the 300 of the least trial, by chance or by failures,"
+            " only 297 may be left",
+            id="failures",
+        ),
+        pytest.param(
+            changed(
+                changed({**SEARCH_ARRIVALS, "thresholds": [latency(90), ERRORS]} | {"baseline": None},
+                        "load.capacity.arrivals.min", 1.2),
+                "load.capacity.arrivals.max", 50),
+            "p90 of total below 1 s takes 29 samples, and of the 36 of the least trial, by chance or by failures,"
+            " only 18 may be left",
+            id="chance",
+        ),
+    ],
+)  # fmt: skip
+def test_a_percentile_that_the_least_trial_has_just_enough_samples_for_is_spoken_of(spec: Spec, says: str) -> None:
+    (caution,) = cautions(plan(spec))
+    assert says in caution
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        pytest.param(
+            changed(FINE, "deadline", "9m"),
+            "leaves the search 330 s, time for 10 trials of 32 s, and it may take 13",
+            id="arrivals",
+        ),
+        pytest.param(
+            {**SEARCH_HOLD, "thresholds": [latency(90), ERRORS], "deadline": "24m"},
+            "leaves the search 1230 s, time for 12 trials of 100.3 s, and it may take 13",
+            id="sessions-whose-ramp-grows",
+        ),
+    ],
+)
+def test_a_deadline_that_a_search_likely_does_not_keep_is_spoken_of(spec: Spec, says: str) -> None:
+    (caution,) = cautions(plan(spec))
+    assert says in caution
+
+
+def test_what_all_trials_write_is_added_up() -> None:
+    write = {"sftpWrite": {"path": "up-{iteration}", "size": "1Mi"}}
+    search = {"arrivals": {"min": 1, "max": 2, "duration": "10s"}, "precision": "50%", "confirm": 0}
+    spec = {
+        **SMALL,
+        "scenario": {"steps": [write]},
+        "load": {"capacity": search},
+        "thresholds": [ERRORS],
+        "warmUp": "0s",
+    }
+    assert cautions(plan(spec)) == ()
+    (caution,) = cautions(plan({**spec, "target": {"managed": {"fixtures": {"spare": "50Mi"}}}}))
+    assert "is full after 50 iterations, and the search may make up to 80" in caution
+
+
+def test_a_pool_is_held_against_the_sessions_at_most() -> None:
+    scenario = {**SMALL["scenario"], "sessionReuse": "pool", "poolSize": 5}
+    spec = {**SEARCH_USERS, "scenario": scenario, "thresholds": [ERRORS]}
+    (caution,) = cautions(plan(spec))
+    assert "up to 1000 iterations share the 5 sessions" in caution

@@ -1,0 +1,43 @@
+"""most_samples: how many samples of a timing a load makes at most."""
+
+from typing import Any
+
+import pytest
+from search_specs import SEARCH_HOLD
+from specs import EXTERNAL_HOLD, EXTERNAL_USERS, SMALL, changed
+from sshload_operator.api.parse import parse
+from sshload_operator.planning.samples import most_samples
+
+SHELL = {"shell": {"name": "type", "send": "a", "expect": "a", "repeat": 4}}
+POOL = {"sessionReuse": "pool", "poolSize": 5}
+USERS = {"users": {"stages": [{"users": 5, "duration": "10s"}]}}
+LOCUSTFILE = {"locustfile": {"configMapRef": {"name": "own"}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "step", "samples"),
+    [
+        pytest.param(SMALL, "total", 600, id="arrivals"),
+        pytest.param(SMALL, "exec", 600, id="a step of each arrival"),
+        pytest.param(changed(SMALL, "scenario", {"steps": [SHELL]}), "type.echo", 2400, id="each echo of a shell"),
+        pytest.param(changed(SMALL, "scenario", {"steps": [SHELL]}), "type.shell", 600, id="a shell once"),
+        pytest.param(changed(SMALL, "scenario", {**SMALL["scenario"], **POOL}), "login", 0, id="logins of a pool"),
+        pytest.param(changed(SMALL, "scenario", {**SMALL["scenario"], **POOL}), "exec", 600, id="work in a pool"),
+        pytest.param(changed(SMALL, "load", {"burst": {"connections": 50, "repeat": 3}}), "total", 150, id="bursts"),
+        pytest.param(EXTERNAL_USERS, "total", 50 * 31 + 10 * 11, id="users who think for a second at least"),
+        pytest.param(changed(SMALL, "load", USERS), "total", None, id="users who do not think"),
+        pytest.param(
+            changed(changed(SMALL, "load", USERS), "scenario.sessionReuse", "user"), "login", None, id="users who stay"
+        ),
+        pytest.param(changed(SMALL, "scenario", LOCUSTFILE), "browse.exec", None, id="a step of a locustfile"),
+        pytest.param(changed(SMALL, "scenario", LOCUSTFILE), "total", 600, id="tasks of a locustfile"),
+        pytest.param(SEARCH_HOLD, "held.login", 100, id="held sessions"),
+        pytest.param(SEARCH_HOLD, "total", 150, id="probes"),
+        pytest.param(SEARCH_HOLD, "held.keepAlive", 400, id="signs of life"),
+        pytest.param(EXTERNAL_HOLD, "held.keepAlive", 0, id="no signs of life"),
+        pytest.param(EXTERNAL_HOLD, "via2.login", 1000, id="held sessions behind a jump host"),
+    ],
+)
+def test_a_load_makes_so_many_samples(spec: dict[str, Any], step: str, samples: float | None) -> None:
+    parsed = parse({**spec, "thresholds": [{"errorRate": {"below": "1%"}}]})
+    assert most_samples(parsed, parsed.load, step) == samples

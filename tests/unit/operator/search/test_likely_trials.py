@@ -1,0 +1,69 @@
+"""likely_trials: held against the search that the master really runs."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from search_specs import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
+from specs import changed
+from sshload_contract.capacity import Capacity
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+from sshload_operator.api.parse import parse
+from sshload_operator.planning.search import likely_trial_s, likely_trials, most_load
+from sshload_worker.search.capacity_search import Goal, Seen, Try, next_step
+
+AMOUNTS = st.integers(1, 20_000)
+LOADS: dict[bool, Load] = {whole: parse(SEARCH_USERS if whole else SEARCH_ARRIVALS).load for whole in (True, False)}
+
+
+def trials_taken(goal: Goal, limit: float) -> int:
+    """Return how many trials the search takes with a server that holds up to the limit, and nothing else is known."""
+    seen: list[Seen] = []
+    while isinstance(step := next_step(goal, seen), Try):
+        seen.append(Seen(step.load, step.load <= limit, None))
+    return len(seen)
+
+
+@given(
+    bounds=st.tuples(AMOUNTS, AMOUNTS).map(sorted),
+    limit=st.floats(0.5, 30_000),
+    precision=st.sampled_from([0.005, 0.02, 0.05, 0.1, 0.5]),
+    confirm=st.integers(0, 5),
+    whole=st.booleans(),
+)
+@settings(max_examples=300, deadline=None, derandomize=True)
+def test_a_search_without_contradictions_takes_no_more_than_one_trial_beyond_what_is_likely(
+    bounds: list[int], limit: float, precision: float, confirm: int, *, whole: bool
+) -> None:
+    least, most = bounds
+    capacity = Capacity(least, most, precision, confirm, budget_s=0)
+    taken = trials_taken(Goal(least, most, precision, confirm, whole), limit)
+    assert taken <= likely_trials(capacity, LOADS[whole]) + 1
+
+
+@given(precision=st.sampled_from([0.02, 0.05, 0.1]), confirm=st.integers(0, 3))
+@settings(max_examples=20, deadline=None, derandomize=True)
+def test_some_search_takes_about_as_many_as_are_likely(precision: float, confirm: int) -> None:
+    capacity = Capacity(10, 2000, precision, confirm, budget_s=0)
+    goal = Goal(10, 2000, precision, confirm, whole=False)
+    longest = max(trials_taken(goal, limit) for limit in range(11, 2000, 37))
+    assert longest >= likely_trials(capacity, LOADS[False]) - 1
+
+
+def test_the_largest_load_of_a_search_is_its_most() -> None:
+    loads = [most_load(parse(spec)) for spec in (SEARCH_ARRIVALS, SEARCH_USERS, SEARCH_BURST, SEARCH_HOLD)]
+    arrivals, users, burst, hold = loads
+    assert isinstance(arrivals, ArrivalsLoad)
+    assert isinstance(users, UsersLoad)
+    assert isinstance(burst, BurstLoad)
+    assert isinstance(hold, HoldLoad)
+    assert (arrivals.stages[0].rate, users.stages[0].users, burst.connections, hold.sessions) == (
+        500.5,
+        1000,
+        2000,
+        5000,
+    )
+
+
+def test_a_likely_trial_of_held_sessions_has_the_ramp_of_half_way_up() -> None:
+    spec = parse(changed(SEARCH_HOLD, "load.capacity.hold.max", 10_000))
+    assert spec.capacity is not None
+    assert likely_trial_s(spec, spec.capacity) == 5 + 1000 / 20 + 60
