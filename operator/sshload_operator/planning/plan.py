@@ -57,11 +57,10 @@ class TestIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """One run. `run_id` is unique over all runs of all objects, ever; `load_s` is warm-up and load, without drain; of
-    a search, those of its least trial.
+    """One run. `run_id` is unique over all runs of all objects, ever.
 
-    `spec_hash` covers what is measured: not `abort` and not the times to live. Every worker pod runs
-    `processes_per_pod` workers.
+    `load_s` is warm-up and load, without drain; of a search, those of its least trial. `spec_hash` covers what is
+    measured: not `abort` and not the times to live. Every worker pod runs `processes_per_pod` workers.
     """
 
     test: TestIdentity
