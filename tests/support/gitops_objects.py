@@ -62,7 +62,7 @@ def _aborted(passes: Passes) -> None:
 
 def _run_again(passes: Passes) -> None:
     passes.run(*_PODS, after_s=30, summary=summary())
-    passes.edit(trigger="another build of the server")
+    passes.edit(triggers={"server": "another build"})
     passes.run(after_s=60)
 
 

@@ -161,7 +161,7 @@ class TimeToLive:
 
 @dataclass(frozen=True, slots=True)
 class LoadTestSpec:
-    """A whole SSHLoadTest spec. `trigger` is any text of which a change is a new run, empty where there is none."""
+    """A whole SSHLoadTest spec. A change of `triggers` is a new run, and nothing else."""
 
     target: Target
     via: tuple[ExternalTarget, ...]
@@ -180,5 +180,5 @@ class LoadTestSpec:
     deadline_s: float
     start_timeout_s: float
     time_to_live: TimeToLive
-    trigger: str
+    triggers: Mapping[str, str]
     abort: bool

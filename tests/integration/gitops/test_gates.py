@@ -79,7 +79,7 @@ def test_a_gate_opens_for_a_test_that_passed_and_closes_when_it_is_to_run_again(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, reader: Reader
 ) -> None:
     operator.start()
-    gate = load_test("gate", thresholds=MET, trigger="openssh-server 1:10.0p1")
+    gate = load_test("gate", thresholds=MET, triggers={"server": "10.0p1"})
     cluster.apply(gate)
     begin(cluster, pods("gate"))
     assert reader.kstatus(cluster.get("sshloadtest", "gate")) == "InProgress"
@@ -91,7 +91,7 @@ def test_a_gate_opens_for_a_test_that_passed_and_closes_when_it_is_to_run_again(
     assert (reader.kstatus(passed), reader.health(passed)["status"]) == ("Current", "Healthy")
 
     operator.stop()  # so that nothing but the generation tells the old verdict from a new one
-    cluster.apply({**gate, "spec": {**gate["spec"], "trigger": "openssh-server 1:10.2p1"}})
+    cluster.apply({**gate, "spec": {**gate["spec"], "triggers": {"server": "10.2p1"}}})
     edited = cluster.get("sshloadtest", "gate")
     assert edited["status"] == passed["status"]
     assert (reader.kstatus(edited), reader.health(edited)["status"]) == ("InProgress", "Progressing")
@@ -120,7 +120,7 @@ def test_a_test_is_aborted_and_run_again_by_hand_without_any_drift_from_git(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
 ) -> None:
     operator.start()
-    in_git = load_test("mine", thresholds=MET)
+    in_git = load_test("mine", thresholds=MET, triggers={"server": "10.2p1"})
     cluster.apply(in_git)
     begin(cluster, pods("mine"))
     act(cluster, "mine", "abort")

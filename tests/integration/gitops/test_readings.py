@@ -41,9 +41,9 @@ def test_argo_cds_interpreter_offers_and_does_the_same_actions(case: Case, reade
 
 def without_time(obj: dict[str, Any]) -> dict[str, Any]:
     """Return an object without the time at which it was to run again."""
-    spec = {key: value for key, value in obj["spec"].items() if key != "trigger"}
+    spec = {key: value for key, value in obj["spec"].items() if key != "triggers"}
     if "base" in spec:
-        spec["base"] = {key: value for key, value in spec["base"].items() if key != "trigger"}
+        spec["base"] = {key: value for key, value in spec["base"].items() if key != "triggers"}
     return {**obj, "spec": spec}
 
 

@@ -56,7 +56,7 @@ def test_an_action_changes_what_it_is_for_and_nothing_else(name: str) -> None:
     for action in customizations()[obj["kind"]].actions:
         changed = after(action, obj, NOON)
         measured = changed["spec"].get("base", changed["spec"])
-        for place, field in ((changed["spec"], "abort"), (changed["spec"], "suspend"), (measured, "trigger")):
+        for place, field in ((changed["spec"], "abort"), (changed["spec"], "suspend"), (measured, "triggers")):
             before = obj["spec"] if place is changed["spec"] else obj["spec"]["base"]
             place.pop(field, None)
             if field in before:
@@ -112,13 +112,13 @@ def test_what_an_action_leaves_is_a_valid_spec(name: str, action: str) -> None:
 
 def test_running_again_says_when_it_was_asked_for_and_takes_an_abort_back() -> None:
     spec = after("re-run", CASES["test-aborted"].obj, NOON)["spec"]
-    assert (spec["trigger"], spec["abort"]) == ("run again at 2025-11-21T12:00:00Z", False)
+    assert (spec["triggers"], spec["abort"]) == ({"run-again": "2025-11-21T12:00:00Z"}, False)
     assert spec_hash(parse(spec)) != spec_hash(parse(CASES["test-aborted"].obj["spec"]))
 
 
-def test_a_comparison_is_run_again_by_the_trigger_of_its_tests() -> None:
+def test_a_comparison_is_run_again_by_the_triggers_of_its_tests() -> None:
     before = CASES["comparison-conclusive"].obj["spec"]
     spec = after("re-run", CASES["comparison-conclusive"].obj, NOON)["spec"]
-    assert "trigger" not in spec
+    assert "triggers" not in spec
     assert {CASES["comparison-conclusive"].means, CASES["comparison-aborted"].means} == {GOOD, BAD}
     assert comparison_hash(parse_comparison("one", spec)) != comparison_hash(parse_comparison("one", before))

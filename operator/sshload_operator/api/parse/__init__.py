@@ -16,7 +16,7 @@ from sshload_operator.api.parse.external import read_via
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.load import read_load
 from sshload_operator.api.parse.placement import read_image, read_image_pull_secrets, read_placement
-from sshload_operator.api.parse.readers import Reader, duration, flag, integer, text, whole
+from sshload_operator.api.parse.readers import Reader, duration, entries, flag, integer, text, whole
 from sshload_operator.api.parse.scenario import read_scenario
 from sshload_operator.api.parse.search import check_search
 from sshload_operator.api.parse.target import read_target
@@ -25,7 +25,7 @@ from sshload_operator.api.search_time import search_budget_s
 from sshload_operator.api.spec import LoadTestSpec, TimeToLive, Workers
 
 _TIME_TO_LIVE = duration("0s", "87600h")
-_TRIGGER = text(longest=253)
+_TRIGGERS = entries(text(longest=253), most=20)
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _NAME_CHARACTERS = 40
 
@@ -69,7 +69,7 @@ def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
         deadline_s=deadline_s,
         start_timeout_s=start_timeout_s,
         time_to_live=fields.defaulted("ttlAfterFinished", _read_time_to_live, {}),
-        trigger=fields.optional("trigger", _TRIGGER) or "",
+        triggers=fields.optional("triggers", _TRIGGERS) or {},
         abort=fields.defaulted("abort", flag, default=False),
     )
     fields.end()

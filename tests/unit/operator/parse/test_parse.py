@@ -163,7 +163,7 @@ def test_a_small_spec_has_the_defaults() -> None:
         deadline_s=1800,
         start_timeout_s=120,
         time_to_live=TimeToLive(passed_s=None, failed_s=None),
-        trigger="",
+        triggers={},
         abort=False,
     )
 

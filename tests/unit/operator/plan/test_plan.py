@@ -67,7 +67,7 @@ def test_the_hash_of_a_spec_never_changes_between_versions(name: str, known: str
         ("client", {"timeouts": {"step": "60s"}}),
         ("target.managed.sshd", {"perSourcePenalties": "no"}),
         ("thresholds", []),
-        ("trigger", ""),
+        ("triggers", {}),
     ],
 )
 def test_the_hash_does_not_cover_what_is_not_measured_nor_how_it_is_written(path: str, value: Any) -> None:
@@ -97,7 +97,7 @@ def test_the_hash_does_not_cover_what_is_not_measured_nor_how_it_is_written(path
         ("client.quickAck", False),
         ("deadline", "31m"),
         ("thresholds", [{"errorRate": {"below": "1%"}}]),
-        ("trigger", "openssh-server 1:10.2p1"),
+        ("triggers", {"server": "openssh-server 1:10.2p1"}),
     ],
 )
 def test_the_hash_covers_what_is_measured(path: str, value: Any) -> None:
