@@ -2,7 +2,7 @@
 
 Labels are bounded: namespace, test, and the steps, phases and verdicts of the vocabulary; never a host or an error's
 text. Latencies are published of the tests that finished last only, so that a thousand kept tests cost Prometheus and
-the operator little; verdicts are published of all.
+the operator little; verdicts and capacities are published of all.
 """
 
 from collections.abc import Iterator, Mapping
@@ -13,6 +13,7 @@ from typing import Any, Final
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
+from sshload_operator.control.metrics_capacity import CapacityFigures, capacities, capacity_figures
 from sshload_operator.control.published import Key, Published
 from sshload_operator.state import Phase
 
@@ -59,6 +60,7 @@ class TestFigures:
     verdict: str
     completed_unix_s: float
     results: Results | None
+    capacity: CapacityFigures | None
 
 
 class TestsCollector(Published[TestFigures]):
@@ -75,6 +77,8 @@ class TestsCollector(Published[TestFigures]):
         yield self._running()
         yield self._phase()
         yield from self._verdicts()
+        searches = ((key, figures.capacity) for key, figures in self.published.items())
+        yield from capacities((key, capacity) for key, capacity in searches if capacity is not None)
         results = self._results()
         yield from _rates(results)
         yield from _held(results)
@@ -136,6 +140,7 @@ def test_figures(status: Mapping[str, Any]) -> TestFigures:
         verdict=status.get("verdict", ""),
         completed_unix_s=datetime.fromisoformat(completion_time).timestamp() if completion_time else 0.0,
         results=_results(results) if results else None,
+        capacity=capacity_figures(status.get("capacity")),
     )
 
 

@@ -10,14 +10,16 @@ import pytest
 from guide import PAGES, ROOT
 from sshload_contract.judgement import validity
 from sshload_contract.percentile import samples_needed
-from sshload_contract.vocabulary import Outcome, Step, Verdict
+from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Verdict
 from sshload_operator.cli.arguments import command_line
 from sshload_operator.cli.exit_code import ExitCode, comparison_exit_code, exit_code
 from sshload_operator.control.metrics import OperatorMetrics
+from sshload_operator.decision.capacity import shortages
+from sshload_operator.decision.capacity.generator_limit import AIMED_PART_OF_LIMIT
 from sshload_operator.decision.comparison.words import ComparisonCondition, ComparisonReason, ComparisonVerdict
 from sshload_operator.decision.schedule.words import ScheduleCondition, ScheduleReason
 from sshload_operator.planning.preflight import SOURCE_PORTS, TIME_WAIT_S
-from sshload_operator.state import ConditionType, Phase, Reason
+from sshload_operator.state import ConditionType, Phase, Reason, Resource
 
 REFERENCE = ROOT / "docs/reference"
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
@@ -126,7 +128,33 @@ def test_every_reason_of_invalidity_has_its_limit() -> None:
         Reason.LATE_ARRIVALS,
         Reason.ARRIVALS_DROPPED,
     }
-    assert set(first_cells(page("validity.md"))) == {reason.value for reason in invalid}
+    before_any_section = page("validity.md").partition("\n## ")[0]
+    assert set(first_cells(before_any_section)) == {reason.value for reason in invalid}
+
+
+def test_every_end_of_a_search_is_explained() -> None:
+    text = section(page("verdicts.md"), "The verdict on a search")
+    named = re.findall(r"`(\w+)`", " ".join(line.split("|")[1] for line in text.splitlines() if line.startswith("| `")))
+    assert sorted(named) == sorted(end.value for end in SearchEnd)
+
+
+def test_every_shortage_is_explained_with_its_limits() -> None:
+    text = section(page("validity.md"), "What limits a server")
+    assert list(dict.fromkeys(first_cells(text))) == [resource.value for resource in Resource]
+    for words in (
+        f"{shortages.CPU_SHARE_LIMIT:.0%} of the container's CPU limit",
+        f"for more than {shortages.THROTTLED_SHARE_LIMIT:.0%} of the trial",
+        f"{shortages.MEMORY_SHARE_LIMIT:.0%} of the memory limit",
+        f"{shortages.PROCESSES_SHARE_LIMIT:.0%} of the processes",
+    ):
+        assert words.replace("%", " %") in text
+
+
+def test_the_room_for_more_workers_is_the_codes() -> None:
+    text, part = section(page("validity.md"), "How many workers it would take"), AIMED_PART_OF_LIMIT
+    assert f"{part:.0%} of the limit".replace("%", " %") in text
+    assert validity.CPU_SHARE_LIMIT == validity.PORTS_SHARE_LIMIT
+    assert f"({validity.CPU_SHARE_LIMIT * part:.0%} of a\ncore".replace("%", " %") in text
 
 
 def subcommands() -> dict[str, ArgumentParser]:

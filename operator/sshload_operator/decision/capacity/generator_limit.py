@@ -12,7 +12,7 @@ from sshload_operator.decision.opinion import Opinion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
 
-_AIMED_PART_OF_LIMIT = 0.8
+AIMED_PART_OF_LIMIT = 0.8
 _CPU = (Invalidity.GENERATOR_SATURATED, Invalidity.LATE_ARRIVALS)
 _OTHER_REMEDIES = {
     Invalidity.ARRIVALS_DROPPED: "Raise maxInFlight, or promise a latency, which breaks before so many are under way",
@@ -78,7 +78,7 @@ def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
     """Scale what the busiest worker used of its core at the highest amount that could be judged."""
     sound = _sound_below(found, invalid.amount)
     share_per_amount = _per_amount(sound, invalid, (sound or invalid).generator.cpu_share)
-    wanted = share_per_amount * plan.workers / (CPU_SHARE_LIMIT * _AIMED_PART_OF_LIMIT)
+    wanted = share_per_amount * plan.workers / (CPU_SHARE_LIMIT * AIMED_PART_OF_LIMIT)
     amount = in_words(invalid.amount, plan.spec.load)
     if sound is None:
         least = max(ceil(wanted * invalid.amount), plan.workers + 1)
@@ -110,7 +110,7 @@ def _more_pods(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
     sound = _sound_below(found, invalid.amount)
     seen = (sound or invalid).generator
     wanted = _per_amount(sound, invalid, seen.ports_used) * invalid.amount * plan.spec.workers.replicas
-    pods = ceil(wanted / (PORTS_SHARE_LIMIT * _AIMED_PART_OF_LIMIT * max(1, seen.ports_available)))
+    pods = ceil(wanted / (PORTS_SHARE_LIMIT * AIMED_PART_OF_LIMIT * max(1, seen.ports_available)))
     amount = in_words(invalid.amount, plan.spec.load)
     return (
         f"{amount} would take about {max(pods, plan.spec.workers.replicas + 1)} pods (spec.workers.replicas), for each "

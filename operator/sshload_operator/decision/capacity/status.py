@@ -8,8 +8,9 @@ from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary, Trial
 from sshload_contract.snapshot import SearchProgress
 
-from sshload_operator.decision.capacity.amount import capacity_in_words, digits, unit
+from sshload_operator.decision.capacity.amount import digits, unit
 from sshload_operator.decision.capacity.limited_by import LimitedBy, limited_by
+from sshload_operator.decision.capacity.thresholds import known
 from sshload_operator.decision.capacity.trials import reported_trial
 from sshload_operator.decision.figures import milliseconds, percent, rounded, stated
 from sshload_operator.planning.plan import Plan
@@ -26,7 +27,7 @@ def capacity_status(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
     limit = limited_by(plan, summary)
     return stated(
         {
-            "inWords": capacity_in_words(found, plan.spec.load),
+            "inWords": known(plan, found),
             "value": _amount(found.lower),
             "unit": unit(plan.spec.load),
             "lowerBound": _amount(found.lower),

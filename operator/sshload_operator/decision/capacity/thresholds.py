@@ -1,15 +1,15 @@
 """What was promised of the capacity itself, held against what the search found."""
 
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.run_summary import CapacityResult, RunSummary
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import SearchEnd
 
 from sshload_operator.api.spec import CapacityThreshold, RelativeCapacity
 from sshload_operator.decision.capacity.amount import capacity_in_words, in_words
+from sshload_operator.decision.capacity.unjudged import unjudged_least
 from sshload_operator.planning.plan import Plan
 
 _CONFIRMED_LOWER = (SearchEnd.FOUND, SearchEnd.MOST_HELD, SearchEnd.GENERATOR_LIMIT)
-_CONFIRMED_UPPER = (SearchEnd.FOUND, SearchEnd.LEAST_BROKEN)
 
 
 def capacity_results(plan: Plan, summary: RunSummary) -> tuple[ThresholdResult, ...]:
@@ -23,6 +23,11 @@ def promises_capacity(plan: Plan) -> bool:
     return relative or bool(plan.spec.capacity_thresholds)
 
 
+def known(plan: Plan, found: CapacityResult) -> str | None:
+    """Return what is known of the capacity, in a few words, None where nothing is."""
+    return None if unjudged_least(plan, found) is not None else capacity_in_words(found, plan.spec.load)
+
+
 def _judge(threshold: CapacityThreshold, plan: Plan, summary: RunSummary) -> ThresholdResult:
     words = f"capacity above {in_words(threshold.above, plan.spec.load)}"
     found = summary.capacity
@@ -31,10 +36,12 @@ def _judge(threshold: CapacityThreshold, plan: Plan, summary: RunSummary) -> Thr
     passed: bool | None = None
     if found.lower is not None and found.lower > threshold.above and found.end in _CONFIRMED_LOWER:
         passed = True
-    elif found.end is SearchEnd.FOUND or (found.end in _CONFIRMED_UPPER and _is_below(found.upper, threshold.above)):
+    elif found.end is SearchEnd.FOUND or _is_below(plan, found, threshold.above):
         passed = False
-    return ThresholdResult(words, capacity_in_words(found, plan.spec.load), passed)
+    return ThresholdResult(words, known(plan, found), passed)
 
 
-def _is_below(upper: float | None, amount: float) -> bool:
-    return upper is not None and upper <= amount
+def _is_below(plan: Plan, found: CapacityResult, amount: float) -> bool:
+    """Tell whether the least, where that fails, is no more than was promised."""
+    fails = found.end is SearchEnd.LEAST_BROKEN and unjudged_least(plan, found) is None
+    return fails and found.upper is not None and found.upper <= amount

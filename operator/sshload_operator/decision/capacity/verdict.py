@@ -6,15 +6,17 @@ A search says nothing that its trials do not: where the bounds do not stand on t
 from sshload_contract.run_summary import CapacityResult, RunSummary
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
 
-from sshload_operator.decision.capacity.amount import capacity_in_words, in_words
+from sshload_operator.decision.capacity.amount import in_words
 from sshload_operator.decision.capacity.limited_by import limited_by, sentence
-from sshload_operator.decision.capacity.thresholds import capacity_results, promises_capacity
+from sshload_operator.decision.capacity.thresholds import capacity_results, known, promises_capacity
 from sshload_operator.decision.capacity.trials import how_many, reported_trial, those, trials_at
+from sshload_operator.decision.capacity.unjudged import unjudged_least
 from sshload_operator.decision.opinion import Opinion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
 
 _MORE_TIME = "Raise spec.deadline, shorten the trials, bring min and max nearer, or ask for less precision"
+_MORE_SAMPLES = "Lengthen the trials, raise spec.load.capacity's min, or promise a lower percentile"
 _LESS_NOISE = "Lengthen the trials, or ask for less precision"
 
 
@@ -34,8 +36,7 @@ def search_so_far(plan: Plan, summary: RunSummary) -> str:
     found = summary.capacity
     if found is None or not found.trials:
         return ""
-    known = capacity_in_words(found, plan.spec.load)
-    return f". The search had come to {known or 'no bound yet'}, in {how_many(found)}"
+    return f". The search had come to {known(plan, found) or 'no bound yet'}, in {how_many(found)}"
 
 
 def capacity_kept(plan: Plan, summary: RunSummary) -> Opinion | None:
@@ -43,11 +44,11 @@ def capacity_kept(plan: Plan, summary: RunSummary) -> Opinion | None:
     found = summary.capacity
     if found is None:
         return None
-    known = f"the capacity is {capacity_in_words(found, plan.spec.load)}"
     reason = Reason.CAPACITY_FOUND if found.end is SearchEnd.FOUND else Reason.THRESHOLDS_MET
     promised = len(capacity_results(plan, summary))
     kept = "" if not promised else ", as was promised" if promised == 1 else f", as {promised} thresholds promised"
-    return Verdict.PASSED, reason, f"{known}{kept} ({how_many(found)}){_limit(plan, summary)}"
+    message = f"the capacity is {known(plan, found)}{kept} ({how_many(found)}){_limit(plan, summary)}"
+    return Verdict.PASSED, reason, message
 
 
 def capacity_broken(plan: Plan, summary: RunSummary) -> Opinion | None:
@@ -81,7 +82,11 @@ def _contradiction(message: str) -> Opinion:
 
 
 def _by_end(plan: Plan, summary: RunSummary, found: CapacityResult) -> Opinion | None:
+    unjudged = unjudged_least(plan, found)
     match found.end:
+        case SearchEnd.LEAST_BROKEN if unjudged is not None:
+            message = f"no trial of the least can be judged: {unjudged.message}. {_MORE_SAMPLES}"
+            return Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, message
         case SearchEnd.LEAST_BROKEN:
             return Verdict.FAILED, Reason.CAPACITY_BELOW_MIN, _below_min(plan, summary, found)
         case SearchEnd.MOST_HELD if not _held_enough(plan, summary):
@@ -94,8 +99,8 @@ def _by_end(plan: Plan, summary: RunSummary, found: CapacityResult) -> Opinion |
             why, advice = "the run ended in the middle of it", "Run the test again"
         case _:
             return None
-    known = capacity_in_words(found, plan.spec.load) or "nothing is known"
-    message = f"the search ended after {how_many(found)}, because {why}. So far: {known}. {advice}"
+    so_far = known(plan, found) or "nothing is known"
+    message = f"the search ended after {how_many(found)}, because {why}. So far: {so_far}. {advice}"
     return Verdict.INCONCLUSIVE, Reason.SEARCH_UNFINISHED, message
 
 
@@ -105,16 +110,15 @@ def _held_enough(plan: Plan, summary: RunSummary) -> bool:
 
 
 def _above_max(plan: Plan, found: CapacityResult) -> str:
-    known = capacity_in_words(found, plan.spec.load)
     return (
-        f"the capacity is {known}: every threshold held at the most that was to be tried ({how_many(found)}). Raise "
-        f"spec.load.capacity's max, or promise an amount below it (a capacity threshold)"
+        f"the capacity is {known(plan, found)}: every threshold held at the most that was to be tried "
+        f"({how_many(found)}). Raise spec.load.capacity's max, or promise an amount below it (a capacity threshold)"
     )
 
 
 def _below_min(plan: Plan, summary: RunSummary, found: CapacityResult) -> str:
-    known = capacity_in_words(found, plan.spec.load)
-    return f"the capacity is {known}, the least that was to be tried ({how_many(found)}){_limit(plan, summary)}"
+    where = f"the least that was to be tried ({how_many(found)})"
+    return f"the capacity is {known(plan, found)}, {where}{_limit(plan, summary)}"
 
 
 def _limit(plan: Plan, summary: RunSummary) -> str:

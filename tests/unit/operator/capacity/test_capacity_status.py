@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import EXTERNAL
 from runs import generator, load, snapshot, target_stats
-from searches import failed, found_118, invalid, passed, search_plan, searched, strained
+from searches import P99, failed, found_118, invalid, passed, search_plan, searched, strained
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import SearchProgress
+from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, SearchEnd
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.status import progress
@@ -72,6 +73,15 @@ def test_the_unit_is_that_of_the_load(model: str, words: str) -> None:
             id="out-of-time",
         ),
         pytest.param(searched(invalid(10), end=SearchEnd.OUT_OF_TIME), None, id="nothing-known"),
+        pytest.param(
+            searched(
+                replace(failed(10), thresholds=(ThresholdResult(P99, None, None),), load=load(298)),
+                end=SearchEnd.LEAST_BROKEN,
+                upper=10,
+            ),
+            None,
+            id="too-few-samples-at-the-least",
+        ),
     ],
 )
 def test_only_a_capacity_that_was_found_is_a_plain_amount(found: RunSummary, words: str | None) -> None:

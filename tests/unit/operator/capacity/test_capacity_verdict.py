@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from plans import EXTERNAL
 from runs import errors, generator, load, steps, summary
-from searches import failed, found_118, invalid, passed, search_plan, searched, strained
-from sshload_contract.run_summary import RunSummary, StepStats
+from searches import ERRORS, P99, failed, found_118, invalid, passed, search_plan, searched, strained
+from sshload_contract.run_summary import RunSummary, StepStats, Trial
+from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Verdict
 from sshload_operator.api.spec import RelativeCapacity
 from sshload_operator.decision.verdict import judge
@@ -101,6 +102,35 @@ def test_a_server_that_fails_at_the_least_fails_and_says_what_broke() -> None:
 
 def test_what_is_below_the_least_may_be_above_a_promise_that_is_lower_still() -> None:
     assert judged(LEAST_BROKEN, above=(5,)).thresholds[-1].passed is None
+
+
+def unjudged(begun: int, succeeded: int) -> Trial:
+    """Return a trial of the least in which nothing broke, but p99 could not be stated."""
+    said = f"p99 of total below 2 s cannot be judged: p99 needs 299 samples, there are {succeeded}"
+    unknown = (ThresholdResult(P99, None, None), ThresholdResult(ERRORS, "0 %", passed=True))
+    return replace(failed(10), thresholds=unknown, message=said, load=load(succeeded, begun - succeeded))
+
+
+def test_a_least_load_that_makes_too_few_samples_says_nothing_of_the_server() -> None:
+    too_few = unjudged(begun=298, succeeded=298)
+    judgement = judged(searched(too_few, too_few, end=SearchEnd.LEAST_BROKEN, upper=10), above=(50,))
+    assert outcome(judgement) == (Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES)
+    assert "p99 needs 299 samples, there are 298" in judgement.message
+    assert "min" in judgement.message
+    assert (judgement.thresholds[-1].observed, judgement.thresholds[-1].passed) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "trials",
+    [
+        pytest.param([unjudged(begun=600, succeeded=20)], id="the-server-let-too-few-end-well"),
+        pytest.param([unjudged(begun=100, succeeded=100), failed(10)], id="others-broke-a-threshold"),
+        pytest.param([failed(10, load=load(100))], id="it-broke-a-threshold-all-the-same"),
+    ],
+)
+def test_any_other_failure_at_the_least_is_the_servers(trials: list[Trial]) -> None:
+    judgement = judged(searched(*trials, end=SearchEnd.LEAST_BROKEN, upper=10))
+    assert outcome(judgement) == (Verdict.FAILED, Reason.CAPACITY_BELOW_MIN)
 
 
 @pytest.mark.parametrize("end", [SearchEnd.OUT_OF_TIME, SearchEnd.TOO_MANY_TRIALS, SearchEnd.RUN_ENDED])

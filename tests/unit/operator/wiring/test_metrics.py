@@ -57,6 +57,21 @@ def test_moved_content_and_held_sessions_are_published_where_there_are_any() -> 
     assert samples(metrics, "sshload_test_held_sessions_least") == {("t",): 499}
 
 
+def test_a_capacity_is_published_with_its_unit_where_it_was_found_and_its_bounds_where_they_are_known() -> None:
+    metrics = OperatorMetrics()
+    found = {"end": "found", "unit": "arrivals/s", "value": 118, "lowerBound": 118, "upperBound": 121.5, "trials": []}
+    most_held = {"end": "mostHeld", "unit": "sessions", "value": 500, "lowerBound": 500, "trials": []}
+    metrics.tests.object_changed(None, finished(capacity=found))
+    metrics.tests.object_changed(None, finished("most", capacity=most_held))
+    metrics.tests.object_changed(None, finished("none"))
+    assert samples(metrics, "sshload_test_capacity") == {("t", "arrivals/s"): 118}
+    assert samples(metrics, "sshload_test_capacity_lower_bound") == {
+        ("t", "arrivals/s"): 118,
+        ("most", "sessions"): 500,
+    }
+    assert samples(metrics, "sshload_test_capacity_upper_bound") == {("t", "arrivals/s"): 121.5}
+
+
 def test_tests_that_are_not_finished_are_counted() -> None:
     metrics = OperatorMetrics()
     metrics.tests.object_changed(None, finished("one", phase="Running", verdict=""))
@@ -92,7 +107,8 @@ def test_requests_are_counted_by_verb_and_resource() -> None:
 
 def test_promtool_finds_nothing_to_complain_of() -> None:
     metrics = OperatorMetrics()
-    metrics.tests.object_changed(None, finished())
+    search = {"end": "found", "unit": "users", "value": 118, "lowerBound": 118, "upperBound": 121.5, "trials": []}
+    metrics.tests.object_changed(None, finished(capacity=search))
     metrics.count_api_request("list", "pods")
     checked = subprocess.run(["promtool", "check", "metrics"], input=metrics.render(), capture_output=True, check=False)
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
