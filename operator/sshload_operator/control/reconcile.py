@@ -32,6 +32,7 @@ from sshload_operator.manifests import (
     swept,
 )
 from sshload_operator.manifests.names import run_child_name
+from sshload_operator.planning.applier import applier
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, spec_hash
 from sshload_operator.state import Decision, Manifest, Observed, Phase, Remembered
 
@@ -74,7 +75,9 @@ class Pass:
 def question(test: Object, installation: Installation) -> Question:
     """Return what is to be decided about an object as the API server shows it."""
     metadata = test["metadata"]
-    identity = TestIdentity(metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"])
+    identity = TestIdentity(
+        metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"], applier(metadata)
+    )
     past = remembered(test.get("status") or {})
     return Question(test, identity, _plan(identity, test["spec"], installation, past), past)
 

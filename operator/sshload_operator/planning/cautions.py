@@ -47,6 +47,7 @@ def cautions(plan: Plan) -> tuple[str, ...]:
         *_channels_above_max_sessions(plan),
         *_home_too_small(plan),
         *_pool_logs_in_at_once(plan),
+        *_deleted_and_applied_anew(plan),
         *hold_cautions(plan),
         *search_cautions(plan),
     )
@@ -164,4 +165,14 @@ def _pool_logs_in_at_once(plan: Plan) -> Iterator[str]:
             f"spec.warmUp is 0s, so that the {scenario.pool_sessions} sessions of spec.scenario.poolSize log in nearly"
             f" at once, and from {start} unauthenticated connections on sshd may drop some (MaxStartups): set a warmUp,"
             " in the first half of which they log in evenly"
+        )
+
+
+def _deleted_and_applied_anew(plan: Plan) -> Iterator[str]:
+    """Speak of a test that goes when its time is over, and comes back from Git: a load test without end."""
+    applier, live = plan.test.applier, plan.spec.time_to_live
+    if applier and (live.passed_s is not None or live.failed_s is not None):
+        yield (
+            f"spec.ttlAfterFinished deletes the test, and {applier} keeps it as it is in Git: it is applied anew then,"
+            " and runs again, without end; leave ttlAfterFinished out"
         )

@@ -45,7 +45,7 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class TestIdentity:
-    """Which object it is, as its metadata says."""
+    """Which object it is, as its metadata says. `applier` names who applies it anew if it is deleted, if anybody."""
 
     __test__ = False  # not a pytest class
 
@@ -53,6 +53,7 @@ class TestIdentity:
     name: str
     uid: str
     generation: int
+    applier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
