@@ -1,0 +1,186 @@
+"""Searches for the capacity of servers whose limit is known, by a real master and real workers."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from limited_relay import limited_relay
+from played_target import played_target
+from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
+from runs import target_stats
+from ssh_server import SshServer
+from sshload_contract.capacity import Capacity, amount_of
+from sshload_contract.load import BurstLoad, HoldLoad, Load
+from sshload_contract.run_config import RunConfig, SleepStep
+from sshload_contract.run_summary import CapacityResult, RunSummary
+from sshload_contract.snapshot import Stage
+from sshload_contract.target_stats import TargetStats
+from sshload_contract.thresholds import ErrorRateThreshold
+from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState
+from whole_run import WholeRun, whole_run
+
+LIMIT = 12
+NO_ERRORS = ErrorRateThreshold(below=0.01)
+BURST = BurstLoad(connections=2, repeat=1, interval_s=1.0)
+HOLD = HoldLoad(sessions=2, ramp_up_s=0.2, duration_s=2.0, keep_alive_s=0.0, probe_rate=0.0)
+ARRIVALS = arrivals(4, 1.0)
+
+
+def searching(server: SshServer, port: int, load: Load, most: float, **changes: Any) -> RunConfig:
+    """Return a search from the load on, of iterations that take a second more than the login: so long is the trial."""
+    target = replace(endpoint(server), port=port, known_hosts_path="")
+    capacity = Capacity(least=amount_of(load), most=most, precision=0.05, confirm=1, budget_s=120.0)
+    return replace(
+        run_config(target, load, workers=2),
+        scenario=scenario(EXEC_TRUE, SleepStep(1.0)),
+        capacity=replace(capacity, **changes),
+        thresholds=(NO_ERRORS,),
+        drain_s=5.0,
+        workers_timeout_s=10.0,
+    )
+
+
+def found(summary: RunSummary) -> CapacityResult:
+    assert summary.capacity is not None
+    assert [trial.number for trial in summary.capacity.trials] == list(range(1, len(summary.capacity.trials) + 1))
+    starts = [trial.started_s for trial in summary.capacity.trials]
+    assert starts == sorted(set(starts))
+    assert starts[0] == 0.0
+    return summary.capacity
+
+
+def test_the_limit_of_a_server_is_found_and_found_again(sshd: SshServer, tmp_path: Path) -> None:
+    for again in ("first", "second"):
+        folder = tmp_path / again
+        folder.mkdir()
+        with limited_relay(sshd.port, LIMIT) as port, whole_run(folder, searching(sshd, port, BURST, 100)) as run:
+            summary = run.summary()
+            assert run.exit_codes() == [0, 0], run.stderr_path.read_text()
+        assert (summary.end, summary.message) == (RunEnd.COMPLETED, "")
+        result = found(summary)
+        said = [(trial.amount, trial.message) for trial in result.trials]
+        assert (result.end, result.lower, result.upper) == (SearchEnd.FOUND, LIMIT, LIMIT + 1), said
+        for trial in result.trials:
+            assert trial.state in {TrialState.INVALID, passes(trial.amount <= LIMIT)}, said
+            assert trial.load.started == trial.amount
+        reported = result.trials[result.reported - 1]
+        assert (reported.amount, reported.state) == (LIMIT, TrialState.PASSED)
+        assert (summary.load, summary.generator) == (reported.load, reported.generator)
+        assert sum(agreed.count for agreed in summary.negotiated) == LIMIT
+
+
+def passes(holds: bool) -> TrialState:  # noqa: FBT001 - a verdict by what it is
+    return TrialState.PASSED if holds else TrialState.FAILED
+
+
+def in_trial(run: WholeRun, number: int) -> Callable[[], bool]:
+    """Tell whether the trial of this number is under way."""
+
+    def is_under_way() -> bool:
+        snapshot = run.log().snapshot
+        return snapshot is not None and snapshot.search is not None and snapshot.search.trial >= number
+
+    return is_under_way
+
+
+def assert_ended_in_mid_search(summary: RunSummary, end: RunEnd, trials: int) -> None:
+    result = found(summary)
+    assert (summary.end, result.end) == (end, SearchEnd.RUN_ENDED)
+    assert len(result.trials) >= trials
+    assert all(trial.load.started > 0 for trial in result.trials[:trials])
+    assert summary.load == result.trials[result.reported - 1].load
+
+
+def test_a_worker_that_is_killed_in_mid_search_ends_the_run_with_the_trials_so_far(
+    sshd: SshServer, tmp_path: Path
+) -> None:
+    with whole_run(tmp_path, searching(sshd, sshd.port, ARRIVALS, 8, confirm=5)) as run:
+        run.wait_until(in_trial(run, 2), "the second trial")
+        run.workers[1].kill()
+        summary = run.summary()
+    assert_ended_in_mid_search(summary, RunEnd.WORKER_LOST, trials=1)
+    assert "worker 1" in summary.message
+
+
+def test_a_worker_that_is_told_to_go_in_mid_search_is_lost_at_once(sshd: SshServer, tmp_path: Path) -> None:
+    with whole_run(tmp_path, searching(sshd, sshd.port, ARRIVALS, 8, confirm=5)) as run:
+        run.wait_until(in_trial(run, 2), "the second trial")
+        run.workers[0].terminate()
+        summary = run.summary()
+        assert run.exit_codes() == [1, 0]
+    assert_ended_in_mid_search(summary, RunEnd.WORKER_LOST, trials=1)
+    assert "worker 0 left: told to terminate" in summary.message
+
+
+def test_a_master_that_is_told_to_go_in_mid_search_tells_what_it_has(sshd: SshServer, tmp_path: Path) -> None:
+    with whole_run(tmp_path, searching(sshd, sshd.port, ARRIVALS, 8, confirm=5)) as run:
+        run.wait_until(in_trial(run, 3), "the third trial")
+        run.master.terminate()
+        summary = run.summary()
+        assert run.exit_codes() == [0, 0]
+    assert_ended_in_mid_search(summary, RunEnd.STOPPED, trials=2)
+
+
+def test_a_server_that_dies_in_mid_search_is_not_searched_for_its_limit(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path
+) -> None:
+    server = start_sshd("")
+    with whole_run(
+        tmp_path, replace(searching(server, server.port, ARRIVALS, 8, confirm=5), workers_timeout_s=5.0)
+    ) as run:
+        run.wait_until(in_trial(run, 2), "the second trial")
+        server.process.terminate()
+        summary = run.summary()
+        assert run.exit_codes() == [0, 0]
+    assert_ended_in_mid_search(summary, RunEnd.TARGET_UNREACHABLE, trials=1)
+    assert "was not ready again within 5 s" in summary.message
+    assert "Connection refused" in summary.message
+
+
+def test_no_trial_is_begun_that_would_end_after_the_budget(sshd: SshServer, tmp_path: Path) -> None:
+    with whole_run(tmp_path, searching(sshd, sshd.port, ARRIVALS, 8, confirm=5, budget_s=5.0)) as run:
+        summary = run.summary()
+        assert run.exit_codes() == [0, 0]
+    result = found(summary)
+    assert (summary.end, result.end) == (RunEnd.COMPLETED, SearchEnd.OUT_OF_TIME)
+    assert result.trials[-1].started_s + 1.0 <= 5.0
+
+
+def test_a_trial_begins_once_the_target_is_idle_after_the_one_before(sshd: SshServer, tmp_path: Path) -> None:
+    """Of each nine fetches of its counts, the played target has sessions in six: no trial is to begin by those."""
+
+    def stats(fetch: int) -> TargetStats:
+        return target_stats(accepted=fetch * 10_000, sessions=5 if fetch % 9 in range(3, 9) else 0)
+
+    with played_target(stats) as stats_url:
+        config = replace(searching(sshd, sshd.port, BURST, 2), stats_url=stats_url)
+        with whole_run(tmp_path, config) as run:
+            run.wait_until(
+                lambda: (told := run.log().snapshot) is not None and told.stage is Stage.SETTLING, "settling"
+            )
+            summary = run.summary()
+    result = found(summary)
+    assert len(result.trials) > 1
+    assert all(trial.target_before is not None and trial.target_before.sessions == 0 for trial in result.trials)
+
+
+@pytest.mark.parametrize("searched", [False, True], ids=["a plain run", "a search"])
+def test_the_targets_counts_are_taken_while_sessions_are_held(
+    sshd: SshServer,
+    tmp_path: Path,
+    searched: bool,  # noqa: FBT001 - as parametrised
+) -> None:
+    with played_target() as stats_url:
+        config = replace(searching(sshd, sshd.port, HOLD, 3), stats_url=stats_url)
+        with whole_run(tmp_path, config if searched else replace(config, capacity=None)) as run:
+            summary = run.summary()
+    assert summary.end is RunEnd.COMPLETED
+    trials = found(summary).trials if searched else [summary]
+    for trial in trials:
+        assert trial.target_before is not None
+        assert trial.target_held is not None
+        assert trial.target_after is not None
+        counts = [stats.accepted for stats in (trial.target_before, trial.target_held, trial.target_after)]
+        assert counts == sorted(set(counts))

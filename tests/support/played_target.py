@@ -1,0 +1,36 @@
+"""A managed target's HTTP port, played in this process: ready, and with counts that a test decides on."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from gevent.pywsgi import WSGIServer
+from runs import target_stats
+from sshload_contract.codec import to_json
+from sshload_contract.target_stats import TargetStats
+
+
+def quiet(fetch: int) -> TargetStats:
+    """Return the counts of an idle target that has accepted more logins at each fetch than any test makes."""
+    return target_stats(accepted=fetch * 10_000)
+
+
+@contextmanager
+def played_target(stats: Callable[[int], TargetStats] = quiet) -> Iterator[str]:
+    """Answer /readyz, and /stats by `stats` of the fetch's number from 1 on; yield the URL of /stats."""
+    fetches = 0
+
+    def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
+        nonlocal fetches
+        start_response("200 OK", [])
+        if environ["PATH_INFO"] == "/readyz":
+            return [b""]
+        fetches += 1
+        return [to_json(stats(fetches)).encode()]
+
+    server = WSGIServer(("127.0.0.1", 0), answer, log=None)
+    server.start()
+    try:
+        yield f"http://127.0.0.1:{server.server_port}/stats"
+    finally:
+        server.stop()
