@@ -71,7 +71,7 @@ def sentence(limit: LimitedBy, plan: Plan) -> str:
     trials = f"in {limit.broken} of {limit.failed} trials that failed there" if limit.failed > 1 else ""
     seen = f"it was {limit.observed}" if limit.threshold is not None else limit.observed or ""
     details = " ".join(words for words in (seen, trials) if words)
-    what = f"{limit.threshold} broke first, at {at}" if limit.threshold is not None else f"No trial held at {at}"
+    what = f"At {at}, {'no trial held' if limit.threshold is None else f'{limit.threshold} broke first'}"
     broke = f"{what}: {details}" if details else what
     if not limit.short_of:
         return f"{broke}. {_capitalised(limit.message)}"

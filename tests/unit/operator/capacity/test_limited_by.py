@@ -102,7 +102,7 @@ def test_a_trial_that_failed_without_a_broken_threshold_says_itself_what_broke()
     nothing = replace(failed(121), thresholds=(), message="not one of 600 iterations ended well")
     limit = limit_of(at_upper(nothing))
     assert (limit.threshold, limit.observed) == (None, "not one of 600 iterations ended well")
-    assert "No trial held at 121 arrivals/s: not one of 600" in sentence(limit, search_plan())
+    assert "At 121 arrivals/s, no trial held: not one of 600" in sentence(limit, search_plan())
 
 
 @pytest.mark.parametrize(
