@@ -16,16 +16,21 @@ from sshload_worker.coordination.managed_target import TargetSilentError, check_
 _READY_POLL_S = 0.1
 _IDLE_POLL_S = 0.25
 IDLE_TIMEOUT_S = 30.0
-"""How long a target may take to get idle; the trial is then begun, and says so."""
 
 log = logging.getLogger(__name__)
 
 
 class Settling:
-    """One target over all trials of a run. `stats_url` is empty for an external one, which nobody can ask."""
+    """One target over all trials of a run. `stats_url` is empty for an external one, which nobody can ask.
 
-    def __init__(self, stats_url: str, on_problem: Callable[[str], None]) -> None:
+    `idle_timeout_s` is how long it may take to get idle; the trial is then begun, and says so.
+    """
+
+    def __init__(
+        self, stats_url: str, on_problem: Callable[[str], None], idle_timeout_s: float = IDLE_TIMEOUT_S
+    ) -> None:
         self._stats_url = stats_url
+        self._idle_timeout_s = idle_timeout_s
         self._on_problem = on_problem
         self._processes_before: int | None = None
 
@@ -37,7 +42,7 @@ class Settling:
         if not self._stats_url:
             return ""
         self._await_ready()
-        deadline_s = monotonic() + IDLE_TIMEOUT_S
+        deadline_s = monotonic() + self._idle_timeout_s
         while True:
             stats = self.stats()
             unrest = self._unrest(stats) if stats is not None else ""

@@ -15,7 +15,7 @@ from sshload_contract.run_config import RunConfig
 from sshload_contract.sample import Report
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.dial import dial_until_accepted
+from sshload_worker.coordination.dial import dial_until_accepted, dial_until_greeted
 from sshload_worker.coordination.trial_part import Equipment, TrialPart
 from sshload_worker.locustfile.crowd import Crowd
 from sshload_worker.locustfile.load_users import load_users
@@ -166,15 +166,19 @@ class Worker:
         return True
 
     def _await_room(self, opened: int) -> None:
-        """Wait for ports for as many connections as before, and for an external target to take connections.
+        """Wait for ports for as many connections as before, as long as closed ones keep them, and for the target.
 
-        (The master asks a managed one.) Ports are waited for as long as closed connections keep them, not longer.
+        At first somebody has to find an external target to take connections (the master asks a managed one). After a
+        trial, each worker has to find it greeting: it may be full of what the trial has left, or punish who left it.
         """
         deadline_s = monotonic() + TIME_WAIT_S
         while monotonic() < deadline_s and not has_port_room(opened * self._config.processes_per_pod):
             gevent.sleep(_PORTS_POLL_S)
-        if self._index == 0 and not self._config.stats_url:
-            dial_until_accepted(str(self._addresses[0][1][0]), first_hop(self._config).port, self._tell)
+        host, port = str(self._addresses[0][1][0]), first_hop(self._config).port
+        if opened:
+            dial_until_greeted(host, port, self._tell)
+        elif self._index == 0 and not self._config.stats_url:
+            dial_until_accepted(host, port, self._tell)
 
     def _generate(self, equipment: Equipment) -> int:
         """Generate the share of the trial that was ordered, and return how many connections it took."""

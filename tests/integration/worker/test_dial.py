@@ -1,0 +1,65 @@
+import socket
+from collections.abc import Callable
+
+import gevent
+import pytest
+from free_ports import free_port
+from ssh_server import SshServer
+from sshload_worker.coordination.dial import dial_until_accepted, dial_until_greeted
+from unkind_servers import speaking
+
+_DEADLINE_S = 30.0
+
+
+def problems_until(dial: Callable[..., None], port: int) -> list[str]:
+    told: list[str] = []
+    with gevent.Timeout(_DEADLINE_S):
+        dial("127.0.0.1", port, told.append)
+    return told
+
+
+def test_a_server_that_greets_is_greeted_at_once(sshd: SshServer) -> None:
+    assert problems_until(dial_until_greeted, sshd.port) == []
+    assert problems_until(dial_until_accepted, sshd.port) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "problem"),
+    [
+        pytest.param(b"Not allowed at this time\r\n", "no SSH version, but 'Not allowed at this time'", id="a refusal"),
+        pytest.param(b"", "it closed unasked", id="no word"),
+        pytest.param(b"x" * 10_000, "no SSH version, but 'xxx", id="endless words"),
+    ],
+)
+def test_a_server_is_asked_again_until_it_greets(first: bytes, problem: str) -> None:
+    answers = [first, first, b"a line before it\r\nSSH-2.0-double\r\n"]
+    with speaking(lambda connection: connection.sendall(answers.pop(0))) as port:
+        told = problems_until(dial_until_greeted, port)
+    assert len(told) == 2
+    assert all(problem in one for one in told)
+    assert answers == []
+
+
+def test_a_port_that_nobody_listens_at_is_told() -> None:
+    port = free_port()
+    told: list[str] = []
+    waiting = gevent.spawn(dial_until_greeted, "127.0.0.1", port, told.append)
+    with gevent.Timeout(_DEADLINE_S):
+        while not told:
+            gevent.sleep(0.01)
+    waiting.kill()
+    assert told[0] == f"127.0.0.1:{port}: Connection refused"
+
+
+def test_a_full_sshd_greets_when_it_has_room_again(start_sshd: Callable[[str], SshServer]) -> None:
+    """An sshd answers one that has not logged in, and drops any other, until that one goes."""
+    server = start_sshd("MaxStartups 1:100:1")
+    told: list[str] = []
+    with socket.create_connection(("127.0.0.1", server.port)) as first:
+        assert first.recv(4) == b"SSH-"
+        waiting = gevent.spawn(dial_until_greeted, "127.0.0.1", server.port, told.append)
+        with gevent.Timeout(_DEADLINE_S):
+            while not told:
+                gevent.sleep(0.01)
+        assert not waiting.ready()
+    waiting.get(timeout=_DEADLINE_S)

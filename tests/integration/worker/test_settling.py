@@ -1,0 +1,79 @@
+from collections.abc import Callable
+
+import pytest
+from free_ports import free_port
+from played_target import played_target
+from runs import target_stats
+from sshload_contract.target_stats import TargetStats
+from sshload_worker.coordination.settling import Settling
+
+Stats = Callable[[int], TargetStats]
+
+
+def unexpected(problem: str) -> None:
+    raise AssertionError(problem)
+
+
+@pytest.mark.parametrize(
+    "stats",
+    [
+        pytest.param(lambda fetch: target_stats(1, sessions=5 if fetch in (2, 3) else 0), id="sessions"),
+        pytest.param(lambda fetch: target_stats(1, processes=9 if fetch in (2, 3) else 4), id="processes"),
+    ],
+)
+def test_what_a_trial_leaves_on_the_target_is_waited_for(stats: Stats) -> None:
+    fetches = []
+
+    def told(fetch: int) -> TargetStats:
+        fetches.append(fetch)
+        return stats(fetch)
+
+    with played_target(told) as url:
+        settling = Settling(url, unexpected)
+        assert settling.settle() == ""
+        assert fetches == [1]
+        assert settling.settle() == ""
+        assert fetches == [1, 2, 3, 4]
+
+
+def test_processes_that_were_there_before_the_first_trial_are_the_targets_own() -> None:
+    with played_target(lambda _: target_stats(1, processes=7)) as url:
+        settling = Settling(url, unexpected)
+        assert [settling.settle(), settling.settle()] == ["", ""]
+
+
+def test_what_stays_on_the_target_is_told_in_the_end() -> None:
+    with played_target(lambda fetch: target_stats(1, sessions=fetch - 1, processes=3 + fetch)) as url:
+        settling = Settling(url, unexpected, idle_timeout_s=0.0)
+        assert settling.settle() == ""
+        assert settling.settle() == (
+            "when the trial began, the target still had 1 sessions open and 1 processes more than before the first "
+            "trial"
+        )
+
+
+def test_an_external_target_cannot_be_asked() -> None:
+    settling = Settling("", unexpected)
+    assert (settling.settle(), settling.stats()) == ("", None)
+
+
+def test_a_target_that_tells_no_counts_is_not_waited_for() -> None:
+    with played_target(lambda _: target_stats(1, sessions="many")) as url:
+        settling = Settling(url, unexpected)
+        assert (settling.settle(), settling.stats()) == ("", None)
+
+
+def test_a_target_that_is_not_ready_is_told_of_until_it_is() -> None:
+    told = []
+
+    class GivenUpError(Exception):
+        pass
+
+    def tell(problem: str) -> None:
+        told.append(problem)
+        if len(told) == 2:
+            raise GivenUpError
+
+    with pytest.raises(GivenUpError):
+        Settling(f"http://127.0.0.1:{free_port()}/stats", tell).settle()
+    assert all("Connection refused" in problem for problem in told)
