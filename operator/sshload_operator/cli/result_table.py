@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from sshload_operator.cli.capacity_table import capacity_lines
+from sshload_operator.cli.max_startups_line import max_startups_line
 from sshload_operator.cli.plain_text import ABSENT, Status, bytes_per_second, columns, milliseconds, printable
 from sshload_operator.state import Phase
 
@@ -32,7 +33,7 @@ def _results(results: Status | None) -> Iterator[str]:
         yield _steps(results["steps"])
     if results.get("errors"):
         yield _errors(results["errors"])
-    measured_by = [*_negotiated(results), *_generator(results), *_target(results)]
+    measured_by = [*_negotiated(results), *_generator(results), *_target(results), *max_startups_line(results)]
     if measured_by:
         yield "\n".join(measured_by)
 

@@ -221,3 +221,10 @@ def test_a_latency_has_three_digits(value: float | None, text: str) -> None:
 
 def test_printable_keeps_letters_of_all_scripts() -> None:
     assert printable("Zürich 東京\t\x07!") == "Zürich 東京  !"
+
+
+def test_what_max_startups_did_stands_in_one_line_of_its_own() -> None:
+    advice = "4 % of the connections were dropped;\nMaxStartups 10:30:100 explains 4.1 %."
+    told = lines({**FINISHED, "results": {**RESULTS, "maxStartups": {"message": advice}}})
+    assert "startups   4 % of the connections were dropped; MaxStartups 10:30:100 explains 4.1 %." in told
+    assert not [line for line in lines(FINISHED) if line.startswith("startups")]
