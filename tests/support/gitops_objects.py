@@ -8,9 +8,11 @@ from passes import Passes
 from plans import quickstart
 from runs import pod, snapshot, summary
 from schedules import SimSchedule, schedule
+from searches import found_118, passed, searched
 from sim_comparison import SimComparison, comparison_spec, measured
+from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
-from sshload_contract.vocabulary import RunEnd, Step
+from sshload_contract.vocabulary import RunEnd, SearchEnd, Step
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, SCHEDULE, TEST, Kind
 from sshload_operator.state import Role
 
@@ -22,6 +24,8 @@ _PODS: Final = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))
 _SPEC: Final = quickstart(
     workers={"replicas": 1}, thresholds=[{"latency": {"step": "total", "percentile": 99, "below": "2s"}}]
 )
+_SEARCH: Final = {"capacity": {"arrivals": {"min": 10, "max": 500, "duration": "30s"}}}
+_MOST_HELD: Final = searched(passed(10), passed(500), passed(500), end=SearchEnd.MOST_HELD, lower=500)
 _UNTIMED: Final = tuple(step for step in summary().steps if step.step != Step.TOTAL)
 
 
@@ -55,6 +59,14 @@ def _ended(**how: Any) -> dict[str, Any]:
     return _test(lambda passes: passes.run(*_PODS, after_s=30, summary=summary(**how)))
 
 
+def _searched(found: RunSummary, above: float | None = None) -> dict[str, Any]:
+    promised = [] if above is None else [{"capacity": {"above": above}}]
+    passes = Passes({**_SPEC, "load": _SEARCH, "thresholds": [*_SPEC["thresholds"], *promised]})
+    passes.run()
+    passes.run(*_PODS, after_s=600, summary=found)
+    return whole(TEST, passes.spec, passes.status, passes.generation)
+
+
 def _aborted(passes: Passes) -> None:
     passes.edit(abort=True)
     passes.run(*_PODS, after_s=10)
@@ -78,7 +90,7 @@ def _refused(passes: Passes) -> None:
 
 
 def _tests() -> dict[str, Case]:
-    passed = _ended()
+    good = _ended()
     return {
         "test-not-seen": Case(whole(TEST, _SPEC, {"observedGeneration": -1}), GOES_ON, "not seen"),
         "test-preparing": Case(_test(_nothing), GOES_ON, "starting"),
@@ -87,7 +99,7 @@ def _tests() -> dict[str, Case]:
         "test-collecting": Case(
             _test(lambda it: it.run(*_PODS, after_s=9, snapshot=snapshot(Stage.DRAINING))), GOES_ON, "load is over"
         ),
-        "test-passed": Case(passed, GOOD, "Passed: "),
+        "test-passed": Case(good, GOOD, "Passed: "),
         "test-failed": Case(_ended(succeeded=0, failed=600), BAD, "Failed: "),
         "test-inconclusive": Case(_ended(steps=_UNTIMED), BAD, "Inconclusive: "),
         "test-invalid": Case(_ended(end=RunEnd.WORKER_LOST), BAD, "Invalid: "),
@@ -95,9 +107,12 @@ def _tests() -> dict[str, Case]:
         "test-never-placed": Case(_test(_never_placed), BAD, "Error: "),
         "test-refused": Case(_test(_refused), BAD, "Error: spec.load"),
         "test-aborted": Case(_test(_aborted), BAD, "Aborted: "),
-        "test-passed-then-edited": Case(
-            {**passed, "metadata": {**passed["metadata"], "generation": 2}}, GOES_ON, "seen"
-        ),
+        "test-capacity-found": Case(_searched(found_118()), GOOD, "Passed: the capacity is 118 arrivals/s"),
+        "test-capacity-kept": Case(_searched(found_118(), above=100), GOOD, "Passed: "),
+        "test-capacity-missed": Case(_searched(found_118(), above=130), BAD, "Failed: "),
+        "test-capacity-not-found": Case(_searched(_MOST_HELD), BAD, "Inconclusive: "),
+        "test-capacity-more-than-asked": Case(_searched(_MOST_HELD, above=400), GOOD, "Passed: "),
+        "test-passed-then-edited": Case({**good, "metadata": {**good["metadata"], "generation": 2}}, GOES_ON, "seen"),
         "test-run-again": Case(_test(_run_again), GOES_ON, "starting"),
     }
 

@@ -12,10 +12,13 @@ from live_cluster import LiveCluster, Manifest, load_test
 from master_words import says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
+from searches import found_118
+from sshload_contract.run_summary import RunSummary
 
 Pods = Callable[[str], PlayedPods]
+SEARCH = {"capacity": {"arrivals": {"min": 10, "max": 500, "duration": "30s"}}}
+FOUND = found_118()
 MET = [{"throughput": {"above": 1}}]
-BROKEN = [{"throughput": {"above": 100_000}}]
 _SPEC = load_test("any")["spec"]
 KINDS: Mapping[str, Manifest] = {
     "SSHLoadTest": _SPEC,
@@ -27,12 +30,18 @@ KINDS: Mapping[str, Manifest] = {
 }
 
 
-def play(cluster: LiveCluster, proxy: ApiProxy, pods: PlayedPods) -> dict[str, Any]:
+def promised(above: float) -> list[Manifest]:
+    """Return the thresholds of a search that is to find more than this."""
+    latency = {"step": "total", "percentile": 99, "below": "2s"}
+    return [{"latency": latency}, {"errorRate": {"below": "1%"}}, {"capacity": {"above": above}}]
+
+
+def play(cluster: LiveCluster, proxy: ApiProxy, pods: PlayedPods, found: RunSummary | None = None) -> dict[str, Any]:
     """Let a test go from its start to its end; return its status."""
     begin(cluster, pods)
     says_running(proxy, pods)
     cluster.wait(pods.test, lambda status: status["phase"] == "Running", "load")
-    says_summary(proxy, pods)
+    says_summary(proxy, pods, found)
     pods.fare("master", ended(0))
     status = cluster.finished(pods.test)
     pods.collect_garbage()
@@ -75,15 +84,15 @@ def test_what_no_operator_has_seen_yet_is_not_taken_for_done(kind: str, cluster:
     assert waits(cluster, "Ready", "new", kind)
 
 
-def test_a_gate_opens_for_a_test_that_passed_and_closes_when_it_is_to_run_again(
+def test_a_gate_opens_for_a_capacity_that_is_kept_and_closes_when_it_is_to_run_again(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, reader: Reader
 ) -> None:
     operator.start()
-    gate = load_test("gate", thresholds=MET, triggers={"server": "10.0p1"})
+    gate = load_test("gate", load=SEARCH, thresholds=promised(100), triggers={"server": "10.0p1"})
     cluster.apply(gate)
     begin(cluster, pods("gate"))
     assert reader.kstatus(cluster.get("sshloadtest", "gate")) == "InProgress"
-    says_summary(proxy, pods("gate"))
+    says_summary(proxy, pods("gate"), FOUND)
     pods("gate").fare("master", ended(0))
     assert not any(waits(cluster, condition, "gate", timeout="60s") for condition in ("Complete", "Ready", "Passed"))
     passed = cluster.get("sshloadtest", "gate")
@@ -102,12 +111,12 @@ def test_a_gate_opens_for_a_test_that_passed_and_closes_when_it_is_to_run_again(
     assert (status["phase"], status["run"]) == ("PreparingTarget", 2)
 
 
-def test_a_gate_stays_shut_for_a_test_that_failed_and_nobody_waits_for_the_timeout(
+def test_a_gate_stays_shut_for_a_capacity_that_is_missed_and_nobody_waits_for_the_timeout(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, reader: Reader
 ) -> None:
     operator.start()
-    cluster.apply(load_test("gate", thresholds=BROKEN))
-    assert play(cluster, proxy, pods("gate"))["verdict"] == "Failed"
+    cluster.apply(load_test("gate", load=SEARCH, thresholds=promised(130)))
+    assert play(cluster, proxy, pods("gate"), FOUND)["verdict"] == "Failed"
     obj = cluster.get("sshloadtest", "gate")
     assert reader.kstatus(obj) == "Failed"
     assert reader.health(obj) == {"status": "Degraded", "message": f"Failed: {obj['status']['message']}"}
