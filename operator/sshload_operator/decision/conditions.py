@@ -77,8 +77,9 @@ def _target(situation: Situation) -> Finding:
 
 def _external_target(situation: Situation, target: ExternalTarget) -> Finding:
     where = f"{target.host}:{target.port}"
-    snapshot = situation.snapshot
-    if snapshot is not None and snapshot.iterations > snapshot.failures:
+    snapshot, before = situation.snapshot, situation.remembered_condition(ConditionType.TARGET_READY)
+    logged_in = snapshot is not None and snapshot.iterations > snapshot.failures
+    if logged_in or (before is not None and before.status is ConditionStatus.TRUE):
         return Finding(ConditionStatus.TRUE, Reason.TARGET_EXTERNAL, f"the workers log in to {where}")
     message = f"{where} is not ours to prepare; the workers find out whether it takes logins"
     return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_EXTERNAL, message)

@@ -13,6 +13,7 @@ from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
 
 AIMED_PART_OF_LIMIT = 0.8
+_GIVEN_UP_AFTER = 2
 _CPU = (Invalidity.GENERATOR_SATURATED, Invalidity.LATE_ARRIVALS)
 _OTHER_REMEDIES = {
     Invalidity.ARRIVALS_DROPPED: "Raise maxInFlight, or promise a latency, which breaks before so many are under way",
@@ -54,14 +55,19 @@ def remedy(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
 
 
 def _lowest_given_up(found: CapacityResult) -> Trial | None:
-    """Return a trial of the lowest amount of which more trials were invalid than were judged."""
-    amounts = sorted({trial.amount for trial in those(found.trials, TrialState.INVALID)})
-    for amount in amounts:
-        tried = trials_at(found, amount)
-        invalid = those(tried, TrialState.INVALID)
-        if 2 * len(invalid) > len(tried):
-            return invalid[-1]
-    return None
+    """Return the last invalid trial of the lowest amount that the search gave up, by the excess of these over others.
+
+    Where none has such an excess, which no search leaves behind, it is the last of all.
+    """
+    invalid = those(found.trials, TrialState.INVALID)
+    given_up = (trial for trial in invalid if _excess(found, trial.amount) >= _GIVEN_UP_AFTER)
+    return min(given_up, key=lambda trial: (trial.amount, -trial.number), default=invalid[-1] if invalid else None)
+
+
+def _excess(found: CapacityResult, amount: float) -> int:
+    """Return by how many the invalid trials of an amount outnumber those that were judged."""
+    tried = trials_at(found, amount)
+    return 2 * len(those(tried, TrialState.INVALID)) - len(tried)
 
 
 def _reason(trial: Trial) -> Reason:

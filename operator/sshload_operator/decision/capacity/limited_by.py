@@ -12,6 +12,7 @@ from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.decision.capacity.amount import in_words
 from sshload_operator.decision.capacity.shortages import Shortage, Strain, at_ease, shortages, strain
 from sshload_operator.decision.capacity.trials import those, trials_at
+from sshload_operator.decision.capacity.unjudged import unjudged_least
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Resource
 
@@ -45,7 +46,7 @@ class LimitedBy:
 def limited_by(plan: Plan, summary: RunSummary) -> LimitedBy | None:
     """Return what limits the server, None where no amount is known to fail."""
     found = summary.capacity
-    if found is None or found.upper is None:
+    if found is None or found.upper is None or unjudged_least(plan, found) is not None:
         return None
     failed = those(trials_at(found, found.upper), TrialState.FAILED)
     if not failed:

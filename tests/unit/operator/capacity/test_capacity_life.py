@@ -1,12 +1,15 @@
 """The life of a search: it runs from its first trial to its last, whatever its trials' stages are, and ends once."""
 
+from dataclasses import replace
+
 import pytest
 from crd_schema import problems, status_schema
 from passes import Passes
-from plans import quickstart
+from plans import EXTERNAL, INSTALLATION, quickstart
 from runs import pod, snapshot
 from searches import found_118
 from sshload_contract.snapshot import SearchProgress, Stage
+from sshload_operator.planning.plan import AllowedTarget
 from sshload_operator.state import Role
 
 ALL = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))
@@ -20,6 +23,8 @@ SPEC = quickstart(
     workers={"replicas": 1},
     deadline="1h",
 )
+SCHEMA = status_schema()
+ALLOWED = replace(INSTALLATION, allowed_targets=(AllowedTarget("*", ()),))
 
 
 @pytest.fixture
@@ -36,7 +41,7 @@ def test_a_search_runs_on_between_its_trials(searching: Passes) -> None:
         searching.run(*ALL, after_s=5, snapshot=snapshot(stage, workers_connected=1, search=where))
         phases.append(searching.status["phase"])
         amounts.append(searching.status["progress"]["search"]["amount"])
-        assert list(problems(searching.status, status_schema())) == []
+        assert list(problems(searching.status, SCHEMA)) == []
     assert phases == ["Running"] * 5
     assert amounts == [0, 10, 20, 30, 40]
 
@@ -52,6 +57,18 @@ def test_a_search_says_between_which_loads_it_searches_and_nothing_at_each_trial
     assert searching.run(*ALL, after_s=40, snapshot=later).announcements == ()
 
 
+def test_a_server_that_took_logins_is_not_doubted_at_the_start_of_each_trial() -> None:
+    searching = Passes({**SPEC, "target": {"external": EXTERNAL}}, installation=ALLOWED)
+    searching.run()
+    seen = []
+    for iterations in (0, 300, 0, 200):
+        where = SearchProgress(trial=1, amount=10, lower=None, upper=None)
+        facts = snapshot(workers_connected=1, search=where, iterations=iterations, failures=0)
+        searching.run(pod(Role.MASTER), pod(Role.WORKER), after_s=5, snapshot=facts)
+        seen.append(searching.condition("TargetReady")["status"])
+    assert seen == ["Unknown", "True", "True", "True"]
+
+
 def test_a_capacity_that_was_found_ends_the_run_with_the_whole_in_its_status(searching: Passes) -> None:
     where = SearchProgress(trial=6, amount=121, lower=118, upper=121)
     searching.run(*ALL, after_s=200, snapshot=snapshot(Stage.DRAINING, workers_connected=1, search=where))
@@ -59,7 +76,7 @@ def test_a_capacity_that_was_found_ends_the_run_with_the_whole_in_its_status(sea
     assert searching.said() == ("Passed", "CapacityFound")
     assert searching.status["capacity"]["inWords"] == "118 arrivals/s"
     assert searching.status["thresholds"][-1]["passed"] is True
-    assert list(problems(searching.status, status_schema())) == []
+    assert list(problems(searching.status, SCHEMA)) == []
     (said,) = ended.announcements
     assert (said.reason, said.warning) == ("CapacityFound", False)
     assert "118 arrivals/s" in said.message
