@@ -11,8 +11,11 @@ from sshload_operator.decision.max_startups.occupancy import occupancy
 from sshload_operator.decision.max_startups.service import LoginService
 from sshload_operator.decision.max_startups.setting import MaxStartups
 
-TIME_ERROR = 1.25
-"""By which factor the measured time to log in may be off from how long sshd counts a connection."""
+SHORTEST, LONGEST = 1 / 1.5, 1.25
+"""How long sshd counts a connection, by how long the clients see it take to log in, at least and at most.
+
+What they see begins in sshd's listen queue and includes their own delays; sshd learns of a login after the client.
+"""
 
 STANDARD_DEVIATIONS = 4.0
 FLOOR = 0.01
@@ -54,7 +57,7 @@ def _one(logins: Logins, setting: MaxStartups) -> Prediction | None:
         return None
     others = [
         _of_steady(replace(logins, time_s=logins.time_s * factor), logins.arrivals, setting, shared=shared)
-        for factor, shared in ((1 / TIME_ERROR, False), (1, False), (TIME_ERROR, False), (TIME_ERROR, True))
+        for factor, shared in ((SHORTEST, False), (1, False), (LONGEST, False), (LONGEST, True))
     ]
     bounds = [found, *(other for other in others if other is not None)]
     return Prediction(found.dropped, min(one.lowest for one in bounds), max(one.highest for one in bounds))

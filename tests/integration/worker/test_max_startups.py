@@ -1,0 +1,120 @@
+"""What the MaxStartups advisor foresees is what a real sshd does to real workers.
+
+Nothing here depends on how fast the machine is: how long logins take is measured in the very run that is judged.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import gevent
+import pytest
+from plans import plan, quickstart
+from run_configs import endpoint, run_config
+from ssh_server import SshServer
+from sshload_operator.decision.max_startups.measured import Logins, measured_logins
+from sshload_operator.decision.max_startups.prediction import FLOOR, LONGEST, SHORTEST, Prediction, predicted
+from sshload_operator.decision.max_startups.recommendation import needed, recommended
+from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
+from whole_run import whole_run
+
+WIDE = MaxStartups(3000, 30, 3000)
+BURSTS = {"burst": {"connections": 60, "repeat": 3, "interval": "2s"}}
+
+
+def users(count: int, away_ms: tuple[int, int]) -> dict[str, Any]:
+    """Return a load of users who wait so long between their logins."""
+    think = {"min": f"{away_ms[0]}ms", "max": f"{away_ms[1]}ms"}
+    return {"users": {"stages": [{"users": count, "duration": "5s"}], "spawnRate": 100, "thinkTime": think}}
+
+
+def arrivals(process: str) -> dict[str, Any]:
+    """Return open arrivals, none of which is left out."""
+    stage = {"rate": 60, "duration": "5s"}
+    return {"arrivals": {"process": process, "stages": [stage], "maxInFlight": 2_000}}
+
+
+POLL_S = 0.003
+
+
+class StartupCount:
+    """How many unauthenticated connections sshd says that it has, in its process title, looked at again and again."""
+
+    def __init__(self, server: SshServer) -> None:
+        self._title = Path(f"/proc/{server.process.pid}/cmdline")
+        self.connection_seconds = 0.0
+
+    def look(self) -> None:
+        """Add up the count over time until killed."""
+        count, since_s = 0, monotonic()
+        while True:
+            words = self._title.read_text(encoding="utf-8", errors="replace").partition("[listener] ")[2].split()
+            after, now_s = int(words[0]) if words else 0, monotonic()
+            self.connection_seconds += (count + after) / 2 * (now_s - since_s)
+            count, since_s = after, now_s
+            gevent.sleep(POLL_S)
+
+
+def run_against(server: SshServer, folder: Path, load: dict[str, Any]) -> Logins:
+    """Return what a run of this load measured of its logins."""
+    planned = plan(quickstart(load=load))
+    with whole_run(folder, run_config(endpoint(server), planned.spec.load, workers=2)) as run:
+        summary = run.summary()
+    (logins,) = measured_logins(planned, summary)
+    return logins
+
+
+@contextmanager
+def counted(server: SshServer) -> Iterator[StartupCount]:
+    """Watch sshd's own count within the block."""
+    counts = StartupCount(server)
+    looking = gevent.spawn(counts.look)
+    try:
+        yield counts
+    finally:
+        looking.kill()
+
+
+@pytest.mark.parametrize(
+    ("load", "least"),
+    [
+        pytest.param(users(30, (20, 60)), 1, id="users"),
+        pytest.param(BURSTS, 1, id="bursts"),
+        pytest.param(arrivals("poisson"), 0, id="Poisson arrivals"),
+        pytest.param(arrivals("constant"), 0, id="even arrivals"),
+    ],
+)
+def test_sshds_default_drops_what_is_foreseen(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, load: dict[str, Any], least: int
+) -> None:
+    """Within the bounds that the advice itself states. Whether arrivals lose any depends on the machine."""
+    logins = run_against(start_sshd(f"MaxStartups {DEFAULT}"), tmp_path, load)
+    foreseen = predicted((logins,), DEFAULT)
+    assert foreseen is not None
+    assert foreseen.explains(logins.drop_share), (logins, foreseen)
+    assert logins.dropped >= least
+
+
+@pytest.mark.parametrize("load", [pytest.param(users(30, (20, 60)), id="users"), pytest.param(BURSTS, id="bursts")])
+def test_a_wide_setting_and_the_recommended_one_lose_nothing(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, load: dict[str, Any]
+) -> None:
+    with_wide = run_against(start_sshd(f"MaxStartups {WIDE}"), tmp_path, load)
+    assert (predicted((with_wide,), WIDE), with_wide.dropped) == (Prediction(0, -FLOOR, FLOOR), 0)
+    start = needed((with_wide,), WIDE).start
+    assert start is not None
+    advised = recommended(start)
+    assert advised.start < WIDE.start
+    assert run_against(start_sshd(f"MaxStartups {advised}"), tmp_path, load).dropped == 0
+
+
+def test_the_clients_times_tell_how_long_sshd_counts_a_connection(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path
+) -> None:
+    server = start_sshd(f"MaxStartups {WIDE}")
+    with counted(server) as counts:
+        logins = run_against(server, tmp_path, users(10, (50, 150)))
+    of_clients = logins.attempted * logins.time_s
+    assert of_clients * SHORTEST <= counts.connection_seconds <= of_clients * LONGEST
