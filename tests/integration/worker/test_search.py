@@ -5,14 +5,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import gevent
 import pytest
 from limited_relay import limited_relay
-from played_target import played_target
+from played_target import played_target, quiet
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from runs import target_stats
 from ssh_server import SshServer
 from sshload_contract.capacity import Capacity, amount_of
 from sshload_contract.load import BurstLoad, HoldLoad, Load
+from sshload_contract.master_log import read_master_log
 from sshload_contract.run_config import RunConfig, SleepStep
 from sshload_contract.run_summary import CapacityResult, RunSummary
 from sshload_contract.snapshot import Stage
@@ -184,3 +186,21 @@ def test_the_targets_counts_are_taken_while_sessions_are_held(
         assert trial.target_after is not None
         counts = [stats.accepted for stats in (trial.target_before, trial.target_held, trial.target_after)]
         assert counts == sorted(set(counts))
+
+
+def test_a_search_that_has_begun_never_says_again_that_it_waits_for_its_workers(
+    sshd: SshServer, tmp_path: Path
+) -> None:
+    """The operator takes that for another master, which the results of the first are gone with."""
+
+    def slow(fetch: int) -> TargetStats:
+        gevent.sleep(1.2)  # longer than from one snapshot to the next
+        return quiet(fetch)
+
+    with played_target(slow) as stats_url:
+        config = replace(searching(sshd, sshd.port, BURST, 2), stats_url=stats_url)
+        with whole_run(tmp_path, config) as run:
+            assert len(found(run.summary()).trials) > 1
+            lines = run.stdout_path.read_text().splitlines()
+    told = [log.snapshot.stage for log in map(read_master_log, lines) if log.snapshot is not None]
+    assert Stage.WAITING_FOR_WORKERS not in told[told.index(Stage.MEASURING) :]
