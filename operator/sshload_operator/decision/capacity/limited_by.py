@@ -22,8 +22,8 @@ _NOT_OURS = (
 )
 _NOT_COUNTED = "the target's own counts around these trials are not known, so neither is what it was short of"
 _ELSEWHERE = (
-    "It was short of nothing that sshload sees; what is left is the network, the kernel, its node's CPU where others "
-    "use it too, disks, PAM, DNS (UseDNS), or an authentication backend"
+    "The server was short of nothing that sshload sees, in most of these trials; what is left is the network, the kernel, "
+    "its node's CPU where others use it too, disks, PAM, DNS (UseDNS), or an authentication backend"
 )
 
 
@@ -99,7 +99,7 @@ def _short_of(plan: Plan, summary: RunSummary, trials: tuple[Trial, ...]) -> tup
     if not strains:
         return (), _NOT_COUNTED
     short_of = (*_of_most(strains), *_refused_channels(plan, summary, trials))
-    return short_of, "" if short_of else f"{at_ease(strains[-1])}. {_ELSEWHERE}"
+    return short_of, "" if short_of else f"{_ELSEWHERE}. In the last of them: {at_ease(strains[-1])}"
 
 
 def _of_most(strains: list[Strain]) -> tuple[Shortage, ...]:

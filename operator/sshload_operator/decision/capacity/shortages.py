@@ -79,14 +79,15 @@ def shortages(found: Strain) -> tuple[Shortage, ...]:
 
 
 def at_ease(found: Strain) -> str:
-    """Return how much it used of what it was not short of."""
+    """Return how much CPU it used and how much it dropped, where that is no shortage, or not that of most trials."""
     limit = found.after.cpu_limit_cores
     if limit is None:
         cpu = f"{found.cores:.2f} cores used (it has no CPU limit, and how many the node has is not known here)"
     else:
         cpu = f"{found.cores:.2f} of {limit:g} cores used"
+    dropped = found.grown("dropped_max_startups") + found.grown("dropped_penalty") + found.grown("listen_overflows")
     lower_bound = ", as far as its log tells" if found.after.dropped_is_lower_bound else ""
-    return f"{cpu}, no connection dropped{lower_bound}"
+    return f"{cpu}, {f'{dropped:.0f} connections' if dropped else 'no connection'} dropped{lower_bound}"
 
 
 def _cpu(found: Strain) -> str:

@@ -146,6 +146,14 @@ def test_drops_that_the_log_may_have_kept_to_itself_are_not_denied() -> None:
     assert "no connection dropped, as far as its log tells" in limit.message
 
 
+def test_drops_in_too_few_trials_to_explain_them_are_not_denied_either() -> None:
+    quiet, last = strained(121), strained(121, dropped_max_startups=2)
+    limit = limit_of(at_upper(quiet, quiet, last))
+    assert limit.short_of == ()
+    assert "In the last of them: 0.00 cores used" in limit.message
+    assert limit.message.endswith("2 connections dropped")
+
+
 def test_what_was_held_counts_as_it_was_while_it_was_held() -> None:
     trial = strained(121, limits=MEMORY)
     held = target_stats(0, memory_bytes=490_000_000, processes=900)
