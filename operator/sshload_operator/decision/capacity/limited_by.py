@@ -22,8 +22,8 @@ _NOT_OURS = (
 )
 _NOT_COUNTED = "the target's own counts around these trials are not known, so neither is what it was short of"
 _ELSEWHERE = (
-    "The server was short of nothing that sshload sees, in most of these trials; what is left is the network, the kernel, "
-    "its node's CPU where others use it too, disks, PAM, DNS (UseDNS), or an authentication backend"
+    "The server was short of nothing that sshload sees, in most of these trials; what is left is the network, the "
+    "kernel, its node's CPU where others use it too, disks, PAM, DNS (UseDNS), or an authentication backend"
 )
 
 
