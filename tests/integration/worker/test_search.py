@@ -130,14 +130,14 @@ def test_a_server_that_dies_in_mid_search_is_not_searched_for_its_limit(
 ) -> None:
     server = start_sshd("")
     with whole_run(
-        tmp_path, replace(searching(server, server.port, ARRIVALS, 8, confirm=5), workers_timeout_s=5.0)
+        tmp_path, replace(searching(server, server.port, ARRIVALS, 8, confirm=5), workers_timeout_s=15.0)
     ) as run:
         run.wait_until(in_trial(run, 2), "the second trial")
         server.process.terminate()
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
     assert_ended_in_mid_search(summary, RunEnd.TARGET_UNREACHABLE, trials=1)
-    assert "was not ready again within 5 s" in summary.message
+    assert "was not ready again within 15 s" in summary.message
     assert "Connection refused" in summary.message
 
 

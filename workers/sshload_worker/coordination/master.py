@@ -4,13 +4,9 @@ import logging
 import time
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 
 import gevent
 from gevent.event import Event
-from locust.env import Environment
-from sshload_contract.codec import from_json
-from sshload_contract.errors import ContractError
 from sshload_contract.load import HoldLoad
 from sshload_contract.master_log import snapshot_line, summary_lines
 from sshload_contract.run_config import RunConfig
@@ -22,6 +18,7 @@ from sshload_contract.vocabulary import RunEnd
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.roll_call import RollCall
 from sshload_worker.coordination.settling import Settling
+from sshload_worker.coordination.worker_line import WorkerLine
 from sshload_worker.recording.port_room import TIME_WAIT_S
 from sshload_worker.summary.live import Standing, remaining_s, run_stage, search_remaining_s, snapshot
 from sshload_worker.summary.merge import Totals
@@ -32,7 +29,6 @@ SNAPSHOT_INTERVAL_S = 1.0
 _FINAL_REPORTS_TIMEOUT_S = 5.0
 _PORTS_TIMEOUT_S = TIME_WAIT_S + 15.0
 _HELD_STATS_LEAD_S = 2.0
-_LINGER_MS = 1_000
 
 log = logging.getLogger(__name__)
 
@@ -54,14 +50,13 @@ class Master:
         self._search = SearchCourse(config)
         self.trial = TrialCourse(self._search.first_order(), config, SNAPSHOT_INTERVAL_S)
         self._totals_before = Totals()
-        self._environment: Any = Environment()
+        self._line = WorkerLine(config.run_id, self.roll_call, self)
         self._early: _End | None = None
         self._changed = Event()
         self._first_start_s: float | None = None
         self._is_settling = False
         self._target_problem = ""
-        self._target = Settling(config.stats_url, self._note_target_problem)
-        self._runner: Any = None
+        self._target = Settling(config.stats_url, self.note_target_problem)
 
     @property
     def started(self) -> bool:
@@ -75,17 +70,7 @@ class Master:
 
     def listen(self, host: str, port: int) -> None:
         """Take workers in from now on."""
-        self._runner = self._environment.create_master_runner(host, port)
-        for kind, listener in (
-            (messages.HELLO, self._on_hello),
-            (messages.READY, self._on_ready),
-            (messages.TARGET_PROBLEM, self._on_target_problem),
-            (messages.REPORT, self._on_report),
-            (messages.FAULT, self._on_fault),
-            (messages.LEAVE, self._on_leave),
-        ):
-            self._runner.register_message(kind, listener)
-        self._environment.events.heartbeat_sent.add_listener(self._on_heartbeat)
+        self._line.listen(host, port)
 
     def run(self) -> None:
         """Follow the run to its end, whatever that is, and print the summary."""
@@ -96,13 +81,31 @@ class Master:
             unrest = self._prepare_next()
         printer.kill()
         print("\n".join(summary_lines(self._summary())), flush=True)  # noqa: T201 - stdout is the master's wire
-        self._runner.send_message(messages.END, {})
-        self._runner.greenlet.kill()
-        self._runner.server.close(linger=_LINGER_MS)
+        self._line.send(messages.END)
+        self._line.close()
 
     def stop(self, reason: str) -> None:
         """End the run now; its summary says STOPPED."""
-        self._end_early(RunEnd.STOPPED, reason)
+        self.end_early(RunEnd.STOPPED, reason)
+
+    def take_report(self, report: Report) -> bool:
+        """Count a report; return False for one that was counted before, or that is of no trial under way."""
+        return self.trial.add(report)
+
+    def note_target_problem(self, problem: str) -> None:
+        """Remember why the target is not ready yet."""
+        self._target_problem = problem
+
+    def note_change(self) -> None:
+        """Look at the workers again."""
+        self._changed.set()
+
+    def end_early(self, end: RunEnd, message: str) -> None:
+        """End the run now, unless it is ending already."""
+        if self._early is None:
+            self._early = _End(end, message)
+            log.warning("the run ends early: %s", message)
+            self._changed.set()
 
     def _prepare_next(self) -> str | None:
         """Make ready for the next trial; return what it begins beside, None where there is none to come."""
@@ -110,10 +113,9 @@ class Master:
         if order is None or not self._search.has_time_for(order, self._since_first_start_s(monotonic())):
             return None
         self.roll_call.another_trial()
-        self._runner.send_message(messages.AGAIN, {})
+        self._line.send(messages.AGAIN)
         self._is_settling = True
         unrest = self._settle()
-        self._is_settling = False
         if not self._search.has_time_for(order, self._since_first_start_s(monotonic())):
             return None
         self._totals_before.absorb(self.trial.totals)
@@ -145,13 +147,10 @@ class Master:
         if self.roll_call.all_connected:
             problem = self._target_problem or "no answer"
             again = " again" if self.started else ""
-            self._end_early(RunEnd.TARGET_UNREACHABLE, f"the target was not ready{again} {waited}: {problem}")
+            self.end_early(RunEnd.TARGET_UNREACHABLE, f"the target was not ready{again} {waited}: {problem}")
         else:
             absent = ", ".join(str(index) for index in self.roll_call.absent)
-            self._end_early(RunEnd.WORKERS_MISSING, f"workers {absent} did not come {waited}")
-
-    def _note_target_problem(self, problem: str) -> None:
-        self._target_problem = problem
+            self.end_early(RunEnd.WORKERS_MISSING, f"workers {absent} did not come {waited}")
 
     def _run_trial(self, unrest: str) -> None:
         """Order the start, follow the trial to its end, and judge it."""
@@ -170,10 +169,10 @@ class Master:
     def _start(self, trial: TrialCourse) -> float:
         """Order the start, and return the agreed instant."""
         lead_s, order = self.config.start_lead_s, trial.order
-        fields = {"trial": order.number, "amount": order.amount, "lead_s": lead_s, "of": self.config.workers}
-        self._runner.send_message(messages.START, fields)
+        self._line.send(messages.START, trial=order.number, amount=order.amount, lead_s=lead_s, of=self.config.workers)
         start_s = monotonic() + lead_s
         trial.start(start_s, time.time() + lead_s)
+        self._is_settling = False
         if self._first_start_s is None:
             self._first_start_s = start_s
         self.roll_call.started(monotonic())
@@ -198,23 +197,17 @@ class Master:
         while not self.roll_call.all_done and monotonic() < deadline_s:
             if self._early is not None and not stopping:
                 stopping = True
-                self._runner.send_message(messages.STOP, {})
+                self._line.send(messages.STOP)
                 deadline_s = monotonic() + _FINAL_REPORTS_TIMEOUT_S
             self._wait(min(SNAPSHOT_INTERVAL_S, max(deadline_s - monotonic(), 0)))
             self._note_losses()
         if not self.roll_call.all_done:
-            self._end_early(RunEnd.WORKER_LOST, "a worker's final report did not come")
+            self.end_early(RunEnd.WORKER_LOST, "a worker's final report did not come")
 
     def _note_losses(self) -> None:
         self.roll_call.note_silence(monotonic())
         if self.roll_call.losses:
-            self._end_early(RunEnd.WORKER_LOST, "; ".join(self.roll_call.losses))
-
-    def _end_early(self, end: RunEnd, message: str) -> None:
-        if self._early is None:
-            self._early = _End(end, message)
-            log.warning("the run ends early: %s", message)
-            self._changed.set()
+            self.end_early(RunEnd.WORKER_LOST, "; ".join(self.roll_call.losses))
 
     def _wait(self, seconds: float) -> None:
         self._changed.wait(seconds)
@@ -250,36 +243,3 @@ class Master:
             search=self._search.progress(trial.order),
         )
         return snapshot(self.config.run_id, standing, *trial.mark(now_s))
-
-    def _on_hello(self, msg: Any, **_: object) -> None:
-        if msg.data["run_id"] == self.config.run_id:
-            self.roll_call.hello(msg.data["worker"], msg.node_id, monotonic())
-            self._changed.set()
-
-    def _on_ready(self, msg: Any, **_: object) -> None:
-        self.roll_call.ready(msg.data["worker"])
-        self._changed.set()
-
-    def _on_target_problem(self, msg: Any, **_: object) -> None:
-        self._note_target_problem(msg.data["message"])
-
-    def _on_report(self, msg: Any, **_: object) -> None:
-        try:
-            report = from_json(Report, msg.data["report"])
-        except ContractError as error:
-            self._end_early(RunEnd.GENERATOR_FAULT, f"a worker's report cannot be read: {error}")
-            return
-        self.roll_call.seen(msg.node_id, monotonic())
-        if report.run_id == self.config.run_id and self.trial.add(report) and report.final:
-            self.roll_call.final(report.worker)
-            self._changed.set()
-
-    def _on_fault(self, msg: Any, **_: object) -> None:
-        self._end_early(RunEnd.GENERATOR_FAULT, f"worker {msg.data['worker']}: {msg.data['message']}")
-
-    def _on_leave(self, msg: Any, **_: object) -> None:
-        self.roll_call.left(msg.data["worker"], msg.data["message"])
-        self._changed.set()
-
-    def _on_heartbeat(self, client_id: str, **_: object) -> None:
-        self.roll_call.seen(client_id, monotonic())

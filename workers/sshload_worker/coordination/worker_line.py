@@ -1,0 +1,98 @@
+"""WorkerLine: the master's line to its workers. Who is there is noted in the roll call, all else is handed on."""
+
+from time import monotonic
+from typing import Any, Protocol
+
+from locust.env import Environment
+from sshload_contract.codec import from_json
+from sshload_contract.errors import ContractError
+from sshload_contract.sample import Report
+from sshload_contract.vocabulary import RunEnd
+
+from sshload_worker.coordination import messages
+from sshload_worker.coordination.roll_call import RollCall
+
+_LINGER_MS = 1_000
+
+
+class Hearer(Protocol):
+    """Who is told what workers say."""
+
+    def take_report(self, report: Report) -> bool:
+        """Take a report; return False for one that changes nothing."""
+
+    def note_target_problem(self, problem: str) -> None:
+        """Take why the target is not ready yet."""
+
+    def note_change(self) -> None:
+        """Take that the roll call has changed."""
+
+    def end_early(self, end: RunEnd, message: str) -> None:
+        """Take that the run cannot go on."""
+
+
+class WorkerLine:
+    """The messages of one run, to and from all its workers."""
+
+    def __init__(self, run_id: str, roll_call: RollCall, hearer: Hearer) -> None:
+        self._run_id = run_id
+        self._roll_call = roll_call
+        self._hearer = hearer
+        self._environment: Any = Environment()
+        self._runner: Any = None
+
+    def listen(self, host: str, port: int) -> None:
+        """Take workers in from now on."""
+        self._runner = self._environment.create_master_runner(host, port)
+        for kind, listener in (
+            (messages.HELLO, self._on_hello),
+            (messages.READY, self._on_ready),
+            (messages.TARGET_PROBLEM, self._on_target_problem),
+            (messages.REPORT, self._on_report),
+            (messages.FAULT, self._on_fault),
+            (messages.LEAVE, self._on_leave),
+        ):
+            self._runner.register_message(kind, listener)
+        self._environment.events.heartbeat_sent.add_listener(self._on_heartbeat)
+
+    def send(self, kind: str, **fields: object) -> None:
+        """Send a message to all workers."""
+        self._runner.send_message(kind, fields)
+
+    def close(self) -> None:
+        """Hear nothing more, once what was sent is on its way."""
+        self._runner.greenlet.kill()
+        self._runner.server.close(linger=_LINGER_MS)
+
+    def _on_hello(self, msg: Any, **_: object) -> None:
+        if msg.data["run_id"] == self._run_id:
+            self._roll_call.hello(msg.data["worker"], msg.node_id, monotonic())
+            self._hearer.note_change()
+
+    def _on_ready(self, msg: Any, **_: object) -> None:
+        self._roll_call.ready(msg.data["worker"])
+        self._hearer.note_change()
+
+    def _on_target_problem(self, msg: Any, **_: object) -> None:
+        self._hearer.note_target_problem(msg.data["message"])
+
+    def _on_report(self, msg: Any, **_: object) -> None:
+        try:
+            report = from_json(Report, msg.data["report"])
+        except ContractError as error:
+            self._hearer.end_early(RunEnd.GENERATOR_FAULT, f"a worker's report cannot be read: {error}")
+            return
+        self._roll_call.seen(msg.node_id, monotonic())
+        if report.run_id == self._run_id and self._hearer.take_report(report) and report.final:
+            self._roll_call.final(report.worker)
+            self._hearer.note_change()
+
+    def _on_fault(self, msg: Any, **_: object) -> None:
+        self._hearer.end_early(RunEnd.GENERATOR_FAULT, f"worker {msg.data['worker']}: {msg.data['message']}")
+
+    def _on_leave(self, msg: Any, **_: object) -> None:
+        self._roll_call.left(msg.data["worker"], msg.data["message"])
+        self._hearer.note_change()
+
+    def _on_heartbeat(self, client_id: str, **_: object) -> None:
+        self._roll_call.seen(client_id, monotonic())
