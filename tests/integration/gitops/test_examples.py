@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import argo_lua
 import pytest
 import yaml
 from api_server import ApiServer
@@ -171,3 +172,17 @@ def test_nothing_deletes_itself_only_to_be_applied_anew(kubectl: LiveCluster) ->
 def each_test(kubectl: LiveCluster) -> Iterator[dict[str, Any]]:
     for folder in ("capacity/base", "capacity/overlays/staging", "argocd"):
         yield one_test(built(kubectl, FOLDER / folder))
+
+
+def test_the_guides_command_gives_argo_cd_the_scripts_and_takes_nothing_away(kubectl: LiveCluster) -> None:
+    kubectl.kubectl("create", "namespace", "argocd")
+    argo_cd = replace(kubectl, namespace="argocd")
+    argo_cd.kubectl("create", "configmap", "argocd-cm", "--from-literal=url=https://argocd.example.com")
+    page = (ROOT / "docs/how-to/gitops.md").read_text()
+    (command,) = (line for line in page.splitlines() if line.startswith("kubectl patch configmap"))
+    _, *words = command.replace("charts/", f"{ROOT}/charts/").split()
+    kubectl.kubectl(*words)
+    data = argo_cd.get("configmap", "argocd-cm")["data"]
+    assert data.pop("url") == "https://argocd.example.com"
+    assert data == yaml.safe_load(argo_lua.FILE.read_text())["data"]
+    assert len(data) == 2 * len(argo_lua.KINDS)
