@@ -6,6 +6,7 @@ from api_proxy import ApiProxy
 from played_pods import PlayedPods
 from runs import snapshot, summary
 from sshload_contract.master_log import snapshot_line, summary_lines
+from sshload_contract.run_summary import RunSummary
 
 
 def says_running(proxy: ApiProxy, pods: PlayedPods) -> None:
@@ -15,10 +16,10 @@ def says_running(proxy: ApiProxy, pods: PlayedPods) -> None:
     proxy.logs[name] = f"a warning of some library\n{line}\n"
 
 
-def says_summary(proxy: ApiProxy, pods: PlayedPods) -> None:
-    """Let the master print the summary of a run that went well, after all else."""
+def says_summary(proxy: ApiProxy, pods: PlayedPods, found: RunSummary | None = None) -> None:
+    """Let the master print what it found, after all else; without that, the summary of a run that went well."""
     (name,) = pods.names("master")
-    lines = summary_lines(replace(summary(), run_id=_run_id(pods)))
+    lines = summary_lines(replace(found or summary(), run_id=_run_id(pods)))
     proxy.logs[name] = proxy.logs.get(name, "") + "".join(f"{line}\n" for line in lines)
 
 
