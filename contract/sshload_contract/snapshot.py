@@ -32,6 +32,7 @@ class Snapshot:
     """The last second of a run, and what is left of it. Rates are per second; `p99_us` is of successful totals.
 
     In a search the figures are the trial's, and `search` says where it stands; it is None in any other run.
+    `elapsed_s` is then since the start of the first trial, and `remaining_s` the longest that trials can still take.
     """
 
     version: int

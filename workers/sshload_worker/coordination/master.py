@@ -28,6 +28,9 @@ from sshload_worker.summary.trial_course import TrialCourse
 SNAPSHOT_INTERVAL_S = 1.0
 _FINAL_REPORTS_TIMEOUT_S = 5.0
 _PORTS_TIMEOUT_S = TIME_WAIT_S + 15.0
+_PROBLEM_LASTS_S = 10.0
+"""How long a problem of the target may go without being told again before it is over: longer than an attempt takes."""
+
 _HELD_STATS_LEAD_S = 2.0
 
 log = logging.getLogger(__name__)
@@ -56,6 +59,7 @@ class Master:
         self._first_start_s: float | None = None
         self._is_settling = False
         self._target_problem = ""
+        self._target_problem_s = -_PROBLEM_LASTS_S
         self._target = Settling(config.stats_url, self.note_target_problem)
 
     @property
@@ -94,7 +98,7 @@ class Master:
 
     def note_target_problem(self, problem: str) -> None:
         """Remember why the target is not ready yet."""
-        self._target_problem = problem
+        self._target_problem, self._target_problem_s = problem, monotonic()
 
     def note_change(self) -> None:
         """Look at the workers again."""
@@ -140,7 +144,8 @@ class Master:
     def _patience_s(self) -> float:
         """Return how long readiness may take: between trials, ports are waited for, but no target that is gone."""
         patience_s = self.config.workers_timeout_s
-        return max(patience_s, _PORTS_TIMEOUT_S) if self.started and not self._target_problem else patience_s
+        is_target_gone = monotonic() - self._target_problem_s < _PROBLEM_LASTS_S
+        return max(patience_s, _PORTS_TIMEOUT_S) if self.started and not is_target_gone else patience_s
 
     def _give_up_waiting(self) -> None:
         waited = f"within {self._patience_s():g} s"
