@@ -13,6 +13,7 @@ from sshload_operator.decision.max_startups.measured import Logins, NoFiguresErr
 from sshload_operator.decision.max_startups.prediction import Prediction, predicted
 from sshload_operator.decision.max_startups.recommendation import HEADROOM, Need, needed, recommended
 from sshload_operator.decision.max_startups.setting import MaxStartups, setting_of
+from sshload_operator.planning.cautions import LISTEN_BACKLOG
 from sshload_operator.planning.plan import Plan
 
 _US_PER_S = 1_000_000
@@ -37,8 +38,13 @@ def advice(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
 def _figures(logins: tuple[Logins, ...], setting: MaxStartups | None) -> dict[str, Any]:
     attempted = sum(one.attempted for one in logins)
     observed = sum(one.dropped for one in logins) / attempted
-    foreseen = None if setting is None else predicted(logins, setting)
+    overflowed = any(one.overflowed for one in logins)
+    foreseen = None if setting is None or overflowed else predicted(logins, setting)
     need = needed(logins, setting)
+    if overflowed:
+        message = _overflow(observed, need)
+    else:
+        message = f"{_drops(observed, foreseen, setting)} {_what_to_set(need, setting)}"
     longest = max(logins, key=lambda one: one.time_s)
     steady = [one.concurrent for one in logins if not isinstance(one.arrivals, Burst)]
     return {
@@ -50,11 +56,20 @@ def _figures(logins: tuple[Logins, ...], setting: MaxStartups | None) -> dict[st
         "neededStart": need.start,
         "recommended": None if need.start is None else str(recommended(need.start)),
         "headroomPercent": None if need.start is None else round(HEADROOM * 100),
-        "message": " ".join((_what_happened(observed, foreseen, setting), _what_to_set(need, setting))),
+        "message": message,
     }
 
 
-def _what_happened(observed: float, foreseen: Prediction | None, setting: MaxStartups | None) -> str:
+def _overflow(observed: float, need: Need) -> str:
+    enough = f" {recommended(need.start)} is enough for all of it." if need.start is not None else ""
+    return (
+        f"{percent(observed):.4g} % of the connections that reached sshd were dropped. Its listen queue of"
+        f" {LISTEN_BACKLOG} overflowed, so that the rest of the burst came a second later, or never, and what"
+        f" MaxStartups explains is not known: spread the burst.{enough}"
+    )
+
+
+def _drops(observed: float, foreseen: Prediction | None, setting: MaxStartups | None) -> str:
     seen = f"{percent(observed):.4g} % of the connections were dropped"
     if setting is None:
         return f"{seen}; which MaxStartups the target has is not known."

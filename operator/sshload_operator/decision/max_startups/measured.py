@@ -22,6 +22,7 @@ _DROPS = frozenset({Outcome.THROTTLED, Outcome.DROPPED_UNKNOWN})
 _MOST_OTHER_FAILURES = 0.1
 _SHORTEST_AWAY_S = 0.001
 _US_PER_S = 1_000_000
+_SYN_AGAIN_US = 1_000_000
 
 
 class NoFiguresError(Exception):
@@ -33,7 +34,8 @@ class Logins:
     """Connections that came to sshd in one manner within `lasted_s`, bursts each at one instant.
 
     `dropped` of `attempted` were told that they were dropped; `unexplained` were closed before the banner without a
-    word. Those that were not dropped took `time_s` to log in on average, and `alone_s` at least.
+    word. Those that were not dropped took `time_s` to log in on average, and `alone_s` at least. `overflowed` says that
+    a burst was too large for sshd's listen queue: then the rest of it came later, or never.
     """
 
     arrivals: Arrivals
@@ -43,6 +45,7 @@ class Logins:
     lasted_s: float
     alone_s: float
     time_s: float
+    overflowed: bool
 
     @property
     def drop_share(self) -> float:
@@ -70,7 +73,8 @@ def measured_logins(plan: Plan, summary: RunSummary) -> tuple[Logins, ...]:
         raise NoFiguresError(
             f"with scenario.sessionReuse {scenario.session_reuse} logins are rare, and it is their rate that counts"
         )
-    logins = _logins(plan, summary, "", summary.load.duration_s)
+    overflowed = isinstance(load, BurstLoad) and _overflowed(summary)
+    logins = _logins(plan, summary, "", summary.load.duration_s, overflowed=overflowed)
     return (replace(logins, arrivals=_manner(plan, load, logins)),)
 
 
@@ -118,27 +122,39 @@ def _open(plan: Plan, process: ArrivalProcess, logins: Logins) -> Memoryless | E
     return Even(per_s) if even else Memoryless(per_s)
 
 
-def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float) -> Logins:
+def _overflowed(summary: RunSummary) -> bool:
+    """Tell whether the listen queue was too small: the target counts it, and else TCP's waiting for a second tells."""
+    before, after = summary.target_before, summary.target_after
+    if before is not None and after is not None:
+        return after.listen_overflows > before.listen_overflows
+    connect = find_step(summary, Step.CONNECT, Window.MEASURED)
+    return connect is not None and (connect.max_us or 0) >= _SYN_AGAIN_US
+
+
+def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float, *, overflowed: bool = False) -> Logins:
     connect = find_step(summary, measured_step(name, Step.CONNECT), Window.MEASURED)
     parts = [find_step(summary, measured_step(name, part), Window.MEASURED) for part in _PARTS]
     timed = [part for part in parts if part is not None and part.mean_us is not None and part.min_us is not None]
     if connect is None or lasted_s <= 0 or len(timed) < len(_PARTS) or timed[-1].count < LEAST_LOGINS:
         raise NoFiguresError(f"it takes {LEAST_LOGINS} logins at least to tell how long they take")
     failures = _failures(summary, name)
+    never_came = failures.pop((Step.BANNER, Outcome.BANNER_TIMEOUT), 0) if overflowed else 0
+    attempted = connect.count - never_came
     dropped = sum(failures.get((Step.BANNER, outcome), 0) for outcome in _DROPS)
     others = sum(failures.values()) - dropped
-    accepted = connect.count - dropped
+    accepted = attempted - dropped
     if others > accepted * _MOST_OTHER_FAILURES:
-        raise NoFiguresError(f"{others} of {connect.count} connections failed for other reasons than a drop")
+        raise NoFiguresError(f"{others} of {attempted} connections failed for other reasons than a drop")
     waited_s = _waited_in_vain_s(plan.spec.client.timeouts, failures)
     return Logins(
-        arrivals=Memoryless(connect.count / lasted_s),
-        attempted=connect.count,
+        arrivals=Memoryless(attempted / lasted_s),
+        attempted=attempted,
         dropped=dropped,
         unexplained=failures.get((Step.BANNER, Outcome.RESET_BEFORE_BANNER), 0),
         lasted_s=lasted_s,
         alone_s=_seconds(timed, "min_us"),
         time_s=_seconds(timed, "mean_us") + waited_s / accepted,
+        overflowed=overflowed,
     )
 
 

@@ -77,6 +77,30 @@ def test_full_rises_with_a_start_above_it() -> None:
     assert "concurrentMean" not in found
 
 
+def test_a_burst_that_the_listen_queue_did_not_take_has_no_prediction() -> None:
+    burst = {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}}
+    late = ErrorCount("banner", Outcome.BANNER_TIMEOUT, Window.MEASURED, 200, "")
+    lost = replace(run(600, 60, late), target_after=replace(target_stats(700), listen_overflows=9))
+    found = advice(plan(managed("10:30:100", load=burst)), lost)
+    assert found is not None
+    assert "predictedDropPercent" not in found
+    assert (found["observedDropPercent"], found["recommended"]) == (15.0, "375:30:375")
+    assert "listen queue of 128 overflowed" in found["message"]
+
+
+def test_of_an_external_target_tcps_second_try_tells_of_the_listen_queue() -> None:
+    burst = {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}}
+    spec = quickstart(target={"external": EXTERNAL}, load=burst)
+    slow, quick = (
+        advice(plan(spec), replace(run(600, 60, max_us=longest_us), target_before=None, target_after=None))
+        for longest_us in (1_002_000, 900_000)
+    )
+    assert slow is not None
+    assert quick is not None
+    assert "listen queue" in slow["message"]
+    assert "listen queue" not in quick["message"]
+
+
 def test_drops_that_the_rule_does_not_explain_are_somebody_elses() -> None:
     found = told(managed("3000:30:3000", load=POISSON), 2_000, 230)
     assert found["predictedDropPercent"] == 0
