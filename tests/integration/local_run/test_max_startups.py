@@ -1,0 +1,31 @@
+"""A run against a real sshd tells what its MaxStartups did, in the status and in the text."""
+
+from pathlib import Path
+
+from local_cli import measured, sshload, write_test
+from sshload_operator.decision.max_startups.burst import burst_drops
+from sshload_operator.decision.max_startups.setting import read
+
+SETTING = "15:30:100"
+CONNECTIONS, REPEAT = 20, 2
+
+
+def test_the_result_of_a_burst_says_what_the_setting_explains_and_which_one_is_enough(tmp_path: Path) -> None:
+    target = {"managed": {"sshd": {"maxStartups": SETTING}}}
+    burst = {"burst": {"connections": CONNECTIONS, "repeat": REPEAT, "interval": "3s"}}
+    path = write_test(tmp_path, target=target, load=burst, thresholds=[{"throughput": {"above": 0}}])
+    ended = measured(path)
+    assert ended.code == 0, ended.err
+    results = ended.status["results"]
+    advice, attempted = results["maxStartups"], CONNECTIONS * REPEAT
+    throttled = sum(error["count"] for error in results.get("errors", ()) if error["outcome"] == "throttled")
+    assert advice["setting"] == SETTING
+    assert (advice["neededStart"], advice["recommended"]) == (CONNECTIONS, "25:30:100")
+    assert advice["observedDropPercent"] == round(throttled / attempted * 100, 6)
+    assert advice["predictedDropPercent"] == round(burst_drops(CONNECTIONS, read(SETTING)).dropped * 100, 6)
+
+
+def test_the_text_has_a_line_on_it(tmp_path: Path) -> None:
+    ended = sshload("run", write_test(tmp_path))
+    assert ended.code == 0, ended.err
+    assert [line for line in ended.out.splitlines() if line.startswith("startups   ")], ended.out
