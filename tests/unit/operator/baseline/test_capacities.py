@@ -112,7 +112,7 @@ def test_a_capacity_of_something_else_is_not_compared(field: str, theirs: dict[s
     "theirs",
     [
         pytest.param({"min": 50, "max": 200, "duration": "30s"}, id="other bounds"),
-        pytest.param({"min": 10, "max": 500, "duration": "60s"}, id="longer trials"),
+        pytest.param({"min": 10, "max": 400, "duration": "60s"}, id="longer trials"),
     ],
 )
 def test_how_the_capacity_was_searched_may_differ(theirs: dict[str, Any]) -> None:
