@@ -1,5 +1,6 @@
 """What Flux's own kstatus, and Lua as Argo CD's own interpreter runs it, make of an object: by a small Go program."""
 
+import hashlib
 import json
 import os
 import subprocess
@@ -7,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from argo_lua import customizations
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "tests/support/gitops_reader"
-PROGRAM = ROOT / ".cache/gitops_reader"
+CACHE = ROOT / ".cache/gitops_reader"
 
 Object = Mapping[str, Any]
 
@@ -55,7 +57,7 @@ class Reader:
 
 @contextmanager
 def reader() -> Iterator[Reader]:
-    """Run the program until the block ends; it is compiled if its sources changed."""
+    """Run the program until the block ends; it is compiled where it is not there yet."""
     with subprocess.Popen([_compiled()], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None
         try:
@@ -65,9 +67,22 @@ def reader() -> Iterator[Reader]:
 
 
 def _compiled() -> Path:
+    """Return the program, compiled from these sources; what the compiler needed is taken away again."""
+    sources = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(SOURCES.iterdir()))).hexdigest()
+    program = CACHE / sources[:16]
+    if program.exists():
+        return program
     go = subprocess.run([ROOT / "scripts/find-go"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    PROGRAM.parent.mkdir(exist_ok=True)
-    environment = {**os.environ, "GOTOOLCHAIN": "local", "CGO_ENABLED": "0"}
-    command = [go, "build", "-trimpath", "-mod=readonly", "-o", PROGRAM, "."]
-    subprocess.run(command, cwd=SOURCES, check=True, env=environment)
-    return PROGRAM
+    CACHE.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=CACHE) as own:
+        environment = {
+            "GOMODCACHE": f"{own}/modules",
+            "GOCACHE": f"{own}/build",
+            **os.environ,
+            "GOTOOLCHAIN": "local",
+            "GOFLAGS": "-modcacherw -mod=readonly",
+            "CGO_ENABLED": "0",
+        }
+        subprocess.run([go, "build", "-trimpath", "-o", f"{own}/reader", "."], cwd=SOURCES, check=True, env=environment)
+        Path(own, "reader").rename(program)
+    return program
