@@ -11,7 +11,7 @@ widest answer counts.
 from collections.abc import Sequence
 from math import sqrt
 
-FEWEST_SLICES = 5
+FEWEST_SLICES = 8
 MOST_SLICES = 32
 _Z_95 = 1.96
 

@@ -62,5 +62,13 @@ def test_where_there_is_nothing_to_find_out_the_factor_is_one(found: list[int]) 
 
 
 def test_the_factor_for_few_slices_is_students() -> None:
-    """With five slices that vary just as independent events do, what is left is t(4) over z: 2.776 over 1.960."""
-    assert spread([1] * 5, [1, 0, 0, 0, 0], 1.0) == pytest.approx(2.776 / 1.960, rel=0.005)
+    """With eight slices that vary just as independent events do, what is left is t(7) over z: 2.365 over 1.960."""
+    assert spread([1] * 8, [1, *[0] * 7], 1.0) == pytest.approx(2.365 / 1.960, rel=0.005)
+
+
+@pytest.mark.parametrize("slices", range(FEWEST_SLICES, 3 * MOST_SLICES))
+def test_the_median_of_a_trend_is_bounded_on_both_sides(slices: int) -> None:
+    """A server that is overloaded from the start gets slower and slower: its median is still bounded on both sides."""
+    half = slices // 2
+    found = of([EVENTS] * half + [0] * (slices - half))
+    assert 1.96 * found * (slices * EVENTS / 4) ** 0.5 < slices * EVENTS / 2
