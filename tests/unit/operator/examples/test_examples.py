@@ -16,8 +16,10 @@ from sshload_operator.api.parse import parse
 from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
 from sshload_operator.api.spec import LoadTestSpec, LocustfileRef, ManagedTarget
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
+from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.plan import TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
+from sshload_operator.planning.search import likely_trial_s, likely_trials
 
 ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "examples"
@@ -31,6 +33,7 @@ EXAMPLES = {
 ALL = [pytest.param(name, id=name) for name in EXAMPLES]
 COMPARISONS = [name for name, example in EXAMPLES.items() if example["kind"] == COMPARISON.name]
 SLOWEST_ITERATION_S = 3.0
+SETTLING_S = 2.0
 
 
 def read(name: str) -> LoadTestSpec:
@@ -120,6 +123,30 @@ def test_the_bastion_is_of_the_image_that_the_chart_installs() -> None:
     (pod,) = (document for document in DOCUMENTS["18-through-a-bastion"] if document["kind"] == "Pod")
     (container,) = pod["spec"]["containers"]
     assert container["image"] == f"{registry}/sshload-target:{chart['appVersion']}"
+
+
+SEARCHES = [pytest.param(name, id=name) for name in EXAMPLES if read(name).capacity is not None]
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_likely_takes_less_than_two_minutes_and_has_three_times_as_long(name: str) -> None:
+    spec = read(name)
+    assert spec.capacity is not None
+    likely_s = likely_trials(spec.capacity, spec.load) * (likely_trial_s(spec, spec.capacity) + SETTLING_S)
+    assert likely_s < 120
+    assert spec.capacity.budget_s > 3 * likely_s
+
+
+@pytest.mark.parametrize("name", SEARCHES)
+def test_a_search_needs_no_caution(name: str) -> None:
+    assert cautions(make_plan(TestIdentity("default", name, "uid", 1), read(name), INSTALLATION, 1)) == ()
+
+
+def test_an_example_searches_the_capacity_of_a_server_that_its_cpu_limits() -> None:
+    spec = read("19-capacity")
+    assert isinstance(spec.target, ManagedTarget)
+    assert spec.target.placement.resources["limits"]["cpu"] == "500m"
+    assert len(SEARCHES) >= 1
 
 
 def test_the_config_map_of_the_locustfile_is_the_file_beside_it() -> None:
