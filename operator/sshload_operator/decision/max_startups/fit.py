@@ -1,5 +1,6 @@
 """Finding the LoginService that explains how long logins took under a load."""
 
+from functools import lru_cache
 from math import inf, sqrt
 
 from sshload_operator.decision.max_startups.arrivals import Steady
@@ -11,8 +12,10 @@ _PRECISION = 0.002
 _FASTEST = 1_000_000
 _MOST_STEPS = 60
 _FINEST = 1e-6
+_KEPT = 16
 
 
+@lru_cache(maxsize=_KEPT)
 def fitted(arrivals: Steady, setting: MaxStartups | None, alone_s: float, time_s: float) -> LoginService:
     """Return the service that takes `alone_s` for a login by itself, and `time_s` for one on average under this load.
 

@@ -14,7 +14,7 @@ from sshload_operator.decision.max_startups.arrivals import Arrivals, Burst, Eve
 from sshload_operator.planning.plan import Plan
 
 LEAST_LOGINS = 30
-MOST_EVEN = 25.0
+MOST_EVEN = 15.0
 """From so many unauthenticated connections at once on, a Poisson process stands for even arrivals."""
 
 _PARTS = (Step.BANNER, Step.KEX, Step.AUTH)
