@@ -76,6 +76,12 @@ def _fill_run(run: ArgumentParser) -> None:
     run.add_argument("--name", help="which test, where the file has several")
     _add_output(run)
     run.add_argument("--logs", metavar="DIR", type=Path, help="keep the processes' output and summary.json there")
+    run.add_argument(
+        "--baseline",
+        metavar="FILE",
+        type=Path,
+        help="the baseline: what `sshload run -o json` printed of an earlier run",
+    )
     external = run.add_argument_group("for a test of an external target, in place of Secrets and the allow-list")
     external.add_argument(
         "--allow-target",

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from sshload_contract.codec import to_json
 
 from sshload_operator.api.errors import SpecError
+from sshload_operator.api.finished_test import read_finished_test
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, TEST, Kind
 from sshload_operator.api.load_test_file import Document, read_load_tests
 from sshload_operator.cli.arguments import command_line
@@ -132,6 +133,7 @@ def _local_options(arguments: Namespace, line: ProgressLine) -> LocalOptions:
     return LocalOptions(
         own=own_files(arguments),
         allowed_targets=tuple(arguments.allow_target),
+        baseline=read_finished_test(arguments.baseline) if arguments.baseline is not None else None,
         logs=arguments.logs,
         note=line.say,
         progress=line.show,

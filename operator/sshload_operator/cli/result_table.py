@@ -20,6 +20,7 @@ def result_text(status: Status) -> str:
         *capacity_lines(status.get("capacity")),
         *_results(status.get("results")),
         *_thresholds(status.get("thresholds", ())),
+        *_baseline(status.get("baseline")),
         _verdict(status),
     ]
     return "\n\n".join(sections) + "\n"
@@ -173,6 +174,13 @@ def _thresholds(thresholds: Sequence[Status]) -> Iterator[str]:
         for one in thresholds
     ]
     yield columns(("threshold", "observed", "held"), rows, left=3)
+
+
+def _baseline(baseline: Status | None) -> Iterator[str]:
+    if baseline is not None:
+        words = (baseline.get("verdict"), baseline.get("completionTime"))
+        known = ", ".join(word for word in words if word)
+        yield f"baseline   {printable(baseline['test'])}{f' ({known})' if known else ''}"
 
 
 def _verdict(status: Status) -> str:

@@ -22,7 +22,7 @@ from sshload_contract.run_summary import RunSummary
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test_file import Document
 from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.spec import Baseline, ManagedTarget
 from sshload_operator.decision.decide import decide
 from sshload_operator.decision.status import remembered
 from sshload_operator.local.files import OwnFiles, home_in, prepare
@@ -31,13 +31,17 @@ from sshload_operator.local.observe import LocalObserver
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.local.sshd import current_user
 from sshload_operator.planning.plan import AllowedTarget, Installation, Plan, TestIdentity, make_plan
-from sshload_operator.state import Observed, Phase
+from sshload_operator.state import BaselineSight, Manifest, Observed, Phase
 
 Status = Mapping[str, Any]
 _PASS_EVERY_S = 0.2
 _GRACE_S = 3.0
 _NAMESPACE = "default"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+_NO_CLUSTER = (
+    "there is no cluster to look for the baseline in. Name a file with --baseline: what sshload run -o json printed of "
+    "an earlier run"
+)
 _NOTHING_YET = Observed(pods=(), log=None, rejected_message="")
 
 
@@ -45,12 +49,14 @@ _NOTHING_YET = Observed(pods=(), log=None, rejected_message="")
 class LocalOptions:
     """What the command line adds to the file.
 
-    `logs` is the folder in which the processes' output is kept, None to throw it away with the keys. `note` is told
-    how the run differs from one in a cluster, `progress` the status at each pass.
+    `baseline` is the finished test that the run is to be held against, whatever the spec calls it. `logs` is the folder
+    in which the processes' output is kept, None to throw it away with the keys. `note` is told how the run differs from
+    one in a cluster, `progress` the status at each pass.
     """
 
     own: OwnFiles
     allowed_targets: tuple[AllowedTarget, ...]
+    baseline: Manifest | None
     logs: Path | None
     note: Callable[[str], None]
     progress: Callable[[Status], None]
@@ -70,7 +76,7 @@ def run_locally(document: Document, options: LocalOptions) -> LocalResult:
     Raises LocalRunError or KeysError when this machine cannot take it, and OSError when its files cannot be written.
     """
     test = TestIdentity(namespace=document.namespace or _NAMESPACE, name=document.name, uid=str(uuid4()), generation=1)
-    plan = _plan(test, document, options.allowed_targets)
+    plan = _held_against(options.baseline, _plan(test, document, options.allowed_targets))
     with _private_folder() as folder, _stop_signals() as stop:
         run = _LocalRun(test, folder, options)
         try:
@@ -95,7 +101,7 @@ class _LocalRun:
         status: Status = {}
         past = remembered(status)
         while True:
-            observed = self._observer.observe() if self._observer else _NOTHING_YET
+            observed = self._observe()
             wanted = _aborted(plan) if stop.wanted else plan
             decision = decide(self._test, wanted, past, observed, datetime.now(UTC))
             if decision.start and self._observer is None and isinstance(wanted, Plan):
@@ -107,6 +113,11 @@ class _LocalRun:
                 kept = {key: value for key, value in status.items() if key != "resultsConfigMap"}
                 return LocalResult(kept, observed.log.summary if observed.log else None)
             time.sleep(_PASS_EVERY_S)
+
+    def _observe(self) -> Observed:
+        given = self._options.baseline
+        sight = BaselineSight((), _NO_CLUSTER) if given is None else BaselineSight((given,), "")
+        return replace(self._observer.observe() if self._observer else _NOTHING_YET, baseline=sight)
 
     def end(self) -> None:
         """End every process, and keep what they said where that was asked for."""
@@ -156,6 +167,13 @@ def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, 
         return make_plan(test, parse(document.spec), installation, 1)
     except SpecError as error:
         return error
+
+
+def _held_against(baseline: Manifest | None, plan: Plan | SpecError) -> Plan | SpecError:
+    """Return the plan with the baseline that was given in place of the one that its spec names."""
+    if baseline is None or isinstance(plan, SpecError) or plan.spec.baseline is None:
+        return plan
+    return replace(plan, spec=replace(plan.spec, baseline=Baseline(baseline["metadata"]["name"])))
 
 
 def _aborted(plan: Plan | SpecError) -> Plan | SpecError:

@@ -17,8 +17,6 @@ from sshload_operator.state import BaselineRef, BaselineSight, Manifest, Phase, 
 
 # A broken threshold makes the figures no less true.
 _TRUSTED = frozenset({Verdict.PASSED, Verdict.FAILED})
-# All was well but for the baseline, as of the first test of a schedule: else there would never be one that passed.
-_LACKED_ONLY_A_BASELINE = frozenset({Reason.NO_BASELINE, Reason.BASELINE_DIFFERS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +56,8 @@ def _named(plan: Plan, name: str, tests: Iterable[Manifest]) -> Found | Unusable
         return Unusable(Reason.NO_BASELINE, "a test cannot be its own baseline: name another in spec.baseline.testRef")
     if not _is_finished(test):
         return Unusable(Reason.NO_BASELINE, f"the baseline {ref.test} is not finished", ref)
-    if ref.verdict not in _TRUSTED:
-        status = test["status"]
+    status = test["status"]
+    if ref.verdict not in _TRUSTED and not _lacked_only_a_baseline(test):
         said = f"ended as {status.get('verdict')} ({status.get('reason')}), which is nothing to be held against"
         return Unusable(Reason.NO_BASELINE, f"the baseline {ref.test} {said}. Run it again", ref)
     return _comparable(plan, test)
@@ -70,7 +68,7 @@ def _last_passed(plan: Plan, tests: Iterable[Manifest], start_time: datetime) ->
     earlier = [test for test in tests if _is_over_before(test, start_time) and _ref(test).uid != plan.test.uid]
     earlier.sort(key=_newest_last, reverse=True)
     passed = [test for test in earlier if _ref(test).verdict is Verdict.PASSED]
-    firsts = [test for test in earlier if word(Reason, test["status"].get("reason")) in _LACKED_ONLY_A_BASELINE]
+    firsts = list(filter(_lacked_only_a_baseline, earlier))
     judged = [_comparable(plan, test) for test in (*passed, *firsts)]
     if not judged:
         message = (
@@ -101,6 +99,11 @@ def _measured_spec(test: Manifest) -> LoadTestSpec | None:
     except SpecError:
         return None
     return spec if spec_hash(spec) == test["status"].get("specHash") else None
+
+
+def _lacked_only_a_baseline(test: Manifest) -> bool:
+    """Tell whether all was well with a test but for its own baseline, as with the first of a row."""
+    return word(Reason, test["status"].get("reason")) in (Reason.NO_BASELINE, Reason.BASELINE_DIFFERS)
 
 
 def _is_finished(test: Manifest) -> bool:

@@ -43,6 +43,12 @@ def test_a_named_test_that_broke_its_own_thresholds_is_one() -> None:
     assert said(before) == ("Passed", "ThresholdsMet")
 
 
+def test_a_named_test_that_lacked_but_a_baseline_of_its_own_is_one() -> None:
+    first = finished(slower(1.0), asked())
+    assert first["status"]["reason"] == "NoBaseline"
+    assert said(first) == ("Passed", "ThresholdsMet")
+
+
 def test_a_named_test_that_is_under_way_or_was_never_begun_is_none() -> None:
     before = finished(slower(1.0))
     unfinished = {**before, "status": {**before["status"], "phase": "Running"}}

@@ -172,6 +172,12 @@ def test_each_threshold_shows_what_was_observed_and_whether_it_held(threshold: s
     assert observed in row.removeprefix(threshold)
 
 
+def test_the_baseline_stands_before_the_verdict() -> None:
+    baseline = {"test": "before", "uid": "1-2", "verdict": "Passed", "completionTime": "2026-11-21T12:00:00Z"}
+    assert lines({**FINISHED, "baseline": baseline})[-4] == "baseline   before (Passed, 2026-11-21T12:00:00Z)"
+    assert lines({**FINISHED, "baseline": {"test": "under-way"}})[-4] == "baseline   under-way"
+
+
 def test_the_verdict_stands_last_with_its_reason_and_message() -> None:
     assert lines(FINISHED)[-2:] == ["verdict    Failed (ThresholdBroken)", "           one threshold is broken"]
 

@@ -1,0 +1,60 @@
+"""`sshload run --baseline`: a run held against the printed result of an earlier one, with a real sshd."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from local_cli import measured, sshload, write_test
+
+HELD: dict[str, Any] = {
+    "load": {"arrivals": {"stages": [{"rate": 10, "duration": "5s"}]}},
+    "thresholds": [{"latency": {"step": "total", "percentile": 50, "within": "900%"}}],
+    "baseline": {"testRef": {"name": "before"}},
+}
+
+
+@pytest.fixture(scope="module")
+def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the first of all runs printed. It had no baseline."""
+    folder = tmp_path_factory.mktemp("before")
+    ended = measured(write_test(folder, **HELD))
+    assert (ended.code, ended.status["reason"]) == (2, "NoBaseline"), ended.err
+    assert "--baseline" in ended.status["message"]
+    file = folder / "before.json"
+    file.write_text(ended.out)
+    return file
+
+
+def test_a_run_as_fast_as_the_one_before_passes_and_names_it(tmp_path: Path, before: Path) -> None:
+    ended = sshload("run", write_test(tmp_path, **HELD), "--baseline", before)
+    assert ended.code == 0, ended.out + ended.err
+    (row,) = [line for line in ended.out.splitlines() if line.startswith("p50 of total within 900 % of the baseline")]
+    assert row.endswith("met")
+    assert "times the baseline's" in row
+    assert "\nbaseline   small (Inconclusive, " in ended.out
+
+
+def test_a_run_slower_than_allowed_fails(tmp_path: Path, before: Path) -> None:
+    document = json.loads(before.read_text())
+    for step in document["status"]["results"]["steps"]:
+        for interval in step.get("intervals", ()):
+            interval.update({key: interval[key] / 1_000 for key in ("ms", "lowMs", "highMs") if key in interval})
+    faster = tmp_path / "faster.json"
+    faster.write_text(json.dumps(document))
+    ended = measured(write_test(tmp_path, **HELD), "--baseline", faster)
+    assert (ended.code, ended.status["reason"]) == (1, "ThresholdBroken"), ended.err
+
+
+def test_a_baseline_of_another_load_is_told_by_its_field(tmp_path: Path, before: Path) -> None:
+    half = {"arrivals": {"stages": [{"rate": 5, "duration": "2s"}]}}
+    ended = measured(write_test(tmp_path, **{**HELD, "load": half}), "--baseline", before)
+    assert (ended.code, ended.status["reason"]) == (2, "BaselineDiffers"), ended.err
+    assert "spec.load is 5 arrivals/s, constant here and 10 arrivals/s, constant there" in ended.status["message"]
+
+
+def test_a_file_that_is_no_result_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    test = write_test(tmp_path, **HELD)
+    ended = sshload("run", test, "--baseline", test)
+    assert ended.code == 4
+    assert "is not JSON" in ended.err

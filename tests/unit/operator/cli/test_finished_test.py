@@ -1,0 +1,39 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from baselines import finished, slower
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.finished_test import read_finished_test
+
+TEST: dict[str, Any] = {
+    "apiVersion": "sshload.dev/v1alpha1",
+    "kind": "SSHLoadTest",
+    **finished(slower(1.0)),
+}
+
+
+def test_what_a_run_printed_is_read_back_whole(tmp_path: Path) -> None:
+    file = tmp_path / "before.json"
+    file.write_text(json.dumps(TEST))
+    assert read_finished_test(file) == json.loads(json.dumps(TEST))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        pytest.param("verdict    Passed", "is not JSON", id="the table"),
+        pytest.param("[]", "is no SSHLoadTest", id="a list"),
+        pytest.param(json.dumps({**TEST, "kind": "SSHLoadTestSchedule"}), "is no SSHLoadTest", id="another kind"),
+        pytest.param(json.dumps({**TEST, "status": None}), "has no name, spec or status", id="not run"),
+        pytest.param(json.dumps({**TEST, "metadata": {}}), "has no name, spec or status", id="no name"),
+    ],
+)
+def test_what_is_no_finished_test_is_refused_with_the_way_to_get_one(tmp_path: Path, text: str, problem: str) -> None:
+    file = tmp_path / "before.json"
+    file.write_text(text)
+    with pytest.raises(SpecError, match=problem) as raised:
+        read_finished_test(file)
+    assert str(file) in str(raised.value)
+    assert "sshload run -o json" in str(raised.value)
