@@ -288,7 +288,7 @@ def test_a_worker_that_comes_late_is_waited_for(sshd: SshServer, tmp_path: Path)
 
 def test_a_target_that_takes_no_connections_is_unreachable(sshd: SshServer, tmp_path: Path) -> None:
     target = replace(endpoint(sshd), port=free_port(), known_hosts_path="")
-    config = replace(run_config(target, arrivals(10, 1.0), workers=2), workers_timeout_s=4.0)
+    config = replace(run_config(target, arrivals(10, 1.0), workers=2), workers_timeout_s=8.0)
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
@@ -298,7 +298,7 @@ def test_a_target_that_takes_no_connections_is_unreachable(sshd: SshServer, tmp_
 
 def test_a_name_that_does_not_resolve_is_an_unreachable_target(sshd: SshServer, tmp_path: Path) -> None:
     target = replace(endpoint(sshd), host="no-such-host.invalid", known_hosts_path="")
-    config = replace(run_config(target, arrivals(10, 1.0)), workers_timeout_s=4.0)
+    config = replace(run_config(target, arrivals(10, 1.0)), workers_timeout_s=8.0)
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
     assert summary.end is RunEnd.TARGET_UNREACHABLE
@@ -337,7 +337,7 @@ def test_a_managed_target_is_waited_for_and_its_counts_are_taken(sshd: SshServer
 
 def test_a_managed_target_that_never_gets_ready_is_unreachable(sshd: SshServer, tmp_path: Path) -> None:
     config = run_config(endpoint(sshd), arrivals(10, 1.0))
-    config = replace(config, stats_url=f"http://127.0.0.1:{free_port()}/stats", workers_timeout_s=4.0)
+    config = replace(config, stats_url=f"http://127.0.0.1:{free_port()}/stats", workers_timeout_s=8.0)
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
         assert run.exit_codes() == [0]

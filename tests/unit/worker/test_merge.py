@@ -78,6 +78,20 @@ def test_merging_is_recording_everything_in_one_place(done: list[list[Iterations
     }
 
 
+@given(workers, workers)
+def test_a_runs_totals_are_those_of_its_trials(first: list[list[Iterations]], second: list[list[Iterations]]) -> None:
+    def reports(done: list[list[Iterations]], offset: int) -> list[Report]:
+        return [report for index, batches in enumerate(done) for report in reports_of(offset + index, batches)]
+
+    together = merged([*reports(first, 0), *reports(second, len(first))])
+    kept, run = merged(reports(second, 0)), merged(reports(first, 0))
+    run.absorb(kept)
+    run.absorb(merged([]))
+    assert (run.counts, run.histograms, run.errors) == (together.counts, together.histograms, together.errors)
+    assert (run.transferred, run.negotiated) == (together.transferred, together.negotiated)
+    assert kept == merged(reports(second, 0))
+
+
 @given(workers)
 def test_every_begun_iteration_has_ended_in_one_outcome(done: list[list[Iterations]]) -> None:
     totals = merged([report for index, batches in enumerate(done) for report in reports_of(index, batches)])

@@ -1,0 +1,88 @@
+from dataclasses import replace
+
+import pytest
+from run_configs import NOWHERE, arrivals, run_config
+from sshload_contract.capacity import Capacity, amount_of
+from sshload_contract.load import HoldLoad
+from sshload_contract.sample import Health
+from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.summary.trial_course import TrialCourse
+
+HEALTHY = Health(0.1, 0.0, 1, 2, 3, 28_232, 0)
+CAPACITY = Capacity(least=10, most=100, precision=0.05, confirm=2, budget_s=600.0)
+RUN = replace(run_config(NOWHERE, arrivals(10, 8.0)), capacity=CAPACITY, warm_up_s=2.0)
+HOLD = HoldLoad(sessions=10, ramp_up_s=2.0, duration_s=5.0, keep_alive_s=0.0, probe_rate=0.0)
+
+
+def course(number: int = 2, amount: float = 20.0) -> TrialCourse:
+    return TrialCourse(TrialOrder(number, amount), RUN, 1.0)
+
+
+def recorder(trial: int) -> Recorder:
+    counting = Recorder("test-run", 0, trial=trial)
+    counting.started(Window.MEASURED, 0)
+    counting.sample("total", Window.MEASURED, Outcome.OK, 7)
+    counting.ended(Window.MEASURED, Outcome.OK, inside=True)
+    return counting
+
+
+def test_a_trial_has_a_load_of_its_own_and_all_else_of_the_run() -> None:
+    trial = course().config
+    assert amount_of(trial.load) == 20.0
+    assert replace(trial, load=RUN.load) == RUN
+
+
+def test_held_sessions_log_in_at_the_same_rate_in_each_trial() -> None:
+    held = TrialCourse(TrialOrder(2, 40.0), replace(RUN, load=HOLD), 1.0)
+    assert held.planned_s == 2.0 + 8.0 + 5.0
+
+
+@pytest.mark.parametrize(("trial", "counts"), [(2, True), (1, False), (0, False)])
+def test_a_report_counts_in_its_own_trial_only(trial: int, counts: bool) -> None:  # noqa: FBT001 - as parametrised
+    report = recorder(trial).take_report(HEALTHY, final=True)
+    under_way = course(number=2)
+    assert under_way.add(report) is counts
+    assert not under_way.add(report)
+    assert under_way.totals.window(Window.MEASURED).succeeded == counts
+
+
+def test_instants_are_told_from_the_start_to_the_end() -> None:
+    trial = course()
+    assert (trial.started, trial.at_s(100.0)) == (False, 0.0)
+    trial.start(101.0, 1_000.0)
+    assert [trial.at_s(now_s) for now_s in (100.5, 101.0, 104.0)] == [0.0, 0.0, 3.0]
+    trial.end(113.0, 1_012.0)
+    assert (trial.is_over, trial.at_s(120.0)) == (True, 12.0)
+    told = trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0)
+    assert (told.started_unix_s, told.finished_unix_s, told.load.duration_s) == (1_000.0, 1_012.0, 8.0)
+
+
+def test_the_series_ends_with_the_trial() -> None:
+    trial, counting = course(), recorder(2)
+    trial.start(100.0, 1_000.0)
+    trial.mark(101.0)
+    trial.add(counting.take_report(HEALTHY, final=True))
+    trial.end(101.2, 1_001.2)
+    trial.mark(105.0)
+    series = trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0).series
+    assert [(round(point.at_s, 3), point.succeeded) for point in series] == [(1.0, 0), (1.2, 1)]
+
+
+def test_a_trial_that_never_started_has_no_series_and_no_duration() -> None:
+    trial = course()
+    trial.mark(100.0)
+    trial.end(101.0, 1_001.0)
+    told = trial.summary(RunEnd.WORKERS_MISSING, "nobody came", workers_connected=0, workers_lost=0)
+    assert (told.end, told.series, told.load.duration_s, told.load.scheduled) == (RunEnd.WORKERS_MISSING, (), 0.0, 0)
+
+
+def test_rates_are_since_the_mark_before() -> None:
+    trial, counting = course(), recorder(2)
+    trial.start(100.0, 1_000.0)
+    first, second = trial.mark(101.0)
+    assert (first.at_s, second.at_s) == (0.0, 1.0)
+    trial.add(counting.take_report(HEALTHY, final=False))
+    before, now = trial.mark(102.0)
+    assert (before.counts.succeeded, now.counts.succeeded, before.at_s, now.at_s) == (0, 1, 1.0, 2.0)
