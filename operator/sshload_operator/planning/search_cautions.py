@@ -8,6 +8,7 @@ from sshload_contract.load import ArrivalProcess, ArrivalsLoad
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 
+from sshload_operator.api.spec import RelativeCapacity
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.samples import most_samples
 from sshload_operator.planning.search import likely_trial_s, likely_trials
@@ -19,7 +20,7 @@ def search_cautions(plan: Plan) -> tuple[str, ...]:
     """Return one sentence for each; none where nothing is searched."""
     if plan.spec.capacity is None:
         return ()
-    return (*_no_error_rate(plan), *_barely_enough_samples(plan), *_short_of_time(plan))
+    return (*_no_error_rate(plan), *_barely_enough_samples(plan), *_short_of_time(plan), *_too_coarse(plan))
 
 
 def _no_error_rate(plan: Plan) -> Iterator[str]:
@@ -64,3 +65,17 @@ def _short_of_time(plan: Plan) -> Iterator[str]:
             f" it may take {trials}, or more where they contradict each other: raise it, or take a coarser precision,"
             " a smaller confirm, or a min and a max that are nearer to each other"
         )
+
+
+def _too_coarse(plan: Plan) -> Iterator[str]:
+    """Speak of a difference from the baseline that is finer than what two searches of one server differ by."""
+    capacity = plan.spec.capacity
+    if capacity is None:
+        return
+    for threshold in plan.spec.relative_thresholds:
+        if isinstance(threshold, RelativeCapacity) and capacity.precision > threshold.within:
+            yield (
+                f"spec.load.capacity.precision is {capacity.precision * 100:.4g}%, and spec.thresholds asks for a"
+                f" capacity within {threshold.within * 100:.4g}% of the baseline's: so near to each other two searches"
+                " of the same server need not come; ask for a precision of half of that, or finer, in both"
+            )

@@ -104,3 +104,9 @@ def test_a_pool_is_held_against_the_sessions_at_most() -> None:
     spec = {**SEARCH_USERS, "scenario": scenario, "thresholds": [ERRORS]}
     (caution,) = cautions(plan(spec))
     assert "up to 1000 iterations share the 5 sessions" in caution
+
+
+def test_a_search_is_as_fine_as_what_it_is_held_against() -> None:
+    assert cautions(plan(changed(FINE, "load.capacity.precision", "10%"))) == ()
+    (caution,) = cautions(plan(changed(FINE, "load.capacity.precision", "10.1%")))
+    assert "precision is 10.1%, and spec.thresholds asks for a capacity within 10% of the baseline's" in caution
