@@ -76,6 +76,14 @@ def after(action: str, obj: Object, now: float | None = None) -> dict[str, Any]:
     return _with_empty_maps(changed, obj)
 
 
+def made_now(schedule: Object, now: float | None = None) -> dict[str, Any]:
+    """Return the test that the action run-now of a schedule has Argo CD create."""
+    (impact,) = run(customizations()[schedule["kind"]].actions["run-now"], schedule, now)
+    assert impact["operation"] == "create"
+    test: dict[str, Any] = impact["resource"]
+    return test
+
+
 def _plain(value: Any) -> Any:
     if lua_type(value) != "table":
         return value

@@ -38,12 +38,11 @@ class Reader:
     def offered(self, obj: Object) -> list[str]:
         """Return the names of the actions that Argo CD offers for an object, disabled ones left out."""
         found = self._ask({"object": obj, "script": customizations()[obj["kind"]].discovery})
-        return sorted(name for name, action in found.items() if not action["disabled"])
+        return sorted(name for name, action in found.items() if not action.get("disabled"))
 
-    def after(self, action: str, obj: Object) -> dict[str, Any]:
-        """Return the object as an action changes it, its empty maps as empty lists: Lua cannot tell them apart."""
-        found: dict[str, Any] = self._ask({"object": obj, "script": customizations()[obj["kind"]].actions[action]})
-        return found
+    def after(self, action: str, obj: Object) -> Any:
+        """Return what an action answers, with empty lists for empty maps: Lua cannot tell them apart."""
+        return self._ask({"object": obj, "script": customizations()[obj["kind"]].actions[action]})
 
     def _ask(self, question: Mapping[str, Any]) -> Any:
         assert self.process.stdin is not None

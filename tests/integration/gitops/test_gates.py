@@ -156,3 +156,26 @@ def assert_in_sync(cluster: LiveCluster, manifest: Manifest) -> None:
             stdin=json.dumps(manifest),
         )  # fmt: skip
     assert cluster.get("sshloadtest", manifest["metadata"]["name"])["metadata"]["generation"] == generation
+
+
+def test_a_schedule_is_run_now_and_counts_the_test_as_its_own(
+    cluster: LiveCluster, operator: OperatorProcess, reader: Reader
+) -> None:
+    operator.start()
+    metadata = {"name": "yearly", "namespace": cluster.namespace}
+    spec = {**KINDS["SSHLoadTestSchedule"], "testTemplate": {"spec": {**_SPEC, "target": {"managed": {}}}}}
+    cluster.apply(
+        {"apiVersion": "sshload.dev/v1alpha1", "kind": "SSHLoadTestSchedule", "metadata": metadata, "spec": spec}
+    )
+    (impact,) = reader.after("run-now", cluster.get("slts", "yearly"))
+    assert impact["operation"] == "create"
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(impact["resource"]))
+    name = impact["resource"]["metadata"]["name"]
+    cluster.wait(name, lambda status: status.get("phase") == "PreparingTarget", "start")
+    cluster.gone(lambda: active(cluster.get("slts", "yearly")) != [name], "lack of an active test")
+    assert waits(cluster, "Complete", name)
+
+
+def active(schedule: dict[str, Any]) -> list[str]:
+    """Return the names of the tests that a schedule says are under way."""
+    return [found["name"] for found in schedule["status"].get("active", ())]

@@ -4,20 +4,25 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from argo_lua import after, customizations, offered
+from argo_lua import after, customizations, made_now, offered
 from gitops_objects import BAD, CASES, GOES_ON, GOOD, whole
 from passes import Passes
 from runs import pod, summary
+from schedules import at, schedule
+from specs import SMALL, changed
 from sshload_contract.vocabulary import Verdict
 from sshload_operator.api.comparison.parse import parse_comparison
-from sshload_operator.api.kinds import TEST
+from sshload_operator.api.kinds import SCHEDULE, TEST
 from sshload_operator.api.parse import parse
 from sshload_operator.api.schedule.parse import parse_schedule
 from sshload_operator.decision.comparison.plan import comparison_hash
+from sshload_operator.decision.schedule.child import child
+from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL, ScheduleIdentity
 from sshload_operator.planning.plan import spec_hash
 from sshload_operator.state import Phase, Role
 
 NOON = 1_763_726_400.0
+WITHOUT_EMPTY_MAPS = changed(SMALL, "target.managed", {"sshd": {"useDNS": False}})
 OF_RUNS = [pytest.param(name, id=name) for name in CASES if not name.startswith("schedule-")]
 OF_SCHEDULES = [pytest.param(name, id=name) for name in CASES if name.startswith("schedule-")]
 
@@ -29,8 +34,8 @@ def test_what_is_under_way_can_be_aborted_and_what_is_over_can_be_run_again(name
 
 
 @pytest.mark.parametrize("name", OF_SCHEDULES)
-def test_a_schedule_can_be_suspended_or_resumed(name: str) -> None:
-    assert offered(CASES[name].obj) == (["resume"] if name == "schedule-suspended" else ["suspend"])
+def test_a_schedule_can_be_run_now_and_suspended_or_resumed(name: str) -> None:
+    assert offered(CASES[name].obj) == sorted(["run-now", "resume" if name == "schedule-suspended" else "suspend"])
 
 
 def test_an_abort_is_asked_for_once() -> None:
@@ -53,7 +58,7 @@ def test_every_action_that_is_offered_is_defined() -> None:
 @pytest.mark.parametrize("name", list(CASES))
 def test_an_action_changes_what_it_is_for_and_nothing_else(name: str) -> None:
     obj = CASES[name].obj
-    for action in customizations()[obj["kind"]].actions:
+    for action in set(customizations()[obj["kind"]].actions) - {"run-now"}:
         changed = after(action, obj, NOON)
         measured = changed["spec"].get("base", changed["spec"])
         for place, field in ((changed["spec"], "abort"), (changed["spec"], "suspend"), (measured, "triggers")):
@@ -98,7 +103,13 @@ def act(passes: Passes, action: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "action"),
-    [(name, action) for name, case in CASES.items() if "refused" not in name for action in offered(case.obj)],
+    [
+        (name, action)
+        for name, case in CASES.items()
+        if "refused" not in name
+        for action in offered(case.obj)
+        if action != "run-now"
+    ],
 )
 def test_what_an_action_leaves_is_a_valid_spec(name: str, action: str) -> None:
     obj = after(action, CASES[name].obj)
@@ -122,3 +133,24 @@ def test_a_comparison_is_run_again_by_the_triggers_of_its_tests() -> None:
     assert "triggers" not in spec
     assert {CASES["comparison-conclusive"].means, CASES["comparison-aborted"].means} == {GOOD, BAD}
     assert comparison_hash(parse_comparison("one", spec)) != comparison_hash(parse_comparison("one", before))
+
+
+def test_running_a_schedule_now_makes_the_test_that_the_schedule_would_make_in_this_minute() -> None:
+    found = schedule("09:55")
+    labels, annotations = {"team": "ssh", SCHEDULE_LABEL: "another"}, {"owner": "ops"}
+    found.spec["testTemplate"] = {
+        "metadata": {"labels": labels, "annotations": annotations},
+        "spec": WITHOUT_EMPTY_MAPS,
+    }
+    theirs = child(
+        ScheduleIdentity("load-tests", "one", "uid", 1, found.created), parse_schedule(found.spec), at("12:30")
+    )
+    ours = made_now(whole(SCHEDULE, found.spec, {}), at("12:30").timestamp() + 59)
+    assert ours == theirs
+
+
+def test_a_test_that_is_made_now_has_no_empty_tables() -> None:
+    obj = whole(
+        SCHEDULE, {"testTemplate": {"metadata": {}, "spec": {**WITHOUT_EMPTY_MAPS, "ttlAfterFinished": {}}}}, {}
+    )
+    assert made_now(obj)["spec"] == WITHOUT_EMPTY_MAPS
