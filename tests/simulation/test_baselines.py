@@ -1,0 +1,170 @@
+"""How often a run is called slower that is not, and one that is, is found out: by simulated servers.
+
+The latencies go the way that they go in a run: histograms, slices, summary, status, judgement. They follow each other
+the more alike, the longer the server's moods last: their logarithms are an AR(1) process, whose correlation falls to
+1/e within that share of the run. docs/design/20261121-baselines.md has the table.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import islice
+from math import exp, sqrt
+from random import Random
+from typing import Any
+
+import pytest
+from plans import plan
+from run_configs import NOWHERE, arrivals, run_config
+from runs import summary
+from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
+from sshload_operator.api.spec import RelativeLatency
+from sshload_operator.decision.baseline.threshold import judge_relative
+from sshload_operator.decision.results import to_status
+from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.report import RunCourse, run_summary
+from sshload_worker.summary.slices import Slices
+
+Latencies = Callable[[Random, int], Iterator[float]]
+
+PLAN = plan()
+CONFIG = replace(run_config(NOWHERE, arrivals(1, 30)), warm_up_s=0.0, percentiles=(50.0, 90.0, 99.0))
+COURSE = RunCourse(
+    end=RunEnd.COMPLETED,
+    message="",
+    started_unix_s=1.0,
+    finished_unix_s=31.0,
+    elapsed_s=30.0,
+    workers_connected=1,
+    workers_lost=0,
+    target_before=None,
+    target_held=None,
+    target_after=None,
+    held_most=None,
+    held_least=None,
+    series_interval_s=1.0,
+    series=(),
+)
+REPORTS = 60
+RUNS = 150
+# The standard error of a median over that of a mean, of normally distributed values: the root of pi over 2.
+MEDIAN_FACTOR = 1.2533
+SPREAD = 0.5
+TYPICAL_US = 50_000
+STALL_LENGTH, STALL_EVERY, STALL_US = 20, 400, 1_000_000
+
+
+@cache
+def moods(share: float) -> Latencies:
+    """Return a server whose moods last for this share of a run; with 0 there are none."""
+
+    def latencies(random: Random, count: int) -> Iterator[float]:
+        correlation = exp(-1 / (share * count)) if share else 0.0
+        mood = random.gauss(0, 1)
+        while True:
+            mood = correlation * mood + sqrt(1 - correlation**2) * random.gauss(0, 1)
+            yield TYPICAL_US * exp(SPREAD * mood)
+
+    return latencies
+
+
+def stalls(random: Random, _count: int) -> Iterator[float]:
+    """Yield the latencies of a server that now and then stalls for a second at twenty requests a second."""
+    left = 0
+    while True:
+        left = left - 1 if left else STALL_LENGTH * (random.random() < 1 / STALL_EVERY)
+        yield TYPICAL_US * exp(SPREAD * random.gauss(0, 1)) + STALL_US * left / STALL_LENGTH
+
+
+def run(server: Latencies, random: Random, count: int, slower: float) -> Mapping[str, Any]:
+    """Return what the status of a run of so many iterations says."""
+    latencies = (round(slower * latency) for latency in islice(server(random, count), count))
+    whole, slices = LatencyHistogram(), Slices()
+    for number in range(1, REPORTS + 1):
+        part = LatencyHistogram(islice(latencies, count // REPORTS))
+        slices.add(number, Step.TOTAL, part)
+        whole.merge(part)
+    totals = Totals(histograms={(Step.TOTAL, Window.MEASURED, Outcome.OK): whole}, slices=slices)
+    made = run_summary(CONFIG, totals, COURSE)
+    return {"results": to_status(PLAN, replace(summary(count), steps=made.steps))}
+
+
+@cache
+def pairs(server: Latencies, count: int, slower: float) -> Sequence[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Return RUNS pairs of runs, of which the first is slower."""
+    random = Random(1)  # noqa: S311 - repeatable, and nothing secret
+    return [(run(server, random, count, slower), run(server, random, count, 1.0)) for _ in range(RUNS)]
+
+
+def shares(
+    server: Latencies, count: int, threshold: RelativeLatency, slower: float = 1.0
+) -> Mapping[bool | None, float]:
+    """Return the shares of the pairs that are called within the tolerance (True), slower (False) and neither (None)."""
+    said = [judge_relative(threshold, new, base).result.passed for new, base in pairs(server, count, slower)]
+    return {verdict: said.count(verdict) / RUNS for verdict in (True, False, None)}
+
+
+def within(share: float, percentile: float = 50.0) -> RelativeLatency:
+    return RelativeLatency("total", percentile, share)
+
+
+SERVERS_OF_SHORT_MOODS = [
+    pytest.param(moods(0), id="without moods"),
+    pytest.param(moods(0.002), id="moods of 0.2 % of the run"),
+    pytest.param(moods(0.01), id="moods of 1 %"),
+    pytest.param(moods(0.05), id="moods of 5 %"),
+    pytest.param(stalls, id="stalls"),
+]
+SERVERS = [*SERVERS_OF_SHORT_MOODS, pytest.param(moods(0.1), id="moods of 10 %")]
+
+
+@pytest.mark.parametrize("server", SERVERS)
+@pytest.mark.parametrize("percentile", [50.0, 90.0, 99.0])
+def test_equal_servers_are_called_slower_in_five_of_100_pairs_at_most(server: Latencies, percentile: float) -> None:
+    assert shares(server, 1_200, within(0.1, percentile))[False] <= 0.05
+
+
+@pytest.mark.parametrize("server", SERVERS_OF_SHORT_MOODS)
+@pytest.mark.parametrize("percentile", [50.0, 90.0, 99.0])
+def test_not_even_a_tolerance_that_leaves_all_to_the_noise_is_called_broken(
+    server: Latencies, percentile: float
+) -> None:
+    """Where moods last for a twentieth of the run at most: of one that lasts longer, there are too few to tell."""
+    assert shares(server, 1_200, within(0.02, percentile))[False] <= 0.05
+
+
+@pytest.mark.parametrize("server", SERVERS)
+def test_a_server_slower_than_allowed_passes_in_five_of_100_pairs_at_most(server: Latencies) -> None:
+    assert shares(server, 1_200, within(0.1), slower=1.15)[True] <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("server", "percentile", "count"),
+    [
+        pytest.param(moods(0), 50.0, 1_200, id="the median of 1,200"),
+        pytest.param(moods(0), 90.0, 3_000, id="p90 of 3,000"),
+        pytest.param(moods(0.0005), 50.0, 6_000, id="the median of 6,000 that are alike for 3 each"),
+    ],
+)
+def test_a_server_slower_by_30_percent_is_found_out_in_95_of_100_pairs(
+    server: Latencies, percentile: float, count: int
+) -> None:
+    assert shares(server, count, within(0.1, percentile), slower=1.3)[False] >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("percentile", "count"), [pytest.param(50.0, 3_000, id="median"), pytest.param(90.0, 6_000, id="p90")]
+)
+def test_equal_servers_pass_in_95_of_100_pairs_where_there_are_samples_enough(percentile: float, count: int) -> None:
+    assert shares(moods(0), count, within(0.1, percentile))[True] >= 0.95
+
+
+def test_taken_for_independent_moods_would_be_called_a_change() -> None:
+    """So that the simulation shows what the widening is for: without it, more than one in five would be called so."""
+    noise = 1.96 * MEDIAN_FACTOR * SPREAD * sqrt(2 / 1_200)
+    called = 0
+    for new, base in pairs(moods(0.05), 1_200, 1.0):
+        ours, theirs = (found["results"]["steps"][0]["p50Ms"] for found in (new, base))
+        called += ours / theirs > 1.02 * exp(noise)
+    assert called / RUNS > 0.2

@@ -1,0 +1,72 @@
+"""Schedules whose tests are held against the last one that passed, in virtual time."""
+
+from datetime import timedelta
+from typing import Any
+
+from baselines import LAST_PASSED, asked, run_to_end, seen, slower
+from schedules import SimSchedule, schedule
+
+HALF = {"arrivals": {"stages": [{"rate": 10, "duration": "30s"}]}}
+
+
+def held(**limits: int) -> SimSchedule:
+    """Return an hourly schedule whose tests are held against the last one that passed."""
+    return schedule(testTemplate={"spec": asked(baseline=LAST_PASSED)}, **limits)
+
+
+def run_next(world: SimSchedule, hour: int, slowness: float) -> tuple[Any, ...]:
+    """Let the test of an hour run on a server so slow; return its verdict, its reason, and when its baseline began."""
+    world.go_to(f"{hour}:00")
+    (name,) = world.active
+    beside = [test for other, test in world.tests.items() if other != name]
+    ended = run_to_end(world.tests[name]["spec"], slower(slowness), seen(*beside), now=world.now)
+    world.now = ended.now + timedelta(seconds=1)
+    world.finish(name, **ended.status)
+    baseline = ended.status.get("baseline", {}).get("test")
+    started = dict(zip(world.made, world.starts, strict=True))
+    return *ended.said(), started[baseline][-5:] if baseline else None
+
+
+def test_each_is_held_against_the_last_that_passed_before_it() -> None:
+    world = held()
+    assert [
+        run_next(world, hour, slowness) for hour, slowness in enumerate([1.0, 1.02, 1.3, 1.0, 0.7, 1.0], start=10)
+    ] == [
+        ("Inconclusive", "NoBaseline", None),
+        ("Passed", "ThresholdsMet", "10:00"),
+        ("Failed", "ThresholdBroken", "11:00"),
+        ("Passed", "ThresholdsMet", "11:00"),
+        ("Passed", "ThresholdsMet", "13:00"),
+        ("Failed", "ThresholdBroken", "14:00"),
+    ]
+
+
+def test_the_least_history_is_enough() -> None:
+    world = held(successfulTestsHistoryLimit=1, failedTestsHistoryLimit=1)
+    verdicts = [run_next(world, hour, 1.0)[:2] for hour in range(10, 15)]
+    assert verdicts == [("Inconclusive", "NoBaseline"), *[("Passed", "ThresholdsMet")] * 4]
+    assert len(world.tests) == 2
+
+
+def test_without_a_history_no_test_ever_has_a_baseline_and_each_says_why() -> None:
+    world = held(successfulTestsHistoryLimit=0, failedTestsHistoryLimit=0)
+    for hour in (10, 11, 12):
+        assert run_next(world, hour, 1.0) == ("Inconclusive", "NoBaseline", None)
+
+
+def test_a_changed_template_begins_a_new_row() -> None:
+    world = held()
+    assert [run_next(world, hour, 1.0)[1] for hour in (10, 11)] == ["NoBaseline", "ThresholdsMet"]
+    world.change(testTemplate={"spec": asked(baseline=LAST_PASSED, load=HALF)})
+    assert [run_next(world, hour, 2.0) for hour in (12, 13, 14)] == [
+        ("Inconclusive", "BaselineDiffers", "11:00"),
+        ("Passed", "ThresholdsMet", "12:00"),
+        ("Passed", "ThresholdsMet", "13:00"),
+    ]
+
+
+def test_slow_drift_passes_each_time() -> None:
+    """As the how-to warns: who minds it names a fixed test."""
+    world = held()
+    drifting = [run_next(world, 10 + night, 1.05**night)[0] for night in range(8)]
+    assert drifting == ["Inconclusive", *["Passed"] * 7]
