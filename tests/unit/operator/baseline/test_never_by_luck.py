@@ -1,0 +1,71 @@
+"""Whatever tests there are: a run passes only against one that it can be held against, and only surely within."""
+
+from datetime import timedelta
+from typing import Any
+
+from baselines import LAST_PASSED, NAMED, WITHIN, asked, finished, run_to_end, seen, slower
+from crd_schema import problems, status_schema
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from passes import START
+from plans import quickstart
+
+SCHEMA = status_schema()
+SPECS = {
+    "as asked": quickstart(),
+    "lacks a baseline": asked(),
+    "another rate": quickstart(load={"arrivals": {"stages": [{"rate": 10, "duration": "30s"}]}}),
+    "another target's knobs": quickstart(target={"managed": {"sshd": {"maxSessions": 5}}}),
+}
+COMPARABLE = ("as asked", "lacks a baseline", "another target's knobs")
+SOUND = (
+    ("Passed", "ThresholdsMet"),
+    ("Passed", "NoThresholds"),
+    ("Failed", "ThresholdBroken"),
+    ("Inconclusive", "NoBaseline"),
+)
+ENDS = [*SOUND, ("Inconclusive", "WithinNoise"), ("Invalid", "GeneratorSaturated"), ("Error", "TargetLost")]
+
+slownesses = st.floats(min_value=0.5, max_value=2.0)
+noises = st.floats(min_value=0.0001, max_value=0.3)
+
+
+@st.composite
+def others(draw: st.DrawFn) -> dict[str, Any]:
+    """Return a test beside the run, with what it is in its labels."""
+    which, end = draw(st.sampled_from(sorted(SPECS))), draw(st.sampled_from(ENDS))
+    minutes, slowness = draw(st.integers(min_value=-5, max_value=60)), draw(slownesses)
+    found = slower(slowness, noise=draw(noises))
+    name = f"n-{draw(st.integers(min_value=0, max_value=999))}"
+    test = finished(
+        found, SPECS[which], name=name, now=START - timedelta(minutes=minutes), verdict=end[0], reason=end[1]
+    )
+    phase = draw(st.sampled_from(["Finished", "Finished", "Running"]))
+    facts = {"which": which, "end": end, "slowness": slowness, "phase": phase}
+    return {**test, "facts": facts, "status": {**test["status"], "phase": phase}}
+
+
+@given(
+    st.lists(others(), max_size=4, unique_by=lambda test: test["metadata"]["name"]), slownesses, noises, st.booleans()
+)
+@settings(max_examples=60, deadline=None)
+def test_only_a_sound_baseline_of_the_same_lets_a_run_pass(
+    tests: list[dict[str, Any]],
+    slowness: float,
+    noise: float,
+    named: bool,  # noqa: FBT001 - drawn
+) -> None:
+    spec = asked(thresholds=WITHIN, baseline=NAMED if named else LAST_PASSED)
+    sight = seen(*(tests[:1] if named else tests))
+    passes = run_to_end(spec, slower(slowness, noise=noise), sight)
+    status = passes.status
+    assert list(problems(status, SCHEMA)) == []
+    assert status["verdict"] in ("Passed", "Failed", "Inconclusive")
+    if status["verdict"] == "Inconclusive":
+        assert status["reason"] in ("NoBaseline", "BaselineDiffers", "WithinNoise")
+        return
+    (facts,) = (test["facts"] for test in tests if test["metadata"]["uid"] == status["baseline"]["uid"])
+    assert facts["phase"] == "Finished"
+    assert facts["end"] in (SOUND if named else [end for end in SOUND if end[0] != "Failed"])
+    assert facts["which"] in COMPARABLE
+    assert (slowness / facts["slowness"] <= 1.101) == (status["verdict"] == "Passed")
