@@ -56,7 +56,7 @@ def _judged(judged: Judgement, found: Found, results: Sequence[RelativeResult]) 
     unknown = [one for one in results if one.result.passed is None]
     if unknown:
         reason = unknown[0].reason or Reason.NO_BASELINE
-        message = f"{'; '.join(one.message for one in unknown)} (the baseline is {name})"
+        message = f"{'; '.join(one.message for one in unknown)} (baseline: {name})"
         return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=reason, message=message)
     kept = "; ".join(_in_full(one, name, ":") for one in results)
     if judged.reason is Reason.NO_THRESHOLDS:
