@@ -8,7 +8,7 @@ SNAPSHOT_VERSION = 4
 
 @unique
 class Stage(StrEnum):
-    """Where a run stands, as its master sees it. `SETTLING`: between two trials of a search, until the target is idle."""
+    """Where a run stands, as its master sees it. `SETTLING`: between two trials, until the target is idle."""
 
     WAITING_FOR_WORKERS = "waitingForWorkers"
     WARM_UP = "warmUp"
