@@ -58,8 +58,8 @@ def _burst_above_backlog(plan: Plan) -> Iterator[str]:
     field = "spec.load.burst.connections" if plan.spec.capacity is None else "spec.load.capacity.burst.max"
     if isinstance(load, BurstLoad) and load.connections > LISTEN_BACKLOG:
         yield (
-            f"{field} is {load.connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: those that find it full are"
-            " tried again by TCP after 1 s, 3 s and so on, which is in their connect latency, or count for the client as"
+            f"{field} is {load.connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: those that find it full"
+            " are tried again by TCP after 1 s, 3 s and so on, which is in their connect latency, or count for the client as"
             " connected and are never seen by sshd (bannerTimeout). No setting of MaxStartups changes that"
         )
 
