@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from sshload_operator.cli.plain_text import Status, columns, milliseconds, printable
+from sshload_operator.decision.comparison.figures import place
 from sshload_operator.decision.comparison.words import ComparisonPhase, Difference
 
 _ABSENT = "-"
@@ -40,7 +41,7 @@ def _rows(
     first: Mapping[tuple[str, str], Status], other: Mapping[tuple[str, str], Status]
 ) -> Iterator[tuple[str, ...]]:
     """Yield a row for each figure that either variant has."""
-    for key in dict.fromkeys((*first, *other)):
+    for key in sorted({*first, *other}, key=lambda key: place(".".join(filter(None, key)))):
         theirs, ours = first.get(key), other.get(key)
         beside = ours or {}
         yield _name(key), _value(theirs), _value(ours), _change(beside), _interval(beside), _difference(beside)

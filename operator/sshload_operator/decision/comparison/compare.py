@@ -11,7 +11,7 @@ from math import exp, log
 from statistics import median
 
 from sshload_operator.decision.comparison.facts import TestRun
-from sshload_operator.decision.comparison.figures import ERROR_PERCENT, Figures, split
+from sshload_operator.decision.comparison.figures import ERROR_PERCENT, Figures, place, split
 from sshload_operator.decision.comparison.interval import Interval, interval
 from sshload_operator.decision.comparison.words import Difference
 
@@ -40,9 +40,8 @@ class Compared:
 
 
 def keys(runs: Iterable[TestRun]) -> tuple[str, ...]:
-    """Return the keys of all figures, those of whole tests first, in the order in which the tests state them."""
-    found = dict.fromkeys(key for run in runs for key in run.figures)
-    return tuple(sorted(found, key=lambda key: bool(split(key)[0])))
+    """Return the keys of all figures, those of whole tests first, then the steps' as they happen."""
+    return tuple(sorted({key for run in runs for key in run.figures}, key=place))
 
 
 def compare(runs: Iterable[TestRun], first: str, variant: str, seed: int) -> tuple[Compared, ...]:

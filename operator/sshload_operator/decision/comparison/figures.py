@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sshload_contract.vocabulary import SearchEnd, Verdict
+from sshload_contract.vocabulary import SearchEnd, Step, Verdict
 
 # A broken threshold, or too few samples for one, makes the figures no less true.
 MEASURED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
@@ -13,6 +13,8 @@ COMPLETED_RATE = "completedRate"
 _TARGETS = ("cpuPerLoginMs", "memoryPeakBytes", "memoryPerSessionBytes")
 _PERCENTILES = ("p50Ms", "p90Ms", "p99Ms")
 _STEPS_LIMIT = 50
+_STEPS = tuple(step.value for step in Step)
+_LOGIN = frozenset(_STEPS[_STEPS.index(Step.CONNECT) : _STEPS.index(Step.LOGIN) + 1])
 
 Figures = Mapping[str, float]
 
@@ -34,6 +36,22 @@ def split(key: str) -> tuple[str, str]:
     """Return the step (empty for a figure of the whole test) and the figure of a key."""
     step, _, figure = key.rpartition(".")
     return step, figure
+
+
+def place(key: str) -> tuple[int, str, int, str]:
+    """Return where a key stands among others, to sort by: the whole test's first, then steps as they happen.
+
+    It does not follow from the order in which a status has them, because the API server sorts a map by its keys.
+    """
+    step, figure = split(key)
+    owner, _, name = step.rpartition(".")
+    rank = _STEPS.index(name) if name in _STEPS else len(_STEPS)
+    if not step:
+        return 0, "", 0, figure
+    if owner:
+        return (2 if owner.startswith("via") else 4), owner, rank, figure
+    group = 1 if name == Step.START_DELAY else 3 if name in _LOGIN else 5 if name == Step.TOTAL else 4
+    return group, "", rank, figure
 
 
 def _figures(results: Mapping[str, Any]) -> Iterator[tuple[str, float]]:

@@ -2,7 +2,7 @@
 
 import pytest
 from sshload_contract.vocabulary import SearchEnd
-from sshload_operator.decision.comparison.figures import figures
+from sshload_operator.decision.comparison.figures import figures, place
 
 RESULTS = {
     "completedRate": 19.5,
@@ -46,3 +46,28 @@ def test_a_search_that_does_not_state_its_end_has_no_capacity() -> None:
 def test_no_more_than_fifty_steps_are_kept() -> None:
     steps = [{"step": f"s{number}", "p50Ms": 1.0} for number in range(60)]
     assert len(figures({"results": {"steps": steps}})) == 50
+
+
+def test_figures_stand_as_the_steps_happen_whatever_became_of_their_order() -> None:
+    stand = [
+        "completedRate",
+        "errorPercent",
+        "startDelay.p50Ms",
+        "via1.connect.p50Ms",
+        "via1.login.p50Ms",
+        "via2.connect.p50Ms",
+        "connect.p50Ms",
+        "kex.p50Ms",
+        "auth.p50Ms",
+        "login.p50Ms",
+        "login.p99Ms",
+        "channelOpen.p50Ms",
+        "close.p50Ms",
+        "command.p50Ms",
+        "custom.p50Ms",
+        "up.open.p50Ms",
+        "up.write.p50Ms",
+        "total.p50Ms",
+        "total.p90Ms",
+    ]
+    assert sorted(sorted(stand), key=place) == stand
