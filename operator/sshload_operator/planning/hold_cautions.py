@@ -9,7 +9,7 @@ from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.planning.plan import Plan
 
 # Of an idle session of OpenSSH 10.0 in a container, without privileges: two processes, and the kernel's share.
-_SESSION_MB = 2.0
+_SESSION_MB = 2.2
 _MEGA = 1_000_000
 
 
