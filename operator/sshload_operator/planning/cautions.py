@@ -59,8 +59,8 @@ def _burst_above_backlog(plan: Plan) -> Iterator[str]:
     if isinstance(load, BurstLoad) and load.connections > LISTEN_BACKLOG:
         yield (
             f"{field} is {load.connections}, and sshd's listen backlog is {LISTEN_BACKLOG}: those that find it full"
-            " are tried again by TCP after 1 s, 3 s and so on, which is in their connect latency, or count for the client"
-            " as connected and are never seen by sshd (bannerTimeout). No setting of MaxStartups changes that"
+            " are tried again by TCP after 1 s, 3 s and so on, which is in their connect latency, or count for the"
+            " client as connected and are never seen by sshd (bannerTimeout). No setting of MaxStartups changes that"
         )
 
 

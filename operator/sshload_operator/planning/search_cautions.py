@@ -1,7 +1,7 @@
 """What the author of a search for the capacity should know beforehand."""
 
 from collections.abc import Iterator
-from math import sqrt
+from math import ceil, sqrt
 
 from sshload_contract.judgement.threshold import in_words
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad
@@ -20,7 +20,13 @@ def search_cautions(plan: Plan) -> tuple[str, ...]:
     """Return one sentence for each; none where nothing is searched."""
     if plan.spec.capacity is None:
         return ()
-    return (*_no_error_rate(plan), *_barely_enough_samples(plan), *_short_of_time(plan), *_too_coarse(plan))
+    return (
+        *_no_error_rate(plan),
+        *_barely_enough_samples(plan),
+        *_short_of_time(plan),
+        *_too_coarse(plan),
+        *_few_in_flight(plan),
+    )
 
 
 def _no_error_rate(plan: Plan) -> Iterator[str]:
@@ -79,3 +85,18 @@ def _too_coarse(plan: Plan) -> Iterator[str]:
                 f" capacity within {threshold.within * 100:.4g}% of the baseline's: so near to each other two searches"
                 " of the same server need not come; ask for a precision of half of that, or finer, in both"
             )
+
+
+def _few_in_flight(plan: Plan) -> Iterator[str]:
+    """Speak of a maxInFlight that is reached while the promised latency still holds: that trial is no trial."""
+    load, capacity = plan.spec.load, plan.spec.capacity
+    promised_s = [threshold.below_s for threshold in plan.spec.thresholds if isinstance(threshold, LatencyThreshold)]
+    if capacity is None or not isinstance(load, ArrivalsLoad) or not promised_s:
+        return
+    under_way = ceil(capacity.most * min(promised_s))
+    if load.max_in_flight < under_way:
+        yield (
+            f"spec.load.capacity.arrivals.maxInFlight is {load.max_in_flight}, and at max {under_way} are under way"
+            f" when a latency comes to the promised {min(promised_s):g} s: a trial that drops arrivals before a promise"
+            f" is broken cannot be judged; raise it to {under_way} or more"
+        )

@@ -150,6 +150,34 @@ def test_no_trial_is_begun_that_would_end_after_the_budget(sshd: SshServer, tmp_
     assert result.trials[-1].started_s + 1.0 <= 5.0
 
 
+def test_a_target_that_is_gone_is_not_waited_for_beyond_the_budget(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path
+) -> None:
+    server = start_sshd("")
+    config = searching(server, server.port, ARRIVALS, 8, confirm=5, budget_s=15.0)
+    with whole_run(tmp_path, replace(config, workers_timeout_s=600.0)) as run:
+        run.wait_until(in_trial(run, 2), "the second trial")
+        server.process.terminate()
+        summary = run.summary()
+        assert run.exit_codes() == [0, 0]
+    assert_ended_in_mid_search(summary, RunEnd.TARGET_UNREACHABLE, trials=1)
+    assert "Connection refused" in summary.message
+
+
+def test_a_target_that_never_comes_to_rest_is_not_waited_for_beyond_the_budget(sshd: SshServer, tmp_path: Path) -> None:
+    def restless(fetch: int) -> TargetStats:
+        return target_stats(accepted=fetch * 10_000, sessions=0 if fetch < 2 else 5)
+
+    with played_target(restless) as stats_url:
+        config = searching(sshd, sshd.port, BURST, 8, budget_s=8.0)
+        with whole_run(tmp_path, replace(config, stats_url=stats_url)) as run:
+            summary = run.summary()
+            assert run.exit_codes() == [0, 0]
+    result = found(summary)
+    assert (summary.end, result.end) == (RunEnd.COMPLETED, SearchEnd.OUT_OF_TIME)
+    assert [trial.number for trial in result.trials] == [1]
+
+
 def test_a_trial_begins_once_the_target_is_idle_after_the_one_before(sshd: SshServer, tmp_path: Path) -> None:
     """Of each nine fetches of its counts, the played target has sessions in six: no trial is to begin by those."""
 

@@ -19,6 +19,7 @@ from sshload_worker.coordination import messages
 from sshload_worker.coordination.roll_call import RollCall
 from sshload_worker.coordination.settling import Settling
 from sshload_worker.coordination.worker_line import WorkerLine
+from sshload_worker.pacing.trial_order import TrialOrder
 from sshload_worker.recording.port_room import TIME_WAIT_S
 from sshload_worker.summary.live import Standing, remaining_s, run_stage, search_remaining_s, snapshot
 from sshload_worker.summary.merge import Totals
@@ -79,7 +80,7 @@ class Master:
     def run(self) -> None:
         """Follow the run to its end, whatever that is, and print the summary."""
         printer = gevent.spawn(self._print_snapshots)
-        unrest = self._settle()
+        unrest = self._settle(self.trial.order)
         while unrest is not None:
             self._run_trial(unrest)
             unrest = self._prepare_next()
@@ -114,41 +115,53 @@ class Master:
     def _prepare_next(self) -> str | None:
         """Make ready for the next trial; return what it begins beside, None where there is none to come."""
         order = self._search.next_order() if self._early is None else None
-        if order is None or not self._search.has_time_for(order, self._since_first_start_s(monotonic())):
+        if order is None or not self._has_time_for(order):
             return None
         self.roll_call.another_trial()
         self._line.send(messages.AGAIN)
         self._is_settling = True
-        unrest = self._settle()
-        if not self._search.has_time_for(order, self._since_first_start_s(monotonic())):
+        unrest = self._settle(order)
+        if unrest is None:
             return None
         self._totals_before.absorb(self.trial.totals)
         self.trial = TrialCourse(order, self.config, SNAPSHOT_INTERVAL_S)
         return unrest
 
-    def _settle(self) -> str | None:
-        """Wait until all workers and the target are ready; return what goes on there, None where the run ends."""
+    def _has_time_for(self, order: TrialOrder) -> bool:
+        return not self.started or self._search.has_time_for(order, self._since_first_start_s(monotonic()))
+
+    def _settle(self, order: TrialOrder) -> str | None:
+        """Wait until all workers and the target are ready; return what goes on there, None where no trial is to come.
+
+        A target that is gone is the reason for that, also where it is the search's budget that ends the wait for it.
+        """
         self._target_problem = ""
         settling = gevent.spawn(self._target.settle)
         settling.link(lambda _: self._changed.set())
         begin_s = monotonic()
         while self._early is None and not (settling.ready() and self.roll_call.all_ready):
             left_s = begin_s + self._patience_s() - monotonic()
-            if left_s <= 0:
-                self._give_up_waiting()
+            in_time = self._has_time_for(order)
+            if left_s <= 0 or (self._is_target_gone and not in_time):
+                self._give_up_waiting(monotonic() - begin_s)
+            elif not in_time:
+                break
             self._wait(min(max(left_s, 0), SNAPSHOT_INTERVAL_S))
             self._note_losses()
         settling.kill()
-        return None if self._early is not None else settling.get()
+        return settling.get() if self._early is None and self._has_time_for(order) else None
 
     def _patience_s(self) -> float:
         """Return how long readiness may take: between trials, ports are waited for, but no target that is gone."""
         patience_s = self.config.workers_timeout_s
-        is_target_gone = monotonic() - self._target_problem_s < _PROBLEM_LASTS_S
-        return max(patience_s, _PORTS_TIMEOUT_S) if self.started and not is_target_gone else patience_s
+        return max(patience_s, _PORTS_TIMEOUT_S) if self.started and not self._is_target_gone else patience_s
 
-    def _give_up_waiting(self) -> None:
-        waited = f"within {self._patience_s():g} s"
+    @property
+    def _is_target_gone(self) -> bool:
+        return monotonic() - self._target_problem_s < _PROBLEM_LASTS_S
+
+    def _give_up_waiting(self, after_s: float) -> None:
+        waited = f"within {after_s:.0f} s"
         if self.roll_call.all_connected:
             problem = self._target_problem or "no answer"
             again = " again" if self.started else ""

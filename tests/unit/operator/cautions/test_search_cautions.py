@@ -110,3 +110,12 @@ def test_a_search_is_as_fine_as_what_it_is_held_against() -> None:
     assert cautions(plan(changed(FINE, "load.capacity.precision", "10%"))) == ()
     (caution,) = cautions(plan(changed(FINE, "load.capacity.precision", "10.1%")))
     assert "precision is 10.1%, and spec.thresholds asks for a capacity within 10% of the baseline's" in caution
+
+
+def test_a_search_in_which_arrivals_are_dropped_before_a_latency_is_broken_is_told_so() -> None:
+    few = changed(FINE, "load.capacity.arrivals.maxInFlight", 20)
+    (caution,) = cautions(plan(few))
+    assert "spec.load.capacity.arrivals.maxInFlight is 20, and at max " in caution
+    assert "raise it to " in caution
+    enough = int(caution.split("raise it to ")[1].split()[0])
+    assert cautions(plan(changed(FINE, "load.capacity.arrivals.maxInFlight", enough))) == ()
