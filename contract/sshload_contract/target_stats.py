@@ -43,3 +43,17 @@ class TargetStats:
     oom_kills: int
     refused_forks: int
     listen_overflows: int
+
+
+COUNTERS = (
+    "accepted",
+    "auth_failed",
+    "dropped_max_startups",
+    "dropped_penalty",
+    "cpu_s",
+    "cpu_throttled_s",
+    "oom_kills",
+    "refused_forks",
+    "listen_overflows",
+)
+"""The fields that only grow: one that has fallen tells that the target was started anew."""

@@ -11,7 +11,7 @@ from sshload_contract.percentile import percentile_key
 from sshload_contract.run_config import SessionReuse
 from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
 from sshload_contract.sample import ErrorCount, NegotiatedCount
-from sshload_contract.target_stats import TargetStats
+from sshload_contract.target_stats import COUNTERS, TargetStats
 from sshload_contract.vocabulary import Step, Window
 
 from sshload_operator.decision.capacity.trials import measured_load
@@ -191,16 +191,5 @@ def _target(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
 
 def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
     """Return by how much each counter grew; None where it fell, since then the target was started anew in between."""
-    names = (
-        "accepted",
-        "auth_failed",
-        "dropped_max_startups",
-        "dropped_penalty",
-        "cpu_s",
-        "cpu_throttled_s",
-        "oom_kills",
-        "refused_forks",
-        "listen_overflows",
-    )
-    grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in names}
+    grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in COUNTERS}
     return {name: value if value >= 0 else None for name, value in grown.items()}

@@ -1,16 +1,13 @@
-"""What Flux and Argo CD think, an operator that is started when a test says so, and the pods that it would have."""
+"""What Flux and Argo CD think, beside the operator as a process."""
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
-from api_proxy import ApiProxy, api_proxy
-from api_server import ApiServer
 from flux_and_argo import Reader
 from flux_and_argo import reader as running_reader
-from live_cluster import LiveCluster
-from operator_process import OperatorProcess
-from played_pods import PlayedPods
+from operator_fixtures import operator, pods, proxy
+
+__all__ = ["operator", "pods", "proxy", "reader"]
 
 
 @pytest.fixture(scope="session")
@@ -18,26 +15,3 @@ def reader() -> Iterator[Reader]:
     """Run the program that reads objects as Flux and Argo CD do."""
     with running_reader() as reader:
         yield reader
-
-
-@pytest.fixture
-def proxy(api_server: ApiServer, tmp_path: Path) -> Iterator[ApiProxy]:
-    """Run a proxy to the API server."""
-    with api_proxy(api_server.kubeconfig, tmp_path) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-def operator(proxy: ApiProxy, cluster: LiveCluster, tmp_path: Path) -> Iterator[OperatorProcess]:
-    """Return an operator for the test's namespace, not yet started; it is ended after the test."""
-    operator = OperatorProcess(proxy.kubeconfig, tmp_path, (cluster.namespace,))
-    cluster.assertions.append(operator.assert_not_ended)
-    yield operator
-    operator.kill()
-    assert "Traceback" not in operator.logs(), operator.logs()[-5000:]
-
-
-@pytest.fixture
-def pods(cluster: LiveCluster) -> Callable[[str], PlayedPods]:
-    """Return the pods of a test by its name."""
-    return lambda test: PlayedPods(cluster, test)

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from api_proxy import ApiProxy, api_proxy
-from api_server import ApiServer
+from api_proxy import ApiProxy
 from live_cluster import LiveCluster, load_test
 from master_words import says_running, says_summary
 from operator_process import OperatorProcess
@@ -17,22 +16,11 @@ BOUNDED_LABELS = {
 }
 
 
-@pytest.fixture
-def proxy(api_server: ApiServer, tmp_path: Path) -> Iterator[ApiProxy]:
-    """Run a proxy to the API server, which gives the operator what a played master prints."""
-    with api_proxy(api_server.kubeconfig, tmp_path) as proxy:
-        yield proxy
-
-
-@pytest.fixture
-def operator(proxy: ApiProxy, cluster: LiveCluster, tmp_path: Path) -> Iterator[OperatorProcess]:
-    """Run an operator for the test's namespace."""
-    operator = OperatorProcess(proxy.kubeconfig, tmp_path, (cluster.namespace,))
-    cluster.assertions.append(operator.assert_not_ended)
+@pytest.fixture(name="operator")
+def _operator(operator: OperatorProcess) -> OperatorProcess:
+    """Return an operator that runs, for the test's namespace."""
     operator.start()
-    yield operator
-    operator.kill()
-    assert "Traceback" not in operator.logs(), operator.logs()[-5000:]
+    return operator
 
 
 @pytest.fixture

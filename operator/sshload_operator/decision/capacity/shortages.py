@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sshload_contract.run_summary import Trial
-from sshload_contract.target_stats import TargetStats
+from sshload_contract.target_stats import COUNTERS, TargetStats
 
 from sshload_operator.state import Resource
 
@@ -17,16 +17,6 @@ THROTTLED_SHARE_LIMIT = 0.1
 MEMORY_SHARE_LIMIT = 0.9
 PROCESSES_SHARE_LIMIT = 0.95
 _MEGABYTE = 1_000_000
-_COUNTERS = (
-    "accepted",
-    "dropped_max_startups",
-    "dropped_penalty",
-    "cpu_s",
-    "cpu_throttled_s",
-    "oom_kills",
-    "refused_forks",
-    "listen_overflows",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +58,7 @@ def strain(trial: Trial) -> Strain | None:
     if before is None or after is None:
         return None
     found = Strain(before, after, tuple(one for one in (before, trial.target_held, after) if one is not None))
-    whole = found.wall_s > 0 and all(found.grown(name) >= 0 for name in _COUNTERS)
+    whole = found.wall_s > 0 and all(found.grown(name) >= 0 for name in COUNTERS)
     return found if whole else None
 
 
