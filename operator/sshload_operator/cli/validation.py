@@ -73,7 +73,10 @@ def _tests(document: Document) -> Iterator[tuple[str, LoadTestSpec]]:
         for variant in parse_comparison(document.name, document.spec).variants:
             yield f": variant {variant.name}", variant.spec
     else:
-        yield "", parse(document.spec)
+        spec = parse(document.spec)
+        if spec.baseline is not None and spec.baseline.test == document.name:
+            raise SpecError("spec.baseline.testRef.name", "a test cannot be its own baseline")
+        yield "", spec
 
 
 def _complain(text: str) -> None:

@@ -43,6 +43,11 @@ def test_the_example_is_valid(path: Path, monkeypatch: pytest.MonkeyPatch, capsy
         pytest.param({**SPEC, "warmUp": "soon"}, ["warmUp"], id="no duration"),
         pytest.param({**SPEC, "workers": {"replicas": 0}}, ["workers.replicas"], id="no workers"),
         pytest.param(
+            {**SPEC, "baseline": {"testRef": {"name": "one"}}, "thresholds": [{"throughput": {"within": "10%"}}]},
+            ["spec.baseline.testRef.name", "its own baseline"],
+            id="its own baseline",
+        ),
+        pytest.param(
             {**SPEC, "load": {"arrivals": {"stages": [{"rate": 5000, "duration": "60s"}]}}},
             ["LoadImpossible", "source ports"],
             id="impossible load",
