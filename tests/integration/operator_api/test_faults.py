@@ -141,9 +141,13 @@ def test_a_finished_test_costs_a_new_operator_no_request(
 @contextlib.contextmanager
 def any_spec_allowed(cluster: LiveCluster) -> Iterator[None]:
     """Serve the CRD without a schema of the spec, as an older or a broken one may have been."""
-    lax = {"op": "replace", "path": "/spec/versions/0/schema/openAPIV3Schema/properties/spec",
-           "value": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}  # fmt: skip
-    cluster.kubectl("patch", "crd", "sshloadtests.sshload.dev", "--type=json", "-p", json.dumps([lax]))
+    schema = "/spec/versions/0/schema/openAPIV3Schema"
+    any_object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    lax = [
+        {"op": "replace", "path": f"{schema}/properties/spec", "value": any_object},
+        {"op": "remove", "path": f"{schema}/x-kubernetes-validations"},
+    ]
+    cluster.kubectl("patch", "crd", "sshloadtests.sshload.dev", "--type=json", "-p", json.dumps(lax))
     try:
         yield
     finally:

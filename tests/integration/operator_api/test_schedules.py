@@ -8,6 +8,8 @@ import pytest
 from api_proxy import ApiProxy, Write
 from live_cluster import LiveCluster, condition, load_test
 from operator_process import OperatorProcess
+from sshload_operator.api.parse import parse
+from sshload_operator.planning.plan import spec_hash
 
 LABEL = "sshload.dev/schedule"
 NEVER_AGAIN = "0 0 1 1 *"
@@ -76,7 +78,12 @@ def earlier_test(cluster: LiveCluster, owner: dict[str, Any], minutes: int, **st
 
 
 def finished(verdict: str) -> dict[str, Any]:
-    return {"phase": "Finished", "verdict": verdict, "completionTime": ago(minutes=1), "observedGeneration": 1}
+    """Return the status of a test that was run to its end; without the hash of what it measured it would run again."""
+    measured = spec_hash(parse(load_test("any")["spec"]))
+    return {"phase": "Finished", "verdict": verdict, "completionTime": ago(minutes=1), "observedGeneration": 1} | {
+        "run": 1,
+        "specHash": measured,
+    }
 
 
 def creations(proxy: ApiProxy) -> list[Write]:
