@@ -63,7 +63,7 @@ LAYERS = (
     Layer("golden", 5 * 60, one("golden"), ("scripts/tool helm",)),
     Layer(
         "integration",
-        20 * 60,
+        40 * 60,
         each("integration"),
         (
             OWN_SSH2,
