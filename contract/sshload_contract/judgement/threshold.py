@@ -1,9 +1,11 @@
 """Thresholds held against the measured window of a summary."""
 
+from collections.abc import Sequence
+
 from sshload_contract.judgement.attempts import attempts
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import Load
-from sshload_contract.percentile import percentile_key
+from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import (
     ErrorRateThreshold,
@@ -43,6 +45,25 @@ def _judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSum
         return ThresholdResult(in_words(threshold), None, None)
     observed = f"{rate * 100:.4g} % ({tried.failed} of {tried.ended})"
     return ThresholdResult(in_words(threshold), observed, passed=rate < threshold.below)
+
+
+def why_unjudged(
+    thresholds: Sequence[Threshold], results: Sequence[ThresholdResult], summary: RunSummary
+) -> tuple[str, ...]:
+    """Return a sentence for each threshold of which nobody can tell whether it held. `results` are theirs, in order."""
+    return tuple(
+        f"{in_words(threshold)} cannot be judged: {_want(threshold, summary)}"
+        for threshold, result in zip(thresholds, results, strict=True)
+        if result.passed is None
+    )
+
+
+def _want(threshold: Threshold, summary: RunSummary) -> str:
+    if not isinstance(threshold, LatencyThreshold):
+        return "no iteration ended"
+    step = find_step(summary, threshold.step, Window.MEASURED)
+    needed, count = samples_needed(threshold.percentile), step.count if step is not None else 0
+    return f"p{percentile_key(threshold.percentile)} needs {needed} samples, there are {count}"
 
 
 def in_words(threshold: Threshold) -> str:

@@ -1,15 +1,11 @@
 """The verdict on a whole summary: how the run ended, whether it can be trusted, and only then what was promised."""
 
 from sshload_contract.judgement.attempts import attempts, held_sessions
-from sshload_contract.judgement.figures import find_step
-from sshload_contract.judgement.threshold import in_words, judge_threshold
+from sshload_contract.judgement.threshold import judge_threshold, why_unjudged
 from sshload_contract.judgement.validity import arrivals_dropped, defects
 from sshload_contract.load import Load
-from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import (
-    LatencyThreshold,
-    Threshold,
     ThresholdResult,
 )
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
@@ -143,24 +139,10 @@ def _by_total_failure(asked: Load, summary: RunSummary) -> Opinion | None:
 
 
 def _by_too_few_samples(plan: Plan, summary: RunSummary, results: tuple[ThresholdResult, ...]) -> Opinion | None:
-    unknown = [
-        _samples_wanted(threshold, summary)
-        for threshold, result in zip(plan.spec.thresholds, results, strict=True)
-        if result.passed is None
-    ]
+    unknown = why_unjudged(plan.spec.thresholds, results, summary)
     if not unknown:
         return None
     return Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, f"{'; '.join(unknown)}. Lengthen the load or raise its rate"
-
-
-def _samples_wanted(threshold: Threshold, summary: RunSummary) -> str:
-    if not isinstance(threshold, LatencyThreshold):
-        return f"{in_words(threshold)} cannot be judged: no iteration ended"
-    step = find_step(summary, threshold.step, Window.MEASURED)
-    count = step.count if step is not None else 0
-    needed = samples_needed(threshold.percentile)
-    percentile = percentile_key(threshold.percentile)
-    return f"{in_words(threshold)} cannot be judged: p{percentile} needs {needed} samples, there are {count}"
 
 
 def _passed(asked: Load, summary: RunSummary, results: tuple[ThresholdResult, ...]) -> Opinion:

@@ -9,14 +9,12 @@ nothing.
 from dataclasses import dataclass
 
 from sshload_contract.judgement.attempts import held_sessions
-from sshload_contract.judgement.figures import find_step
-from sshload_contract.judgement.threshold import in_words, judge_threshold
+from sshload_contract.judgement.threshold import judge_threshold, why_unjudged
 from sshload_contract.judgement.validity import arrivals_dropped, defects
-from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
-from sshload_contract.thresholds import LatencyThreshold, Threshold, ThresholdResult
-from sshload_contract.vocabulary import Invalidity, RunEnd, TrialState, Window
+from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.vocabulary import Invalidity, RunEnd, TrialState
 
 _END_AS_INVALIDITY = {
     RunEnd.WORKER_LOST: Invalidity.WORKER_LOST,
@@ -49,7 +47,7 @@ def judge_trial(config: RunConfig, summary: RunSummary) -> TrialVerdict:
     dropped = arrivals_dropped(summary)
     if dropped is not None:
         return TrialVerdict(TrialState.INVALID, dropped.message, dropped.invalidity, results)
-    failed = _all_failed(config, summary) or _not_judged(config, summary, results)
+    failed = _all_failed(config, summary) or "; ".join(why_unjudged(config.thresholds, results, summary))
     return TrialVerdict(TrialState.FAILED if failed else TrialState.PASSED, failed, None, results)
 
 
@@ -76,19 +74,3 @@ def _all_failed(config: RunConfig, summary: RunSummary) -> str:
     if held.ended and held.failed == held.ended:
         return f"not one of {held.ended} sessions was held to the end"
     return f"not one of {load.failed} iterations ended well" if load.started > 0 and load.succeeded == 0 else ""
-
-
-def _not_judged(config: RunConfig, summary: RunSummary, results: tuple[ThresholdResult, ...]) -> str:
-    return "; ".join(
-        f"{in_words(threshold)} cannot be judged: {_want(threshold, summary)}"
-        for threshold, result in zip(config.thresholds, results, strict=True)
-        if result.passed is None
-    )
-
-
-def _want(threshold: Threshold, summary: RunSummary) -> str:
-    if not isinstance(threshold, LatencyThreshold):
-        return "no iteration ended"
-    step = find_step(summary, threshold.step, Window.MEASURED)
-    needed, count = samples_needed(threshold.percentile), step.count if step is not None else 0
-    return f"p{percentile_key(threshold.percentile)} needs {needed} samples, there are {count}"

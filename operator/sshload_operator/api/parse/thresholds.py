@@ -1,7 +1,7 @@
 """What the server is to keep, by itself or beside a baseline."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
-from sshload_operator.api.parse.readers import duration, items, number, percentage, shown, text
+from sshload_operator.api.parse.readers import Reader, duration, items, number, percentage, shown, text
 from sshload_operator.api.spec import (
     CapacityThreshold,
     LoadTestSpec,
@@ -117,11 +117,11 @@ def _measured(spec: LoadTestSpec) -> Iterator[str]:
 
 
 def _read_threshold(value: Any, path: str) -> _AnyThreshold:
-    readers = {
+    readers: Mapping[str, Reader[_AnyThreshold]] = {
         "latency": _read_latency,
         "errorRate": _read_error_rate,
-        "throughput": _read_throughput,
-        "capacity": _read_capacity,
+        "throughput": _least(ThroughputThreshold, RelativeThroughput),
+        "capacity": _least(CapacityThreshold, RelativeCapacity),
     }
     fields = Fields(value, path)
     kind = fields.one_of(*readers)
@@ -151,23 +151,18 @@ def _read_error_rate(value: Any, path: str) -> _AnyThreshold:
     return threshold
 
 
-def _read_throughput(value: Any, path: str) -> _AnyThreshold:
-    fields = Fields(value, path)
-    threshold: _AnyThreshold
-    if fields.one_of("above", "within") == "above":
-        threshold = ThroughputThreshold(above=fields.required("above", number(0, _MOST)))
-    else:
-        threshold = RelativeThroughput(within=fields.required("within", _SHARE_BELOW))
-    fields.end()
-    return threshold
+def _least(
+    absolute: Callable[[float], _AnyThreshold], relative: Callable[[float], _AnyThreshold]
+) -> Reader[_AnyThreshold]:
+    """Return the reader of a figure that is to be above an amount, or within a share of the baseline's."""
 
+    def read(value: Any, path: str) -> _AnyThreshold:
+        fields = Fields(value, path)
+        if fields.one_of("above", "within") == "above":
+            threshold = absolute(fields.required("above", number(0, _MOST)))
+        else:
+            threshold = relative(fields.required("within", _SHARE_BELOW))
+        fields.end()
+        return threshold
 
-def _read_capacity(value: Any, path: str) -> _AnyThreshold:
-    fields = Fields(value, path)
-    threshold: _AnyThreshold
-    if fields.one_of("above", "within") == "above":
-        threshold = CapacityThreshold(above=fields.required("above", number(0, _MOST)))
-    else:
-        threshold = RelativeCapacity(within=fields.required("within", _SHARE_BELOW))
-    fields.end()
-    return threshold
+    return read
