@@ -1,6 +1,6 @@
 """One worker's generator in this process, its whole load, and all that it counted."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic, monotonic_ns
@@ -9,7 +9,7 @@ import gevent
 from gevent import Greenlet
 from one_iteration import prepare, unexpected
 from sshload_contract.run_config import RunConfig
-from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.vocabulary import Outcome, Step, Window
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.load import Share
 from sshload_worker.recording.health import HealthMonitor
@@ -25,12 +25,27 @@ _CONDITION_TIMEOUT_S = 30.0
 _POLL_S = 0.01
 
 
+class LoginCount:
+    """How many logins went well so far, as the client saw them: the server has each of them a moment earlier."""
+
+    def __init__(self) -> None:
+        self.succeeded = 0
+
+    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:  # noqa: ARG002 - however long it took
+        """Count one login."""
+        self.succeeded += step == Step.LOGIN and outcome is Outcome.OK
+
+    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+        """Take nothing: each was heard before."""
+
+
 @dataclass(frozen=True)
 class OneLoad:
     """A generator at work, and where it counts."""
 
     generator: Generator
     recorder: Recorder
+    logins: LoginCount
     work: "Greenlet[[], None]"
 
     def finish(self) -> Totals:
@@ -51,14 +66,15 @@ class OneLoad:
 @contextmanager
 def one_load(config: RunConfig) -> Iterator[OneLoad]:
     """Run the whole load of a config with one worker in this process; nothing of it outlives the block."""
-    recorder = Recorder(config.run_id, 0)
+    logins = LoginCount()
+    recorder = Recorder(config.run_id, 0, logins, (Step.LOGIN,))
     login = prepare_login(config, resolve(first_hop(config), unexpected))
     held = HeldSessions(LogIn(login, recorder), config.client.timeouts, recorder)
     start_ns = monotonic_ns() + int(config.start_lead_s * _NS_PER_S)
     generator = Generator(config, Share(0, 1), prepare(config, recorder), held, start_ns)
     work = gevent.spawn(generator.run)
     try:
-        yield OneLoad(generator, recorder, work)
+        yield OneLoad(generator, recorder, logins, work)
     finally:
         generator.stop()
         work.join()

@@ -74,7 +74,7 @@ def test_a_session_that_was_lost_between_iterations_is_replaced_and_no_iteration
     server = start_sshd("ClientAliveInterval 0")
     load_of_two = replace(users(2, 4.0), think_time_min_s=1.5, think_time_max_s=1.5)
     with one_load(reusing(server, SessionReuse.USER, load_of_two)) as load:
-        load.wait_until(lambda recorder: recorder.in_flight == 0 and server.accepted() == 2)
+        load.wait_until(lambda recorder: load.logins.succeeded == 2 and recorder.in_flight == 0)
         server.hang_up()
         totals = load.finish()
     assert set(counted(totals, "total")) == {WELL}
@@ -144,7 +144,7 @@ def test_a_lost_session_of_the_pool_is_replaced_beside_the_iterations(start_sshd
     server = start_sshd("")
     config = replace(reusing(server, SessionReuse.POOL, arrivals(2, 3.0), pool=2), start_lead_s=1.0)
     with one_load(config) as load:
-        load.wait_until(lambda recorder: server.accepted() == 2 and recorder.in_flight == 0)
+        load.wait_until(lambda recorder: load.logins.succeeded == 2 and recorder.in_flight == 0)
         server.hang_up()
         totals = load.finish()
     assert counted(totals, "login") == {COLD: 2, WELL: 2}
