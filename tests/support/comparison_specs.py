@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from plans import quickstart
-from search_specs import RELATIVE
 from sim_comparison import comparison_spec
+from specs.relative import RELATIVE
 
 Spec = dict[str, Any]
 

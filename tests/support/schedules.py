@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
-from specs import SMALL
+from specs.small import SMALL
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.schedule.parse import parse_schedule
 from sshload_operator.api.schedule.spec import ScheduleSpec

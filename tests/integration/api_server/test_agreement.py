@@ -7,7 +7,9 @@ import pytest
 from dry_run import DryRun
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from specs import BAD, GOOD, MANAGED_STEPS, WHOLE, Spec
+from specs.managed import MANAGED_STEPS
+from specs.spec import Spec
+from specs.tables import BAD, GOOD, WHOLE
 from sshload_contract.vocabulary import Step, measured_step
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import parse

@@ -9,8 +9,8 @@ from comparison_specs import BAD, GOOD, PATCHED
 from dry_run import DryRun
 from plans import quickstart
 from sim_comparison import comparison_spec
-from specs import BAD as BAD_TESTS
-from specs import GOOD as GOOD_TESTS
+from specs.tables import BAD as BAD_TESTS
+from specs.tables import GOOD as GOOD_TESTS
 from sshload_operator.api.comparison.parse import parse_comparison
 from sshload_operator.api.comparison.spec import ComparisonSpec
 from sshload_operator.api.errors import SpecError

@@ -7,7 +7,7 @@ import pytest
 from live_cluster import LiveCluster
 from runs import snapshot
 from searches import found_118, invalid, search_plan, strained
-from specs import SMALL
+from specs.small import SMALL
 from sshload_contract.snapshot import SearchProgress
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.status import progress

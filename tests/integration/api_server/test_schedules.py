@@ -9,7 +9,8 @@ from api_server import ApiServer
 from dry_run import DryRun
 from live_cluster import LiveCluster
 from schedules import schedule_spec
-from specs import BAD, GOOD, SMALL
+from specs.small import SMALL
+from specs.tables import BAD, GOOD
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import SCHEDULE
 from sshload_operator.api.schedule.parse import parse_schedule

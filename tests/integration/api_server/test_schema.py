@@ -2,8 +2,11 @@
 
 import pytest
 from dry_run import DryRun
-from search_specs import RELATIVE
-from specs import BAD, GOOD, SMALL, WHOLE, Bad, Spec
+from specs.bad import Bad
+from specs.relative import RELATIVE
+from specs.small import SMALL
+from specs.spec import Spec
+from specs.tables import BAD, GOOD, WHOLE
 from sshload_operator.api.parse import parse
 
 

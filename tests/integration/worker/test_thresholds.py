@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 from one_pass import LOGIN_AND_TOTAL, one_pass
-from specs import SMALL, Spec, changed
+from specs.small import SMALL
+from specs.spec import Spec, changed
 from ssh_server import Keys, ssh_server
 from sshload_contract.vocabulary import Outcome, Step
 from sshload_operator.api.errors import SpecError

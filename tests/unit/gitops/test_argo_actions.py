@@ -9,7 +9,8 @@ from gitops_objects import BAD, CASES, GOES_ON, GOOD, whole
 from passes import Passes
 from runs import pod, summary
 from schedules import at, schedule
-from specs import SMALL, changed
+from specs.small import SMALL
+from specs.spec import changed
 from sshload_contract.vocabulary import Verdict
 from sshload_operator.api.comparison.parse import parse_comparison
 from sshload_operator.api.kinds import SCHEDULE, TEST

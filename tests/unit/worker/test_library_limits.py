@@ -4,7 +4,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from specs import SMALL, changed
+from specs.small import SMALL
+from specs.spec import changed
 from sshload_contract.run_config import Library
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import parse

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 from plans import plan
-from search_specs import RELATIVE
-from specs import EXTERNAL_BURST, EXTERNAL_USERS, SMALL, Spec, changed
+from specs.external import EXTERNAL_BURST, EXTERNAL_USERS
+from specs.relative import RELATIVE
+from specs.small import SMALL
+from specs.spec import Spec, changed
 from sshload_operator.planning.cautions import LISTEN_BACKLOG, cautions
 
 KNOWN_HOST_BURST = {**EXTERNAL_BURST, "target": EXTERNAL_USERS["target"]}

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 from plans import INSTALLATION, plan
-from specs import SMALL, Spec, changed
+from specs.small import SMALL
+from specs.spec import Spec, changed
 from sshload_operator.planning.cautions import cautions
 
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 from plans import plan
-from search_specs import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
-from specs import SMALL, Spec, changed
+from specs.search import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
+from specs.small import SMALL
+from specs.spec import Spec, changed
 from sshload_operator.planning.cautions import cautions
 
 ERRORS = {"errorRate": {"below": "1%"}}

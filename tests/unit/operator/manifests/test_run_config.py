@@ -5,8 +5,9 @@ from typing import Any
 
 import plans
 import pytest
-from search_specs import RELATIVE, SEARCH_ARRIVALS, SEARCH_HOLD, SEARCHES
-from specs import changed
+from specs.relative import RELATIVE
+from specs.search import SEARCH_ARRIVALS, SEARCH_HOLD, SEARCHES
+from specs.spec import changed
 from sshload_contract.capacity import amount_of
 from sshload_contract.codec import from_json
 from sshload_contract.run_config import Endpoint, RunConfig

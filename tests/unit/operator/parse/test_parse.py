@@ -5,21 +5,14 @@ from hashlib import sha256
 from typing import get_args
 
 import pytest
-from search_specs import RELATIVE, SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
-from specs import (
-    BAD,
-    EXTERNAL_BURST,
-    EXTERNAL_HOLD,
-    EXTERNAL_USERS,
-    GOOD,
-    LOCUSTFILE,
-    MANAGED_ARRIVALS,
-    MANAGED_STEPS,
-    SMALL,
-    Bad,
-    Spec,
-    changed,
-)
+from specs.bad import Bad
+from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
+from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_STEPS
+from specs.relative import RELATIVE
+from specs.search import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
+from specs.small import SMALL
+from specs.spec import Spec, changed
+from specs.tables import BAD, GOOD
 from sshload_contract.capacity import Capacity, load_at
 from sshload_contract.load import (
     ArrivalProcess,

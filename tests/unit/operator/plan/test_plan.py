@@ -5,8 +5,13 @@ from typing import Any
 
 import pytest
 from plans import INSTALLATION
-from search_specs import RELATIVE, SEARCH_ARRIVALS
-from specs import EXTERNAL_BURST, EXTERNAL_USERS, MANAGED_ARRIVALS, SMALL, WHOLE, Spec, changed
+from specs.external import EXTERNAL_BURST, EXTERNAL_USERS
+from specs.managed import MANAGED_ARRIVALS
+from specs.relative import RELATIVE
+from specs.search import SEARCH_ARRIVALS
+from specs.small import SMALL
+from specs.spec import Spec, changed
+from specs.tables import WHOLE
 from sshload_operator.api.parse import parse
 from sshload_operator.planning.plan import TestIdentity, make_plan, run_id, spec_hash
 

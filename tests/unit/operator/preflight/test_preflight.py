@@ -5,7 +5,10 @@ from typing import Any
 
 import pytest
 from plans import EXTERNAL, INSTALLATION, plan
-from specs import EXTERNAL_BURST, EXTERNAL_USERS, SMALL, WHOLE, Spec, changed
+from specs.external import EXTERNAL_BURST, EXTERNAL_USERS
+from specs.small import SMALL
+from specs.spec import Spec, changed
+from specs.tables import WHOLE
 from sshload_operator.planning.plan import AllowedTarget, Plan
 from sshload_operator.planning.preflight import SOURCE_PORTS, preflight
 from sshload_operator.state import Reason

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from plans import plan
-from search_specs import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
-from specs import Spec, changed
+from specs.search import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
+from specs.spec import Spec, changed
 from sshload_operator.planning.preflight import SOURCE_PORTS, preflight
 from sshload_operator.state import Reason
 

@@ -3,8 +3,10 @@
 from typing import Any
 
 import pytest
-from search_specs import SEARCH_HOLD
-from specs import EXTERNAL_HOLD, EXTERNAL_USERS, SMALL, changed
+from specs.external import EXTERNAL_HOLD, EXTERNAL_USERS
+from specs.search import SEARCH_HOLD
+from specs.small import SMALL
+from specs.spec import changed
 from sshload_operator.api.parse import parse
 from sshload_operator.planning.samples import most_samples
 

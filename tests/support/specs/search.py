@@ -1,13 +1,10 @@
-"""SSHLoadTest specs that search a capacity, one of each kind, or are held against a baseline: all valid."""
+"""SSHLoadTest specs that search the capacity, one of each load model: all valid."""
 
-from typing import Any
+from specs.small import SMALL
+from specs.spec import Spec
 
-_TARGET: dict[str, Any] = {"managed": {}}
-_SCENARIO: dict[str, Any] = {"steps": [{"exec": {"command": "uptime"}}]}
-_SMALL: dict[str, Any] = {"target": _TARGET, "scenario": _SCENARIO}
-
-SEARCH_ARRIVALS: dict[str, Any] = {
-    **_SMALL,
+SEARCH_ARRIVALS: Spec = {
+    **SMALL,
     "load": {
         "capacity": {
             "arrivals": {
@@ -32,9 +29,9 @@ SEARCH_ARRIVALS: dict[str, Any] = {
     "baseline": {"lastPassed": True},
 }
 
-SEARCH_USERS: dict[str, Any] = {
-    **_SMALL,
-    "scenario": {**_SCENARIO, "sessionReuse": "user"},
+SEARCH_USERS: Spec = {
+    **SMALL,
+    "scenario": {**SMALL["scenario"], "sessionReuse": "user"},
     "load": {
         "capacity": {
             "users": {
@@ -49,15 +46,15 @@ SEARCH_USERS: dict[str, Any] = {
     "thresholds": [{"latency": {"step": "total", "percentile": 50, "below": "1s"}}],
 }
 
-SEARCH_BURST: dict[str, Any] = {
-    **_SMALL,
+SEARCH_BURST: Spec = {
+    **SMALL,
     "load": {"capacity": {"burst": {"min": 50, "max": 2000, "repeat": 3, "interval": "10s"}, "confirm": 0}},
     "thresholds": [{"errorRate": {"below": "0.1%"}}],
     "deadline": "5m",
 }
 
-SEARCH_HOLD: dict[str, Any] = {
-    **_SMALL,
+SEARCH_HOLD: Spec = {
+    **SMALL,
     "load": {
         "capacity": {
             "hold": {
@@ -75,18 +72,7 @@ SEARCH_HOLD: dict[str, Any] = {
     "deadline": "1h",
 }
 
-RELATIVE: dict[str, Any] = {
-    **_SMALL,
-    "load": {"arrivals": {"stages": [{"rate": 20, "duration": "30s"}]}},
-    "thresholds": [
-        {"latency": {"step": "total", "percentile": 95, "within": "10%"}},
-        {"throughput": {"within": "2.5%"}},
-        {"errorRate": {"below": "1%"}},
-    ],
-    "baseline": {"testRef": {"name": "last-week"}},
-}
-
-SEARCHES: dict[str, dict[str, Any]] = {
+SEARCHES: dict[str, Spec] = {
     "search-arrivals": SEARCH_ARRIVALS,
     "search-users": SEARCH_USERS,
     "search-burst": SEARCH_BURST,

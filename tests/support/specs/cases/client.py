@@ -1,0 +1,56 @@
+"""How the workers speak SSH: settings of the client, and what each library makes of them."""
+
+from typing import Any
+
+from specs.bad import Bad, bad
+from specs.small import SMALL, with_steps
+from specs.spec import Spec, changed
+
+
+def _setting(library: str, name: str, value: Any, says: str = "") -> Bad:
+    """Return a setting of the client that this library does not take."""
+    return Bad(changed(SMALL, "client", {"library": library, name: value}), f"spec.client.{name}", says)
+
+
+BAD: dict[str, Bad] = {
+    "unknown-library": bad("client.library", "libssh"),
+    "unknown-auth": bad("client.auth", "gssapi-with-mic"),
+    "algorithm-with-a-comma": bad("client.ciphers", ["a,b"], "spec.client.ciphers[0]"),
+    "window-of-zero": bad("client.windowSize", 0),
+    "window-of-4-gibibytes": bad("client.windowSize", "4Gi", says="from 32Ki to 1Gi"),
+    "window-in-words": bad("client.windowSize", "large"),
+    "read-buffer-of-asyncssh": _setting("asyncssh", "readBufferSize", "32Ki"),
+    "window-for-sftp-of-ssh2-python": bad("client.windowSize", "1Mi", base=with_steps({"sftpStat": {"path": "a"}})),
+    "packet-for-sftp-of-ssh2-python": bad("client.packetSize", "32Ki", base=with_steps({"sftpRead": {"path": "a"}})),
+    "packet-that-libssh2-would-not-take": _setting("ssh2-python", "packetSize", 32769, "32Ki"),
+    "read-buffer-beyond-libssh2": _setting("ssh2-python", "readBufferSize", "17Mi", "16Mi"),
+    "sftp-read-beyond-libssh2": _setting("ssh2-python", "sftpReadSize", "17Mi", "16Mi"),
+    "sftp-write-beyond-libssh2": _setting("ssh2-python", "sftpWriteSize", "17Mi", "16Mi"),
+    "sftp-read-beyond-paramiko": _setting("paramiko", "sftpReadSize", "256Ki", "255Ki"),
+    "rekey-limit-of-ssh2-python": _setting("ssh2-python", "rekeyLimit", "1Gi"),
+    "packet-that-paramiko-would-enlarge": _setting("paramiko", "packetSize", 4095, "4Ki"),
+    "packet-above-a-mebibyte": _setting("asyncssh", "packetSize", "2Mi"),
+    "rekey-limit-of-zero": _setting("paramiko", "rekeyLimit", 0),
+    "sftp-read-of-zero": bad("client.sftpReadSize", 0),
+    "sftp-write-above-64-mebibytes": bad("client.sftpWriteSize", "65Mi"),
+    "read-buffer-below-a-kibibyte": bad("client.readBufferSize", 1023),
+    "control-master-of-another-library": bad("client.controlMaster", value=True),
+    "window-of-openssh": _setting("openssh", "windowSize", "1Mi"),
+    "packet-of-openssh": _setting("openssh", "packetSize", "32Ki"),
+    "read-buffer-of-openssh": _setting("openssh", "readBufferSize", "32Ki"),
+}
+
+GOOD: dict[str, Spec] = {
+    "window-of-a-gibibyte": changed(SMALL, "client.windowSize", "1Gi"),
+    "window-of-32-kibibytes": changed(SMALL, "client.windowSize", 32768),
+    "window-for-scp-of-ssh2-python": changed(with_steps({"scpRead": {"path": "a"}}), "client.windowSize", "1Mi"),
+    "window-for-sftp-of-paramiko": changed(
+        with_steps({"sftpRead": {"path": "a"}}), "client", {"library": "paramiko", "windowSize": "1Mi"}
+    ),
+    "the-largest-packet-of-ssh2-python": changed(SMALL, "client.packetSize", "32Ki"),
+    "the-smallest-packet-of-paramiko": changed(SMALL, "client", {"library": "paramiko", "packetSize": "4Ki"}),
+    "the-largest-sizes-of-asyncssh": changed(
+        SMALL, "client", {"library": "asyncssh", "packetSize": "1Mi", "sftpReadSize": "64Mi", "sftpWriteSize": "64Mi"}
+    ),
+    "slow-acknowledgements-of-openssh": changed(SMALL, "client", {"library": "openssh", "quickAck": False}),
+}

@@ -1,0 +1,46 @@
+"""The load models, and the deadline that a load must end before."""
+
+from specs.bad import Bad, bad
+from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
+from specs.search import SEARCH_ARRIVALS
+from specs.small import SMALL
+from specs.spec import Spec, changed, without
+
+BAD: dict[str, Bad] = {
+    "no-load": Bad(without(SMALL, "load"), "spec.load"),
+    "no-load-model": bad("load", {}, says="exactly one of users, arrivals, burst, hold and capacity must be set"),
+    "two-load-models": bad(
+        "load", {**SMALL["load"], "burst": {"connections": 1}}, says="exactly one of users, arrivals, burst, hold and"
+    ),
+    "load-beside-a-search": bad(
+        "load", {**SMALL["load"], **SEARCH_ARRIVALS["load"]}, says="exactly one of users, arrivals, burst, hold"
+    ),
+    "rate-of-zero": bad("load.arrivals.stages.0.rate", 0, "spec.load.arrivals.stages[0].rate"),
+    "negative-rate": bad("load.arrivals.stages.0.rate", -5, "spec.load.arrivals.stages[0].rate"),
+    "rate-as-text": bad("load.arrivals.stages.0.rate", "20", "spec.load.arrivals.stages[0].rate"),
+    "no-stages": bad("load.arrivals.stages", []),
+    "too-many-stages": bad("load.arrivals.stages", [{"rate": 1, "duration": "1s"}] * 51),
+    "stage-without-a-duration": bad("load.arrivals.stages", [{"rate": 1}], "spec.load.arrivals.stages[0].duration"),
+    "unknown-process": bad("load.arrivals.process", "uniform"),
+    "think-time-the-wrong-way-round": bad(
+        "load.users.thinkTime", {"min": "2s", "max": "1s"}, "spec.load.users.thinkTime.max", base=EXTERNAL_USERS
+    ),
+    "users-of-zero": bad("load.users.stages.0.users", 0, "spec.load.users.stages[0].users", base=EXTERNAL_USERS),
+    "burst-of-zero": bad("load.burst.connections", 0, base=EXTERNAL_BURST),
+    "burst-repeated-with-a-point": bad("load.burst.repeat", 2.0, "spec", base=EXTERNAL_BURST),
+    "burst-interval-in-milliseconds": bad("load.burst.interval", "1500ms", base=EXTERNAL_BURST),
+    "hold-of-nothing": bad("load.hold.sessions", 0, base=EXTERNAL_HOLD),
+    "hold-without-a-ramp": bad("load.hold.rampUp", None, base=EXTERNAL_HOLD),
+    "hold-without-probes": bad("load.hold.probeRate", 0, base=EXTERNAL_HOLD),
+    "keep-alive-once-a-day": bad("load.hold.keepAlive", "24h", base=EXTERNAL_HOLD),
+    "deadline-before-the-end-of-arrivals": bad("deadline", "154s", says="startTimeout, warmUp and the load"),
+    "deadline-before-the-end-of-users": bad("deadline", "160s", base=EXTERNAL_USERS, says="startTimeout, warmUp"),
+    "deadline-before-the-end-of-bursts": bad("deadline", "419s", base=EXTERNAL_BURST, says="startTimeout, warmUp"),
+    "deadline-before-the-end-of-a-hold": bad("deadline", "304s", base=EXTERNAL_HOLD, says="startTimeout, warmUp"),
+}
+
+GOOD: dict[str, Spec] = {
+    "deadline-to-the-second": changed(SMALL, "deadline", "155s"),
+    "deadline-to-the-second-with-bursts": changed(EXTERNAL_BURST, "deadline", "420s"),
+    "deadline-to-the-second-with-a-hold": changed(EXTERNAL_HOLD, "deadline", "305s"),
+}

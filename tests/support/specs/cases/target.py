@@ -1,0 +1,24 @@
+"""The server under test: one that is made, or one that exists, and how a made one is logged in to."""
+
+from specs.bad import Bad, bad
+from specs.external import EXTERNAL_USERS
+from specs.small import SMALL
+from specs.spec import Spec, changed, without
+
+_EXTERNAL = EXTERNAL_USERS["target"]["external"]
+
+BAD: dict[str, Bad] = {
+    "no-target": Bad(without(SMALL, "target"), "spec.target"),
+    "neither-target": bad("target", {}, says="exactly one of managed and external must be set"),
+    "both-targets": bad("target", {"managed": {}, "external": _EXTERNAL}, says="exactly one of managed and external"),
+    "target-of-the-wrong-type": bad("target.managed", "yes"),
+    "password-for-a-managed-target": bad("client.auth", "password", says="publickey"),
+    "password-for-a-managed-target-by-questions": bad("client.auth", "keyboard-interactive", says="publickey"),
+    "what-is-not-there-yet-rootful": bad("target.managed.rootful", value=True),
+    "what-is-not-there-yet-replicas": bad("target.managed.replicas", 2),
+}
+
+GOOD: dict[str, Spec] = {
+    "certificate-for-a-managed-target": changed(SMALL, "client.auth", "certificate"),
+    "agent-for-a-managed-target": changed(SMALL, "client.auth", "agent"),
+}

@@ -1,0 +1,61 @@
+"""Thresholds that a run is held against by itself: what they are on, and by how much."""
+
+from specs.bad import Bad, bad
+from specs.external import EXTERNAL_HOLD
+from specs.managed import LOCUSTFILE, MANAGED_STEPS
+from specs.search import SEARCH_ARRIVALS
+from specs.small import SMALL, with_thresholds
+from specs.spec import Spec, changed
+
+_LATENCY = {"step": "total", "percentile": 99, "below": "2s"}
+
+BAD: dict[str, Bad] = {
+    "threshold-of-nothing": Bad(
+        with_thresholds({}), "spec.thresholds[0]", "exactly one of latency, errorRate, throughput and"
+    ),
+    "threshold-of-two": Bad(
+        with_thresholds({"latency": _LATENCY, "errorRate": {"below": "1%"}}), "spec.thresholds[0]", "exactly one of"
+    ),
+    "threshold-on-what-is-not-measured": Bad(
+        with_thresholds({"latency": {**_LATENCY, "step": "uptime.exec"}}), "spec.thresholds", "latency.step"
+    ),
+    "threshold-on-a-third-jump-host-of-two": Bad(
+        changed(EXTERNAL_HOLD, "thresholds.0.latency.step", "via3.login"), "spec.thresholds", "latency.step"
+    ),
+    "threshold-on-held-sessions-where-none-are": Bad(
+        with_thresholds({"latency": {**_LATENCY, "step": "held.login"}}), "spec.thresholds", "latency.step"
+    ),
+    "threshold-on-another-steps-timing": Bad(
+        changed(MANAGED_STEPS, "thresholds.0.latency.step", "clone.subsystem"), "spec.thresholds", "latency.step"
+    ),
+    "threshold-on-no-name-of-a-locustfile": Bad(
+        changed(LOCUSTFILE, "thresholds.0.latency.step", "browse sftpList"), "spec.thresholds", "latency.step"
+    ),
+    "threshold-on-the-hundredth-percentile": Bad(
+        with_thresholds({"latency": {**_LATENCY, "percentile": 100}}), "spec.thresholds[0].latency.percentile"
+    ),
+    "threshold-without-its-step": Bad(
+        with_thresholds({"latency": {"percentile": 99, "below": "2s"}}), "spec.thresholds[0].latency.step"
+    ),
+    "throughput-of-nothing": Bad(
+        with_thresholds({"throughput": {}}), "spec.thresholds[0].throughput", "above and within"
+    ),
+    "capacity-of-nothing": bad("thresholds.2.capacity", {}, "spec.thresholds[2].capacity", base=SEARCH_ARRIVALS),
+    "error-rate-as-a-fraction": Bad(
+        with_thresholds({"errorRate": {"below": 0.01}}), "spec.thresholds[0].errorRate.below"
+    ),
+    "error-rate-without-percent": Bad(
+        with_thresholds({"errorRate": {"below": "1"}}), "spec.thresholds[0].errorRate.below"
+    ),
+    "error-rate-below-zero": Bad(with_thresholds({"errorRate": {"below": "0%"}}), "spec.thresholds[0].errorRate.below"),
+    "error-rate-above-all": Bad(
+        with_thresholds({"errorRate": {"below": "100.1%"}}), "spec.thresholds[0].errorRate.below"
+    ),
+}
+
+GOOD: dict[str, Spec] = {
+    "null-for-absent": changed(SMALL, "thresholds", None),
+    "threshold-on-a-nameless-exec": with_thresholds({"latency": {**_LATENCY, "step": "exec"}}),
+    "error-rate-of-everything": with_thresholds({"errorRate": {"below": "100%"}}),
+    "throughput-of-zero": with_thresholds({"throughput": {"above": 0}}),
+}

@@ -1,0 +1,19 @@
+"""The smallest useful SSHLoadTest spec, and the same with other steps or with thresholds."""
+
+from specs.spec import Spec, changed
+
+SMALL: Spec = {
+    "target": {"managed": {}},
+    "scenario": {"steps": [{"exec": {"command": "uptime"}}]},
+    "load": {"arrivals": {"stages": [{"rate": 20, "duration": "30s"}]}},
+}
+
+
+def with_steps(*steps: Spec) -> Spec:
+    """Return the small spec with these steps in place of its own."""
+    return changed(SMALL, "scenario.steps", list(steps))
+
+
+def with_thresholds(*thresholds: Spec) -> Spec:
+    """Return the small spec with these thresholds."""
+    return changed(SMALL, "thresholds", list(thresholds))

@@ -1,0 +1,44 @@
+"""Every SSHLoadTest spec there is for tests, by name: whole ones, small changes that are good, and bad ones."""
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+from specs.bad import Bad
+from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
+from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_STEPS
+from specs.relative import RELATIVE
+from specs.search import SEARCHES
+from specs.small import SMALL
+from specs.spec import Spec
+
+Row = TypeVar("Row")
+
+
+def _joined(tables: Iterable[Mapping[str, Row]]) -> dict[str, Row]:
+    """Return one table of all rows; no name may stand twice, for one of its rows would be lost."""
+    rows = [row for table in tables for row in table.items()]
+    joined = dict(rows)
+    assert len(joined) == len(rows), "a name stands in two tables of cases"
+    return joined
+
+
+# Every file of the folder, so that none can be forgotten.
+_CASES: list[Any] = [
+    import_module(f"specs.cases.{file.stem}") for file in sorted(Path(__file__).with_name("cases").glob("*.py"))
+]
+
+WHOLE: dict[str, Spec] = {
+    "small": SMALL,
+    "managed-steps": MANAGED_STEPS,
+    "external-hold": EXTERNAL_HOLD,
+    "locustfile": LOCUSTFILE,
+    "managed-arrivals": MANAGED_ARRIVALS,
+    "external-users": EXTERNAL_USERS,
+    "external-burst": EXTERNAL_BURST,
+    **SEARCHES,
+    "relative": RELATIVE,
+}
+GOOD: dict[str, Spec] = _joined([WHOLE, *(cases.GOOD for cases in _CASES)])
+BAD: dict[str, Bad] = _joined(cases.BAD for cases in _CASES)
