@@ -1,0 +1,91 @@
+"""parse: what a spec means that leaves almost everything out."""
+
+from specs.small import SMALL
+from specs.spec import changed
+from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
+from sshload_contract.run_config import Auth, Client, ExecStep, Library, Scenario, SessionReuse, Timeouts
+from sshload_operator.api.parse import parse
+from sshload_operator.api.spec import LoadTestSpec, ManagedTarget, Placement, Sshd, TimeToLive, Workers
+
+NO_PLACEMENT = Placement({}, {}, (), {}, (), "")
+PLAIN_CLIENT = Client(
+    library=Library.SSH2_PYTHON,
+    control_master=False,
+    kex_algorithms=(),
+    ciphers=(),
+    macs=(),
+    host_key_algorithms=(),
+    compression=False,
+    rekey_bytes=None,
+    window_bytes=None,
+    packet_bytes=None,
+    read_buffer_bytes=None,
+    sftp_read_bytes=None,
+    sftp_write_bytes=None,
+    quick_ack=True,
+    timeouts=Timeouts(connect_s=10, banner_s=10, kex_s=20, auth_s=20, channel_s=10, step_s=60),
+)
+
+
+def test_a_small_spec_has_the_defaults() -> None:
+    assert parse(SMALL) == LoadTestSpec(
+        target=ManagedTarget(
+            image="",
+            image_pull_secrets=(),
+            placement=NO_PLACEMENT,
+            sshd=Sshd(
+                max_startups=None,
+                max_sessions=None,
+                per_source_max_startups=None,
+                per_source_penalties="no",
+                login_grace_time_s=None,
+                use_dns=None,
+                kex_algorithms=(),
+                ciphers=(),
+                macs=(),
+                host_key_algorithms=(),
+                compression=None,
+                rekey_limit=None,
+                log_level="INFO",
+                sftp_subsystem="internal-sftp",
+                extra_config={},
+            ),
+            files=(),
+            directories=(),
+            repositories=(),
+            spare_bytes=256 * 1024**2,
+        ),
+        via=(),
+        auth=Auth.PUBLICKEY,
+        client=PLAIN_CLIENT,
+        scenario=Scenario(
+            session_reuse=SessionReuse.NONE,
+            pool_sessions=0,
+            steps=(ExecStep(name="", command="uptime", expect_exit_code=0, expect_stdout=""),),
+            locustfile_path="",
+        ),
+        locustfile=None,
+        load=ArrivalsLoad(
+            stages=(ArrivalsStage(rate=20, duration_s=30),),
+            process=ArrivalProcess.CONSTANT,
+            max_in_flight=10_000,
+            seed=1,
+        ),
+        capacity=None,
+        warm_up_s=5,
+        thresholds=(),
+        capacity_thresholds=(),
+        relative_thresholds=(),
+        baseline=None,
+        workers=Workers(replicas=1, processes_per_pod=None, image="", image_pull_secrets=(), placement=NO_PLACEMENT),
+        deadline_s=1800,
+        start_timeout_s=120,
+        time_to_live=TimeToLive(passed_s=None, failed_s=None),
+        triggers={},
+        abort=False,
+    )
+
+
+def test_what_the_api_server_completes_means_what_was_written() -> None:
+    completed = changed(SMALL, "client", {"auth": "publickey", "quickAck": True, "timeouts": {"step": "1m"}})
+    assert parse(completed) == parse(SMALL)

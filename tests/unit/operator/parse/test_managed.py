@@ -1,0 +1,85 @@
+"""parse: the values of a spec that says everything about a managed target, its clients, its load and its workers."""
+
+from dataclasses import replace
+
+from specs.managed import MANAGED_ARRIVALS
+from specs.small import SMALL
+from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
+from sshload_contract.run_config import ExecStep, SleepStep, Timeouts
+from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold
+from sshload_operator.api.parse import parse
+from sshload_operator.api.spec import ManagedTarget, Placement, Sshd, TimeToLive
+
+
+def test_every_field_of_a_managed_target_reaches_its_value() -> None:
+    target = parse(MANAGED_ARRIVALS).target
+    written = MANAGED_ARRIVALS["target"]["managed"]
+    assert target == ManagedTarget(
+        image=written["image"],
+        image_pull_secrets=("pull", "pull.too"),
+        placement=Placement(
+            resources=written["resources"],
+            node_selector=written["nodeSelector"],
+            tolerations=tuple(written["tolerations"]),
+            affinity=written["affinity"],
+            topology_spread_constraints=tuple(written["topologySpreadConstraints"]),
+            priority_class_name="high",
+        ),
+        sshd=Sshd(
+            max_startups="10:30:100",
+            max_sessions=10,
+            per_source_max_startups="100",
+            per_source_penalties="authfail:5s noauth:1s",
+            login_grace_time_s=120,
+            use_dns=True,
+            kex_algorithms=("curve25519-sha256",),
+            ciphers=("aes128-gcm@openssh.com",),
+            macs=("hmac-sha2-256-etm@openssh.com",),
+            host_key_algorithms=("ssh-ed25519", "ecdsa-sha2-nistp256"),
+            compression="delayed",
+            rekey_limit="1G 1h",
+            log_level="VERBOSE",
+            sftp_subsystem="/usr/lib/openssh/sftp-server -l INFO",
+            extra_config={"ClientAliveInterval": "30", "IPQoS": "lowdelay throughput"},
+        ),
+        files=(FileFixture("file-26k", 26 * 1024), FileFixture("sub/empty", 0)),
+        directories=(DirectoryFixture("dir-10k", 10_000),),
+        repositories=(RepositoryFixture("sub/project.git", 100, 1024**2),),
+        spare_bytes=1024**3,
+    )
+
+
+def test_every_other_field_reaches_its_value() -> None:
+    spec = parse(MANAGED_ARRIVALS)
+    assert spec.client == replace(
+        parse(SMALL).client,
+        kex_algorithms=("curve25519-sha256",),
+        ciphers=("aes128-gcm@openssh.com",),
+        host_key_algorithms=("ssh-ed25519",),
+        compression=True,
+        window_bytes=8 * 1024**2,
+        read_buffer_bytes=1024,
+        sftp_read_bytes=256 * 1024,
+        sftp_write_bytes=32_000,
+        quick_ack=False,
+        timeouts=Timeouts(connect_s=1, banner_s=1.5, kex_s=2, auth_s=60, channel_s=0.5, step_s=3600),
+    )
+    assert spec.scenario.steps == (
+        ExecStep("uptime", "uptime", 0, r"load (average)?:\s"),
+        SleepStep(0.25),
+        ExecStep("fail", "exit 3", 3, ""),
+    )
+    assert spec.load == ArrivalsLoad(
+        (ArrivalsStage(0.5, 30), ArrivalsStage(90, 90)), ArrivalProcess.POISSON, max_in_flight=500, seed=42
+    )
+    assert spec.thresholds == (
+        LatencyThreshold("total", 99.9, 2),
+        LatencyThreshold("uptime.firstByte", 50, 0.15),
+        ErrorRateThreshold(0.005),
+        ThroughputThreshold(85.5),
+    )
+    assert (spec.warm_up_s, spec.deadline_s, spec.start_timeout_s) == (10, 600, 60)
+    assert spec.time_to_live == TimeToLive(passed_s=3600, failed_s=86_400)
+    assert (spec.workers.replicas, spec.workers.processes_per_pod) == (3, 2)
+    assert spec.workers.placement.priority_class_name == "high"

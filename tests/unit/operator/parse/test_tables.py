@@ -1,0 +1,38 @@
+"""parse: which specs are accepted, and which field is wrong in the others."""
+
+import pytest
+from specs.bad import Bad
+from specs.small import SMALL
+from specs.spec import Spec, changed
+from specs.tables import BAD, GOOD
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse import parse
+
+
+@pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])
+def test_a_good_spec_is_accepted(spec: Spec) -> None:
+    parse(spec)
+
+
+@pytest.mark.parametrize("bad", [pytest.param(bad, id=name) for name, bad in BAD.items()])
+def test_a_bad_spec_is_refused_by_the_path_of_the_field(bad: Bad) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse(bad.spec)
+    assert caught.value.path.startswith(bad.field)
+    assert bad.says in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_number_of_a_file_must_be_finite(value: float) -> None:
+    with pytest.raises(SpecError, match="must be a finite number"):
+        parse(changed(SMALL, "load.arrivals.stages.0.rate", value))
+
+
+def test_a_key_of_a_file_must_be_a_string() -> None:
+    with pytest.raises(SpecError, match=r"spec.target: has the key 1, which is no string"):
+        parse({**SMALL, "target": {1: {}}})
+
+
+def test_the_whole_spec_must_be_an_object() -> None:
+    with pytest.raises(SpecError, match="spec: must be an object, not a list"):
+        parse([])  # type: ignore[arg-type] - what a file may hold
