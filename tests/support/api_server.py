@@ -31,11 +31,15 @@ class ApiServer:
     kubeconfig: Path
     url: str
 
-    def namespace(self) -> LiveCluster:
-        """Return kubectl bound to a new namespace. Nothing has to be taken away: the server goes with the session."""
+    def namespace(self, **labels: str) -> LiveCluster:
+        """Return kubectl bound to a new namespace. Nothing has to be taken away: the server goes with the session.
+
+        It has its labels from the first moment on: the server's own admission may be behind on a change.
+        """
         name = f"test-{uuid.uuid4().hex[:10]}"
         cluster = LiveCluster(self.kubectl_path, self.kubeconfig, name)
-        cluster.kubectl("create", "namespace", name)
+        metadata = {"name": name, "labels": labels}
+        cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}))
         return cluster
 
 
@@ -69,6 +73,8 @@ def _start(programs: Path, folder: Path, running: contextlib.ExitStack) -> ApiSe
     kubectl = LiveCluster(found.kubectl_path, found.kubeconfig, "default").kubectl
     kubectl("apply", "--server-side", "-f", str(CRDS))
     _await(found, ("wait", "--for=condition=Established", "-f", str(CRDS), "--timeout=30s"), folder, etcd, server)
+    for kind in KINDS:  # an established one is served, but the list of all kinds by which kubectl finds it comes later
+        _await(found, ("get", kind.plural, "--all-namespaces"), folder, etcd, server)
     return found
 
 

@@ -15,6 +15,7 @@ from free_ports import free_port
 
 _START_TIMEOUT_S = 20.0
 _POLL_S = 0.02
+_STOPPED_OR_GONE = ("T", "Z")  # proc_pid_stat(5)
 _PRIVILEGE_SEPARATION = Path("/run/sshd")
 
 
@@ -55,6 +56,21 @@ class SshServer:
     def hang_up(self) -> None:
         """Kill all processes that serve connections, which ends these."""
         self.signal_sessions(signal.SIGKILL)
+
+    def freeze_sessions(self) -> None:
+        """Stop all processes that serve connections, and wait until they have: from now on they answer nothing."""
+        self.signal_sessions(signal.SIGSTOP)
+        deadline_s = time.monotonic() + _START_TIMEOUT_S
+        while any(state not in _STOPPED_OR_GONE for state in self._session_states()):
+            assert time.monotonic() < deadline_s, "sessions do not stop"
+            time.sleep(_POLL_S)
+
+    def _session_states(self) -> Iterator[str]:
+        for pid in _descendants(self.process.pid):
+            with suppress(OSError):
+                name, _, rest = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
+                if name.startswith("sshd"):
+                    yield rest.split()[0]
 
     def signal_sessions(self, number: signal.Signals) -> None:
         """Send a signal to all processes that serve connections: stopped ones answer nothing, killed ones hang up.

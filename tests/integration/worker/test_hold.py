@@ -2,15 +2,26 @@ import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic, monotonic_ns
+from typing import Any
 
+import gevent
 import pytest
+from one_iteration import unexpected
 from one_load import counted, failures, latencies, one_load
 from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.load import HoldLoad
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
+from sshload_contract.sample import Health
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.held_sessions import HeldSessions
+from sshload_worker.scenario.log_in import LogIn
+from sshload_worker.scenario.step_clock import Due
+from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
+from sshload_worker.summary.merge import Totals
 from whole_run import whole_run
 
 WELL = (Window.MEASURED, Outcome.OK)
@@ -80,6 +91,68 @@ def test_a_session_that_gives_no_sign_of_life_within_the_limit_is_lost(start_ssh
         totals = load.finish()
     assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.STEP_TIMEOUT): 3}
     assert failures(totals) == {("held.keepAlive", Outcome.STEP_TIMEOUT, 3)}
+
+
+class OneHeld:
+    """One session that is held, and what is counted of it."""
+
+    def __init__(self, server: SshServer) -> None:
+        config = holding(server)
+        self._recorder = Recorder("test-run", 0)
+        log_in = _RememberedLogIn(prepare_login(config, resolve(first_hop(config), unexpected)), self._recorder)
+        self.sessions = HeldSessions(log_in, config.client.timeouts, self._recorder)
+        now_ns = monotonic_ns()
+        self.sessions.begin(0, Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12))
+        (self.connection,) = log_in.made
+
+    def totals(self) -> Totals:
+        """Return what was counted."""
+        totals = Totals()
+        totals.add(self._recorder.take_report(Health(0.0, 0.0, 0, 0, 0, 0, 0), final=True))
+        return totals
+
+
+class _RememberedLogIn(LogIn):
+    """Keeps what it makes."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.made: list[Any] = []
+
+    def begin(self, *arguments: Any) -> Any:
+        connection = super().begin(*arguments)
+        self.made.append(connection)
+        return connection
+
+
+def test_a_session_that_was_lost_unseen_was_not_held_to_the_end(start_sshd: Callable[[str], SshServer]) -> None:
+    server = start_sshd("")
+    one = OneHeld(server)
+    server.hang_up()
+    deadline_s = monotonic() + 30
+    while not one.connection.is_lost():
+        assert monotonic() < deadline_s
+        gevent.sleep(0.01)
+    one.sessions.close(Outcome.OK)
+    totals = one.totals()
+    assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.DISCONNECTED): 1}
+    assert failures(totals) == {("held.hold", Outcome.DISCONNECTED, 1)}
+
+
+def test_a_session_whose_sign_of_life_is_still_awaited_was_not_held_to_the_end(
+    start_sshd: Callable[[str], SshServer],
+) -> None:
+    server = start_sshd("")
+    one = OneHeld(server)
+    server.freeze_sessions()
+    asking = gevent.spawn(one.sessions.keep_alive, 0)
+    gevent.sleep(0)
+    one.sessions.close(Outcome.OK)
+    asking.kill()
+    server.hang_up()
+    totals = one.totals()
+    assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.UNFINISHED): 1}
+    assert failures(totals) == {("held.hold", Outcome.UNFINISHED, 1)}
 
 
 def test_a_login_that_fails_is_a_failure_and_not_tried_again(start_sshd: Callable[[str], SshServer]) -> None:

@@ -77,7 +77,8 @@ class HeldSessions:
         except GreenletExit:
             raise
         except BaseException as error:
-            self._lose(number, finding(error))
+            if self._held.get(number) is held:
+                self._lose(number, finding(error))
             if not isinstance(error, StepFailure):
                 raise
         held.asked = False
@@ -91,20 +92,25 @@ class HeldSessions:
                 for number in turn:
                     held = self._held.get(number)
                     if held is not None and not held.asked and held.connection.is_lost():
-                        self._lose(number, StepFailure(Outcome.DISCONNECTED, "the server closed a held session"))
+                        self._lose(number, _closed_by_server())
                 sleep(_WATCH_INTERVAL_S / turns)
             if not self._held:
                 sleep(_WATCH_INTERVAL_S)
 
     def close(self, outcome: Outcome) -> None:
-        """End all sessions, each held until now with this outcome, and hold no more."""
+        """End all sessions, each held until now with this outcome, and hold no more.
+
+        One that the server has closed unseen was not held until now, and one whose sign of life is still awaited gave
+        none.
+        """
         self._closed = True
         for ended, number in enumerate(tuple(self._held), start=1):
             held = self._held.get(number)
-            if held is not None:
+            failure = _failure_at_end(held, outcome) if held is not None else None
+            if failure is not None:
+                self._lose(number, failure)
+            elif held is not None:
                 self._end(number, outcome)
-                if outcome is not Outcome.OK:
-                    held.clock.failed(outcome, "held until the run was stopped")
             if ended % _AT_ONCE == 0:
                 sleep(0)
 
@@ -122,3 +128,15 @@ class HeldSessions:
         held.clock.record(_HOLD, held.since_ns, outcome)
         self._log_in.end(held.connection)
         self._recorder.held -= 1
+
+
+def _failure_at_end(held: _Held, outcome: Outcome) -> StepFailure | None:
+    if outcome is not Outcome.OK:
+        return StepFailure(outcome, "held until the run was stopped")
+    if held.asked:
+        return StepFailure(Outcome.UNFINISHED, "no sign of life by the end of the drain")
+    return _closed_by_server() if held.connection.is_lost() else None
+
+
+def _closed_by_server() -> StepFailure:
+    return StepFailure(Outcome.DISCONNECTED, "the server closed a held session")
