@@ -13,7 +13,7 @@ from pathlib import Path
 
 from free_ports import free_port
 
-_START_TIMEOUT_S = 20.0
+_CONDITION_TIMEOUT_S = 60.0
 _POLL_S = 0.02
 _STOPPED_OR_GONE = ("T", "Z")  # proc_pid_stat(5)
 _PRIVILEGE_SEPARATION = Path("/run/sshd")
@@ -44,8 +44,15 @@ class SshServer:
         """All that sshd has logged so far."""
         return self.log_path.read_text()
 
+    def await_log(self, pattern: str) -> None:
+        """Wait until sshd has logged a line in which the pattern is: of a login it answers first, and then logs it."""
+        deadline_s = time.monotonic() + _CONDITION_TIMEOUT_S
+        while not re.search(pattern, self.log, re.MULTILINE):
+            assert time.monotonic() < deadline_s, f"sshd does not log {pattern}: {self.log}"
+            time.sleep(_POLL_S)
+
     def accepted(self) -> int:
-        """How many logins sshd says that it accepted."""
+        """How many logins sshd says that it accepted: each of them for sure once its client has opened a channel."""
         return len(re.findall(r"^Accepted (publickey|password) for ", self.log, re.MULTILINE))
 
     def commands_by_connection(self) -> list[int]:
@@ -54,16 +61,18 @@ class SshServer:
         return [pids.count(port) for port in dict.fromkeys(pids)]
 
     def hang_up(self) -> None:
-        """Kill all processes that serve connections, which ends these."""
+        """Kill all processes that serve connections, which ends these: stopped first, none can leave a child behind."""
+        self.freeze_sessions()
         self.signal_sessions(signal.SIGKILL)
 
     def freeze_sessions(self) -> None:
         """Stop all processes that serve connections, and wait until they have: from now on they answer nothing."""
+        deadline_s = time.monotonic() + _CONDITION_TIMEOUT_S
         self.signal_sessions(signal.SIGSTOP)
-        deadline_s = time.monotonic() + _START_TIMEOUT_S
         while any(state not in _STOPPED_OR_GONE for state in self._session_states()):
             assert time.monotonic() < deadline_s, "sessions do not stop"
             time.sleep(_POLL_S)
+            self.signal_sessions(signal.SIGSTOP)  # to those too that were forked meanwhile
 
     def _session_states(self) -> Iterator[str]:
         for pid in _descendants(self.process.pid):
@@ -116,7 +125,7 @@ def ssh_server(folder: Path, keys: Keys, directives: str = "") -> Iterator[SshSe
     with log_path.open("wb") as log, subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", config], stderr=log) as sshd:
         server = SshServer(port, getpass.getuser(), keys, known_hosts, log_path, sshd)
         try:
-            _await_listening(server)
+            _await_listening(server, config.read_text().count("ListenAddress"))
             yield server
         finally:
             sshd.send_signal(signal.SIGTERM)
@@ -141,9 +150,9 @@ def _config(directives: str, port: int, keys: Keys, home: Path) -> str:
     return "\n".join([directives, *lines, ""])
 
 
-def _await_listening(server: SshServer) -> None:
-    deadline_s = time.monotonic() + _START_TIMEOUT_S
-    while "Server listening" not in server.log:
+def _await_listening(server: SshServer, addresses: int) -> None:
+    deadline_s = time.monotonic() + _CONDITION_TIMEOUT_S
+    while server.log.count("Server listening") < addresses:
         assert server.process.poll() is None, server.log
         assert time.monotonic() < deadline_s, "sshd does not listen"
         time.sleep(_POLL_S)
