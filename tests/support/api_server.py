@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,15 +31,16 @@ class ApiServer:
     kubeconfig: Path
     url: str
 
-    def namespace(self, **labels: str) -> LiveCluster:
+    def namespace(self, labels: Mapping[str, str] | None = None) -> LiveCluster:
         """Return kubectl bound to a new namespace. Nothing has to be taken away: the server goes with the session.
 
         It has its labels from the first moment on: the server's own admission may be behind on a change.
         """
         name = f"test-{uuid.uuid4().hex[:10]}"
         cluster = LiveCluster(self.kubectl_path, self.kubeconfig, name)
-        metadata = {"name": name, "labels": labels}
-        cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump({"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}))
+        metadata = {"name": name, "labels": dict(labels or {})}
+        namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+        cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump(namespace))
         return cluster
 
 
@@ -73,8 +74,9 @@ def _start(programs: Path, folder: Path, running: contextlib.ExitStack) -> ApiSe
     kubectl = LiveCluster(found.kubectl_path, found.kubeconfig, "default").kubectl
     kubectl("apply", "--server-side", "-f", str(CRDS))
     _await(found, ("wait", "--for=condition=Established", "-f", str(CRDS), "--timeout=30s"), folder, etcd, server)
-    for kind in KINDS:  # an established one is served, but the list of all kinds by which kubectl finds it comes later
-        _await(found, ("get", kind.plural, "--all-namespaces"), folder, etcd, server)
+    # An established CRD is served; the list of all kinds, by which kubectl finds it, may have it a moment later.
+    kinds = ",".join(yaml.safe_load(path.read_text())["metadata"]["name"] for path in CRDS.iterdir())
+    _await(found, ("get", kinds, "--all-namespaces"), folder, etcd, server)
     return found
 
 

@@ -5,7 +5,10 @@ from api_server import ApiServer
 from dry_run import DryRun
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def dry_run(api_server: ApiServer) -> DryRun:
-    """Return what says of an object whether the API server accepts it."""
+    """Return what says of an object whether the API server accepts it.
+
+    Each file has one of its own: the server closes connections that were idle for 90 s, as they are between files.
+    """
     return DryRun(api_server.namespace())

@@ -9,21 +9,21 @@ import helm
 import plans
 import pytest
 import yaml
+from api_server import ApiServer
 from live_cluster import LiveCluster
 from sshload_operator.manifests import KEY_FILES, children, keys_secret
 from sshload_operator.state import Manifest
 
 SPECS = sorted((helm.ROOT / "tests/golden/manifests").glob("*/spec.yaml"))
 VALUES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
-RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
+RESTRICTED = {"pod-security.kubernetes.io/enforce": "restricted"}
 OWN_KINDS_ELSEWHERE = ("PodMonitor", "ServiceMonitor")
 
 
 @pytest.fixture
-def restricted(cluster: LiveCluster) -> LiveCluster:
+def restricted(api_server: ApiServer) -> LiveCluster:
     """Return a namespace that admits restricted pods only."""
-    cluster.kubectl("label", "namespace", cluster.namespace, RESTRICTED)
-    return cluster
+    return api_server.namespace(RESTRICTED)
 
 
 def apply_strictly(cluster: LiveCluster, manifests: list[Manifest]) -> None:
