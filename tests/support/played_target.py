@@ -1,4 +1,4 @@
-"""A managed target's HTTP port, played in this process: ready, and with counts that a test decides on."""
+"""A managed target's HTTP port, played in this process: ready when, and with counts that, a test decides on."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,15 +16,20 @@ def quiet(fetch: int) -> TargetStats:
 
 
 @contextmanager
-def played_target(stats: Callable[[int], TargetStats] = quiet) -> Iterator[str]:
-    """Answer /readyz, and /stats by `stats` of the fetch's number from 1 on; yield the URL of /stats."""
-    fetches = 0
+def played_target(stats: Callable[[int], TargetStats] = quiet, not_ready_answers: int = 0) -> Iterator[str]:
+    """Answer /readyz, at first so often with no; and /stats by `stats` of the fetch's number from 1 on.
+
+    The URL of /stats is yielded.
+    """
+    fetches = asked = 0
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
-        nonlocal fetches
-        start_response("200 OK", [])
+        nonlocal fetches, asked
         if environ["PATH_INFO"] == "/readyz":
+            asked += 1
+            start_response("200 OK" if asked > not_ready_answers else "503 Not Ready", [])
             return [b""]
+        start_response("200 OK", [])
         fetches += 1
         return [to_json(stats(fetches)).encode()]
 

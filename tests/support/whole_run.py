@@ -14,6 +14,7 @@ from sshload_contract.codec import to_json
 from sshload_contract.master_log import MasterLog, read_master_log
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
+from sshload_contract.snapshot import Snapshot
 
 _END_TIMEOUT_S = 90.0
 _POLL_S = 0.05
@@ -53,6 +54,11 @@ class WholeRun:
     def log(self) -> MasterLog:
         """Return what the master's standard output says so far."""
         return read_master_log(self.stdout_path.read_text())
+
+    def snapshots(self) -> list[Snapshot]:
+        """Return all snapshots that the master has printed so far."""
+        said = (read_master_log(line).snapshot for line in self.stdout_path.read_text().splitlines())
+        return [snapshot for snapshot in said if snapshot is not None]
 
     def wait_until(self, condition: Callable[[], bool], what: str) -> None:
         """Wait for a condition; a deadline turns a hang into a failure that shows all that was said."""

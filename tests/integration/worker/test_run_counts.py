@@ -1,0 +1,121 @@
+"""What a whole run counts, and that its counts agree with each other and with the server's."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from free_ports import free_port
+from played_target import played_target
+from reconciled import assert_reconciled, counts_of
+from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
+from ssh_server import SshServer
+from sshload_contract.load import ArrivalProcess, BurstLoad, Load, UsersLoad, UsersStage
+from sshload_contract.run_config import SleepStep
+from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from whole_run import whole_run
+
+BURST = BurstLoad(connections=20, repeat=2, interval_s=1.0)
+POISSON = replace(arrivals(20, 3.0), process=ArrivalProcess.POISSON)
+USERS = UsersLoad(
+    stages=(UsersStage(users=4, duration_s=2.0), UsersStage(users=2, duration_s=1.0)),
+    spawn_rate=8.0,
+    think_time_min_s=0.01,
+    think_time_max_s=0.05,
+)
+
+
+@pytest.mark.parametrize(
+    ("load", "iterations"),
+    [
+        pytest.param(arrivals(20, 3.0), 60, id="constant arrivals"),
+        pytest.param(POISSON, None, id="Poisson arrivals"),
+        pytest.param(USERS, None, id="users"),
+        pytest.param(BURST, 40, id="burst"),
+    ],
+)
+def test_the_clients_count_is_the_servers(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, load: Load, iterations: int | None
+) -> None:
+    server = start_sshd("")
+    with whole_run(tmp_path, run_config(endpoint(server), load, workers=2)) as run:
+        summary = run.summary()
+        assert run.exit_codes() == [0, 0]
+    assert summary.end is RunEnd.COMPLETED, summary.message
+    assert_reconciled(summary)
+    assert summary.load.failed == 0, summary.errors
+    assert summary.load.started == server.accepted() > 0
+    assert sum(agreed.count for agreed in summary.negotiated) == server.accepted()
+    if iterations is not None:
+        assert summary.load.started == iterations
+
+
+def test_the_warm_up_is_told_apart(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
+    server = start_sshd("")
+    config = replace(run_config(endpoint(server), arrivals(20, 2.0), workers=2), warm_up_s=1.0)
+    with whole_run(tmp_path, config) as run:
+        summary = run.summary()
+    totals = {step.window: step.count for step in summary.steps if step.step == "total"}
+    assert totals == {Window.WARM_UP: 20, Window.MEASURED: 40}
+    assert summary.load.started == 40
+    assert summary.load.duration_s == 2.0
+    assert summary.load.offered_rate == summary.load.achieved_rate == 20.0
+    assert server.accepted() == 60
+    assert_reconciled(summary)
+
+
+def test_percentiles_are_shown_only_where_samples_suffice(sshd: SshServer, tmp_path: Path) -> None:
+    with whole_run(tmp_path, run_config(endpoint(sshd), arrivals(20, 2.0), workers=2)) as run:
+        summary = run.summary()
+    (total,) = (step for step in summary.steps if step.step == "total")
+    assert set(total.percentiles_us) == {"50", "90", "99"}
+    assert total.percentiles_us["99"] is None
+    assert total.min_us is not None
+    assert total.max_us is not None
+    assert total.min_us <= (total.percentiles_us["50"] or 0) <= (total.percentiles_us["90"] or 0) <= total.max_us
+
+
+def test_failures_are_counted_by_step_and_outcome(sshd: SshServer, tmp_path: Path) -> None:
+    target = replace(endpoint(sshd), private_key_path=str(sshd.keys.stranger))
+    with whole_run(tmp_path, run_config(target, arrivals(20, 1.0), workers=2)) as run:
+        summary = run.summary()
+    assert summary.end is RunEnd.COMPLETED
+    assert [(error.step, error.outcome, error.count) for error in summary.errors] == [
+        ("auth", Outcome.AUTH_REJECTED, 20)
+    ]
+    assert (summary.load.succeeded, summary.load.failed, summary.load.completed_rate) == (0, 20, 0.0)
+    assert_reconciled(summary)
+
+
+def test_arrivals_without_room_are_dropped_and_counted(sshd: SshServer, tmp_path: Path) -> None:
+    config = run_config(endpoint(sshd), arrivals(20, 2.0, max_in_flight=2), workers=2)
+    with whole_run(tmp_path, replace(config, scenario=scenario(EXEC_TRUE, SleepStep(duration_s=1.0)))) as run:
+        summary = run.summary()
+    assert summary.load.scheduled == 40
+    assert summary.load.dropped > 20
+    assert_reconciled(summary)
+
+
+def test_what_outlasts_the_drain_is_unfinished(sshd: SshServer, tmp_path: Path) -> None:
+    config = run_config(endpoint(sshd), arrivals(10, 1.0), workers=2)
+    config = replace(config, scenario=scenario(SleepStep(duration_s=60.0)), drain_s=1.0)
+    with whole_run(tmp_path, config) as run:
+        summary = run.summary()
+        assert run.exit_codes() == [0, 0]
+    assert summary.end is RunEnd.COMPLETED
+    assert counts_of(summary, Outcome.UNFINISHED) == summary.load.failed == 10
+    assert_reconciled(summary)
+
+
+def test_users_of_a_closed_port_are_told_of_it_and_the_run_ends(sshd: SshServer, tmp_path: Path) -> None:
+    """An instant refusal must not keep the event loop from anything else: the run still ends in time."""
+    with played_target() as stats_url:
+        target = replace(endpoint(sshd), port=free_port(), known_hosts_path="")
+        load = UsersLoad((UsersStage(users=2, duration_s=1.0),), 0.0, 0.0, 0.0)
+        config = replace(run_config(target, load), stats_url=stats_url)
+        with whole_run(tmp_path, config) as run:
+            summary = run.summary()
+    assert summary.end is RunEnd.COMPLETED
+    assert counts_of(summary, Outcome.REFUSED) == summary.load.started > 0
+    assert summary.load.duration_s == 1.0
+    assert_reconciled(summary)

@@ -1,0 +1,53 @@
+"""The target of a whole run: waited for, asked for its counts, and missed."""
+
+from dataclasses import replace
+from pathlib import Path
+
+from free_ports import free_port
+from played_target import played_target
+from run_configs import arrivals, endpoint, run_config
+from runs import target_stats
+from ssh_server import SshServer
+from sshload_contract.vocabulary import RunEnd
+from whole_run import whole_run
+
+
+def test_a_target_that_takes_no_connections_is_unreachable(sshd: SshServer, tmp_path: Path) -> None:
+    target = replace(endpoint(sshd), port=free_port(), known_hosts_path="")
+    config = replace(run_config(target, arrivals(10, 1.0), workers=2), workers_timeout_s=12.0)
+    with whole_run(tmp_path, config) as run:
+        summary = run.summary()
+        assert run.exit_codes() == [0, 0]
+    assert summary.end is RunEnd.TARGET_UNREACHABLE
+    assert "Connection refused" in summary.message
+
+
+def test_a_name_that_does_not_resolve_is_an_unreachable_target(sshd: SshServer, tmp_path: Path) -> None:
+    target = replace(endpoint(sshd), host="no-such-host.invalid", known_hosts_path="")
+    config = replace(run_config(target, arrivals(10, 1.0)), workers_timeout_s=12.0)
+    with whole_run(tmp_path, config) as run:
+        summary = run.summary()
+    assert summary.end is RunEnd.TARGET_UNREACHABLE
+    assert "no-such-host.invalid" in summary.message
+
+
+def test_a_managed_target_is_waited_for_and_its_counts_are_taken(sshd: SshServer, tmp_path: Path) -> None:
+    with played_target(target_stats, not_ready_answers=5) as stats_url:
+        config = replace(run_config(endpoint(sshd), arrivals(10, 1.0)), stats_url=stats_url)
+        with whole_run(tmp_path, config) as run:
+            summary = run.summary()
+    assert summary.end is RunEnd.COMPLETED
+    assert summary.target_before is not None
+    assert summary.target_after is not None
+    assert summary.target_after.accepted == summary.target_before.accepted + 1
+
+
+def test_a_managed_target_that_never_gets_ready_is_unreachable(sshd: SshServer, tmp_path: Path) -> None:
+    config = run_config(endpoint(sshd), arrivals(10, 1.0))
+    config = replace(config, stats_url=f"http://127.0.0.1:{free_port()}/stats", workers_timeout_s=12.0)
+    with whole_run(tmp_path, config) as run:
+        summary = run.summary()
+        assert run.exit_codes() == [0]
+    assert summary.end is RunEnd.TARGET_UNREACHABLE
+    assert "Connection refused" in summary.message
+    assert summary.load.started == 0
