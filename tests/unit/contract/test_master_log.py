@@ -7,7 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from sshload_contract.codec import to_json
 from sshload_contract.master_log import (
@@ -22,7 +22,7 @@ from sshload_contract.snapshot import Snapshot, Stage
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 
 FRAGMENT_BYTES = 16_384  # what the kubelet writes at a time, and what the API server's tailLines counts
-some = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+some = settings(max_examples=40)
 noise_lines = st.lists(
     st.one_of(st.text(max_size=60), st.sampled_from(["Traceback:", '{"level":"warning"}', '{"sshload":', "{", ""])),
     max_size=5,

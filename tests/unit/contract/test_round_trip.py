@@ -31,7 +31,7 @@ def _contract_types() -> list[type]:
 
 CONTRACT_TYPES = _contract_types()
 every_type = pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.__name__) for kind in CONTRACT_TYPES])
-few = settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+few = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 
 
 def _refusal(kind: type, plain: Any) -> ContractError:

@@ -32,7 +32,7 @@ def run(tmp_path: Path) -> Run:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
         command = [sys.executable, tmp_path / "scripts/run_tests.py", layer]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, cwd=tmp_path)
+        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path)
 
     return run_layer
 

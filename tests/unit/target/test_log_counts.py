@@ -3,7 +3,7 @@
 from functools import reduce
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sshload_target.log_counts import LogCounts, count
 from sshload_target.log_line import DropEpisode, Dropped, DropReason, read_log_line
@@ -72,7 +72,6 @@ def test_processes_that_sshd_could_not_start_are_counted() -> None:
     assert _counts(log).refused_forks == 2
 
 
-@settings(deadline=None)
 @given(st.lists(st.sampled_from([True, False]), min_size=1), st.integers(min_value=1, max_value=50))
 def test_an_episode_counts_the_same_whatever_part_of_it_was_told(told: list[bool], episodes: int) -> None:
     counts = LogCounts()

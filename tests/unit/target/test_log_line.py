@@ -1,7 +1,7 @@
 """Lines as real sshds wrote them: 9.2p1 Debian-2+deb12u10 and 10.0p2 Debian-7, INFO and VERBOSE; 9.8 by its source."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sshload_target.log_line import (
     Accepted,
@@ -158,7 +158,6 @@ def test_a_client_that_calls_itself_like_a_line_fails_once_and_logs_in_never() -
     assert read_log_line(f"Accepted password for {name} from 127.0.0.1 port 7 ssh2") == Accepted("127.0.0.1", 7)
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_line_is_read_without_an_error(line: str) -> None:
     read_log_line(line)

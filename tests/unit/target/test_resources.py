@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sshload_target.limits import Limits
 from sshload_target.process_usage import ProcessTreeReader
@@ -41,7 +41,6 @@ class Readings:
         return Limits()
 
 
-@settings(deadline=None)
 @given(st.lists(usages, min_size=2))
 def test_totals_never_fall_and_the_peak_covers_every_reading(readings: list[Usage]) -> None:
     resources = Resources(Readings(readings))

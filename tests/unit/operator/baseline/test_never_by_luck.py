@@ -48,7 +48,7 @@ def others(draw: st.DrawFn) -> dict[str, Any]:
 @given(
     st.lists(others(), max_size=4, unique_by=lambda test: test["metadata"]["name"]), slownesses, noises, st.booleans()
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_only_a_sound_baseline_of_the_same_lets_a_run_pass(
     tests: list[dict[str, Any]],
     slowness: float,

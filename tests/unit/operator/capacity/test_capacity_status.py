@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from crd_schema import problems, status_schema
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from plans import EXTERNAL
 from runs import generator, load, snapshot, target_stats
@@ -198,7 +198,6 @@ _EVIL = target_stats(
 )
 
 
-@settings(deadline=None)
 @given(
     amount=st.floats(0.01, 100_000),
     why=st.sampled_from(Invalidity),

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from plans import EXTERNAL
 from runs import errors, generator, load, steps, summary
@@ -327,7 +327,6 @@ def searches(draw: st.DrawFn) -> RunSummary:
     )
 
 
-@settings(deadline=None)
 @given(found=searches(), above=st.sampled_from([(), (50,), (118,), (400,)]), external=st.booleans())
 def test_whatever_a_search_says_it_passes_only_by_a_trial_that_passed_at_its_lower_bound(
     found: RunSummary, above: tuple[float, ...], *, external: bool

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from plans import EXTERNAL
 from runs import target_stats
@@ -251,7 +251,6 @@ def strains(draw: st.DrawFn) -> Strain:
     return found
 
 
-@settings(deadline=None)
 @given(found=strains())
 def test_no_shortage_is_claimed_without_the_figure_that_shows_it(found: Strain) -> None:
     after, claimed = found.after, {shortage.resource: shortage.figure for shortage in shortages(found)}
@@ -269,7 +268,6 @@ def test_no_shortage_is_claimed_without_the_figure_that_shows_it(found: Strain) 
     assert all(resource in claimed for resource in certain if shows[resource])
 
 
-@settings(deadline=None)
 @given(found=strains())
 def test_shortages_always_come_in_the_same_order(found: Strain) -> None:
     order = [list(Resource).index(shortage.resource) for shortage in shortages(found)]

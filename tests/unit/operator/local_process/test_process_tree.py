@@ -12,7 +12,7 @@ from sshload_operator.local.process_tree import ProcessTree
 tree = ProcessTree(Path(sys.argv[1]))
 
 def until(holds):
-    limit = time.monotonic() + 20
+    limit = time.monotonic() + 60
     while not holds():
         assert time.monotonic() < limit
         time.sleep(0.01)
@@ -29,7 +29,7 @@ def alive(pid):
 
 def run(folder: Path, body: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", SETUP + body, str(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=180)
 
 
 def passes(folder: Path, body: str) -> None:

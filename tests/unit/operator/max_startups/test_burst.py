@@ -5,7 +5,7 @@ from random import Random
 from statistics import mean, pvariance
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sshd_queue import SshdQueue, even_works, seeded
 from sshload_operator.decision.max_startups.burst import burst_drops
@@ -34,7 +34,6 @@ def test_a_burst_is_dropped_as_foreseen(connections: int, setting: MaxStartups) 
     assert pvariance(shares) == pytest.approx(foreseen.variance, rel=0.3, abs=1e-9)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 100), st.integers(1, 100), st.integers(1, 100))
 def test_no_more_than_start_lose_nothing_and_never_more_than_full_come_in(start: int, more: int, rate: int) -> None:
     setting = MaxStartups(start, rate, start + more)
@@ -43,7 +42,6 @@ def test_no_more_than_start_lose_nothing_and_never_more_than_full_come_in(start:
     assert connections * (1 - burst_drops(connections, setting).dropped) <= setting.full + 1e-6
 
 
-@settings(deadline=None)
 @given(st.integers(1, 300), st.integers(1, 99), st.integers(1, 100))
 def test_a_higher_rate_drops_no_less(connections: int, rate: int, start: int) -> None:
     low, high = (burst_drops(connections, MaxStartups(start, one, start + 100)).dropped for one in (rate, rate + 1))

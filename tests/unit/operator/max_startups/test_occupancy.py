@@ -6,7 +6,7 @@ from math import exp, factorial, inf, sqrt
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sshd_queue import Played, SshdQueue, Works, even_works, exponential_works, play, play_users, seeded, uneven_works
 from sshload_operator.decision.max_startups.arrivals import Even, Memoryless, Steady, Users
@@ -120,7 +120,6 @@ def test_users_always_have_a_long_run() -> None:
     assert found(Users(200, 0.01), LoginService(0.1, 50), None).dropped == 0
 
 
-@settings(deadline=None)
 @given(STEADY, SERVICES, ENDS, PERCENTS)
 def test_what_comes_is_dropped_or_logged_in(
     arrivals: Steady, service: LoginService, ends: tuple[int, int], rate: int
@@ -132,7 +131,6 @@ def test_what_comes_is_dropped_or_logged_in(
     assert logins_per_s <= service.most_per_s * (1 + ALIKE)
 
 
-@settings(deadline=None)
 @given(STEADY, SERVICES, ENDS, st.tuples(PERCENTS, PERCENTS))
 def test_a_higher_rate_drops_no_less(
     arrivals: Steady, service: LoginService, ends: tuple[int, int], rates: tuple[int, int]
@@ -141,7 +139,6 @@ def test_a_higher_rate_drops_no_less(
     assert low.dropped <= high.dropped + ALIKE
 
 
-@settings(deadline=None)
 @given(STEADY, SERVICES, ENDS, PERCENTS, st.integers(1, 200))
 def test_a_higher_full_drops_no_more(
     arrivals: Steady, service: LoginService, ends: tuple[int, int], rate: int, more: int
@@ -151,7 +148,6 @@ def test_a_higher_full_drops_no_more(
     assert high.dropped <= low.dropped + ALIKE
 
 
-@settings(deadline=None)
 @given(STEADY, st.floats(0.01, 0.5), ENDS, PERCENTS, st.floats(1, 10))
 def test_slower_logins_are_dropped_no_less(
     arrivals: Steady, alone_s: float, ends: tuple[int, int], rate: int, factor: float
@@ -161,7 +157,6 @@ def test_slower_logins_are_dropped_no_less(
     assert quick.dropped <= slow.dropped + ALIKE
 
 
-@settings(deadline=None)
 @given(st.floats(0.1, 300), st.floats(0.01, 0.2), PERCENTS)
 def test_even_arrivals_are_dropped_less_than_memoryless_ones_where_only_full_drops(
     per_s: float, alone_s: float, limit: int
@@ -170,7 +165,6 @@ def test_even_arrivals_are_dropped_less_than_memoryless_ones_where_only_full_dro
     assert found(Even(per_s), service, setting).dropped <= found(Memoryless(per_s), service, setting).dropped + ALIKE
 
 
-@settings(deadline=None)
 @given(st.floats(0.1, 200), SERVICES)
 def test_even_arrivals_obey_littles_law(per_s: float, service: LoginService) -> None:
     result = found(Even(per_s), service)
@@ -178,7 +172,6 @@ def test_even_arrivals_obey_littles_law(per_s: float, service: LoginService) -> 
     assert result.time_s >= service.alone_s * 0.5
 
 
-@settings(deadline=None)
 @given(st.integers(1, 60), st.floats(0.01, 5), st.floats(0.01, 0.5))
 def test_no_more_users_than_start_lose_nothing(users: int, away_s: float, alone_s: float) -> None:
     result = found(Users(users, away_s), LoginService(alone_s, inf), MaxStartups(users, 30, 100))

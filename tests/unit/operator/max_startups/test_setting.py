@@ -1,7 +1,7 @@
 """MaxStartups is read and obeyed as sshd does."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan, quickstart
 from sshload_operator.api.spec import ManagedTarget, Sshd
@@ -33,7 +33,6 @@ def test_start_and_full_alike_are_a_limit() -> None:
     assert [setting.drop_percent(count) for count in (2_999, 3_000)] == [0, 100]
 
 
-@settings(deadline=None)
 @given(SETTINGS, st.integers(min_value=0, max_value=30_000))
 def test_nothing_is_dropped_below_start_and_all_at_full(setting: MaxStartups, count: int) -> None:
     percent = setting.drop_percent(count)
@@ -42,7 +41,6 @@ def test_nothing_is_dropped_below_start_and_all_at_full(setting: MaxStartups, co
     assert percent <= setting.drop_percent(count + 1)
 
 
-@settings(deadline=None)
 @given(SETTINGS)
 def test_a_setting_is_read_as_it_is_written(setting: MaxStartups) -> None:
     assert read(str(setting)) == setting

@@ -49,7 +49,7 @@ def asked(draw: st.DrawFn) -> tuple[CronCalendar, datetime]:
 
 
 @given(asked())
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100)
 def test_the_first_and_the_last_instant_are_those_of_the_wall_clock(drawn: tuple[CronCalendar, datetime]) -> None:
     calendar, after = drawn
     minutes = [after + count * MINUTE for count in range(1, 2 * 1440)]

@@ -57,7 +57,7 @@ def assert_holds(found: SimSchedule) -> None:
 
 
 @given(st.sampled_from(SCHEDULES), st.sampled_from(POLICIES), st.lists(DEEDS, max_size=10))
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60)
 def test_whatever_happens_tests_are_made_once_and_in_order(
     written: str, policy: str, deeds: list[tuple[str, object]]
 ) -> None:
@@ -74,7 +74,7 @@ def test_whatever_happens_tests_are_made_once_and_in_order(
 
 
 @given(st.sampled_from(SCHEDULES), st.lists(st.integers(1, 90), min_size=1, max_size=10))
-@settings(max_examples=25, deadline=None, derandomize=True)
+@settings(max_examples=25)
 def test_with_forbid_there_is_never_more_than_one_under_way(written: str, minutes: list[int]) -> None:
     found = schedule("09:55:30", schedule=written)
     found.duration = timedelta(minutes=20)

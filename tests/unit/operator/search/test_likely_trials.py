@@ -29,7 +29,7 @@ def trials_taken(goal: Goal, limit: float) -> int:
     confirm=st.integers(0, 5),
     whole=st.booleans(),
 )
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=300)
 def test_a_search_without_contradictions_takes_no_more_than_one_trial_beyond_what_is_likely(
     bounds: list[int], limit: float, precision: float, confirm: int, *, whole: bool
 ) -> None:
@@ -40,7 +40,7 @@ def test_a_search_without_contradictions_takes_no_more_than_one_trial_beyond_wha
 
 
 @given(precision=st.sampled_from([0.02, 0.05, 0.1]), confirm=st.integers(0, 3))
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20)
 def test_some_search_takes_about_as_many_as_are_likely(precision: float, confirm: int) -> None:
     capacity = Capacity(10, 2000, precision, confirm, budget_s=0)
     goal = Goal(10, 2000, precision, confirm, whole=False)
