@@ -73,7 +73,8 @@ def _start(asked: Question, spec: ScheduleSpec, times: Starts, due: datetime) ->
     if asked.obstacle is not None:
         said = _said(due, asked.obstacle.reason, asked.obstacle.message, warning=True)
         return _wait(asked, times, last, (said,), at_most_s=_AFTER_REFUSAL_S)
-    replaced = tuple(active) if spec.concurrency is ConcurrencyPolicy.REPLACE else ()
+    is_replacing = spec.concurrency is ConcurrencyPolicy.REPLACE
+    replaced = tuple(test for test in active if not test.deleting) if is_replacing else ()
     created = child(asked.schedule, spec, due)
     words = f"created the test {created['metadata']['name']}"
     news = (_said(due, ScheduleReason.CREATED, words, warning=False), *_many_missed(asked, spec, times, due))

@@ -59,8 +59,8 @@ class ScheduledTest:
 
     @property
     def active(self) -> bool:
-        """Whether it is, or may be, under way."""
-        return not self.finished and not self.deleting
+        """Whether it is, or may be, under way: one that is being deleted too, until it is gone, as CronJob has it."""
+        return not self.finished
 
 
 @dataclass(frozen=True, slots=True)

@@ -102,8 +102,10 @@ class TestStartingDeadline:
         assert found.starts == ["01T10:21"]
         assert "TooManyMissedTimes" not in found.events
 
-    def test_a_deadline_of_none_at_all_serves_the_very_second_only(self) -> None:
-        assert quick("09:55", startingDeadlineSeconds=0).go_to("11:30").starts == ["01T10:00", "01T11:00"]
+    @pytest.mark.parametrize(("now", "starts"), [("10:00:00.06", ["01T10:00"]), ("10:00:01", [])])
+    def test_a_deadline_of_none_at_all_serves_the_very_second_only(self, now: str, starts: list[str]) -> None:
+        """An operator wakes a little after the time, never at it."""
+        assert quick("09:55", startingDeadlineSeconds=0).away_until(now).run_pass().starts == starts
 
 
 class TestForbid:
@@ -131,6 +133,15 @@ class TestForbid:
         del found.tests[found.made[0]]
         assert found.go_to("11:00:10").starts == ["01T10:00", "01T11:00"]
 
+    def test_a_test_on_its_way_out_is_under_way_until_it_is_gone(self) -> None:
+        """A finalizer of somebody else's keeps it, and until it is gone its load may run on."""
+        found = schedule("09:55", concurrencyPolicy="Forbid").go_to("10:30")
+        found.tests[found.made[0]]["metadata"]["deletionTimestamp"] = "2026-06-01T10:30:00Z"
+        assert found.go_to("11:00:10").starts == ["01T10:00"]
+        assert found.active == found.made
+        del found.tests[found.made[0]]
+        assert found.run_pass().starts == ["01T10:00", "01T11:00"]
+
     def test_a_test_that_was_deleted_is_not_made_again(self) -> None:
         found = schedule("09:55", concurrencyPolicy="Forbid").go_to("10:30")
         del found.tests[found.made[0]]
@@ -156,6 +167,12 @@ class TestReplace:
         assert found.starts == ["01T10:00", "01T11:00"]
         assert found.deleted == found.made[:1]
         assert found.active == found.made[1:]
+
+    def test_a_test_on_its_way_out_holds_nothing_up_and_is_not_deleted_twice(self) -> None:
+        found = schedule("09:55", concurrencyPolicy="Replace").go_to("10:30")
+        found.tests[found.made[0]]["metadata"]["deletionTimestamp"] = "2026-06-01T10:30:00Z"
+        assert found.go_to("11:30").starts == ["01T10:00", "01T11:00"]
+        assert found.deleted == []
 
     def test_a_finished_test_is_kept(self) -> None:
         found = quick("09:55", concurrencyPolicy="Replace").go_to("11:30")
