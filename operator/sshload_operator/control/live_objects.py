@@ -52,7 +52,11 @@ class Live(Generic[S]):
     task: asyncio.Task[None] | None = None
 
     def offer(self, body: Object) -> None:
-        """Take in a version of the object, if it is newer; it needs a pass if its spec differs."""
+        """Take in a version of the object, if it is newer; it needs a pass if its spec differs.
+
+        The answer to a write of our own is offered like an event: the spec may have been edited in mid-pass, and then
+        the event of the edit comes too late to be newer.
+        """
         if self.body is not None and version(body) <= version(self.body):
             return
         if self.body is None or body["metadata"]["generation"] != self.body["metadata"]["generation"]:
@@ -171,11 +175,6 @@ def key_of(body: Object) -> Key:
 def version(body: Mapping[str, Any]) -> int:
     """Return the resourceVersion as the number that Kubernetes promises it to be since 1.35, to tell the newer one."""
     return int(body["metadata"]["resourceVersion"])
-
-
-def newer(one: Object, other: Object | None) -> Object:
-    """Return the newer of two versions of an object."""
-    return one if other is None or version(one) >= version(other) else other
 
 
 def _report(key: Key, error: Exception, last_error: str) -> str:

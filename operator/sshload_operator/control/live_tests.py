@@ -11,7 +11,7 @@ from typing import Final
 
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.cluster import Cluster, Object
-from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, Wait, newer
+from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, Wait
 from sshload_operator.control.observe import Sight
 from sshload_operator.control.reconcile import asks_for_deeds, decide_unseen, is_finished, question, reconcile
 from sshload_operator.manifests.labels import TEST_LABEL
@@ -91,8 +91,8 @@ class _TestPasses:
         done = await reconcile(self.cluster, asked, body, sight.children, datetime.now(UTC))
         if done.test is None:
             return Rest()
-        live.body = newest = newer(done.test, live.body)
-        if is_finished(newest):
+        live.offer(done.test)
+        if is_finished(live.body or done.test):
             sight.is_ending = True
             return Wait(min(_PODS_GO_WITHIN_S, done.requeue_after_s or _PODS_GO_WITHIN_S))
         return Wait(done.requeue_after_s)

@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from sshload_operator.api.kinds import TEST, Kind
 from sshload_operator.control.announcement import About
 from sshload_operator.control.cluster import Cluster, Object, object_path
-from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, newer, version
+from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, version
 from sshload_operator.state import Announcement
 
 _REMEMBERED_ANNOUNCEMENTS: Final = 50
@@ -125,7 +125,7 @@ class _OwnerPasses(Generic[F]):
         done = await self.kind.reconcile(self.cluster, body, live.sight)
         if done.body is None:
             return Rest()
-        live.body = newer(done.body, live.body)
+        live.offer(done.body)
         return done.following
 
 

@@ -78,5 +78,5 @@ def calendar_since(spec: ScheduleSpec, memory: ScheduleMemory, now: datetime) ->
 
 
 def is_too_late(spec: ScheduleSpec, begin: datetime, now: datetime) -> bool:
-    """Return whether the starting deadline of a start has passed, in whole seconds: nobody wakes at the very instant."""
+    """Return whether the starting deadline of a start has passed, in whole seconds: nobody wakes at the instant."""
     return spec.starting_deadline is not None and begin + spec.starting_deadline < now.replace(microsecond=0)

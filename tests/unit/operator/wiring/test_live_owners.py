@@ -1,0 +1,110 @@
+"""Owners of tests at work: a change of one is worked on, however late the watch tells of it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+from sshload_operator.api.kinds import SCHEDULE, Kind
+from sshload_operator.control.access import Access
+from sshload_operator.control.cluster import Cluster, Object
+from sshload_operator.control.live_objects import Wait
+from sshload_operator.control.owned_tests import LiveOwners, OwnedTests, OwnerPass
+
+_WITHIN_S = 30.0
+
+
+def owner(version: int, generation: int) -> Object:
+    """Return a schedule as the API server shows it."""
+    metadata = {"namespace": "ns", "name": "nightly", "uid": "u", "resourceVersion": str(version)}
+    return {"metadata": {**metadata, "generation": generation}, "spec": {}}
+
+
+@dataclass
+class Writes:
+    """A kind whose passes write a status and wait for an event; `answers` are what the API server answers to them."""
+
+    answers: list[Object]
+    passes: list[int] = field(default_factory=list)
+    passed: asyncio.Event = field(default_factory=asyncio.Event)
+    kind: Kind = SCHEDULE
+    label: str = "sshload.dev/schedule"
+    list_every_s: float = 300.0
+
+    def facts(self, test: Object) -> Object:
+        return test
+
+    async def reconcile(self, _cluster: Cluster, body: Object, _tests: OwnedTests[Object]) -> OwnerPass:
+        self.passes.append(body["metadata"]["generation"])
+        self.passed.set()
+        return OwnerPass(self.answers.pop(0) if self.answers else body, Wait(None))
+
+    async def one_more_pass(self) -> None:
+        """Wait for a pass after those that were waited for."""
+        await asyncio.wait_for(self.passed.wait(), _WITHIN_S)
+        self.passed.clear()
+
+
+@asynccontextmanager
+async def cluster_without_tests() -> AsyncIterator[Cluster]:
+    """Run a server that has no object of any kind."""
+
+    async def nothing(_request: web.Request) -> web.Response:
+        return web.json_response({"items": []})
+
+    async def nobody() -> str:
+        return ""
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", nothing)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    addresses: list[Any] = runner.addresses
+    unset: Mapping[str, None] = dict.fromkeys(
+        ("ca_path", "certificate_path", "private_key_path", "tls_server_name", "proxy_url")
+    )
+    server = f"http://127.0.0.1:{addresses[0][1]}"
+    cluster = Cluster(Access(server=server, verify_tls=True, authorization=nobody, **unset), lambda *_: None)
+    try:
+        yield cluster
+    finally:
+        await cluster.close()
+        await runner.cleanup()
+
+
+def test_a_change_that_the_answer_to_the_own_write_shows_first_is_worked_on() -> None:
+    """The spec is edited in mid-pass; the status write's answer has it already, so the event that follows is old."""
+
+    async def play() -> list[int]:
+        async with cluster_without_tests() as cluster:
+            kind = Writes(answers=[owner(version=12, generation=2)])
+            owners = LiveOwners(cluster, kind, lambda: None)
+            owners.object_changed("ADDED", owner(version=10, generation=1))
+            await kind.one_more_pass()
+            owners.object_changed("MODIFIED", owner(version=11, generation=2))
+            owners.object_changed("MODIFIED", owner(version=12, generation=2))
+            await kind.one_more_pass()
+            await owners.stop()
+            return kind.passes
+
+    assert asyncio.run(play()) == [1, 2]
+
+
+def test_the_answer_to_the_own_write_alone_asks_for_no_pass() -> None:
+    async def play() -> list[int]:
+        async with cluster_without_tests() as cluster:
+            kind = Writes(answers=[owner(version=11, generation=1)])
+            owners = LiveOwners(cluster, kind, lambda: None)
+            owners.object_changed("ADDED", owner(version=10, generation=1))
+            await kind.one_more_pass()
+            owners.object_changed("MODIFIED", owner(version=11, generation=1))
+            owners.object_changed("MODIFIED", owner(version=12, generation=2))
+            await kind.one_more_pass()
+            await owners.stop()
+            return kind.passes
+
+    assert asyncio.run(play()) == [1, 2]
