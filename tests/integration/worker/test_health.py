@@ -2,10 +2,23 @@ import os
 import socket
 import subprocess
 import sys
-from time import monotonic
+from collections.abc import Iterator
+from time import monotonic, monotonic_ns
 
 import gevent
+import pytest
+from sshload_worker.recording import health as health_module
 from sshload_worker.recording.health import HealthMonitor, available_ports, run_delay_ns, waiting_ports
+
+DEADLINE_S = 30.0
+
+
+@pytest.fixture
+def monitor() -> Iterator[HealthMonitor]:
+    """Return a monitor that is yet to be started; it watches no longer than the test."""
+    monitor = HealthMonitor()
+    yield monitor
+    monitor.stop()
 
 
 def stand_still(seconds: float) -> None:
@@ -14,19 +27,16 @@ def stand_still(seconds: float) -> None:
         pass
 
 
-def test_a_loop_that_stands_still_is_seen_in_its_lag() -> None:
-    monitor = HealthMonitor()
+def test_a_loop_that_stands_still_is_seen_in_its_lag(monitor: HealthMonitor) -> None:
     monitor.start()
     gevent.sleep(0.1)
     stand_still(0.5)
     gevent.sleep(0.1)
     health = monitor.health(connections=0, overflows=0)
-    assert health.loop_lag_max_us >= 400_000
-    assert health.loop_lag_p99_us == health.loop_lag_max_us  # too few samples for a percentile
+    assert health.loop_lag_max_us >= health.loop_lag_p99_us >= 400_000  # alike with too few samples for a percentile
 
 
-def test_a_long_lag_weighs_as_much_as_the_time_that_it_took() -> None:
-    monitor = HealthMonitor()
+def test_a_long_lag_weighs_as_much_as_the_time_that_it_took(monitor: HealthMonitor) -> None:
     monitor.start()
     for _ in range(4):
         gevent.sleep(0.05)
@@ -35,8 +45,7 @@ def test_a_long_lag_weighs_as_much_as_the_time_that_it_took() -> None:
     assert monitor.health(connections=0, overflows=0).loop_lag_p99_us >= 400_000
 
 
-def test_a_busy_second_is_seen_in_the_cpu_share() -> None:
-    monitor = HealthMonitor()
+def test_a_busy_second_is_seen_in_the_cpu_share(monitor: HealthMonitor) -> None:
     monitor.start()
     gevent.sleep(0.1)
     idle = monitor.health(connections=0, overflows=0).cpu_share
@@ -46,8 +55,7 @@ def test_a_busy_second_is_seen_in_the_cpu_share() -> None:
     assert 0.0 < monitor.health(connections=0, overflows=0).cpu_share <= 1.1
 
 
-def test_a_program_that_the_worker_runs_is_seen_in_the_cpu_share() -> None:
-    monitor = HealthMonitor()
+def test_a_program_that_the_worker_runs_is_seen_in_the_cpu_share(monitor: HealthMonitor) -> None:
     monitor.start()
     began_s = monotonic()
     gevent.sleep(0.1)
@@ -57,12 +65,28 @@ def test_a_program_that_the_worker_runs_is_seen_in_the_cpu_share() -> None:
     assert monitor.health(connections=0, overflows=0).cpu_share >= 1 / cpus_s
 
 
-def test_waiting_for_a_cpu_is_counted_from_the_start_on() -> None:
-    monitor = HealthMonitor()
+def test_waiting_for_a_cpu_is_counted_from_the_start_on(monitor: HealthMonitor) -> None:
     stand_still(0.05)
     monitor.start()
     assert run_delay_ns() >= 0
     assert 0.0 <= monitor.health(connections=0, overflows=0).run_delay_share <= 1.0
+
+
+def test_no_share_of_waiting_is_above_one_though_the_cpu_is_taken_away_while_it_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    began_ns = monotonic_ns()
+    kept_waiting_s = iter((0.0, 0.0, 0.05))
+
+    def waited_all_the_time_ns() -> int:
+        gevent.sleep(next(kept_waiting_s))
+        return monotonic_ns() - began_ns
+
+    monkeypatch.setattr(health_module, "run_delay_ns", waited_all_the_time_ns)
+    monitor = HealthMonitor()
+    monitor.start()
+    assert monitor.health(connections=0, overflows=0).run_delay_share <= 1.0
+    monitor.stop()
 
 
 def test_ports_in_use_are_those_open_and_those_in_time_wait() -> None:
@@ -72,7 +96,10 @@ def test_ports_in_use_are_those_open_and_those_in_time_wait() -> None:
         client.close()
         assert accepted.recv(1) == b""
         accepted.close()
-    assert waiting_ports() >= 1
+    deadline_s = monotonic() + DEADLINE_S
+    while waiting_ports() < 1:  # the kernel may deal with the last packet a little later
+        assert monotonic() < deadline_s
+        gevent.sleep(0.01)
     assert HealthMonitor().health(connections=7, overflows=0).ports_used >= 8
 
 

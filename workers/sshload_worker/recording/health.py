@@ -51,10 +51,11 @@ class HealthMonitor:
     def health(self, *, connections: int, overflows: int) -> Health:
         """Return the figures since the start. `connections` are those open now."""
         self._ports_used = max(self._ports_used, connections + waiting_ports())
-        elapsed_ns = max(monotonic_ns() - self._begin_ns, 1)
+        delayed_ns = run_delay_ns() - self._delay_before_ns
+        elapsed_ns = max(monotonic_ns() - self._begin_ns, 1)  # read last, so that no wait is longer than what passed
         return Health(
             cpu_share=self._cpu_share,
-            run_delay_share=(run_delay_ns() - self._delay_before_ns) / elapsed_ns,
+            run_delay_share=delayed_ns / elapsed_ns,
             loop_lag_p99_us=self._lag_p99_us(),
             loop_lag_max_us=self._lag_max_us,
             ports_used=self._ports_used,
