@@ -1,4 +1,4 @@
-"""One iteration in this process, and what was counted of it."""
+"""One iteration of any run's config in this process, and what was counted of it."""
 
 from dataclasses import dataclass
 from itertools import count

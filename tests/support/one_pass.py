@@ -1,4 +1,4 @@
-"""One iteration of some steps against a real server, and all that was counted of it."""
+"""One pass of a worker through the steps of a scenario, against a real server, and what each step came to."""
 
 from dataclasses import dataclass, replace
 from time import monotonic_ns

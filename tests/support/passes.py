@@ -1,4 +1,4 @@
-"""Passes over one test: what a decision leaves in the status is what the next one remembers."""
+"""The operator's passes over one test: what a decision leaves in the status is what the next one remembers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 from api_server import ApiServer
-from comparison_specs import BAD, GOOD, PATCHED
 from dry_run import DryRun
 from plans import quickstart
 from sim_comparison import comparison_spec
+from specs.comparisons import BAD, GOOD, PATCHED
 from specs.tables import BAD as BAD_TESTS
 from specs.tables import GOOD as GOOD_TESTS
 from sshload_operator.api.comparison.parse import parse_comparison

@@ -4,9 +4,9 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from comparison_specs import BAD, BURST, GOOD, with_second
 from plans import quickstart
 from sim_comparison import comparison_spec
+from specs.comparisons import BAD, BURST, GOOD, with_second
 from sshload_contract.load import BurstLoad
 from sshload_contract.run_config import Library
 from sshload_operator.api.comparison.parse import parse_comparison

@@ -1,4 +1,4 @@
-"""Specs of comparisons, good and bad."""
+"""SSHLoadTestComparison specs, good and bad."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,8 +6,7 @@ from typing import Any
 from plans import quickstart
 from sim_comparison import comparison_spec
 from specs.relative import RELATIVE
-
-Spec = dict[str, Any]
+from specs.spec import Spec
 
 BURST: Spec = {"burst": {"connections": 5, "repeat": 2, "interval": "2s"}}
 
