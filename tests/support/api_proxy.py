@@ -19,10 +19,11 @@ import aiohttp
 import yaml
 from aiohttp import web
 from free_ports import free_port
+from running_target import wait_until
 
 _LOG_PATH = re.compile(r"/api/v1/namespaces/[^/]+/pods/([^/]+)/log")
 _WRITES = ("POST", "PATCH", "DELETE")
-_ANSWER_LIMIT_S = 10
+_ANSWER_LIMIT_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,11 @@ class ApiProxy:
         assert self._gate is not None
         self._gate.open()
 
+    def wait_until_unused(self) -> None:
+        """Wait until the last request of an operator that has ended is dealt with: its next life has its own."""
+        assert self._gate is not None
+        wait_until(self._gate.is_unused, "no connection and no write")
+
 
 @contextlib.contextmanager
 def api_proxy(upstream_kubeconfig: Path, folder: Path) -> Iterator[ApiProxy]:
@@ -90,6 +96,7 @@ class _Gate:
         self._tls = ssl.create_default_context(cafile=certificate_authority)
         self._runner: web.AppRunner | None = None
         self._session: aiohttp.ClientSession | None = None
+        self._writing = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
@@ -99,6 +106,12 @@ class _Gate:
 
     def shut(self) -> None:
         self._wait(self._shut())
+
+    def is_unused(self) -> bool:
+        server = self._runner.server if self._runner is not None else None
+        # A lost connection without a transport is that of a watch that goes on until its next event.
+        connected = [one for one in server.connections if one.transport is not None] if server is not None else []
+        return not self._writing and not connected
 
     def end(self) -> None:
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -127,13 +140,21 @@ class _Gate:
         if log is not None and log[1] in self._proxy.logs:
             return web.Response(text=_tail(self._proxy.logs[log[1]], int(request.query["tailLines"])))
         content = await request.read()
+        if request.method not in _WRITES:
+            return await self._forward(request, content)
+        self._writing += 1
+        try:
+            return await self._write(request, content)
+        finally:
+            self._writing -= 1
+
+    async def _write(self, request: web.Request, content: bytes) -> web.StreamResponse:
         write = Write(request.method, request.path, json.loads(content) if content else None)
-        if request.method in _WRITES and self._proxy.before(write):
+        if self._proxy.before(write):
             raise web.HTTPServiceUnavailable
         response = await self._forward(request, content)
-        if request.method in _WRITES:
-            self._proxy.writes.append(write)
-            self._proxy.after(write)
+        self._proxy.writes.append(write)
+        self._proxy.after(write)
         return response
 
     async def _forward(self, request: web.Request, content: bytes) -> web.StreamResponse:

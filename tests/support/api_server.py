@@ -16,7 +16,7 @@ from live_cluster import LiveCluster
 CRDS = Path(__file__).parents[2] / "crds"
 TOKEN = "admin-of-a-server-that-lives-for-one-test-session"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
-START_LIMIT_S = 180
+START_LIMIT_S = 600
 
 
 class StartError(RuntimeError):

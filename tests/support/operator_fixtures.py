@@ -21,7 +21,7 @@ def proxy(api_server: ApiServer, tmp_path: Path) -> Iterator[ApiProxy]:
 @pytest.fixture
 def operator(proxy: ApiProxy, cluster: LiveCluster, tmp_path: Path) -> Iterator[OperatorProcess]:
     """Return an operator for the test's namespace, not yet started; it is ended after the test."""
-    operator = OperatorProcess(proxy.kubeconfig, tmp_path, (cluster.namespace,))
+    operator = OperatorProcess(proxy.kubeconfig, tmp_path, (cluster.namespace,), proxy.wait_until_unused)
     cluster.assertions.append(operator.assert_not_ended)
     yield operator
     operator.kill()

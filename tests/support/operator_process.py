@@ -4,9 +4,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,20 +18,25 @@ workerImage: registry.example.com/sshload-worker:1.2.3
 targetImage: registry.example.com/sshload-target:1.2.3
 """
 _START_LIMIT_S = 60
-_STOP_LIMIT_S = 20
+_END_LIMIT_S = 90
 
 
 @dataclass(slots=True)
 class OperatorProcess:
-    """One operator for some namespaces (none: all). It may be started again after it was stopped or killed."""
+    """One operator for some namespaces (none: all). It may be started again after it was stopped or killed.
+
+    `after_end` is called when the end of a process was waited for. `kill` may come from another thread.
+    """
 
     kubeconfig: Path
     folder: Path
     namespaces: Sequence[str]
+    after_end: Callable[[], None] = lambda: None
     metrics_port: int = 0
     _process: "subprocess.Popen[bytes] | None" = None
     _starts: int = field(default=0)
     _is_to_end: bool = False
+    _starting: threading.Lock = field(default_factory=threading.Lock)
 
     def start(self) -> None:
         """Start the operator and wait until it is ready."""
@@ -46,13 +52,13 @@ class OperatorProcess:
         installation = self.folder / "installation.yaml"
         installation.write_text(INSTALLATION, encoding="utf-8")
         self._starts += 1
-        self._is_to_end = False
         self.metrics_port, liveness_port = free_port(), free_port()
         command = [sys.executable, "-m", "sshload_operator", f"--installation={installation}",
                    f"--metrics-port={self.metrics_port}", f"--liveness-port={liveness_port}",
                    *(f"--namespace={namespace}" for namespace in self.namespaces)]  # fmt: skip
-        with self._log_path().open("wb") as log:
+        with self._starting, self._log_path().open("wb") as log:
             environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
+            self._is_to_end = False
             self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
 
     @property
@@ -72,14 +78,17 @@ class OperatorProcess:
 
     def kill(self) -> None:
         """End the process at once, without a chance to do anything more."""
-        self._is_to_end = True
-        if self._process is not None:
-            self._process.send_signal(signal.SIGKILL)
+        with self._starting:
+            self._is_to_end = True
+            if self._process is not None:
+                self._process.send_signal(signal.SIGKILL)
 
     def wait(self) -> int:
         """Wait for the end of the process and return its exit code."""
         assert self._process is not None
-        return self._process.wait(timeout=_STOP_LIMIT_S)
+        code = self._process.wait(timeout=_END_LIMIT_S)
+        self.after_end()
+        return code
 
     def stop(self) -> int:
         """Ask the process to end, and return its exit code; a process that has ended already gives the same."""
@@ -98,7 +107,7 @@ class OperatorProcess:
 
     def metrics(self) -> str:
         """Return the operator's metrics page."""
-        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/metrics", timeout=60) as answer:
             page: bytes = answer.read()
         return page.decode()
 

@@ -26,46 +26,62 @@ class PlayedPods:
 
     def create(self) -> None:
         """Create the pods that the Deployment and the Jobs of the test would have."""
-        selector = f"sshload.dev/test={self.test}"
-        for maker in self.cluster.labelled("deployments,jobs", selector):
-            for index in range(maker["spec"].get("completions") or 1):
-                self._create(maker, index)
+        made = [
+            _pod(maker, index)
+            for maker in self._labelled("deployments,jobs")
+            for index in range(maker["spec"].get("completions") or 1)
+        ]
+        pods = {"apiVersion": "v1", "kind": "List", "items": made}
+        self.cluster.kubectl("create", "-f", "-", stdin=json.dumps(pods))
 
     def fare(self, role: str, status: Mapping[str, Any]) -> None:
         """Write the status of all pods of a role."""
-        for name in self.names(role):
-            self.cluster.kubectl(
-                "patch", "pod", name, "--subresource=status", "--type=merge", "-p", json.dumps({"status": status})
-            )
+        self._write(self.names(role), status)
 
     def all_fare(self, status: Mapping[str, Any]) -> None:
         """Write the status of all pods."""
-        for role in ("target", "master", "worker"):
-            self.fare(role, status)
+        self._write(self.names(), status)
 
-    def names(self, role: str) -> list[str]:
-        """Return the names of the pods of a role."""
-        found = self.cluster.labelled("pods", f"sshload.dev/test={self.test},sshload.dev/role={role}")
+    def names(self, role: str = "") -> list[str]:
+        """Return the names of the pods of a role, or of all pods."""
+        found = self._labelled("pods", *([f"sshload.dev/role={role}"] if role else []))
         return [pod["metadata"]["name"] for pod in found]
 
     def collect_garbage(self) -> None:
         """Delete the pods whose Job or Deployment is gone, as the garbage collector would."""
-        for pod in self.cluster.labelled("pods", f"sshload.dev/test={self.test}"):
+        makers = {maker["metadata"]["uid"] for maker in self._labelled("deployments,jobs")}
+        for pod in self._labelled("pods"):
             (owner,) = pod["metadata"]["ownerReferences"]
-            if not self.cluster.exists(owner["kind"], owner["name"]):
+            if owner["uid"] not in makers:
                 self.cluster.kubectl("delete", "pod", pod["metadata"]["name"], "--grace-period=0", "--force")
 
-    def _create(self, maker: Mapping[str, Any], index: int) -> None:
-        template = maker["spec"]["template"]
-        owner = {"apiVersion": maker["apiVersion"], "kind": maker["kind"], "controller": True,
-                 "name": maker["metadata"]["name"], "uid": maker["metadata"]["uid"]}  # fmt: skip
-        metadata = {
-            "name": f"{maker['metadata']['name']}-{index}",
-            "labels": template["metadata"]["labels"],
-            "ownerReferences": [owner],
-        }
-        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
-        self.cluster.kubectl("create", "-f", "-", stdin=json.dumps(pod))
+    def collect_all(self) -> None:
+        """Collect garbage until no pod is left: the operator deletes the pods' makers after it wrote the verdict."""
+
+        def left() -> list[str]:
+            self.collect_garbage()
+            return self.names()
+
+        self.cluster.gone(left, f"pods of {self.test}")
+
+    def _labelled(self, kinds: str, *labels: str) -> list[dict[str, Any]]:
+        return self.cluster.labelled(kinds, ",".join((f"sshload.dev/test={self.test}", *labels)))
+
+    def _write(self, names: list[str], status: Mapping[str, Any]) -> None:
+        patch = json.dumps({"status": status})
+        self.cluster.kubectl("patch", "pods", *names, "--subresource=status", "--type=merge", "-p", patch)
+
+
+def _pod(maker: Mapping[str, Any], index: int) -> Mapping[str, Any]:
+    template = maker["spec"]["template"]
+    owner = {"apiVersion": maker["apiVersion"], "kind": maker["kind"], "controller": True,
+             "name": maker["metadata"]["name"], "uid": maker["metadata"]["uid"]}  # fmt: skip
+    metadata = {
+        "name": f"{maker['metadata']['name']}-{index}",
+        "labels": template["metadata"]["labels"],
+        "ownerReferences": [owner],
+    }
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
 
 
 def ended(exit_code: int, message: str = "") -> dict[str, Any]:

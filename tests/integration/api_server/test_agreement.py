@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from dry_run import DryRun
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from specs.managed import MANAGED_STEPS
 from specs.spec import Spec
@@ -102,12 +102,7 @@ def test_parse_and_the_server_agree_on_the_table(dry_run: DryRun, spec: Spec) ->
 
 
 @given(spec=changed_specs())
-@settings(
-    max_examples=400,
-    deadline=None,
-    derandomize=True,  # the same changes on every run: new ones are looked for by raising max_examples
-    suppress_health_check=[HealthCheck.too_slow],  # the machine may be busy
-)
+@settings(max_examples=400)
 def test_parse_and_the_server_agree_on_changed_specs(dry_run: DryRun, spec: Spec) -> None:
     assert_agreement(dry_run, spec)
 

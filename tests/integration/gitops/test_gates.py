@@ -44,7 +44,7 @@ def play(cluster: LiveCluster, proxy: ApiProxy, pods: PlayedPods, found: RunSumm
     says_summary(proxy, pods, found)
     pods.fare("master", ended(0))
     status = cluster.finished(pods.test)
-    pods.collect_garbage()
+    pods.collect_all()
     return status
 
 
@@ -55,13 +55,17 @@ def begin(cluster: LiveCluster, pods: PlayedPods) -> None:
     pods.all_fare(READY)
 
 
-def waits(cluster: LiveCluster, condition: str, test: str, kind: str = "sshloadtest", timeout: str = "1s") -> bool:
-    """Tell whether `kubectl wait` for the condition runs into its timeout."""
-    said = cluster.kubectl(
-        "wait", f"{kind}/{test}", f"--for=condition={condition}", f"--timeout={timeout}", check=False
-    )
+def waits(cluster: LiveCluster, condition: str, test: str, kind: str = "sshloadtest") -> bool:
+    """Tell whether `kubectl wait` for the condition runs into its timeout of one second."""
+    said = cluster.kubectl("wait", f"{kind}/{test}", f"--for=condition={condition}", "--timeout=1s", check=False)
     assert "condition met" in said or "timed out" in said, said
     return "timed out" in said
+
+
+def waits_no_more(cluster: LiveCluster, test: str, *conditions: str) -> None:
+    """Let `kubectl wait` see that the conditions hold."""
+    for condition in conditions:
+        cluster.kubectl("wait", f"sshloadtest/{test}", f"--for=condition={condition}", "--timeout=60s")
 
 
 def act(cluster: LiveCluster, test: str, action: str) -> None:
@@ -94,7 +98,7 @@ def test_a_gate_opens_for_a_capacity_that_is_kept_and_closes_when_it_is_to_run_a
     assert reader.kstatus(cluster.get("sshloadtest", "gate")) == "InProgress"
     says_summary(proxy, pods("gate"), FOUND)
     pods("gate").fare("master", ended(0))
-    assert not any(waits(cluster, condition, "gate", timeout="60s") for condition in ("Complete", "Ready", "Passed"))
+    waits_no_more(cluster, "gate", "Complete", "Ready", "Passed")
     passed = cluster.get("sshloadtest", "gate")
     assert (passed["status"]["verdict"], passed["status"]["run"]) == ("Passed", 1)
     assert (reader.kstatus(passed), reader.health(passed)["status"]) == ("Current", "Healthy")
@@ -121,7 +125,7 @@ def test_a_gate_stays_shut_for_a_capacity_that_is_missed_and_nobody_waits_for_th
     assert reader.kstatus(obj) == "Failed"
     assert reader.health(obj) == {"status": "Degraded", "message": f"Failed: {obj['status']['message']}"}
     assert waits(cluster, "Ready", "gate")
-    assert not any(waits(cluster, condition, "gate") for condition in ("Complete", "Stalled", "Passed=false"))
+    waits_no_more(cluster, "gate", "Complete", "Stalled", "Passed=false")
     assert cluster.kubectl("get", "sshloadtest", "gate", "-o", "jsonpath={.status.verdict}") == "Failed"
 
 
@@ -134,7 +138,7 @@ def test_a_test_is_aborted_and_run_again_by_hand_without_any_drift_from_git(
     begin(cluster, pods("mine"))
     act(cluster, "mine", "abort")
     assert cluster.finished("mine")["verdict"] == "Aborted"
-    pods("mine").collect_garbage()
+    pods("mine").collect_all()
     assert_in_sync(cluster, in_git)
     assert cluster.status("mine")["verdict"] == "Aborted"
 
@@ -178,4 +182,4 @@ def test_a_schedule_is_run_now_and_counts_the_test_as_its_own(
 
 def active(schedule: dict[str, Any]) -> list[str]:
     """Return the names of the tests that a schedule says are under way."""
-    return [found["name"] for found in schedule["status"].get("active", ())]
+    return [found["name"] for found in schedule.get("status", {}).get("active", ())]

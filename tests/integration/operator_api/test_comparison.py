@@ -82,7 +82,7 @@ def test_a_comparison_goes_through_its_tests_one_after_the_other(
     cluster.apply(comparison("both"))
     exists_soon(cluster, "both-1-tuned")
     play(cluster, proxy, pods("both-1-tuned"))
-    going = wait(cluster, "both", lambda status: status["reason"] == "PodsGoing", "pods that go")
+    going = wait(cluster, "both", lambda status: status.get("reason") == "PodsGoing", "pods that go")
     assert "both-1-tuned" in going["message"]
     assert made_tests(cluster) == ["both-1-tuned"]
     exists_soon(cluster, "both-1-default", pods("both-1-tuned"))
@@ -99,7 +99,7 @@ def test_a_comparison_goes_through_its_tests_one_after_the_other(
     assert condition(status, "Complete")["status"] == "True"
     row = cluster.kubectl("get", "sltc", "both").splitlines()[1].split()
     assert row[:4] == ["both", "Finished", "Inconclusive", "2/2"]
-    assert "TooFewRounds" in cluster.kubectl("get", "events", "--field-selector=involvedObject.name=both")
+    cluster.tells("both", "TooFewRounds")
     (owner,) = cluster.get("slt", "both-1-tuned")["metadata"]["ownerReferences"]
     assert owner["kind"] == "SSHLoadTestComparison"
     assert set(cluster.get("sltc", "both")["metadata"]) & {"finalizers"} == set()
@@ -175,7 +175,7 @@ def test_abort_ends_the_test_that_is_under_way(cluster: LiveCluster, operator: O
     cluster.kubectl("patch", "sltc", "aborted", "--type=merge", "-p", '{"spec": {"abort": true}}')
     assert finished(cluster, "aborted")["verdict"] == "Aborted"
     assert cluster.finished("aborted-1-tuned")["verdict"] == "Aborted"
-    pods("aborted-1-tuned").collect_garbage()
+    pods("aborted-1-tuned").collect_all()
     assert made_tests(cluster) == ["aborted-1-tuned"]
 
 
@@ -193,5 +193,6 @@ def test_a_changed_spec_starts_anew_with_made_tests_the_same_names(
     before = uids(cluster)
     cluster.apply(comparison("edited", repeats=2))
     cluster.gone(lambda: uids(cluster) & before, "the old test")
+    status = wait(cluster, "edited", lambda status: status.get("run") == 2, "the new run")
     status = wait(cluster, "edited", lambda status: status["reason"] == "TestRunning", "the new test")
     assert (status["run"], status["progress"]) == (2, "0/4")

@@ -1,5 +1,6 @@
 import contextlib
 import json
+import re
 import time
 from collections.abc import Callable, Iterator
 
@@ -11,6 +12,13 @@ from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
 
 Pods = Callable[[str], PlayedPods]
+UNREADABLE = load_test("unreadable", warmUp="soon")
+A_JOB = {
+    "apiVersion": "batch/v1",
+    "kind": "Job",
+    "metadata": {"name": "any"},
+    "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "any", "image": "any"}]}}},
+}
 
 
 def test_a_run_outlives_an_api_server_that_is_away_for_ten_seconds(
@@ -43,7 +51,7 @@ def test_a_spec_that_an_older_crd_let_pass_ends_in_a_clear_condition(
 ) -> None:
     with any_spec_allowed(cluster):
         operator.start()
-        cluster.apply(load_test("unreadable", warmUp="soon"))
+        cluster.apply(UNREADABLE)
         status = cluster.finished("unreadable")
     assert (status["verdict"], status["reason"]) == ("Error", "InvalidSpec")
     assert "spec.warmUp" in status["message"]
@@ -57,12 +65,12 @@ def test_an_object_whose_status_cannot_be_written_gets_an_event_and_holds_up_nob
     cluster: LiveCluster, operator: OperatorProcess
 ) -> None:
     with any_spec_allowed(cluster):
-        cluster.apply(load_test("unreadable", warmUp="soon"))
+        cluster.apply(UNREADABLE)
     operator.start()
     cluster.apply(load_test("readable"))
     cluster.wait("readable", lambda status: status.get("phase") == "PreparingTarget", "start")
-    warnings = ("--field-selector=type=Warning,reason=InvalidSpec", "-o", "jsonpath={.items[*].message}")
-    assert "spec.warmUp" in cluster.kubectl("get", "events", *warnings)
+    cluster.tells("unreadable", "spec.warmUp")
+    cluster.gone(lambda: failed_passes(operator) < 2, "lack of a second try")
     assert operator.log().count("unreadable: a pass failed") == 1
 
 
@@ -73,6 +81,7 @@ def test_a_child_that_the_api_server_refuses_is_an_error_that_says_why(
     cluster.kubectl("create", "quota", "no-jobs", "--hard=count/jobs.batch=0")
     usage = json.dumps({"status": {"hard": none, "used": none}})  # as the quota controller would
     cluster.kubectl("patch", "quota", "no-jobs", "--subresource=status", "--type=merge", "-p", usage)
+    cluster.gone(lambda: cluster.takes(A_JOB), "room for Jobs")
     operator.start()
     cluster.apply(load_test("refused"))
     status = cluster.finished("refused")
@@ -91,6 +100,7 @@ def test_a_test_deleted_in_mid_run_is_left_alone(
     cluster.kubectl("delete", "sshloadtest", "deleted")
     cluster.apply(load_test("next"))
     cluster.wait("next", lambda status: status.get("phase") == "PreparingTarget", "start")
+    cluster.gone(lambda: 'test="deleted"' in operator.metrics(), "metric of a deleted test")
     written = [write for write in proxy.writes if "/deleted" in write.path]
     pods("deleted").all_fare(READY)
     pods("next").create()
@@ -118,7 +128,8 @@ def test_fifty_tests_at_once_all_start(cluster: LiveCluster, operator: OperatorP
     cluster.apply(*(load_test(f"many-{number}") for number in range(50)))
     cluster.gone(lambda: not_started(cluster), "tests that have not started", within_s=120)
     assert len(cluster.labelled("jobs", "sshload.dev/test")) == 100
-    assert f'sshload_tests_running{{namespace="{cluster.namespace}"}} 50.0' in operator.metrics()
+    all_of_them = f'sshload_tests_running{{namespace="{cluster.namespace}"}} 50.0'
+    cluster.gone(lambda: all_of_them not in operator.metrics(), "lack of the count of running tests")
 
 
 def test_a_finished_test_costs_a_new_operator_no_request(
@@ -134,7 +145,7 @@ def test_a_finished_test_costs_a_new_operator_no_request(
     cluster.apply(load_test("newer", abort=True))
     cluster.finished("newer")
     verdict = f'sshload_test_verdict{{namespace="{cluster.namespace}",test="kept",verdict="Aborted"}} 1.0'
-    assert verdict in operator.metrics()
+    cluster.gone(lambda: verdict not in operator.metrics(), "lack of the older verdict's metric")
     assert [write for write in proxy.writes if "kept" in json.dumps(write.body) or "kept" in write.path] == []
 
 
@@ -149,9 +160,18 @@ def any_spec_allowed(cluster: LiveCluster) -> Iterator[None]:
     ]
     cluster.kubectl("patch", "crd", "sshloadtests.sshload.dev", "--type=json", "-p", json.dumps(lax))
     try:
+        cluster.gone(lambda: not cluster.takes(UNREADABLE), "the schema")
         yield
     finally:
         cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(CRDS))
+        cluster.gone(lambda: cluster.takes({**UNREADABLE, "metadata": {"name": "other"}}), "lack of the schema")
+
+
+def failed_passes(operator: OperatorProcess) -> float:
+    """Return how many passes have failed, by the operator's metrics."""
+    found = re.search(r"^sshload_operator_failed_passes_total (\S+)", operator.metrics(), re.MULTILINE)
+    assert found is not None
+    return float(found[1])
 
 
 def not_started(cluster: LiveCluster) -> list[str]:

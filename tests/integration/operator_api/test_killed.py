@@ -89,8 +89,8 @@ def test_an_operator_killed_at_any_request_goes_on_with_the_same_run(
     cluster.wait("killed", lambda status: status["phase"] == "Running", "load")
     assert identities(cluster) == made
 
-    says_summary(proxy, played)
     killer.aim(AT_THE_END)
+    says_summary(proxy, played)
     played.fare("master", ended(0))
     operator.wait()
     assert 1 + killer.restart_until_done() == len(AT_THE_END)

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import pytest
 from live_cluster import LiveCluster, load_test
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods
@@ -25,6 +24,12 @@ CREATING: Mapping[str, Any] = {
 }
 
 
+NOT_THERE: Mapping[str, str] = {
+    "no-secret": 'secret "credentials" not found',
+    "no-key": "references non-existent secret key: id",
+}
+
+
 def mount_failed(pod: str, namespace: str, message: str) -> dict[str, Any]:
     return {
         "apiVersion": "v1",
@@ -37,41 +42,36 @@ def mount_failed(pod: str, namespace: str, message: str) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    "message",
-    [
-        pytest.param('secret "credentials" not found', id="no Secret"),
-        pytest.param("references non-existent secret key: id", id="no such key in it"),
-    ],
-)
 def test_what_cannot_be_mounted_is_an_error_that_says_what(
-    cluster: LiveCluster, operator: OperatorProcess, pods: Pods, message: str
+    cluster: LiveCluster, operator: OperatorProcess, pods: Pods
 ) -> None:
+    """Both tests wait at the same time: the operator is patient with what cannot be mounted."""
     operator.start()
-    cluster.apply(load_test("unmounted"))
-    cluster.wait("unmounted", lambda status: status.get("phase") == "PreparingTarget", "start")
-    played = pods("unmounted")
+    for test, message in NOT_THERE.items():
+        begin(cluster, pods(test), message)
+    for test, message in NOT_THERE.items():
+        status = cluster.finished(test)
+        assert (status["verdict"], status["reason"]) == ("Error", "PodConfigError")
+        assert message in status["message"]
+
+
+def begin(cluster: LiveCluster, played: PlayedPods, message: str, **spec: Any) -> None:
+    """Apply a test, and let all its pods run but the workers', of one of which the kubelet says this."""
+    cluster.apply(load_test(played.test, **spec))
+    cluster.wait(played.test, lambda status: status.get("phase") == "PreparingTarget", "start")
     played.create()
-    played.all_fare(READY)
+    played.fare("target", READY)
+    played.fare("master", READY)
     played.fare("worker", CREATING)
     cluster.apply(mount_failed(played.names("worker")[0], cluster.namespace, message))
-    status = cluster.finished("unmounted")
-    assert (status["verdict"], status["reason"]) == ("Error", "PodConfigError")
-    assert message in status["message"]
 
 
 def test_a_mount_that_only_takes_its_time_is_waited_for(
     cluster: LiveCluster, operator: OperatorProcess, pods: Pods
 ) -> None:
     operator.start()
-    cluster.apply(load_test("slow", startTimeout="20s"))
-    cluster.wait("slow", lambda status: status.get("phase") == "PreparingTarget", "start")
-    played = pods("slow")
-    played.create()
-    played.all_fare(READY)
-    played.fare("worker", CREATING)
     slow = "failed to sync configmap cache: timed out waiting for the condition"
-    cluster.apply(mount_failed(played.names("worker")[0], cluster.namespace, slow))
+    begin(cluster, pods("slow"), slow, startTimeout="25s")
     status = cluster.finished("slow")
     assert status["reason"] == "WorkersMissing"
     assert "cannot be made" not in status["message"]

@@ -104,9 +104,9 @@ def test_a_missed_start_is_made_up_for_by_a_test_that_runs(cluster: LiveCluster,
     assert metadata["labels"] == {"team": "ssh", LABEL: "missed"}
     assert metadata["ownerReferences"][0]["uid"] == owner["metadata"]["uid"]
     cluster.wait(metadata["name"], lambda found: found.get("phase") == "PreparingTarget", "start")
-    assert "SuccessfulCreate" in cluster.kubectl("get", "events", "--field-selector=involvedObject.name=missed")
-    metrics = operator.metrics()
-    assert f'sshload_schedule_active_tests{{namespace="{cluster.namespace}",schedule="missed"}} 1.0' in metrics
+    cluster.tells("missed", "SuccessfulCreate")
+    one = f'sshload_schedule_active_tests{{namespace="{cluster.namespace}",schedule="missed"}} 1.0'
+    cluster.gone(lambda: one not in operator.metrics(), "lack of the active test's metric")
 
 
 def test_a_schedule_that_is_not_due_makes_nothing_and_says_when_it_will(
@@ -221,13 +221,14 @@ def test_what_cannot_be_carried_out_is_a_clear_condition(cluster: LiveCluster, o
     assert (valid["status"], valid["reason"]) == ("False", "InvalidSpec")
     assert "spec.timeZone" in valid["message"]
     assert condition(status, "Stalled")["status"] == "True"
-    assert "Mars/Olympus" in cluster.kubectl("get", "events", "-o", "jsonpath={.items[*].message}")
+    cluster.tells("mars", "Mars/Olympus")
 
 
 def test_a_refused_test_is_a_clear_condition_until_it_is_not(cluster: LiveCluster, operator: OperatorProcess) -> None:
     none = {"count/sshloadtests.sshload.dev": "0"}
     cluster.kubectl("create", "quota", "no-tests", "--hard=count/sshloadtests.sshload.dev=0")
     write_status(cluster, "quota", "no-tests", hard=none, used=none)  # as the quota controller would
+    cluster.gone(lambda: cluster.takes(load_test("any")), "room for tests")
     apply_missed(cluster, "refused")
     operator.start()
     ready = condition(wait(cluster, "refused", "conditions"), "Ready")
@@ -248,5 +249,5 @@ def test_a_deleted_schedule_leaves_nothing_behind(
     cluster.kubectl("delete", "slts", "deleted")
     cluster.apply(schedule("next"))
     wait(cluster, "next", "nextScheduleTime")
+    cluster.gone(lambda: 'schedule="deleted"' in operator.metrics(), "metric of a deleted schedule")
     assert len([write for write in proxy.writes if "/sshloadtestschedules/deleted/" in write.path]) == 1
-    assert 'schedule="deleted"' not in operator.metrics()

@@ -57,6 +57,7 @@ def test_a_search_is_followed_from_trial_to_trial_and_ends_with_its_capacity(
     assert status["capacity"]["limitedBy"]["shortOf"][0]["resource"] == "cpu"
     assert len(status["capacity"]["trials"]) == 10
     assert "118 arrivals/s" in cluster.kubectl("get", "slt", "limit")
+    cluster.tells("limit", "CapacityFound")
     events = cluster.kubectl(
         "get", "events", "--field-selector=involvedObject.name=limit", "-o", "custom-columns=R:.reason"
     )

@@ -49,5 +49,5 @@ def test_nothing_is_left_on_objects_that_would_block_their_deletion(
     )
     kept = [set(found["metadata"].get("annotations", {})) for found in objects]
     assert set().union(*kept) <= {"kubectl.kubernetes.io/last-applied-configuration"}
-    cluster.kubectl("delete", "sshloadtest", "clean", "--timeout=10s")
+    cluster.kubectl("delete", "sshloadtest", "clean", "--timeout=60s")
     assert not cluster.exists("sshloadtest", "clean")

@@ -60,7 +60,7 @@ def test_prometheus_knows_a_tests_phase_verdict_and_results_until_it_is_deleted(
     )
     assert server.label_names('{__name__=~"sshload_.*"}') <= BOUNDED_LABELS
     assert promtool_faults(operator.metrics()) == ""
-    cluster.kubectl("delete", "sshloadtest", "scraped", "--timeout=20s")
+    cluster.kubectl("delete", "sshloadtest", "scraped", "--timeout=60s")
     server.wait_for(f'count(sshload_test_verdict{{namespace="{cluster.namespace}"}}) or vector(0)', 0)
 
 
