@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from uuid import uuid4
 import yaml
 
 SSHLOAD = Path(sys.executable).parent / "sshload"
-ENDS_WITHIN_S = 100
+ENDS_WITHIN_S = 180
 _MARK = "SSHLOAD_MARK"
 _SAID_BYTES = 1_000_000
 _POLL_S = 0.05
@@ -71,6 +72,19 @@ class Started:
         (master,) = self.process_ids("--role master")
         return Path(f"/proc/{master}/cwd").readlink()
 
+    def metrics_port(self) -> int:
+        """Return the HTTP port of a local run's master, while that runs."""
+        (master,) = self.process_ids("--role master")
+        words = _read(Path(f"/proc/{master}/cmdline")).split("\0")
+        return int(words[words.index("--http-port") + 1])
+
+
+def metrics(port: int) -> str:
+    """Return the metrics that a process of a local run serves at this port."""
+    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
+        page: bytes = answer.read()
+    return page.decode()
+
 
 def start(*arguments: str | Path) -> Started:
     """Start `sshload` with these arguments."""
@@ -119,7 +133,7 @@ def write_test(folder: Path, **changes: Any) -> Path:
     return path
 
 
-def wait_until(claim: Callable[[], object], what: str, within_s: float = 30.0) -> None:
+def wait_until(claim: Callable[[], object], what: str, within_s: float = 60.0) -> None:
     """Wait until `claim` holds."""
     deadline = time.monotonic() + within_s
     while not claim():

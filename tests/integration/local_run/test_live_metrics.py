@@ -2,11 +2,10 @@
 
 import json
 import re
-import urllib.request
 from pathlib import Path
 
 from guide import ROOT
-from local_cli import Started, interrupt, start, wait_until, write_test
+from local_cli import interrupt, metrics, start, wait_until, write_test
 
 LIMITS_OF_A_CONTAINER = {
     "sshload_target_cpu_limit_cores",
@@ -24,25 +23,15 @@ def documented(title: str) -> set[str]:
 
 
 def served(port: int) -> set[str]:
-    with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
-        text = answer.read().decode()
-    return set(re.findall(r"^# TYPE (sshload_\w+)", text, re.MULTILINE))
-
-
-def ports(started: Started) -> tuple[int, int]:
-    """Return the HTTP ports of the run's master and target."""
-    (master,) = started.process_ids("--role master")
-    words = Path(f"/proc/{master}/cmdline").read_text().split("\0")
-    target = json.loads((started.folder() / "target.json").read_text())
-    return int(words[words.index("--http-port") + 1]), target["stats_port"]
+    return set(re.findall(r"^# TYPE (sshload_\w+)", metrics(port), re.MULTILINE))
 
 
 def test_master_and_target_serve_what_the_reference_explains(tmp_path: Path) -> None:
     started = start("run", write_test(tmp_path, load=LONG))
     try:
         wait_until(lambda: "Running" in started.said(), "the load")
-        master, target = ports(started)
-        assert served(master) == documented("The master of a run")
+        target: int = json.loads((started.folder() / "target.json").read_text())["stats_port"]
+        assert served(started.metrics_port()) == documented("The master of a run")
         assert served(target) == documented("A managed target") - LIMITS_OF_A_CONTAINER
     finally:
         interrupt(started)

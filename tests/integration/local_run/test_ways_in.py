@@ -1,6 +1,7 @@
 """However a test logs in, and through whatever it does: the run is the same, and every login is accounted for."""
 
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -8,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from local_cli import Ended, measured, sshload, start, wait_until, write_test
+from local_cli import Ended, measured, metrics, sshload, start, wait_until, write_test
 from own_server import OwnServer, running_server
 
 
@@ -97,7 +98,7 @@ def test_kept_sessions_are_logged_in_once(tmp_path: Path, scenario: dict[str, An
 
 
 def test_held_sessions_are_told_of_in_the_results(tmp_path: Path) -> None:
-    load = {"hold": {"sessions": 10, "rampUp": "1s", "duration": "3s", "probeRate": 2, "keepAlive": "1s"}}
+    load = {"hold": {"sessions": 10, "rampUp": "5s", "duration": "3s", "probeRate": 2, "keepAlive": "1s"}}
     ended = measured(write_test(tmp_path, load=load))
     assert (ended.code, ended.status["verdict"]) == (0, "Passed"), ended.err
     results = ended.status["results"]
@@ -111,12 +112,16 @@ def test_held_sessions_are_told_of_in_the_results(tmp_path: Path) -> None:
 
 
 def test_held_sessions_that_the_server_ends_break_a_promise_about_errors(tmp_path: Path, own_server: OwnServer) -> None:
-    hold = {"hold": {"sessions": 10, "rampUp": "1s", "duration": "5s", "probeRate": 2, "keepAlive": "0s"}}
+    hold = {"hold": {"sessions": 10, "rampUp": "1s", "duration": "12s", "probeRate": 2, "keepAlive": "0s"}}
     path = write_test(tmp_path, load=hold, target=own_server.target())
-    before = own_server.accepted()
+    wait_until(lambda: not own_server.connections(), "the end of earlier sessions")
     started = start("run", path, "--output", "json", "--allow-target", "127.0.0.1", *own_server.credentials())
-    wait_until(lambda: own_server.accepted() >= before + 10, "ten sessions")
-    for pid in own_server.connections()[:3]:
+    wait_until(lambda: "Running" in started.said(), "the load")
+    wait_until(
+        lambda: re.search(r"^sshload_held_sessions\S* 10", metrics(started.metrics_port()), re.MULTILINE),
+        "ten sessions",
+    )
+    for pid in own_server.connections()[:3]:  # probes begin after them
         os.kill(pid, signal.SIGKILL)
     ended = started.wait()
     assert (ended.code, ended.status["reason"]) == (1, "ThresholdBroken"), ended.out

@@ -11,6 +11,7 @@ from sshload_contract.run_config import ExecStep, RunConfig
 from whole_run import WholeRun, whole_run
 
 BOUNDED_LABELS = {"__name__", "job", "instance", "namespace", "test", "step", "outcome", "le", "reason", "version"}
+WORKERS = 2
 TEST = '{namespace="tests",test="loopback"}'
 
 
@@ -24,21 +25,27 @@ def _run_config(folder: TargetFolder) -> RunConfig:
         known_hosts_path=str(folder.path / "known_hosts"),
     )
     echo = ExecStep(name="echo", command="echo 123456789", expect_exit_code=0, expect_stdout="")
-    return replace(run_config(target, arrivals(rate=10, seconds=12), workers=2), scenario=scenario(echo))
+    return replace(run_config(target, arrivals(rate=10, seconds=12), workers=WORKERS), scenario=scenario(echo))
 
 
 def _check_while_it_runs(run: WholeRun, server: Prometheus) -> None:
-    server.wait_for(f"sshload_workers_connected{TEST}", 2)
-    server.wait_for(f"sshload_iterations_succeeded_total{TEST} >= bool 20", 1)
-    logins = f'sshload_step_latency_seconds_bucket{{step="login",{TEST[1:]}'
-    server.wait_for(f"histogram_quantile(0.99, sum by (le) ({logins})) > bool 0.001", 1)
-    server.wait_for(f"sshload_workers_lost{TEST}", 0)
-    server.wait_for(f"sshload_held_sessions{TEST}", 0)
-    moved = f'sshload_step_bytes_total{{step="echo.command",{TEST[1:]}'
-    server.wait_for(f"{moved} >= bool 200", 1)
+    run.wait_until(lambda: run.iterations() >= 20, "20 iterations")
     status, page = run.get("/metrics")
     assert status == 200
     assert promtool_faults(page) == ""
+    server.wait_for(f"{_most(f'sshload_iterations_succeeded_total{TEST}')} >= bool 20", 1)
+    server.wait_for(_most(f"sshload_workers_connected{TEST}"), 2)
+    logins = _most(f'sshload_step_latency_seconds_bucket{{step="login",{TEST[1:]}')
+    server.wait_for(f"histogram_quantile(0.99, sum by (le) ({logins})) > bool 0.001", 1)
+    server.wait_for(_most(f"sshload_workers_lost{TEST}"), 0)
+    server.wait_for(_most(f"sshload_held_sessions{TEST}"), 0)
+    moved = _most(f'sshload_step_bytes_total{{step="echo.command",{TEST[1:]}')
+    server.wait_for(f"{moved} >= bool 200", 1)
+
+
+def _most(series: str) -> str:
+    """Return the expression for what Prometheus has seen at most, which stays when the run is over."""
+    return f"max_over_time({series}[5m])"
 
 
 def test_prometheus_sees_a_run_from_both_of_its_ends(tmp_path: Path) -> None:
@@ -46,14 +53,17 @@ def test_prometheus_sees_a_run_from_both_of_its_ends(tmp_path: Path) -> None:
     target_path.mkdir()
     run_path.mkdir()
     folder = make_target_folder(target_path, "LogLevel INFO\nMaxStartups 1000:30:1000\n")
-    with ready_target(folder) as target, whole_run(run_path, _run_config(folder)) as run:
+    with ready_target(folder) as target, whole_run(run_path, _run_config(folder), workers=0) as run:
         ports = {"target": folder.config.stats_port, "master": run.http_port}
         with prometheus(tmp_path, ports) as server:
+            server.wait_for(f"sshload_workers_connected{TEST}", 0)
+            for index in range(WORKERS):
+                run.add_worker(index)
             _check_while_it_runs(run, server)
             load = run.summary().load
             assert (load.started, load.failed) == (120, 0)
             server.wait_for("sshload_target_accepted_total", 120)
-            (highest,) = server.query(f"max_over_time(sshload_iterations_started_total{TEST}[5m])").values()
+            (highest,) = server.query(_most(f"sshload_iterations_started_total{TEST}")).values()
             assert 20 <= highest <= 120
             assert server.label_names('{__name__=~"sshload_.*"}') <= BOUNDED_LABELS
         assert target.stats().accepted == 120

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from running_target import RunningTarget, TargetFolder, make_target_folder, ready_target
+from running_target import RunningTarget, TargetFolder, make_target_folder, ready_target, wait_until
 
 SSH_FAILED = 255
 
@@ -45,7 +45,7 @@ def test_a_certificate_of_the_authority_logs_in(target: RunningTarget) -> None:
     assert login(target) == SSH_FAILED
     sign(target.folder.path / "authority", target.folder.path / "client.pub", target.folder.config.user)
     assert login(target) == 0
-    assert " ID test " in target.log()
+    wait_until(lambda: " ID test " in target.log(), "the certificate's name in the log")
 
 
 def test_certificates_for_others_and_by_others_and_of_yesterday_do_not(target: RunningTarget) -> None:

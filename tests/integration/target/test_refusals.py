@@ -10,7 +10,7 @@ EX_CONFIG = 78
 
 def _refusal(folder: TargetFolder, **environment: str) -> str:
     with started_target(folder, **environment) as target:
-        assert target.process.wait(timeout=30) == EX_CONFIG
+        assert target.process.wait(timeout=60) == EX_CONFIG
         reason = folder.termination_log.read_text()
         assert reason in target.log()
         return reason
@@ -108,7 +108,7 @@ def test_without_the_option_no_termination_log_is_written(target_folder: TargetF
     changed(target_folder, version=1)
     command = [word for word in target_folder.command() if "termination" not in word]
     with started_target(target_folder, command) as target:
-        assert target.process.wait(timeout=30) == EX_CONFIG
+        assert target.process.wait(timeout=60) == EX_CONFIG
         assert "version 1" in target.log()
     assert not target_folder.termination_log.exists()
 
