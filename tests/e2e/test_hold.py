@@ -23,7 +23,7 @@ def _guides_test() -> dict[str, Any]:
 def _status(guides_test: dict[str, Any], module_cluster: LiveCluster) -> dict[str, Any]:
     """Return how it ended."""
     module_cluster.apply(guides_test)
-    return module_cluster.finished(guides_test["metadata"]["name"], within_s=180)
+    return module_cluster.finished(guides_test["metadata"]["name"], within_s=400)
 
 
 def test_two_thousand_sessions_are_held_to_the_last(status: dict[str, Any], guides_test: dict[str, Any]) -> None:
@@ -48,9 +48,8 @@ def test_what_a_session_takes_of_the_target_is_told(status: dict[str, Any]) -> N
 
 def test_a_newcomers_login_is_told_with_and_without_them(status: dict[str, Any]) -> None:
     login = status["results"]["hold"]["freshLogin"]
-    assert login["p50Ratio"] == pytest.approx(login["p50Ms"] / login["aloneP50Ms"], abs=0.01)
-    assert 0.2 < login["p50Ratio"] < 20
-    assert login["p50RatioLow"] <= login["p50Ratio"] <= login["p50RatioHigh"]
+    assert login["p50Ratio"] == pytest.approx(login["p50Ms"] / login["aloneP50Ms"], rel=0.01)
+    assert 0 < login["p50RatioLow"] <= login["p50Ratio"] <= login["p50RatioHigh"]
 
 
 def test_each_held_session_gave_its_signs_of_life(status: dict[str, Any]) -> None:

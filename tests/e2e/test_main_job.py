@@ -21,7 +21,7 @@ QUICKSTART = EXAMPLES / "01-quickstart.yaml"
 @pytest.fixture(scope="module")
 def quickstart(module_cluster: LiveCluster) -> dict[str, Any]:
     module_cluster.kubectl("apply", "-f", str(QUICKSTART))
-    return module_cluster.finished("quickstart", within_s=150)
+    return module_cluster.finished("quickstart", within_s=300)
 
 
 def step(status: dict[str, Any], name: str) -> dict[str, Any]:
@@ -88,13 +88,7 @@ def test_nothing_keeps_running_after_the_end(quickstart: dict[str, Any], module_
 
 
 def test_an_event_tells_of_the_verdict(quickstart: dict[str, Any], module_cluster: LiveCluster) -> None:
-    module_cluster.gone(
-        lambda: (
-            quickstart["reason"]
-            not in module_cluster.kubectl("get", "events", "--field-selector=involvedObject.name=quickstart")
-        ),
-        "lack of an event",
-    )
+    module_cluster.tells("quickstart", quickstart["reason"])
 
 
 def test_kubectl_get_shows_phase_verdict_and_figures(quickstart: dict[str, Any], module_cluster: LiveCluster) -> None:
@@ -115,7 +109,7 @@ def test_the_operator_leaves_no_finalizer_and_no_annotation_on_the_object(
 
 def test_the_same_file_gives_the_same_account_without_a_cluster(quickstart: dict[str, Any]) -> None:
     command = [Path(sys.executable).parent / "sshload", "run", QUICKSTART, "--output", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     local = json.loads(done.stdout)["status"]
     assert (done.returncode, local["verdict"]) == (0, "Passed"), done.stderr
     assert local["results"]["iterations"] == quickstart["results"]["iterations"]
@@ -144,7 +138,7 @@ def self_contained_examples() -> list[Path]:
 def test_the_example_passes_as_it_stands(path: Path, cluster: LiveCluster) -> None:
     cluster.kubectl("apply", "-f", str(path))
     for item in load_tests(path):
-        status = cluster.finished(item["metadata"]["name"], within_s=180)
+        status = cluster.finished(item["metadata"]["name"], within_s=300)
         assert status["verdict"] == "Passed", f"{status['reason']}: {status['message']}"
 
 

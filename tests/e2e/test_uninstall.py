@@ -11,7 +11,7 @@ def test_uninstalling_keeps_the_crds_and_the_objects_which_can_be_deleted(cluste
     operator.uninstall()
     try:
         assert cluster.status("survivor") == finished
-        cluster.kubectl("delete", "slt", "survivor", "--timeout=10s")
+        cluster.kubectl("delete", "slt", "survivor", "--timeout=60s")
         assert not cluster.exists("slt", "survivor")
         assert "sshloadtests.sshload.dev" in cluster.kubectl("get", "crd", "sshloadtests.sshload.dev")
     finally:
