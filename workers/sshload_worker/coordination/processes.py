@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from types import FrameType
 
 from sshload_worker.recording.port_board import make_board
@@ -37,14 +38,17 @@ class _Processes:
     def hand_on(self, number: int, _: FrameType | None = None) -> None:
         """Send a signal to all that run, and see to it that they end."""
         self._told = number
-        for pid in self._running:
-            os.kill(pid, number)
+        self._signal_all(number)
         signal.setitimer(signal.ITIMER_REAL, _GRACE_S)
 
     def kill(self, *_: object) -> None:
         """End all that run, which were told to before."""
+        self._signal_all(signal.SIGKILL)
+
+    def _signal_all(self, number: int) -> None:
         for pid in self._running:
-            os.kill(pid, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # waited for this moment, and not yet taken from the list
+                os.kill(pid, number)
 
     def wait(self) -> None:
         """Return when all have ended. As PID 1 of its container this waits for everybody's orphans too."""

@@ -46,7 +46,8 @@ class SessionPool:
         """Log all sessions in, evenly within the time, and wait for the last."""
         self._preparing = True
         for place in self._places:
-            self._fill(place, clock)
+            if place.session is None:  # else an iteration that found no other session has filled it
+                self._fill(place, clock)
             gevent.sleep(within_s / len(self._places))
         self._preparing = False
         self._logging_in.join()
