@@ -1,12 +1,13 @@
 """One worker's generator in this process, its whole load, and all that it counted."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import monotonic, monotonic_ns
 
 import gevent
 from gevent import Greenlet
+from heard import Heard
 from one_iteration import prepare, unexpected
 from sshload_contract.run_config import RunConfig
 from sshload_contract.vocabulary import Outcome, Step, Window
@@ -21,22 +22,8 @@ from sshload_worker.scenario.target_login import first_hop, prepare_login, resol
 from sshload_worker.summary.merge import Totals
 
 _NS_PER_S = 1_000_000_000
-_CONDITION_TIMEOUT_S = 30.0
+_CONDITION_TIMEOUT_S = 60.0
 _POLL_S = 0.01
-
-
-class LoginCount:
-    """How many logins went well so far, as the client saw them: the server has each of them a moment earlier."""
-
-    def __init__(self) -> None:
-        self.succeeded = 0
-
-    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:  # noqa: ARG002 - however long it took
-        """Count one login."""
-        self.succeeded += step == Step.LOGIN and outcome is Outcome.OK
-
-    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
-        """Take nothing: each was heard before."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +32,7 @@ class OneLoad:
 
     generator: Generator
     recorder: Recorder
-    logins: LoginCount
+    heard: Heard
     work: "Greenlet[[], None]"
 
     def finish(self) -> Totals:
@@ -54,6 +41,11 @@ class OneLoad:
         totals = Totals()
         totals.add(self.recorder.take_report(HealthMonitor().health(connections=0, overflows=0), final=True))
         return totals
+
+    def stop(self) -> Totals:
+        """End the load now, what runs as unfinished, and return what was counted."""
+        self.generator.stop()
+        return self.finish()
 
     def wait_until(self, condition: Callable[[Recorder], bool]) -> None:
         """Wait until a condition is true of what is counted."""
@@ -66,15 +58,15 @@ class OneLoad:
 @contextmanager
 def one_load(config: RunConfig) -> Iterator[OneLoad]:
     """Run the whole load of a config with one worker in this process; nothing of it outlives the block."""
-    logins = LoginCount()
-    recorder = Recorder(config.run_id, 0, logins, (Step.LOGIN,))
+    heard = Heard(Step.LOGIN, Step.TOTAL)
+    recorder = Recorder(config.run_id, 0, heard, heard.steps)
     login = prepare_login(config, resolve(first_hop(config), unexpected))
     held = HeldSessions(LogIn(login, recorder), config.client.timeouts, recorder)
     start_ns = monotonic_ns() + int(config.start_lead_s * _NS_PER_S)
     generator = Generator(config, Share(0, 1), prepare(config, recorder), held, start_ns)
     work = gevent.spawn(generator.run)
     try:
-        yield OneLoad(generator, recorder, logins, work)
+        yield OneLoad(generator, recorder, heard, work)
     finally:
         generator.stop()
         work.join()

@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,8 @@ from free_ports import free_port
 
 _CONDITION_TIMEOUT_S = 60.0
 _POLL_S = 0.02
-_STOPPED_OR_GONE = ("T", "Z")  # proc_pid_stat(5)
+_GONE = ("", "Z")  # "Z" and "T" as in proc_pid_stat(5)
+_STOPPED_OR_GONE = ("T", *_GONE)
 _PRIVILEGE_SEPARATION = Path("/run/sshd")
 
 
@@ -61,25 +62,33 @@ class SshServer:
         return [pids.count(port) for port in dict.fromkeys(pids)]
 
     def hang_up(self) -> None:
-        """Kill all processes that serve connections, which ends these: stopped first, none can leave a child behind."""
+        """Kill all processes that serve connections, and wait until they are gone, which ends these.
+
+        Stopped first, none can leave a child behind. No greenlet runs before this machine knows of all the ends.
+        """
         self.freeze_sessions()
+        killed = [Path(f"/proc/{pid}/stat") for pid in self._session_states()]
         self.signal_sessions(signal.SIGKILL)
+        _await_at_once(lambda: all(_state(stat) in _GONE for stat in killed), "sessions do not end")
 
     def freeze_sessions(self) -> None:
-        """Stop all processes that serve connections, and wait until they have: from now on they answer nothing."""
-        deadline_s = time.monotonic() + _CONDITION_TIMEOUT_S
-        self.signal_sessions(signal.SIGSTOP)
-        while any(state not in _STOPPED_OR_GONE for state in self._session_states()):
-            assert time.monotonic() < deadline_s, "sessions do not stop"
-            time.sleep(_POLL_S)
-            self.signal_sessions(signal.SIGSTOP)  # to those too that were forked meanwhile
+        """Stop all processes that serve connections, and wait until they have: from now on they answer nothing.
 
-    def _session_states(self) -> Iterator[str]:
-        for pid in _descendants(self.process.pid):
-            with suppress(OSError):
-                name, _, rest = Path(f"/proc/{pid}/stat").read_text().partition("(")[2].rpartition(")")
-                if name.startswith("sshd"):
-                    yield rest.split()[0]
+        No greenlet runs meanwhile.
+        """
+        self.signal_sessions(signal.SIGSTOP)
+        _await_at_once(self._are_stopped, "sessions do not stop")
+
+    def _are_stopped(self) -> bool:
+        if all(state in _STOPPED_OR_GONE for state in self._session_states().values()):
+            return True
+        self.signal_sessions(signal.SIGSTOP)  # those too that were forked meanwhile
+        return False
+
+    def _session_states(self) -> dict[int, str]:
+        """Return the state of each process that serves a connection, by its pid."""
+        stats = {pid: Path(f"/proc/{pid}/stat") for pid in _descendants(self.process.pid)}
+        return {pid: _state(stat) for pid, stat in stats.items() if _is_of_sshd(stat)}
 
     def signal_sessions(self, number: signal.Signals) -> None:
         """Send a signal to all processes that serve connections: stopped ones answer nothing, killed ones hang up.
@@ -90,6 +99,29 @@ class SshServer:
             with suppress(OSError):
                 if Path(f"/proc/{pid}/comm").read_text().startswith("sshd"):
                     os.kill(pid, number)
+
+
+def _state(stat: Path) -> str:
+    """Return the state of a process, empty where there is none."""
+    try:
+        return stat.read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def _is_of_sshd(stat: Path) -> bool:
+    try:
+        return stat.read_text().partition("(")[2].startswith("sshd")
+    except OSError:
+        return False
+
+
+def _await_at_once(condition: Callable[[], bool], problem: str) -> None:
+    """Wait for other processes of this machine, but for no greenlet of this one."""
+    deadline_s = time.monotonic() + _CONDITION_TIMEOUT_S
+    while not condition():
+        assert time.monotonic() < deadline_s, problem
+        os.sched_yield()
 
 
 def _descendants(ancestor: int) -> set[int]:

@@ -1,0 +1,35 @@
+"""What has ended so far of some steps, as the client saw it: the server is a moment ahead of it, or behind."""
+
+from collections.abc import Mapping
+
+from sshload_contract.vocabulary import Outcome, Step
+
+
+class Heard:
+    """Every sample of the steps that the recorder has to be told to tell (recording.recorder.Listener)."""
+
+    def __init__(self, *steps: Step) -> None:
+        self.steps = steps
+        self._latencies_us: dict[tuple[str, Outcome], list[int]] = {}
+
+    def count(self, step: Step, outcome: Outcome = Outcome.OK) -> int:
+        """Return how many have ended so."""
+        return len(self._latencies(step, outcome))
+
+    def shortest_us(self, step: Step) -> int:
+        """Return the latency of the shortest that went well; raises ValueError where none has."""
+        return min(self._latencies(step, Outcome.OK))
+
+    def longest_us(self, step: Step) -> int:
+        """Return the latency of the longest that went well; raises ValueError where none has."""
+        return max(self._latencies(step, Outcome.OK))
+
+    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
+        """Note one."""
+        self._latencies_us.setdefault((step, outcome), []).append(latency_us)
+
+    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+        """Take nothing: each was heard before."""
+
+    def _latencies(self, step: Step, outcome: Outcome) -> list[int]:
+        return self._latencies_us.get((str(step), outcome), [])
