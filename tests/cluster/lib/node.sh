@@ -68,3 +68,12 @@ D
   start coredns coredns -conf "$run/Corefile"
   await kube get node node
 }
+
+pods_first() { # They measure: CPU goes to them (and to the daemons, see start) before what else runs here, as on a node of its own.
+  local cgroups=/sys/fs/cgroup
+  if [ -e $cgroups/cpu/kubepods/cpu.shares ]; then
+    echo 16384 > $cgroups/cpu/kubepods/cpu.shares
+  elif [ -e $cgroups/kubepods/cpu.weight ]; then
+    echo 1600 > $cgroups/kubepods/cpu.weight
+  fi
+}

@@ -3,7 +3,8 @@
 start() { # NAME COMMAND...: in a session of its own, so that it outlives this shell
   local name=$1
   shift
-  setsid "$@" > "$run/log/$name" 2>&1 < /dev/null 9>&- &
+  # shellcheck disable=SC2016  # for the inner shell
+  setsid sh -c '{ echo -10 > /proc/self/autogroup; } 2> /dev/null; exec "$@"' first "$@" > "$run/log/$name" 2>&1 < /dev/null 9>&- &
   echo $! > "$run/pids/$name"
 }
 

@@ -28,6 +28,7 @@ up() {
   node_up
   load_image localhost/pause:1
   kube wait --for=condition=Ready node/node --timeout=120s > /dev/null
+  pods_first
   await kube -n default get serviceaccount default
   [ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID" "$kubeconfig"
   touch "$run/up"
