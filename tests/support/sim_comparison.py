@@ -19,9 +19,16 @@ from sshload_operator.decision.comparison.decide import (
     Refused,
     current_comparison_run,
     decide_comparison,
+    looked_for,
 )
 from sshload_operator.decision.comparison.facts import seen_test
-from sshload_operator.decision.comparison.plan import ComparisonPlan, comparison_hash, make_comparison_plan, refusal
+from sshload_operator.decision.comparison.plan import (
+    ComparisonPlan,
+    comparison_hash,
+    make_comparison_plan,
+    refusal,
+    test_manifest,
+)
 from sshload_operator.decision.comparison.status import comparison_past
 from sshload_operator.decision.comparison.words import ComparisonReason
 from sshload_operator.planning.plan import TestIdentity, spec_hash
@@ -100,6 +107,16 @@ class SimComparison:
         """Return the tests that are not over."""
         return [name for name, test in self.tests.items() if "verdict" not in test["status"]]
 
+    def make_and_end_all(self, end: Mapping[str, Any]) -> None:
+        """Let all tests of the plan have been made, and have come to this end."""
+        assert isinstance(self.plan, ComparisonPlan)
+        for place in self.plan.places:
+            self._create(test_manifest(self.plan, place))
+            metadata, spec = self.tests[place.test]["metadata"], self.tests[place.test]["spec"]
+            known = {"phase": "Finished", "observedGeneration": 1, "specHash": place.spec_hash}
+            self.tests[place.test] = {"metadata": metadata, "spec": spec, "status": {**known, **end}}
+        self.pods.clear()
+
     def end(self, name: str, end: Mapping[str, Any] | None = None, *, pods_stay: bool = False) -> None:
         """Let a test come to its end."""
         test = self.tests[name]
@@ -109,14 +126,15 @@ class SimComparison:
         if not pods_stay:
             self.pods.pop(name, None)
 
-    def end_aborted(self) -> None:
+    def end_aborted(self, *, pods_stay: bool = False) -> None:
         """Let the tests that were asked to end come to their end."""
+        end = {"verdict": "Aborted", "reason": "AbortRequested", "message": "asked for"}
         for name in self.under_way():
             if self.tests[name]["spec"].get("abort"):
-                self.end(name, {"verdict": "Aborted", "reason": "AbortRequested", "message": "asked for"})
+                self.end(name, end, pods_stay=pods_stay)
 
     def delete(self, name: str, *, pods_stay: bool = False) -> None:
-        """Delete a test; garbage collection takes its pods."""
+        """Delete a test; garbage collection takes its pods, sooner or later."""
         self.tests.pop(name, None)
         if not pods_stay:
             self.pods.pop(name, None)
@@ -154,7 +172,8 @@ class SimComparison:
         """Ask for the decision on the world as it is."""
         seen = tuple(seen_test(test) for test in self.tests.values())
         plan = self.plan
-        pods = sorted(pod for pods in self.pods.values() for pod in pods) if look else None
+        names = looked_for(plan, seen) if isinstance(plan, ComparisonPlan) else frozenset()
+        pods = sorted(pod for name in names for pod in self.pods.get(name, ())) if look else None
         if look and isinstance(plan, ComparisonPlan):
             found = refusal(plan, INSTALLATION)
             refused = refused or (None if found is None else (ComparisonReason(found[0].value), found[1]))
@@ -171,7 +190,7 @@ class SimComparison:
                 manifest = decision.create
                 request(lambda: self._create(manifest))
         for test in decision.delete:
-            request(lambda name=test.name: self.delete(name))
+            request(lambda name=test.name: self.delete(name, pods_stay=True))
         for test in decision.abort:
             request(lambda name=test.name: self._abort(name))
         if decision.status is not None:

@@ -23,6 +23,7 @@ from sshload_operator.decision.comparison.decide import (
     Refused,
     current_comparison_run,
     decide_comparison,
+    looked_for,
 )
 from sshload_operator.decision.comparison.facts import ComparisonPast, SeenTest, seen_test
 from sshload_operator.decision.comparison.plan import (
@@ -77,7 +78,7 @@ class ComparisonKind:
         asked = _question(body)
         decision = await _decide(asked, ComparisonSight(_seen(tests), None, None), now)
         if decision.look_for_pods and isinstance(asked.plan, ComparisonPlan):
-            pods = await _pods(cluster, asked.plan)
+            pods = await _pods(cluster, asked.plan, tests)
             refused = _preflight(asked.plan, self._installation)
             decision = await _decide(asked, ComparisonSight(_seen(tests), pods, refused), now)
             if decision.create is not None:
@@ -111,11 +112,12 @@ def _seen(tests: Tests) -> tuple[SeenTest, ...]:
     return tuple(tests.facts.values())
 
 
-async def _pods(cluster: Cluster, plan: ComparisonPlan) -> Sequence[str]:
+async def _pods(cluster: Cluster, plan: ComparisonPlan, tests: Tests) -> Sequence[str]:
     """Return the names of the pods of all tests of the comparison, of an earlier run too."""
     pods = await cluster.list_pods(plan.comparison.namespace, TEST_LABEL)
+    names = looked_for(plan, _seen(tests))
     metadata = (pod["metadata"] for pod in pods)
-    return [found["name"] for found in metadata if found["labels"][TEST_LABEL] in plan.names]
+    return [found["name"] for found in metadata if found["labels"][TEST_LABEL] in names]
 
 
 def _preflight(plan: ComparisonPlan, installation: Installation) -> Refused | None:

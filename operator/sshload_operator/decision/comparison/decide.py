@@ -71,6 +71,11 @@ def current_comparison_run(comparison: TestIdentity, spec_hash: str, past: Compa
     return past.run
 
 
+def looked_for(plan: ComparisonPlan, tests: Sequence[SeenTest]) -> frozenset[str]:
+    """Return the tests whose pods are to be looked for: the plan's, and those of an earlier run by their own names."""
+    return plan.names | {test.name for test in tests}
+
+
 def decide_comparison(
     comparison: TestIdentity,
     plan: ComparisonPlan | SpecError,
@@ -136,16 +141,31 @@ class _Run:
         """Return what is to be done about a run that nobody has asked to end."""
         old = [test for test in self.sight.tests if test.run_id != self.plan.run_id]
         if old:
-            what = f"{len(old)} tests of an earlier run are being deleted: their names are needed"
-            going = tuple(test for test in old if not test.deleting)
-            standing = self.under_way(ComparisonReason.OLD_TESTS_GOING, what)
-            return _write(self.past, standing, ComparisonDecision(delete=going, requeue_after_s=GOING_PASS_S))
+            return self.make_room(old)
         no_use = given_up(self.plan, self.ended)
         if no_use is not None:
             return self.finish(no_use)
         over = {run.test for run in self.ended}
         place = next((place for place in self.plan.places if place.test not in over), None)
         return self.test(place) if place is not None else self.finish(ending(self.plan, self.ended, self.results))
+
+    def make_room(self, old: Sequence[SeenTest]) -> ComparisonDecision:
+        """End the tests of an earlier run, and delete them once their pods are gone: no others know of these pods."""
+        running = [test for test in old if test.verdict is None and not test.deleting]
+        if not running and self.sight.pods is None:
+            return ComparisonDecision(look_for_pods=True)
+        abort = tuple(test for test in running if not test.aborting)
+        delete: tuple[SeenTest, ...] = ()
+        if running:
+            what = f"{running[0].name} is of an earlier run, and is being ended"
+        elif self.sight.pods:
+            what = f"the tests of an earlier run are deleted once their pods are gone: {self.pod_names}"
+        else:
+            what = f"{len(old)} tests of an earlier run are being deleted: their names are needed"
+            delete = tuple(test for test in old if not test.deleting)
+        standing = self.under_way(ComparisonReason.OLD_TESTS_GOING, what)
+        deeds = ComparisonDecision(abort=abort, delete=delete, requeue_after_s=GOING_PASS_S)
+        return _write(self.past, standing, deeds)
 
     def test(self, place: Place) -> ComparisonDecision:
         """Wait for the test of a place, or make it once no pod is left of those before."""
@@ -159,8 +179,7 @@ class _Run:
         if self.sight.pods is None:
             return ComparisonDecision(look_for_pods=True)
         if self.sight.pods:
-            names = ", ".join(sorted(self.sight.pods)[:_PODS_NAMED])
-            what = f"{place.test} is not made before the pods of the last test are gone: {names}"
+            what = f"{place.test} is not made before the pods of the last test are gone: {self.pod_names}"
             standing = self.under_way(ComparisonReason.PODS_GOING, what, place)
             return _write(self.past, standing, ComparisonDecision(requeue_after_s=GOING_PASS_S))
         standing = self.under_way(ComparisonReason.TEST_STARTING, f"{place.test} is being made", place)
@@ -180,6 +199,11 @@ class _Run:
             round=max((run.round for run in self.ended), default=0),
         )
         return _write(self.past, standing, ComparisonDecision(abort=_unfinished(self.sight)))
+
+    @property
+    def pod_names(self) -> str:
+        """The first of the pods that are seen."""
+        return ", ".join(sorted(self.sight.pods or ())[:_PODS_NAMED])
 
     @cached_property
     def ended(self) -> tuple[TestRun, ...]:

@@ -232,15 +232,19 @@ def test_abort_taken_back_compares_anew_once_the_old_tests_are_gone() -> None:
     assert said(world) == ("Conclusive", "Compared")
 
 
-def test_a_changed_spec_starts_anew_and_deletes_the_old_tests_first() -> None:
+def test_a_changed_spec_starts_anew_and_ends_and_deletes_the_old_tests_first() -> None:
     world = started()
     world.end("cmp-1-a")
     world.settle()
     world.edit(repeats=4)
+    world.settle()
+    assert world.tests["cmp-1-b"]["spec"]["abort"] is True
+    assert (world.status["phase"], world.status["reason"]) == ("Pending", "OldTestsGoing")
+    assert "cmp-1-b is of an earlier run" in world.status["message"]
+    assert "tests" not in world.status
+    world.end_aborted()
     world.operator_pass()
     assert world.tests == {}
-    assert (world.status["phase"], world.status["reason"]) == ("Pending", "OldTestsGoing")
-    assert "tests" not in world.status
     world.settle()
     assert world.created == ["cmp-1-a", "cmp-1-b", "cmp-1-a"]
     assert (world.status["run"], world.status["progress"]) == (2, "0/8")
@@ -253,6 +257,29 @@ def test_old_tests_on_their_way_out_are_waited_for() -> None:
     world.settle()
     assert world.created == ["cmp-1-a"]
     assert world.status["reason"] == "OldTestsGoing"
+
+
+@pytest.mark.parametrize("edit", ["a variant is renamed", "rounds are taken away"])
+def test_no_test_is_made_beside_pods_of_an_earlier_run_whatever_its_tests_were_called(edit: str) -> None:
+    world = started(repeats=2)
+    for name in ("cmp-1-a", "cmp-1-b"):
+        world.end(name)
+        world.settle()
+    assert world.under_way() == ["cmp-2-b"]
+    if edit == "rounds are taken away":
+        world.edit(repeats=1)
+    else:
+        world.edit(variants=comparison_spec("x", "y")["variants"])
+    world.settle()
+    world.end_aborted(pods_stay=True)
+    world.settle()
+    assert len(world.created) == 3, "a test was made beside the pods of cmp-2-b"
+    assert world.pods == {"cmp-2-b": {"cmp-2-b-master", "cmp-2-b-workers-0"}}
+    assert world.status["reason"] == "OldTestsGoing"
+    assert "cmp-2-b-master" in world.status["message"]
+    world.pods.clear()
+    world.settle()
+    assert world.created[3:] == (["cmp-1-a"] if edit == "rounds are taken away" else ["cmp-1-x"])
 
 
 def test_the_same_spec_in_other_words_is_no_new_run() -> None:
