@@ -89,7 +89,7 @@ def offer(kex: str) -> bytes:
 def test_a_server_that_thinks_too_long_about_a_login_is_an_auth_timeout(
     start_sshd: Callable[[str], SshServer], library: Library
 ) -> None:
-    server = start_sshd("AuthorizedKeysFile none\nAuthorizedKeysCommand /bin/sleep 5\nAuthorizedKeysCommandUser root")
+    server = start_sshd("AuthorizedKeysFile none\nAuthorizedKeysCommand /bin/sleep 30\nAuthorizedKeysCommandUser root")
     done = run_once(config_for(server, library, auth_s=SHORT))
     assert ended(done) == (Outcome.AUTH_TIMEOUT, "auth")
 

@@ -1,5 +1,6 @@
 """Ways to log in by ssh2-python, against a real sshd that takes no other; passwords against a small server."""
 
+import gc
 import os
 import socket
 import subprocess
@@ -21,7 +22,7 @@ from unkind_servers import speaking
 USER = "somebody"
 PASSWORD = "pass wörd"
 KEY_KINDS = [("ed25519", "256"), ("ecdsa", "256"), ("ecdsa", "384"), ("ecdsa", "521"), ("rsa", "2048"), ("rsa", "4096")]
-AGENT_TIMEOUT_S = 20.0
+AGENT_TIMEOUT_S = 60.0
 
 every_kind = pytest.mark.parametrize(("kind", "bits"), KEY_KINDS, ids=lambda value: value)
 
@@ -50,7 +51,7 @@ def test_a_key_logs_in(start_sshd: Callable[[str], SshServer], tmp_path: Path, k
     key = make_key(tmp_path / "key", kind, bits, *(["-m", "PEM"] if form == "pem" else []))
     server = start_sshd(f"AuthorizedKeysFile {key}.pub")
     log_in(server.port, server.user, key_credentials(key))
-    assert server.accepted() == 1
+    server.await_log("^Accepted publickey for ")
 
 
 @every_kind
@@ -61,8 +62,7 @@ def test_a_certificate_logs_in(start_sshd: Callable[[str], SshServer], tmp_path:
     certificate = Path(f"{key}-cert.pub").read_bytes()
     known = credentials(Auth.CERTIFICATE, private_key=key.read_bytes(), certificate=certificate)
     log_in(server.port, server.user, known)
-    assert server.accepted() == 1
-    assert "-CERT " in server.log
+    server.await_log("^Accepted publickey for .*-CERT ")
 
 
 def test_a_certificate_for_somebody_else_is_rejected(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
@@ -114,9 +114,11 @@ def test_a_key_in_an_agent_logs_in_and_no_socket_is_left(
     server = start_sshd(f"AuthorizedKeysFile {key}.pub")
     known = credentials(Auth.AGENT, agent_socket=agent)
     log_in(server.port, server.user, known)
+    server.await_log("^Accepted publickey for ")
+    gc.collect()
     before = open_files()
     log_in(server.port, server.user, known)
-    assert server.accepted() == 2
+    gc.collect()
     assert open_files() == before
 
 

