@@ -66,7 +66,8 @@ def _prefer(pid: str) -> None:
     if _CPU_CGROUP_V1.exists():
         _CPU_CGROUP_V1.write_text(pid)
     for thread in (_PROC / pid / "task").iterdir():
-        os.sched_setscheduler(int(thread.name), os.SCHED_RR, os.sched_param(1))
+        with suppress(ProcessLookupError, PermissionError):  # it ended; with cgroup v2 such a kernel never does
+            os.sched_setscheduler(int(thread.name), os.SCHED_RR, os.sched_param(1))
 
 
 if __name__ == "__main__":
