@@ -55,6 +55,16 @@ def test_a_user_logs_in_once_and_its_first_iteration_has_the_time_of_it(sshd: Ss
     assert load.recorder.connections == 0
 
 
+def test_a_user_who_is_wanted_again_before_it_has_left_goes_on(sshd: SshServer) -> None:
+    stages = tuple(UsersStage(users=count, duration_s=seconds) for count, seconds in ((2, 1.0), (1, 0.5), (2, 1.0)))
+    load = replace(users(2), stages=stages)
+    long = replace(EXEC_TRUE, command="sleep 3")
+    with one_load(reusing(sshd, SessionReuse.USER, load, long)) as running:
+        totals = running.finish()
+    assert counted(totals, "login") == counted(totals, "total") == {WELL: 2}
+    assert running.recorder.connections == 0
+
+
 @pytest.mark.parametrize(
     ("step", "outcome"),
     [
@@ -190,7 +200,7 @@ def test_where_no_login_succeeds_every_iteration_of_a_pool_fails_in_the_login(
 
 def test_the_drains_end_closes_what_the_pool_has_and_leaves_nobody_hanging(sshd: SshServer) -> None:
     config = replace(reusing(sshd, SessionReuse.POOL, arrivals(10, 0.5), SLOW, pool=2), drain_s=0.1, start_lead_s=1.0)
-    with one_load(config) as load, gevent.Timeout(30):
+    with one_load(config) as load, gevent.Timeout(120):
         totals = load.finish()
     assert counted(totals, "total") == {(Window.MEASURED, Outcome.UNFINISHED): 5}
     assert load.recorder.connections == 0

@@ -12,14 +12,16 @@ import pytest
 from gevent import Timeout
 from gevent.pool import Group
 from run_configs import arrivals, endpoint, run_config
+from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
 from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.interface import Channel, CommandEnd, Connection
 from sshload_worker.clients.libraries import new_connection
+from sshload_worker.clients.ssh2.shared_connection import SharedConnection
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
 
-PATIENCE_S = 60
+PATIENCE_S = 300
 MEGABYTE = 1_000_000
 
 
@@ -41,7 +43,10 @@ def shared_sessions(server: SshServer, sessions: int) -> Iterator[list[Connectio
 
 
 def run(connection: Connection, command: str, sent: bytes = b"") -> tuple[CommandEnd, bytes]:
-    channel = connection.open_channel()
+    return run_on(connection.open_channel(), command, sent)
+
+
+def run_on(channel: Channel, command: str, sent: bytes = b"") -> tuple[CommandEnd, bytes]:
     channel.execute(command)
     if sent:
         channel.write(sent)
@@ -182,12 +187,12 @@ def test_the_server_refuses_the_channel_too_many_and_the_others_go_on(
         assert run(session, "echo again")[1] == b"again\n"
 
 
-def run_when_there_is_room(connection: Connection, command: str) -> bytes:
-    """Run a command once the server has noticed that earlier channels are closed."""
+def open_when_there_is_room(connection: Connection) -> Channel:
+    """Open a channel once the server has noticed that earlier ones are closed."""
     with Timeout(PATIENCE_S):
         while True:
             try:
-                return run(connection, command)[1]
+                return connection.open_channel()
             except StepFailure as failure:
                 if failure.outcome is not Outcome.CHANNEL_REFUSED:
                     raise
@@ -201,21 +206,19 @@ def test_an_operation_that_is_cut_off_harms_its_own_channel_only_which_is_closed
     server = start_sshd("MaxSessions 3")
     with shared_sessions(server, 1) as (session,):
 
-        def cut_off(number: int) -> None:
+        def cut_off(channel: Channel, number: int) -> None:
             with Timeout(0.05 if ends == "limit" else PATIENCE_S, exception=False):
-                run_when_there_is_room(session, f"head -c {number * MEGABYTE} /dev/zero; cat")
+                run_on(channel, f"head -c {number * MEGABYTE} /dev/zero; cat")
 
         for _ in range(3):
-            abandoned = [gevent.spawn(cut_off, number) for number in range(2)]
-            assert run_when_there_is_room(session, "sleep 0.2; echo mine") == b"mine\n"
+            abandoned = [gevent.spawn(cut_off, open_when_there_is_room(session), number) for number in range(2)]
+            assert run_on(open_when_there_is_room(session), "sleep 0.2; echo mine")[1] == b"mine\n"
             if ends == "kill":
                 gevent.killall(abandoned)
             gevent.joinall(abandoned)
-        assert all_together(3, lambda number: run_when_there_is_room(session, f"echo {number}")) == [
-            b"0\n",
-            b"1\n",
-            b"2\n",
-        ]
+            abandoned.clear()
+        last = all_together(3, lambda number: run_on(open_when_there_is_room(session), f"echo {number}")[1])
+        assert last == [b"0\n", b"1\n", b"2\n"]
         assert not session.is_lost()
 
 
@@ -225,7 +228,7 @@ def test_an_opening_that_is_cut_off_ends_the_session_for_all(start_sshd: Callabl
         channel = session.open_channel()
         channel.execute("cat")
         waiting = gevent.spawn(outcome_of, channel.read)
-        server.signal_sessions(signal.SIGSTOP)
+        server.freeze_sessions()
         try:
             with Timeout(0.1, exception=False):
                 session.open_channel()
@@ -235,6 +238,12 @@ def test_an_opening_that_is_cut_off_ends_the_session_for_all(start_sshd: Callabl
             server.signal_sessions(signal.SIGCONT)
         assert session.is_lost()
         assert outcome_of(session.open_channel) is Outcome.DISCONNECTED
+
+
+def is_half_sent(connection: Connection) -> bool:
+    """Tell whether the library waits to send the rest of a packet."""
+    assert isinstance(connection, SharedConnection)
+    return bool(connection.driver.session.block_directions() & LIBSSH2_SESSION_BLOCK_OUTBOUND)
 
 
 def test_a_write_that_is_cut_off_in_the_middle_of_a_packet_ends_the_session_for_all(
@@ -248,10 +257,12 @@ def test_a_write_that_is_cut_off_in_the_middle_of_a_packet_ends_the_session_for_
         writers = [session.open_channel() for _ in range(16)]
         for writer in writers:
             writer.execute("cat > /dev/null")
-        server.signal_sessions(signal.SIGSTOP)
+        server.freeze_sessions()
         try:  # the windows of all channels are more than the buffers of the socket
             writing = [gevent.spawn(outcome_of, partial(writer.write, bytes(3 * MEGABYTE))) for writer in writers]
-            gevent.joinall(writing, timeout=1)
+            with Timeout(PATIENCE_S):
+                while not is_half_sent(session):
+                    gevent.sleep(0.05)
             gevent.killall(writing)
             with Timeout(PATIENCE_S):
                 assert waiting.get() is Outcome.DISCONNECTED
