@@ -19,10 +19,13 @@ from sshload_operator.local.priority import at_real_time, may_run_at_real_time
 
 _PROC = Path("/proc")
 _WORKER = b"sshload_worker\0--role\0worker\0"
-_NOT_YET_ITSELF = (b"", b"runc")
-"""What a container's first process is called before it is what its image has it be."""
+_NOT_YET_ITSELF = "runc"
+"""How the name of a container's first process begins before it is what its image has it be."""
 
 _IN_A_POD = "kubepods"
+_REAL_TIME = os.sched_param(2)
+"""Above the workers of `sshload run`, and above this program: equals would wait for each other."""
+
 _CPU_CGROUP_V1 = Path("/sys/fs/cgroup/cpu/cgroup.procs")
 _LOOK_EVERY_S = 0.2
 
@@ -52,12 +55,15 @@ def _find() -> None:
 
 
 def _is_settled(pid: str) -> bool:
-    """Give a process priority if it is a worker; return whether what it is cannot change any more."""
+    """Give a process priority if it is a worker; return whether what it is cannot change any more.
+
+    Only the command lines of pods are read: that of a process which is itself kept from running can make one wait.
+    """
     with suppress(FileNotFoundError, ProcessLookupError):  # it may end at any moment
-        command = (_PROC / pid / "cmdline").read_bytes()
-        if _WORKER in command and _IN_A_POD in (_PROC / pid / "cgroup").read_text():
+        is_itself = not (_PROC / pid / "comm").read_text().startswith(_NOT_YET_ITSELF)
+        if _IN_A_POD in (_PROC / pid / "cgroup").read_text() and _WORKER in (_PROC / pid / "cmdline").read_bytes():
             _prefer(pid)
-        return command.split(b"\0")[0].rpartition(b"/")[2] not in _NOT_YET_ITSELF
+        return is_itself
     return True
 
 
@@ -67,7 +73,7 @@ def _prefer(pid: str) -> None:
         _CPU_CGROUP_V1.write_text(pid)
     for thread in (_PROC / pid / "task").iterdir():
         with suppress(ProcessLookupError, PermissionError):  # it ended; with cgroup v2 such a kernel never does
-            os.sched_setscheduler(int(thread.name), os.SCHED_RR, os.sched_param(1))
+            os.sched_setscheduler(int(thread.name), os.SCHED_RR, _REAL_TIME)
 
 
 if __name__ == "__main__":
