@@ -10,6 +10,8 @@ from functools import cache
 from typing import Any, TypeVar, cast
 
 import gevent
+from asyncssh.misc import DisconnectError
+from asyncssh.sftp import SFTPError
 from gevent.event import AsyncResult
 from gevent.selectors import GeventSelector
 
@@ -21,6 +23,7 @@ class EventLoop:
 
     def __init__(self) -> None:
         self.asyncio = asyncio.SelectorEventLoop(GeventSelector())
+        self.asyncio.set_exception_handler(_complain)
         self._runner = gevent.spawn(self.asyncio.run_forever)
 
     def call(self, function: Callable[..., T], *arguments: object) -> T:
@@ -61,6 +64,12 @@ class EventLoop:
         except BaseException:  # a time limit or a kill too
             self.asyncio.call_soon_threadsafe(cancel)
             raise
+
+
+def _complain(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log what nobody asked for, but requests of a file that was cut off, which asyncssh leaves to themselves."""
+    if not isinstance(context.get("exception"), (SFTPError, DisconnectError, OSError)):
+        loop.default_exception_handler(context)
 
 
 def _hand_over(task: "asyncio.Task[Any]", result: "AsyncResult[Any]") -> None:

@@ -44,7 +44,6 @@ class OwnSession:
     def __init__(self, master: Master) -> None:
         self._master = master
         self._control: ControlSocket | None = None
-        self._freed_before = master.log.freed
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
@@ -86,7 +85,7 @@ class OwnSession:
         pipes.await_stderr()
         if code is not None:
             return CommandEnd(exit_code=code, signal="", stderr=pipes.stderr)
-        killed = self._master.was_killed(self._freed_before)
+        killed = self._master.was_killed()
         return CommandEnd(exit_code=-1, signal=_UNNAMED_SIGNAL if killed else "", stderr=pipes.stderr)
 
     def _lost(self) -> StepFailure:
@@ -102,7 +101,6 @@ class ClientSession:
         self._directory = directory
         self._host = host
         self._process: Process | None = None
-        self._freed_before = master.log.freed
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
@@ -124,7 +122,7 @@ class ClientSession:
             said = failure(Step.EXEC, lines)
             if said.outcome is Outcome.CHANNEL_REFUSED:
                 raise said
-            if self._master.was_killed(self._freed_before):
+            if self._master.was_killed():
                 return CommandEnd(exit_code=-1, signal=_UNNAMED_SIGNAL, stderr=stderr)
         return CommandEnd(exit_code=code, signal="", stderr=stderr)
 

@@ -21,7 +21,6 @@ _AGREED = {
     "server_version": re.compile(r"debug1: Remote protocol version [\d.]+, remote software version (.*)"),
 }
 _KILLED = "rtype exit-signal"
-_FREED = "free: mux-control"
 
 
 class LoginLog:
@@ -31,11 +30,7 @@ class LoginLog:
         self.milestones = {step: Event() for step, _ in _MILESTONES}
         self.reached: set[Step] = set()
         self.lines: list[str] = []
-        self.news = Event()
-        """Set with each line that tells of a command's end, and with the log's end."""
         self._killed = 0
-        self.freed = 0
-        """How many sessions ssh is done with."""
         self._agreed = dict.fromkeys(_AGREED, "")
         self._rest = b""
 
@@ -49,7 +44,6 @@ class LoginLog:
         """Take the end of the log."""
         if self._rest:
             self.take(b"\n")
-        self.news.set()
         for milestone in self.milestones.values():
             milestone.set()
 
@@ -80,7 +74,4 @@ class LoginLog:
         for name, pattern in _AGREED.items():
             if not self._agreed[name] and (said := pattern.search(line)):
                 self._agreed[name] = said[1]
-        if _KILLED in line or _FREED in line:
-            self._killed += _KILLED in line
-            self.freed += _FREED in line
-            self.news.set()
+        self._killed += _KILLED in line

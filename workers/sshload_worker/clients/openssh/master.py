@@ -49,25 +49,20 @@ class Master:
         self.process.ended.wait()
         self._ended.wait()
 
-    def was_killed(self, freed_before: int) -> bool:
+    def was_killed(self) -> bool:
         """Tell whether a signal ended a command, of which there is no exit code.
 
-        `freed_before` is what `log.freed` was at its start. Where commands of one login run at once, the log does not
-        tell them apart. Raises StepFailure where the connection has ended instead.
+        ssh logs that before it tells of the end. Where commands of one login run at once, the log does not tell them
+        apart. Raises StepFailure where the connection has ended instead.
         """
-        while True:
-            self.log.news.clear()
-            if self.log.claim_killed():
-                return True
-            if self.is_lost():
-                self.await_end()
-                raise self.failure(Step.EXEC)
-            if self.log.freed > freed_before:
-                if self._answers():
-                    return False
-                self.await_end()  # on its way out it is done with all sessions
-            else:
-                self.log.news.wait()
+        while piece := self._stderr.read_what_is_here():
+            self.log.take(piece)
+        if self.log.claim_killed():
+            return True
+        if not self.is_lost() and self._answers():
+            return False
+        self.await_end()
+        raise self.failure(Step.EXEC)
 
     def _answers(self) -> bool:
         try:
