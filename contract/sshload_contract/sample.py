@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from sshload_contract.vocabulary import Outcome, Window
 
-REPORT_VERSION = 3
+REPORT_VERSION = 4
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedHistogram:
-    """An HDR histogram (1 us to 1 h, 3 digits) of one step and outcome, in the V2 compressed base64 encoding."""
+    """An HDR histogram (1 us to 100 h, 3 digits) of one step and outcome, in the V2 compressed base64 encoding."""
 
     step: str
     window: Window
@@ -26,6 +26,19 @@ class ByteCount:
     step: str
     window: Window
     count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LateCount:
+    """Of the successes of one step and the bytes that they moved, those that came after the end of their window.
+
+    They are counted with the others, but the rates of the window are without them.
+    """
+
+    step: str
+    window: Window
+    count: int
+    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +129,7 @@ class Report:
     counts: Mapping[str, ArrivalCounts]
     histograms: tuple[EncodedHistogram, ...]
     transferred: tuple[ByteCount, ...]
+    late: tuple[LateCount, ...]
     errors: tuple[ErrorCount, ...]
     negotiated: tuple[NegotiatedCount, ...]
     health: Health

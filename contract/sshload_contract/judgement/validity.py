@@ -61,11 +61,9 @@ def _generator_faults(summary: RunSummary) -> Defect | None:
     faults = [error for error in summary.errors if error.outcome is Outcome.GENERATOR_FAULT and error.count > 0]
     if not faults:
         return None
-    count = max(error.count for error in faults)
+    count = sum(error.count for error in faults)
     said = next((f" ({error.first_message})" for error in faults if error.first_message), "")
-    message = (
-        f"{count} iterations failed by the workers' own fault{said} (limit 0). See the workers' logs, and run again"
-    )
+    message = f"{count} failures were the workers' own fault{said} (limit 0). See the workers' logs, and run again"
     return Defect(Invalidity.GENERATOR_FAULT, message)
 
 
@@ -93,7 +91,7 @@ def _disagreements(summary: RunSummary) -> Iterator[str]:
         )
     if summary.generator.overflows:
         yield (
-            f"{summary.generator.overflows} latencies were longer than the one hour that a histogram holds. "
+            f"{summary.generator.overflows} latencies were longer than the 100 hours that a histogram holds. "
             f"Shorten spec.client.timeouts"
         )
 

@@ -212,7 +212,7 @@ def _steps(results_by_test: list[tuple[Key, Results]]) -> Iterator[Metric]:
     )
     moved = GaugeMetricFamily(
         "sshload_test_step_bytes_per_second",
-        "Content that a step's successes moved in a test's last run, over the time of the load.",
+        "Content that a step moved inside the measured window of a test's last run, per second.",
         labels=("namespace", "test", "step"),
     )
     for key, results in results_by_test:

@@ -38,9 +38,10 @@ def completed_rate_interval(plan: Plan, summary: RunSummary) -> dict[str, float]
     as the server keeps up.
     """
     load = summary.load
-    if not load.completed_rate or not load.succeeded:
+    if not load.completed_rate or not load.offered_rate:
         return {}
-    width = exp(_Z_95 * _rate_spread(plan, summary) / sqrt(load.succeeded))
+    inside = load.completed_rate * load.scheduled / load.offered_rate  # those that succeed after the window have no say
+    width = exp(_Z_95 * _rate_spread(plan, summary) / sqrt(inside))
     return {
         "completedRateLow": rounded(load.completed_rate / width),
         "completedRateHigh": rounded(load.completed_rate * width),

@@ -116,9 +116,16 @@ def test_without_samples_there_is_no_number() -> None:
     assert (empty.min_us(), empty.max_us(), empty.mean_us(), empty.percentile_us(50)) == (None,) * 4
 
 
-def test_more_than_an_hour_is_kept_and_counted_as_an_overflow() -> None:
+def test_more_than_a_histogram_holds_is_kept_and_counted_as_an_overflow() -> None:
     histogram = LatencyHistogram([HIGHEST_US, HIGHEST_US + 1])
     assert (histogram.count, histogram.overflows) == (2, 1)
+
+
+def test_a_day_of_holding_after_a_day_of_coming_up_is_stated_as_it_was() -> None:
+    two_days_us = 48 * 3_600 * 1_000_000
+    histogram = LatencyHistogram([two_days_us] * 5)
+    assert histogram.overflows == 0
+    assert histogram.percentile_us(50) == pytest.approx(two_days_us, rel=0.001)
 
 
 def test_less_than_a_microsecond_counts_as_one() -> None:

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 from sshload_contract.codec import from_json, to_json
 from sshload_contract.sample import Health, Negotiated, Report
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_worker.recording.hdr_encoding import HIGHEST_US
 from sshload_worker.recording.recorder import LATE_AFTER_NS, Recorder
 from sshload_worker.summary.merge import Totals, add_counts, subtract_counts, worst_health
 
@@ -153,9 +154,10 @@ def test_a_report_takes_its_counts_away_and_leaves_what_stands() -> None:
     assert (second.sequence, second.counts[Window.MEASURED].started, second.in_flight) == (2, 0, 1)
 
 
-def test_more_than_an_hour_is_told_as_an_overflow() -> None:
+def test_an_overflow_is_told_with_the_report_of_its_latency_and_once() -> None:
     recorder = Recorder("run", 0)
-    recorder.sample("total", Window.MEASURED, Outcome.OK, 2 * 3_600_000_000)
+    recorder.sample("total", Window.MEASURED, Outcome.OK, HIGHEST_US + 1)
+    assert recorder.overflows == 1
     recorder.take_report(HEALTHY, final=False)
     assert recorder.overflows == 1
 

@@ -132,3 +132,19 @@ def test_only_what_ends_in_its_window_was_completed_inside(ended_ns: int, inside
     StepClock(recorder, replace(DUE, window_end_ns=ended_ns)).total(Outcome.OK, "")
     counts = recorder.take_report(HEALTHY, final=False).counts[Window.MEASURED]
     assert (counts.succeeded, counts.completed_inside) == (1, inside)
+
+
+@pytest.mark.parametrize("outcome", [Outcome.OK, Outcome.EXIT_CODE])
+@pytest.mark.parametrize(
+    ("ended_ns", "late"), [pytest.param(10**18, 0, id="inside"), pytest.param(0, 1, id="after its window")]
+)
+def test_what_succeeds_after_its_window_is_told_apart(ended_ns: int, late: int, outcome: Outcome) -> None:
+    recorder = Recorder("run", 0)
+    clock = StepClock(recorder, replace(DUE, window_end_ns=ended_ns))
+    clock.timed("read", lambda: None)
+    clock.transferred("read", 7)
+    clock.record("total", 0, outcome)
+    told = {one.step: (one.count, one.bytes) for one in recorder.take_report(HEALTHY, final=False).late}
+    totals = {"total": (1, 0)} if outcome is Outcome.OK else {}
+    assert told == ({"read": (1, 7), **totals} if late else {})
+    assert recorder.take_report(HEALTHY, final=False).late == ()

@@ -3,12 +3,13 @@ from dataclasses import replace
 import pytest
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.codec import from_json, to_json
+from sshload_contract.judgement.validity import defects
 from sshload_contract.load import BurstLoad, HoldLoad, Load
 from sshload_contract.master_log import read_master_log, summary_lines
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.sample import ArrivalCounts, ErrorCount, Health, Report
-from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, Window
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.summary.merge import NO_COUNTS, Totals
@@ -100,6 +101,32 @@ def test_bytes_per_second_are_of_the_window_and_only_for_steps_that_move_any() -
     assert steps["total"].bytes_per_second is None
 
 
+def test_what_comes_after_the_windows_end_is_counted_but_no_part_of_a_rate() -> None:
+    recorder = Recorder("test-run", 0)
+    for ended_inside in (True, True, False):
+        recorder.sample("sftpRead", Window.MEASURED, Outcome.OK, 5)
+        recorder.transferred("sftpRead", Window.MEASURED, 11_000_000)
+        if not ended_inside:
+            recorder.succeeded_late("sftpRead", Window.MEASURED)
+            recorder.transferred_late("sftpRead", Window.MEASURED, 11_000_000)
+    totals = Totals()
+    totals.add(recorder.take_report(HEALTHY, final=True))
+    (step,) = run_summary(config(arrivals(1, 10)), totals, course(12.0)).steps
+    assert (step.count, step.rate, step.bytes_per_second) == (3, 0.2, 2_200_000.0)
+
+
+def test_the_rate_of_a_probes_step_is_of_the_time_in_which_probes_begin() -> None:
+    hold = HoldLoad(sessions=10, ramp_up_s=30.0, duration_s=45.0, keep_alive_s=30.0, probe_rate=2.0)
+    recorder = Recorder("test-run", 0)
+    for name, count in (("total", 90), ("held.login", 75), ("via1.login", 75)):
+        for _ in range(count):
+            recorder.sample(name, Window.MEASURED, Outcome.OK, 5)
+    totals = Totals()
+    totals.add(recorder.take_report(HEALTHY, final=True))
+    steps = run_summary(config(hold), totals, course(80.0)).steps
+    assert {step.step: step.rate for step in steps} == {"total": 2.0, "held.login": 1.0, "via1.login": 1.0}
+
+
 def test_a_run_that_never_started_has_no_rates_and_misses_no_reports() -> None:
     summary = run_summary(config(arrivals(1, 10)), Totals(), course(0.0, RunEnd.WORKERS_MISSING))
     assert (summary.load.offered_rate, summary.steps, summary.generator.reports_missing) == (0.0, (), 0)
@@ -120,6 +147,18 @@ def test_errors_are_bounded_and_the_most_frequent_are_kept() -> None:
     summary = run_summary(config(arrivals(1, 10)), totals, course(10.0))
     assert len(summary.errors) == ERRORS_LIMIT
     assert summary.errors[0].count == 500
+
+
+def test_no_fault_of_the_generator_is_left_out_for_more_frequent_errors() -> None:
+    totals = Totals()
+    others = tuple(
+        ErrorCount(f"step{number}", Outcome.EXIT_CODE, Window.MEASURED, 2, "x") for number in range(ERRORS_LIMIT)
+    )
+    fault = ErrorCount("connect", Outcome.GENERATOR_FAULT, Window.MEASURED, 1, "no socket to be had")
+    totals.add(totals_report((*others, fault)))
+    summary = run_summary(config(arrivals(1, 10)), totals, course(10.0))
+    assert (len(summary.errors), summary.errors[-1]) == (ERRORS_LIMIT, fault)
+    assert Invalidity.GENERATOR_FAULT in {defect.invalidity for defect in defects(summary, managed=False)}
 
 
 def totals_report(errors: tuple[ErrorCount, ...]) -> Report:

@@ -1,4 +1,4 @@
-"""LatencyHistogram: exact counts of latencies in HDR buckets, 1 us to 1 h, 3 digits, merged without loss."""
+"""LatencyHistogram: exact counts of latencies in HDR buckets, 1 us to 100 h, 3 digits, merged without loss."""
 
 from collections.abc import Iterable
 from fractions import Fraction
@@ -24,7 +24,7 @@ _Z_95: Final = 1.96
 class LatencyHistogram:
     """How many latencies fell into each bucket. A bucket is at most 1/1,024 of its values wide.
 
-    `counts` is keyed by the lowest value of each bucket. A latency above an hour counts as an hour, and in `overflows`.
+    `counts` is keyed by the lowest value of each bucket. A latency above HIGHEST_US counts as that, and in `overflows`.
     """
 
     __slots__ = ("counts", "overflows")

@@ -1,5 +1,6 @@
 """Recorder: where a worker counts what happened, until its next report takes the counts away."""
 
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -11,6 +12,7 @@ from sshload_contract.sample import (
     EncodedHistogram,
     ErrorCount,
     Health,
+    LateCount,
     Negotiated,
     NegotiatedCount,
     Report,
@@ -96,7 +98,7 @@ class Recorder:
         self.held = 0
         self.connections = 0
         self.opened = 0
-        self.overflows = 0
+        self._overflows = 0
         self._run_id = run_id
         self._worker = worker
         self._trial = trial
@@ -110,6 +112,13 @@ class Recorder:
         self._failures: dict[tuple[str, Outcome, Window], _Failures] = {}
         self._negotiated: dict[Negotiated, int] = {}
         self._transferred: dict[tuple[str, Window], int] = {}
+        self._late: Counter[tuple[str, Window]] = Counter()
+        self._late_bytes: Counter[tuple[str, Window]] = Counter()
+
+    @property
+    def overflows(self) -> int:
+        """How many latencies have been too long for their histogram, those since the last report included."""
+        return self._overflows + sum(histogram.overflows for histogram in self._histograms.values())
 
     def dropped(self, window: Window) -> None:
         """Count an iteration that was due and not begun, for want of room."""
@@ -160,6 +169,14 @@ class Recorder:
         key = (step, window)
         self._transferred[key] = self._transferred.get(key, 0) + count
 
+    def succeeded_late(self, step: str, window: Window) -> None:
+        """Count a success, which is a sample as well, as one that came after the end of its window."""
+        self._late[step, window] += 1
+
+    def transferred_late(self, step: str, window: Window, count: int) -> None:
+        """Count bytes that were moved, and are counted as that too, by a success after the end of its window."""
+        self._late_bytes[step, window] += count
+
     def login(self, negotiated: Negotiated) -> None:
         """Count what a login agreed on."""
         self._negotiated[negotiated] = self._negotiated.get(negotiated, 0) + 1
@@ -167,7 +184,6 @@ class Recorder:
     def take_report(self, health: Health, *, final: bool) -> Report:
         """Return what came since the last report, and begin the next."""
         self._sequence += 1
-        self.overflows += sum(histogram.overflows for histogram in self._histograms.values())
         report = Report(
             version=REPORT_VERSION,
             run_id=self._run_id,
@@ -184,6 +200,10 @@ class Recorder:
                 for (step, window, outcome), histogram in self._histograms.items()
             ),
             transferred=tuple(ByteCount(step, window, count) for (step, window), count in self._transferred.items()),
+            late=tuple(
+                LateCount(step, window, count, self._late_bytes[step, window])
+                for (step, window), count in self._late.items()
+            ),
             errors=tuple(
                 ErrorCount(step, outcome, window, failures.count, failures.first_message)
                 for (step, outcome, window), failures in self._failures.items()
@@ -194,6 +214,7 @@ class Recorder:
         for (step, _, outcome), histogram in self._histograms.items():
             if step in self._heard:
                 self._listener.hear_sum(step, outcome, histogram.counts)
+        self._overflows = self.overflows
         self._empty()
         return report
 

@@ -45,18 +45,22 @@ class StepClock:
         except BaseException as error:
             self.record(name, begin_ns, finding(error).outcome)
             raise
-        self._recorder.sample(name, self._window, _OK, (monotonic_ns() - begin_ns) // _NS_PER_US)
+        self._succeeded(name, begin_ns)
         return result
 
     def record(self, name: str, begin_ns: int, outcome: Outcome) -> None:
         """Count a step that began at `begin_ns` and ends now. The innermost failing step is remembered."""
+        if outcome is _OK:
+            self._succeeded(name, begin_ns)
+            return
         self._recorder.sample(name, self._window, outcome, (monotonic_ns() - begin_ns) // _NS_PER_US)
-        if outcome is not _OK and not self._failed_step:
-            self._failed_step = name
+        self._failed_step = self._failed_step or name
 
     def transferred(self, name: str, count: int) -> None:
-        """Count bytes of payload that the step `name` has moved."""
+        """Count bytes of payload that the step `name`, which has just succeeded, has moved."""
         self._recorder.transferred(name, self._window, count)
+        if monotonic_ns() > self._due.window_end_ns:
+            self._recorder.transferred_late(name, self._window, count)
 
     def another(self) -> "StepClock":
         """Return a clock for what is done beside the iteration, but counts in the same window."""
@@ -76,3 +80,9 @@ class StepClock:
         if outcome is not Outcome.OK:
             self.failed(outcome, message)
         self._recorder.ended(self._window, outcome, inside=monotonic_ns() <= self._due.window_end_ns)
+
+    def _succeeded(self, name: str, begin_ns: int) -> None:
+        now_ns = monotonic_ns()
+        self._recorder.sample(name, self._window, _OK, (now_ns - begin_ns) // _NS_PER_US)
+        if now_ns > self._due.window_end_ns:
+            self._recorder.succeeded_late(name, self._window)

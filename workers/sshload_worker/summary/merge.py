@@ -32,13 +32,15 @@ class WorkerState:
 class Totals:
     """Counts, histograms and errors over workers and time, and each worker's last word.
 
-    `slices` has the successes' latencies of the measured window by time.
+    `slices` has the successes' latencies of the measured window by time, `late` how many of a step's successes came
+    after the end of their window, and how many bytes they moved.
     """
 
     counts: dict[Window, ArrivalCounts] = field(default_factory=dict)
     histograms: dict[SampleKey, LatencyHistogram] = field(default_factory=dict)
     slices: Slices = field(default_factory=Slices)
     transferred: dict[tuple[str, Window], int] = field(default_factory=dict)
+    late: dict[tuple[str, Window], tuple[int, int]] = field(default_factory=dict)
     errors: dict[ErrorKey, tuple[int, str]] = field(default_factory=dict)
     negotiated: dict[Negotiated, int] = field(default_factory=dict)
     workers: dict[int, WorkerState] = field(default_factory=dict)
@@ -62,9 +64,7 @@ class Totals:
             if (encoded.window, encoded.outcome) == (Window.MEASURED, Outcome.OK):
                 self.slices.add(report.sequence, encoded.step, latencies)
             self._add_histogram(key, latencies)
-        for moved in report.transferred:
-            moved_key = (moved.step, moved.window)
-            self.transferred[moved_key] = self.transferred.get(moved_key, 0) + moved.count
+        self._add_moved(report)
         for error in report.errors:
             self._add_error((error.step, error.outcome, error.window), error.count, error.first_message)
         for agreed in report.negotiated:
@@ -72,7 +72,7 @@ class Totals:
         return True
 
     def absorb(self, other: "Totals") -> None:
-        """Add what another trial of the same run has counted; its workers' last words are passed over."""
+        """Add what another trial of the same run has counted. What only its own summary needs is passed over."""
         for window, counts in other.counts.items():
             self._add_counts(window, counts)
         for key, histogram in other.histograms.items():
@@ -91,6 +91,14 @@ class Totals:
     def successes(self, step: str, window: Window) -> LatencyHistogram:
         """Return the latencies of a step's successes in a window."""
         return self.histograms.get((step, window, Outcome.OK), LatencyHistogram())
+
+    def _add_moved(self, report: Report) -> None:
+        for moved in report.transferred:
+            moved_key = (moved.step, moved.window)
+            self.transferred[moved_key] = self.transferred.get(moved_key, 0) + moved.count
+        for late in report.late:
+            count, moved_bytes = self.late.get((late.step, late.window), (0, 0))
+            self.late[late.step, late.window] = count + late.count, moved_bytes + late.bytes
 
     def _add_counts(self, window: Window, counts: ArrivalCounts) -> None:
         self.counts[window] = add_counts((self.window(window), counts))

@@ -1,5 +1,6 @@
 """From Totals to the RunSummary: rates, percentiles where there are samples enough, and all that explains them."""
 
+import re
 from dataclasses import dataclass
 
 from sshload_contract.load import BurstLoad
@@ -24,6 +25,8 @@ from sshload_worker.summary.slices import Slices
 
 ERRORS_LIMIT = 200
 NEGOTIATED_LIMIT = 50
+_ON_THE_WAY_TO_HELD = re.compile(r"held\.(connect|banner|kex|auth|login|keepAlive|hold)$|via\d+\.")
+"""The steps of held sessions, and of jump hosts, which held sessions and iterations share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +113,15 @@ def _load_stats(config: RunConfig, totals: Totals, course: RunCourse, measured_s
 
 def _step_stats(config: RunConfig, totals: Totals, durations: dict[Window, float]) -> tuple[StepStats, ...]:
     keys = dict.fromkeys((step, window) for step, window, _ in totals.histograms)
-    return tuple(_one_step(config, totals, step, window, durations[window]) for step, window in keys)
+    return tuple(
+        _one_step(config, totals, step, window, _open_s(config, step, window, durations)) for step, window in keys
+    )
+
+
+def _open_s(config: RunConfig, step: str, window: Window, durations: dict[Window, float]) -> float:
+    """Return for how long a step could be begun: beside held sessions, an iteration's only after their ramp."""
+    of_iterations = window is Window.MEASURED and not _ON_THE_WAY_TO_HELD.match(step)
+    return durations[window] - (before_iterations_s(config.load) if of_iterations else 0.0)
 
 
 def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open_s: float) -> StepStats:
@@ -125,16 +136,18 @@ def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open
         for (other, other_window, outcome), histogram in totals.histograms.items()
         if (other, other_window) == (step, window) and outcome is not Outcome.OK
     )
+    moved = totals.transferred.get((step, window))
+    late_count, late_bytes = totals.late.get((step, window), (0, 0))
     return StepStats(
         step=step,
         window=window,
         count=successes.count,
         failures=failures,
-        rate=_rate(successes.count, open_s),
+        rate=_rate(successes.count - late_count, open_s),
         min_us=successes.min_us(),
         mean_us=successes.mean_us(),
         max_us=successes.max_us(),
-        bytes_per_second=_bytes_per_second(totals, step, window, open_s),
+        bytes_per_second=None if moved is None else _rate(moved - late_bytes, open_s),
         percentiles_us={
             percentile_key(percentile): successes.percentile_us(percentile) for percentile in config.percentiles
         },
@@ -143,18 +156,18 @@ def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open
     )
 
 
-def _bytes_per_second(totals: Totals, step: str, window: Window, open_s: float) -> float | None:
-    count = totals.transferred.get((step, window))
-    return None if count is None else _rate(count, open_s)
-
-
 def _errors(totals: Totals) -> tuple[ErrorCount, ...]:
+    """Return the most frequent errors first, and none of the generator's own left out for others: one makes Invalid."""
     errors = [
         ErrorCount(step, outcome, window, count, message)
         for (step, outcome, window), (count, message) in totals.errors.items()
     ]
-    errors.sort(key=lambda error: (-error.count, error.step, error.outcome, error.window))
-    return tuple(errors[:ERRORS_LIMIT])
+    errors.sort(key=lambda error: (error.outcome is not Outcome.GENERATOR_FAULT, *_rank(error)))
+    return tuple(sorted(errors[:ERRORS_LIMIT], key=_rank))
+
+
+def _rank(error: ErrorCount) -> tuple[int, str, str, str]:
+    return -error.count, error.step, error.outcome, error.window
 
 
 def _negotiated(totals: Totals) -> tuple[NegotiatedCount, ...]:

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
-from math import sqrt
+from math import exp, sqrt
 from random import Random
 
 import pytest
@@ -47,6 +47,11 @@ def test_a_percentile_that_is_not_stated_has_no_interval() -> None:
 def test_the_rate_of_independent_iterations_has_the_noise_of_their_count() -> None:
     assert half_width(run([20] * 35)) == pytest.approx(1.96 / sqrt(20 * MEASURED_S), rel=0.05)
     assert half_width(run([80] * 35)) == pytest.approx(1.96 / sqrt(80 * MEASURED_S), rel=0.05)
+
+
+def test_what_succeeds_after_the_window_makes_its_rate_no_more_certain() -> None:
+    overloaded = summary(1_000, load=load(1_000, completed_rate=100 / MEASURED_S))
+    assert half_width(overloaded) == pytest.approx(exp(1.96 / sqrt(100)) - 1, rel=0.01)
 
 
 def test_a_rate_that_drifts_is_less_certain_than_its_count_says() -> None:
