@@ -20,7 +20,7 @@ NOTHING = TargetStats(
     auth_failed=0,
     dropped_max_startups=7,
     dropped_penalty=5,
-    dropped_is_lower_bound=True,
+    dropped_is_lower_bound=False,
     sessions=0,
     cpu_s=0.0,
     cpu_throttled_s=0.0,
@@ -85,6 +85,41 @@ def test_drops_are_of_the_one_kind_that_the_target_has_counted(
 def test_without_counts_of_the_target_drops_stay_unknown() -> None:
     for before, later in ((None, after(3, 0)), (NOTHING, None), (None, None)):
         assert found(told_apart(totals_of([Outcome.DROPPED_UNKNOWN]), before, later)) == {Outcome.DROPPED_UNKNOWN}
+
+
+@pytest.mark.parametrize(
+    ("before", "max_startups", "penalty", "becomes"),
+    [
+        pytest.param((7, 5), 3, 0, Outcome.DROPPED_UNKNOWN, id="penalties before"),
+        pytest.param((7, 0), 3, 0, Outcome.THROTTLED, id="no penalty before"),
+        pytest.param((7, 5), 0, 3, Outcome.DROPPED_UNKNOWN, id="MaxStartups before"),
+        pytest.param((0, 5), 0, 3, Outcome.PENALISED, id="no drop by MaxStartups before"),
+    ],
+)
+def test_a_kind_of_which_sshd_leaves_lines_out_is_not_ruled_out(
+    before: tuple[int, int], max_startups: int, penalty: int, becomes: Outcome
+) -> None:
+    first = replace(NOTHING, dropped_max_startups=before[0], dropped_penalty=before[1], dropped_is_lower_bound=True)
+    then = replace(first, dropped_max_startups=before[0] + max_startups, dropped_penalty=before[1] + penalty)
+    assert found(told_apart(totals_of([Outcome.DROPPED_UNKNOWN]), first, then)) == {becomes}
+
+
+def test_what_a_jump_host_dropped_is_not_told_by_the_targets_counts() -> None:
+    recorder = Recorder("run", 0)
+    for name in ("via1.banner", "via1.login", "banner", "held.banner", "login", "total"):
+        recorder.sample(name, Window.MEASURED, Outcome.DROPPED_UNKNOWN, 5)
+    for name in ("via1.banner", "banner", "login"):
+        recorder.failure(name, Window.MEASURED, Outcome.DROPPED_UNKNOWN, "Not allowed at this time")
+    totals = Totals()
+    totals.add(recorder.take_report(HEALTHY, final=True))
+    told = told_apart(totals, NOTHING, after(3, 0))
+    known = {step for step, _, outcome in told.histograms if outcome is Outcome.THROTTLED}
+    assert known == {"banner", "held.banner"}
+    assert {step: outcome for step, outcome, _ in told.errors} == {
+        "via1.banner": Outcome.DROPPED_UNKNOWN,
+        "banner": Outcome.THROTTLED,
+        "login": Outcome.DROPPED_UNKNOWN,
+    }
 
 
 def test_drops_join_those_that_the_server_had_named_itself() -> None:

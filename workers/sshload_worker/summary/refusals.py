@@ -1,16 +1,21 @@
 """Refusals told apart by the server's own counts.
 
 Since OpenSSH 9.8 the client hears the same words ("Not allowed at this time") whether MaxStartups or a penalty made
-sshd drop its connection. A managed target counts both: where it has counted one kind only, it was that.
+sshd drop its connection. A managed target counts both: where it has counted one kind only, it was that. It says nothing
+of what a jump host has dropped.
 """
 
+import re
 from dataclasses import replace
 
 from sshload_contract.target_stats import TargetStats
-from sshload_contract.vocabulary import Outcome
+from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.merge import ErrorKey, SampleKey, Totals
+
+_UNKNOWN = Outcome.DROPPED_UNKNOWN
+_OF_A_JUMP_HOST = re.compile(r"via\d+\.")
 
 
 def told_apart(totals: Totals, before: TargetStats | None, after: TargetStats | None) -> Totals:
@@ -18,27 +23,41 @@ def told_apart(totals: Totals, before: TargetStats | None, after: TargetStats | 
     kind = _only_kind(before, after)
     if kind is None:
         return totals
+    by_jump_host = any(outcome is _UNKNOWN and _OF_A_JUMP_HOST.match(step) for step, _, outcome in totals.histograms)
+
+    def told(step: str, outcome: Outcome) -> Outcome:
+        """Where jump hosts have dropped too, only the target's own banner tells whose drop it was."""
+        known = step.rpartition(".")[2] == Step.BANNER if by_jump_host else True
+        return kind if outcome is _UNKNOWN and known and not _OF_A_JUMP_HOST.match(step) else outcome
+
     histograms: dict[SampleKey, LatencyHistogram] = {}
     for (step, window, outcome), histogram in totals.histograms.items():
-        histograms.setdefault((step, window, _as(outcome, kind)), LatencyHistogram()).merge(histogram)
+        histograms.setdefault((step, window, told(step, outcome)), LatencyHistogram()).merge(histogram)
     errors: dict[ErrorKey, tuple[int, str]] = {}
     for (step, outcome, window), (count, message) in totals.errors.items():
-        key = (step, _as(outcome, kind), window)
+        key = (step, told(step, outcome), window)
         known_count, known_message = errors.get(key, (0, message))
         errors[key] = (known_count + count, min(known_message, message))
     return replace(totals, histograms=histograms, errors=errors)
 
 
-def _as(outcome: Outcome, kind: Outcome) -> Outcome:
-    return kind if outcome is Outcome.DROPPED_UNKNOWN else outcome
-
-
 def _only_kind(before: TargetStats | None, after: TargetStats | None) -> Outcome | None:
-    """Return the one kind of drop that the target has counted, None where it counted both, none, or was restarted."""
+    """Return the one kind of drop that the target has counted, None where it counted both, none, or was restarted.
+
+    Nor is it known where the other kind may have come without being told: sshd tells the first ones, and leaves lines
+    out for a while after that.
+    """
     if before is None or after is None:
         return None
     throttled = after.dropped_max_startups - before.dropped_max_startups
     penalised = after.dropped_penalty - before.dropped_penalty
-    if throttled > 0 and penalised == 0:
+    if throttled > 0 and penalised == 0 and _would_tell(before, before.dropped_penalty):
         return Outcome.THROTTLED
-    return Outcome.PENALISED if penalised > 0 and throttled == 0 else None
+    if penalised > 0 and throttled == 0 and _would_tell(before, before.dropped_max_startups):
+        return Outcome.PENALISED
+    return None
+
+
+def _would_tell(before: TargetStats, dropped: int) -> bool:
+    """Tell whether sshd, which had told so many drops of a kind before, would have told the next one for sure."""
+    return dropped == 0 or not before.dropped_is_lower_bound
