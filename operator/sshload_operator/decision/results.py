@@ -170,8 +170,8 @@ def _target(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
         "authFailed": grown["auth_failed"],
         "dropped": stated(
             {
-                "maxStartups": grown["dropped_max_startups"],
-                "penalty": grown["dropped_penalty"],
+                "maxStartups": _drops(before, grown["dropped_max_startups"]),
+                "penalty": _drops(before, grown["dropped_penalty"]),
                 "lowerBound": after.dropped_is_lower_bound,
             }
         ),
@@ -187,6 +187,11 @@ def _target(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
     if each_logs_in and grown["accepted"] and grown["cpu_s"] is not None:
         figures["cpuPerLoginMs"] = round(grown["cpu_s"] * 1_000 / grown["accepted"], 3)
     return stated(figures)
+
+
+def _drops(before: TargetStats, told: int | None) -> int | None:
+    """Return a count of drops, None where some may be an earlier trial's: sshd tells of what it left out later."""
+    return None if told and before.dropped_is_lower_bound else told
 
 
 def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:

@@ -127,7 +127,10 @@ def _penalties(found: Strain) -> str:
 
 
 def _dropped(found: Strain, name: str, why: str) -> str:
+    """Say what sshd told. What it leaves out of its log it tells with a later drop, which may be another trial's."""
     count = found.grown(name)
+    if count and found.before.dropped_is_lower_bound:
+        return f"connections were dropped {why}: sshd told of {count:.0f}, some of which may be of an earlier trial"
     at_least = "at least " if found.after.dropped_is_lower_bound else ""
     return f"{at_least}{count:.0f} connections were dropped {why}" if count else ""
 

@@ -141,6 +141,15 @@ def test_without_a_cpu_limit_the_cores_that_were_used_are_told() -> None:
     assert "8.00 cores used (it has no CPU limit" in limit.message
 
 
+def test_drops_that_may_be_of_an_earlier_trial_are_no_count_of_this_one() -> None:
+    trial = strained(121, dropped_max_startups=57, limits={"dropped_is_lower_bound": True})
+    before = replace(target_stats(0), dropped_is_lower_bound=True, cpu_s=10.0, at_unix_s=1_800_000_000.0)
+    (shortage,) = limit_of(at_upper(replace(trial, target_before=before))).short_of
+    assert shortage.resource is Resource.MAX_STARTUPS
+    assert "sshd told of 57, some of which may be of an earlier trial" in shortage.figure
+    assert "at least" not in shortage.figure
+
+
 def test_drops_that_the_log_may_have_kept_to_itself_are_not_denied() -> None:
     limit = limit_of(at_upper(strained(121, limits={"dropped_is_lower_bound": True})))
     assert "no connection dropped, as far as its log tells" in limit.message

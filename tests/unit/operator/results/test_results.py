@@ -166,6 +166,13 @@ def test_the_targets_count_stands_beside_the_clients_with_the_difference() -> No
     }
 
 
+def test_drops_that_may_be_of_an_earlier_trial_are_not_stated() -> None:
+    before = target_stats(0, dropped_max_startups=4, dropped_is_lower_bound=True)
+    after = target_stats(702, dropped_max_startups=301, dropped_is_lower_bound=True)
+    target = to_status(PLAN, summary(target_before=before, target_after=after))["target"]
+    assert target["dropped"] == {"penalty": 0, "lowerBound": True}
+
+
 def test_where_sessions_are_kept_the_targets_cpu_is_not_told_by_login() -> None:
     kept = {"sessionReuse": "pool", "poolSize": 4, "steps": [{"exec": {"command": "uptime"}}]}
     target = to_status(plan(quickstart(scenario=kept)), summary())["target"]
