@@ -129,9 +129,13 @@ def _read_enum(kind: type[Enum], plain: Any, path: str) -> Enum:
 
 def _read_scalar(kind: Any, plain: Any, path: str) -> Any:
     if kind is float and isinstance(plain, int | float) and not isinstance(plain, bool):
-        if not isfinite(plain):
+        try:
+            number = float(plain)
+        except OverflowError as error:
+            raise ContractError(path, "is not a finite number") from error
+        if not isfinite(number):
             raise ContractError(path, "is not a finite number")
-        return float(plain)
+        return number
     if type(plain) is not kind:
         raise ContractError(path, f"expected {kind.__name__}, got {type(plain).__name__}")
     return plain

@@ -63,7 +63,7 @@ def test_a_text_that_is_not_json_is_refused() -> None:
     assert str(_refusal(TargetConfig, "{")).startswith("document: is not JSON")
 
 
-@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999"])
+@pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999", "1" + 400 * "0"])
 def test_numbers_that_are_not_finite_are_refused(word: str) -> None:
     refused = _refusal(ArrivalsStage, f'{{"rate": {word}, "duration_s": 1.0}}')
     assert (refused.path, refused.problem) == ("rate", "is not a finite number")
