@@ -9,8 +9,9 @@ import gevent
 import pytest
 from one_iteration import unexpected
 from one_load import counted, failures, latencies, one_load
-from run_configs import arrivals, client, endpoint, run_config
+from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
+from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import HoldLoad
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
@@ -25,23 +26,25 @@ from sshload_worker.summary.merge import Totals
 from whole_run import whole_run
 
 WELL = (Window.MEASURED, Outcome.OK)
-HOLD = HoldLoad(sessions=12, ramp_up_s=0.5, duration_s=3.0, keep_alive_s=0.5, probe_rate=5.0)
+HOLD = HoldLoad(sessions=12, ramp_up_s=0.5, duration_s=6.0, keep_alive_s=0.5, probe_rate=5.0)
 _US_PER_S = 1_000_000
 
 
 def holding(server: SshServer, load: HoldLoad = HOLD) -> RunConfig:
-    return replace(run_config(endpoint(server), load), drain_s=2.0)
+    return run_config(endpoint(server), load)
 
 
 def test_sessions_are_held_from_the_ramp_to_the_end_and_only_probes_count_in_total(sshd: SshServer) -> None:
     accepted_before = sshd.accepted()
+    end_s = monotonic() + HOLD.ramp_up_s + HOLD.duration_s
     with one_load(holding(sshd)) as load:
         load.wait_until(lambda recorder: recorder.held == 12)
+        all_held_s = monotonic()
         totals = load.finish()
     assert counted(totals, "held.login") == counted(totals, "held.kex") == counted(totals, "held.hold") == {WELL: 12}
-    assert counted(totals, "total") == counted(totals, "login") == {WELL: 15}
-    assert sshd.accepted() - accepted_before == sum(totals.negotiated.values()) == 27
-    assert (latencies(totals, "held.hold").max_us() or 0) > HOLD.duration_s * _US_PER_S
+    assert counted(totals, "total") == counted(totals, "login") == {WELL: 30}
+    assert sshd.accepted() - accepted_before == sum(totals.negotiated.values()) == 42
+    assert (latencies(totals, "held.hold").min_us() or 0) > (end_s - all_held_s) * _US_PER_S
     assert failures(totals) == set()
     assert (load.recorder.held, load.recorder.connections) == (0, 0)
 
@@ -51,7 +54,7 @@ def test_every_held_session_asks_for_signs_of_life_and_is_answered(sshd: SshServ
         totals = load.finish()
     (kept,) = counted(totals, "held.keepAlive").items()
     assert kept[0] == WELL
-    assert 12 * 2 <= kept[1] <= 12 * 7
+    assert 12 * 2 <= kept[1] <= 12 * 13
 
 
 def test_without_an_interval_nothing_is_asked(sshd: SshServer) -> None:
@@ -65,11 +68,12 @@ def test_lost_sessions_are_noticed_counted_as_failures_and_not_replaced(
     start_sshd: Callable[[str], SshServer], keep_alive_s: float
 ) -> None:
     server = start_sshd("")
-    hold = replace(HOLD, keep_alive_s=keep_alive_s, probe_rate=0.0, duration_s=6.0)
+    hold = replace(HOLD, keep_alive_s=keep_alive_s, probe_rate=0.0, duration_s=60.0)
     with one_load(holding(server, hold)) as load:
-        load.wait_until(lambda recorder: recorder.held == 12)
-        server.signal_sessions(signal.SIGKILL)
+        load.wait_until(lambda recorder: recorder.held == server.accepted() == 12)
+        server.hang_up()
         load.wait_until(lambda recorder: recorder.held == 0)
+        load.generator.stop()
         totals = load.finish()
     assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.DISCONNECTED): 12}
     assert sum(count for _, _, count in failures(totals)) == 12
@@ -80,14 +84,15 @@ def test_lost_sessions_are_noticed_counted_as_failures_and_not_replaced(
 
 def test_a_session_that_gives_no_sign_of_life_within_the_limit_is_lost(start_sshd: Callable[[str], SshServer]) -> None:
     server = start_sshd("")
-    hold = replace(HOLD, sessions=3, probe_rate=0.0, duration_s=6.0)
-    with one_load(replace(holding(server, hold), client=client(step_s=0.3))) as load:
+    hold = replace(HOLD, sessions=3, probe_rate=0.0, duration_s=60.0)
+    with one_load(replace(holding(server, hold), client=client(step_s=3.0))) as load:
         load.wait_until(lambda recorder: recorder.held == 3)
-        server.signal_sessions(signal.SIGSTOP)
+        server.freeze_sessions()
         try:
             load.wait_until(lambda recorder: recorder.held == 0)
         finally:
             server.signal_sessions(signal.SIGCONT)
+        load.generator.stop()
         totals = load.finish()
     assert counted(totals, "held.hold") == {(Window.MEASURED, Outcome.STEP_TIMEOUT): 3}
     assert failures(totals) == {("held.keepAlive", Outcome.STEP_TIMEOUT, 3)}
@@ -185,7 +190,7 @@ def test_the_warm_up_probes_without_held_sessions(sshd: SshServer) -> None:
 @pytest.fixture(scope="module")
 def held_by_two(sshd: SshServer, tmp_path_factory: pytest.TempPathFactory) -> RunSummary:
     """Hold sessions from two workers, to the end."""
-    hold = replace(HOLD, sessions=15, duration_s=4.0)
+    hold = replace(HOLD, sessions=15)
     config = replace(run_config(endpoint(sshd), hold, workers=2), warm_up_s=1.0)
     with whole_run(tmp_path_factory.mktemp("run"), config) as run:
         return run.summary()
@@ -193,14 +198,16 @@ def held_by_two(sshd: SshServer, tmp_path_factory: pytest.TempPathFactory) -> Ru
 
 def test_the_summary_tells_how_many_were_held_at_most_and_at_least(held_by_two: RunSummary) -> None:
     assert (held_by_two.end, held_by_two.message) == (RunEnd.COMPLETED, "")
-    assert (held_by_two.load.held_most, held_by_two.load.held_least) == (15, 15)
+    settled_s, end_s = 1.0 + HOLD.ramp_up_s + 1.0, 1.0 + HOLD.ramp_up_s + HOLD.duration_s
+    held = [point.held for point in held_by_two.series if settled_s <= point.at_s < end_s]
     assert max(point.held for point in held_by_two.series) == 15
+    assert (held_by_two.load.held_most, held_by_two.load.held_least) == (max(held), min(held))
 
 
 def test_the_workers_shares_of_held_sessions_and_probes_add_up(held_by_two: RunSummary) -> None:
     steps = {(step.step, step.window): step for step in held_by_two.steps}
     assert steps["held.login", Window.MEASURED].count == steps["held.hold", Window.MEASURED].count == 15
-    assert (held_by_two.load.started, held_by_two.load.offered_rate) == (20, 5.0)
+    assert (held_by_two.load.started, held_by_two.load.offered_rate) == (30, 5.0)
     assert held_by_two.errors == ()
 
 
@@ -208,3 +215,22 @@ def test_other_loads_tell_of_no_held_sessions(sshd: SshServer, tmp_path: Path) -
     with whole_run(tmp_path, run_config(endpoint(sshd), arrivals(5, 1.0))) as run:
         summary = run.summary()
     assert (summary.load.held_most, summary.load.held_least) == (None, None)
+
+
+def test_a_server_that_freezes_is_waited_for_no_longer_than_the_drain(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path
+) -> None:
+    server = start_sshd("")
+    hold = replace(HOLD, sessions=3, duration_s=8.0, keep_alive_s=0.2, probe_rate=2.0)
+    config = replace(holding(server, hold), drain_s=8.0, client=client(step_s=60.0))
+    waiting = replace(EXEC_TRUE, command="cat")
+    with whole_run(tmp_path, replace(config, scenario=scenario(waiting))) as run:
+        run.wait_until(lambda: (found := run.log().snapshot) is not None and found.held > 0, "held sessions")
+        server.freeze_sessions()
+        summary = run.summary()
+    server.hang_up()
+    held = find_step(summary, "held.hold", Window.MEASURED)
+    assert (summary.end, summary.message) == (RunEnd.COMPLETED, "")
+    assert held is not None
+    assert held.failures > 0
+    assert summary.load.failed == summary.load.started

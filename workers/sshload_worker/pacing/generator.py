@@ -53,8 +53,7 @@ class Generator:
         self._beside.spawn(self._prepare_sessions)
         self._schedule = gevent.spawn(self._follow_schedule)
         self._schedule.join()
-        left_s = max(self._end_ns - monotonic_ns(), 0) / _NS_PER_S  # a burst's last interval is for its iterations
-        self._running.join(timeout=left_s + self._config.drain_s)
+        self._running.join(timeout=self._left_s())
         self.stop()
 
     def stop(self) -> None:
@@ -66,6 +65,10 @@ class Generator:
         self._running.kill()
         self._held.close(Outcome.UNFINISHED)
         self._iteration.sessions.close()
+
+    def _left_s(self) -> float:
+        """Return how long it is to the drain's end; a burst's last interval is for its iterations."""
+        return max((self._end_ns - monotonic_ns()) / _NS_PER_S + self._config.drain_s, 0.0)
 
     def _prepare_sessions(self) -> None:
         """Log in what iterations are to find, from now to the middle of the warm-up, and count it with that."""
@@ -89,7 +92,7 @@ class Generator:
                 self._beside.spawn(self._held.watch)
                 self._follow_arrivals(load, None)
                 _wait_until(self._end_ns)
-                self._asking.join(timeout=self._config.drain_s)
+                self._asking.join(timeout=self._left_s())
                 self._held.close(Outcome.OK)
 
     def _hold(self, load: HoldLoad) -> None:
@@ -126,11 +129,15 @@ class Generator:
                 continue
             at_ns = self._start_ns + int(change.at_s * _NS_PER_S)
             _wait_until(at_ns)
-            if change.begins:
+            leaving = self._leaving.get(change.user)
+            if not change.begins:
+                if leaving is not None:
+                    leaving.set()
+            elif leaving is not None:
+                leaving.clear()  # it is still in its last iteration, and goes on after that
+            else:
                 leaving = self._leaving[change.user] = Event()
                 self._running.add(gevent.spawn(self._be_user, change.user, at_ns, leaving, load))
-            else:
-                self._leaving.pop(change.user).set()
         _wait_until(self._end_ns)
 
     def _be_user(self, user: int, at_ns: int, leaving: Event, load: UsersLoad) -> None:
@@ -143,13 +150,13 @@ class Generator:
                 turn = loop.iteration
                 self._iteration.run(self._due((due_ns - self._start_ns) / _NS_PER_S), user)
                 think_s = random.uniform(load.think_time_min_s, load.think_time_max_s)
-                now_ns = monotonic_ns()
-                due_ns = now_ns + int(think_s * _NS_PER_S)
+                due_ns = monotonic_ns() + int(think_s * _NS_PER_S)
                 if loop.iteration == turn:  # a refusal may come without any wait, and others want to run too
                     gevent.sleep(0)
-                if due_ns > now_ns:
-                    leaving.wait(max(min(due_ns, self._end_ns) - now_ns, 0) / _NS_PER_S)
+                while not leaving.is_set() and (left_ns := min(due_ns, self._end_ns) - monotonic_ns()) > 0:
+                    leaving.wait(left_ns / _NS_PER_S)
         finally:
+            del self._leaving[user]
             self._iteration.sessions.leave(user)
             self._recorder.users -= 1
 
