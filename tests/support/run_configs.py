@@ -18,7 +18,7 @@ from sshload_contract.run_config import (
     Timeouts,
 )
 
-LONG = 10.0
+LONG = 30.0
 NOWHERE = Endpoint(
     host="",
     port=22,
@@ -103,7 +103,7 @@ def run_config(target: Endpoint, load: Load, workers: int = 1) -> RunConfig:
         warm_up_s=0.0,
         workers=workers,
         processes_per_pod=1,
-        workers_timeout_s=30.0,
+        workers_timeout_s=120.0,
         start_lead_s=0.2,
         drain_s=LONG,
         percentiles=(50.0, 90.0, 99.0),

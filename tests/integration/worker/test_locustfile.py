@@ -1,4 +1,4 @@
-import csv
+import json
 import os
 import re
 import subprocess
@@ -56,7 +56,7 @@ def counts_of(summary: RunSummary) -> dict[str, int]:
     [
         pytest.param(arrivals(20, 2.0), id="arrivals"),
         pytest.param(BurstLoad(connections=20, repeat=2, interval_s=1.0), id="burst"),
-        pytest.param(USERS, id="users"),
+        pytest.param(replace(USERS, stages=(UsersStage(users=12, duration_s=2.0),)), id="users"),
     ],
 )
 def test_the_example_is_run_and_measured_as_any_scenario(
@@ -127,7 +127,8 @@ def test_a_user_keeps_what_it_knows_and_stops_at_the_end(sshd: SshServer, tmp_pa
 
 def test_a_session_can_be_kept_by_a_user(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
     server = start_sshd("Subsystem sftp internal-sftp")
-    summary = summary_of(tmp_path, config_of(server, str(EXAMPLE), USERS, reuse=SessionReuse.USER))
+    users = replace(USERS, stages=(UsersStage(users=4, duration_s=6.0),))
+    summary = summary_of(tmp_path, config_of(server, str(EXAMPLE), users, reuse=SessionReuse.USER))
     assert summary.load.failed == 0, summary.errors
     assert server.accepted() == 4 < summary.load.succeeded
 
@@ -266,29 +267,28 @@ def test_a_run_can_be_repeated_task_by_task(tmp_path: Path) -> None:
     assert 160 < len(re.findall("a", first)) < 240
 
 
-def plain_locust(
-    folder: Path, path: Path | str, host: str, **variables: Path
-) -> tuple[str, dict[str, tuple[int, int]]]:
-    """Run plain Locust; return what it said, and how many requests and failures there were by name."""
+def plain_locust(path: Path | str, host: str, **variables: Path) -> tuple[str, dict[str, tuple[int, int]]]:
+    """Run plain Locust, whose users end the tasks that they have begun.
+
+    Return what it said, and how many requests and failures there were by name.
+    """
     command = [sys.executable, "-m", "locust", "-f", path, "--headless", "-u", "4", "-r", "4", "-t", "3s"]
     environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
     done = subprocess.run(
-        [*command, "--host", host, "--csv", folder / "plain", "--exit-code-on-error", "0"],
+        [*command, "--host", host, "--stop-timeout", "60", "--json", "--exit-code-on-error", "0"],
         env=environment,
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=120,
     )
-    with (folder / "plain_stats.csv").open() as file:
-        rows = {row["Name"]: (int(row["Request Count"]), int(row["Failure Count"])) for row in csv.DictReader(file)}
+    rows = {row["name"]: (row["num_requests"], row["num_failures"]) for row in json.loads(done.stdout)}
     return done.stderr, rows
 
 
-def test_plain_locust_runs_the_same_file(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
+def test_plain_locust_runs_the_same_file(start_sshd: Callable[[str], SshServer]) -> None:
     server = start_sshd("Subsystem sftp internal-sftp")
     _, rows = plain_locust(
-        tmp_path,
         EXAMPLE,
         f"ssh://{server.user}@127.0.0.1:{server.port}",
         SSHLOAD_PRIVATE_KEY=server.keys.user,
@@ -312,17 +312,15 @@ def test_plain_locust_logs_in_anew_after_a_failure(sshd: SshServer, tmp_path: Pa
                 self.execute("exit 3", name="failing")
         """,
     )
-    _, rows = plain_locust(
-        tmp_path, path, f"ssh://{sshd.user}@127.0.0.1:{sshd.port}", SSHLOAD_PRIVATE_KEY=sshd.keys.user
-    )
+    _, rows = plain_locust(path, f"ssh://{sshd.user}@127.0.0.1:{sshd.port}", SSHLOAD_PRIVATE_KEY=sshd.keys.user)
     requests, failures = rows["failing.command"]
     assert requests == failures == rows["login"][0] > 4
 
 
-def test_plain_locust_is_told_what_it_needs(sshd: SshServer, tmp_path: Path) -> None:
-    said, _ = plain_locust(tmp_path, EXAMPLE, "http://127.0.0.1")
+def test_plain_locust_is_told_what_it_needs(sshd: SshServer) -> None:
+    said, _ = plain_locust(EXAMPLE, "http://127.0.0.1")
     assert "expected ssh://user@host" in said
-    said, _ = plain_locust(tmp_path, EXAMPLE, f"ssh://{sshd.user}@127.0.0.1:{sshd.port}")
+    said, _ = plain_locust(EXAMPLE, f"ssh://{sshd.user}@127.0.0.1:{sshd.port}")
     assert "$SSHLOAD_PRIVATE_KEY is to hold the path of the private key" in said
 
 
