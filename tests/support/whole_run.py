@@ -16,7 +16,7 @@ from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Snapshot
 
-_END_TIMEOUT_S = 90.0
+_END_TIMEOUT_S = 300.0
 _POLL_S = 0.05
 
 
@@ -94,7 +94,7 @@ class WholeRun:
     def get(self, path: str) -> tuple[int, str]:
         """Return the status and the body that the master's HTTP port answers."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}", timeout=5) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}", timeout=60) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

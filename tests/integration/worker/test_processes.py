@@ -32,6 +32,12 @@ def is_running(pid: int) -> bool:
     return state != "Z"
 
 
+def await_processes(run: WholeRun) -> list[int]:
+    """Wait until each pod has its two worker processes, and return them all."""
+    run.wait_until(lambda: all(len(children(pod.pid)) == 2 for pod in run.workers), "every process")
+    return [child for pod in run.workers for child in children(pod.pid)]
+
+
 def await_load(run: WholeRun) -> list[int]:
     """Wait until iterations are run, and return the worker processes of all pods."""
     run.wait_until(lambda: run.iterations() > 0, "an iteration")
@@ -42,8 +48,8 @@ def test_each_pod_runs_its_processes_and_all_of_them_share_the_load(
     start_sshd: Callable[[str], SshServer], tmp_path: Path
 ) -> None:
     server = start_sshd("")
-    with whole_run(tmp_path, pods_of_two(server, 3.0)) as run:
-        processes = await_load(run)
+    with whole_run(tmp_path, replace(pods_of_two(server, 6.0), load=arrivals(10, 6.0))) as run:
+        processes = await_processes(run)
         assert len(set(processes)) == 4
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
@@ -54,12 +60,14 @@ def test_each_pod_runs_its_processes_and_all_of_them_share_the_load(
 
 
 def test_the_parent_of_the_processes_is_small(sshd: SshServer, tmp_path: Path) -> None:
-    with whole_run(tmp_path, pods_of_two(sshd, 3.0, workers=2)) as run:
+    with whole_run(tmp_path, pods_of_two(sshd, 60.0, workers=2)) as run:
         await_load(run)
         status = Path(f"/proc/{run.workers[0].pid}/status").read_text()
         (line,) = (line for line in status.splitlines() if line.startswith("VmRSS:"))
         assert int(line.split()[1]) < PARENT_MEMORY_LIMIT_KB
+        run.master.terminate()
         run.summary()
+        run.exit_codes()
 
 
 @pytest.mark.parametrize(

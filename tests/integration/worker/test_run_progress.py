@@ -14,7 +14,7 @@ from whole_run import whole_run
 
 
 def test_snapshots_say_how_the_run_stands(sshd: SshServer, tmp_path: Path) -> None:
-    config = replace(run_config(endpoint(sshd), arrivals(20, 3.0), workers=2), warm_up_s=2.0)
+    config = replace(run_config(endpoint(sshd), arrivals(20, 4.0), workers=2), warm_up_s=4.0)
     with whole_run(tmp_path, config) as run:
         summary = run.summary()
         snapshots = run.snapshots()
@@ -23,7 +23,7 @@ def test_snapshots_say_how_the_run_stands(sshd: SshServer, tmp_path: Path) -> No
     assert stages in (order, order[:3])
     for snapshot in snapshots:
         if snapshot.stage is Stage.MEASURING:
-            assert snapshot.elapsed_s + snapshot.remaining_s == pytest.approx(5.0)
+            assert snapshot.elapsed_s + snapshot.remaining_s == pytest.approx(8.0)
             assert snapshot.workers_connected == 2
     assert [point.at_s for point in summary.series] == sorted(point.at_s for point in summary.series)
 
