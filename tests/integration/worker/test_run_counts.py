@@ -96,6 +96,17 @@ def test_arrivals_without_room_are_dropped_and_counted(sshd: SshServer, tmp_path
     assert_reconciled(summary)
 
 
+def test_what_ends_after_the_window_is_counted_and_has_no_part_in_its_rates(sshd: SshServer, tmp_path: Path) -> None:
+    slow = replace(EXEC_TRUE, command="sleep 2; printf %01000d 0")
+    config = replace(run_config(endpoint(sshd), arrivals(5, 1.0)), scenario=scenario(slow))
+    with whole_run(tmp_path, config) as run:
+        summary = run.summary()
+    assert (summary.load.succeeded, summary.load.completed_rate) == (5, 0.0)
+    steps = {step.step: (step.count, step.rate, step.bytes_per_second) for step in summary.steps}
+    assert steps["total"] == (5, 0.0, None)
+    assert steps["command"] == (5, 0.0, 0.0)
+
+
 def test_what_outlasts_the_drain_is_unfinished(sshd: SshServer, tmp_path: Path) -> None:
     config = run_config(endpoint(sshd), arrivals(10, 1.0), workers=2)
     config = replace(config, scenario=scenario(SleepStep(duration_s=60.0)), drain_s=1.0)
