@@ -40,7 +40,7 @@ def wait(cluster: LiveCluster, name: str, holds: Callable[[Status], object], wha
         found.update(cluster.get("sltc", name).get("status", {}))
         return not holds(found)
 
-    cluster.gone(waits, f"{name}: the wait for {what}", within_s=90)
+    cluster.gone(waits, f"{name}: the wait for {what}")
     return found
 
 
@@ -68,7 +68,7 @@ def exists_soon(cluster: LiveCluster, name: str, before: PlayedPods | None = Non
             before.collect_garbage()
         return not cluster.exists("sshloadtest", name)
 
-    cluster.gone(is_missing, f"lack of {name}", within_s=60)
+    cluster.gone(is_missing, f"lack of {name}")
 
 
 def made_tests(cluster: LiveCluster) -> list[str]:
@@ -132,7 +132,8 @@ def test_an_operator_killed_at_any_request_of_its_own_makes_no_test_twice_and_lo
     made = cluster.get("slt", "killed-1-tuned")["metadata"]["uid"]
     play(cluster, proxy, pods("killed-1-tuned"))
     points.append(("POST", "/sshloadtests"))
-    cluster.gone(lambda: pods("killed-1-tuned").collect_garbage() or operator.is_running(), "the operator", 60)
+    cluster.gone(lambda: pods("killed-1-tuned").collect_garbage() or operator.is_running(), "the operator")
+    operator.wait()
     lives[0] += 1
     operator.start()
     exists_soon(cluster, "killed-1-default", pods("killed-1-tuned"))

@@ -236,7 +236,7 @@ def test_a_refused_test_is_a_clear_condition_until_it_is_not(cluster: LiveCluste
     assert "exceeded quota: no-tests" in ready["message"]
     cluster.kubectl("delete", "quota", "no-tests")
     cluster.kubectl("patch", "slts", "refused", "--type=merge", "-p", '{"spec":{"failedTestsHistoryLimit":2}}')
-    cluster.gone(lambda: not made_by(cluster, "refused"), "lack of a test", within_s=60)
+    cluster.gone(lambda: not made_by(cluster, "refused"), "lack of a test")
 
 
 def test_a_deleted_schedule_leaves_nothing_behind(
