@@ -25,6 +25,7 @@ def test_lint_finds_nothing(values: Path) -> None:
         pytest.param("image.pullPolicy=Sometimes", "/image/pullPolicy", id="a pull policy that is none"),
         pytest.param("image.tag=no spaces", "/image/tag", id="a tag that is none"),
         pytest.param("namespaced=yes", "/namespaced", id="a flag that is a word"),
+        pytest.param("watchNamespaces={team-a}", "/namespaced", id="namespaces to watch, and all watched"),
         pytest.param("watchNamespaces={Team_A}", "/watchNamespaces/0", id="a namespace that is none"),
         pytest.param("externalTargets[0].ports={22}", "/externalTargets/0", id="an allowed target without host"),
         pytest.param(
