@@ -15,19 +15,23 @@ def quiet(fetch: int) -> TargetStats:
     return target_stats(accepted=fetch * 10_000)
 
 
-@contextmanager
-def played_target(stats: Callable[[int], TargetStats] = quiet, not_ready_answers: int = 0) -> Iterator[str]:
-    """Answer /readyz, at first so often with no; and /stats by `stats` of the fetch's number from 1 on.
+def always(ask: int) -> bool:  # noqa: ARG001 - each time
+    """Return that the target is ready."""
+    return True
 
-    The URL of /stats is yielded.
-    """
+
+@contextmanager
+def played_target(
+    stats: Callable[[int], TargetStats] = quiet, is_ready: Callable[[int], bool] = always
+) -> Iterator[str]:
+    """Answer /readyz and /stats, each by its function of the request's number from 1 on; yield the URL of /stats."""
     fetches = asked = 0
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> list[bytes]:
         nonlocal fetches, asked
         if environ["PATH_INFO"] == "/readyz":
             asked += 1
-            start_response("200 OK" if asked > not_ready_answers else "503 Not Ready", [])
+            start_response("200 OK" if is_ready(asked) else "503 Not Ready", [])
             return [b""]
         start_response("200 OK", [])
         fetches += 1

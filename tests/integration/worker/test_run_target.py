@@ -32,7 +32,7 @@ def test_a_name_that_does_not_resolve_is_an_unreachable_target(sshd: SshServer, 
 
 
 def test_a_managed_target_is_waited_for_and_its_counts_are_taken(sshd: SshServer, tmp_path: Path) -> None:
-    with played_target(target_stats, not_ready_answers=5) as stats_url:
+    with played_target(target_stats, lambda ask: ask > 5) as stats_url:
         config = replace(run_config(endpoint(sshd), arrivals(10, 1.0)), stats_url=stats_url)
         with whole_run(tmp_path, config) as run:
             summary = run.summary()

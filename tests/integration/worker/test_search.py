@@ -1,5 +1,6 @@
 """Searches for the capacity of servers whose limit is known, by a real master and real workers."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -21,12 +22,13 @@ from sshload_contract.snapshot import Stage
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState
+from sshload_operator.local.priority import at_real_time, may_run_at_real_time
 from whole_run import WholeRun, whole_run
 
 LIMIT = 12
 NO_ERRORS = ErrorRateThreshold(below=0.01)
 BURST = BurstLoad(connections=2, repeat=1, interval_s=1.0)
-HOLD = HoldLoad(sessions=2, ramp_up_s=0.2, duration_s=2.0, keep_alive_s=0.0, probe_rate=0.0)
+HOLD = HoldLoad(sessions=2, ramp_up_s=0.2, duration_s=4.0, keep_alive_s=0.0, probe_rate=0.0)
 ARRIVALS = arrivals(4, 1.0)
 
 
@@ -40,7 +42,7 @@ def searching(server: SshServer, port: int, load: Load, most: float, **changes: 
         capacity=replace(capacity, **changes),
         thresholds=(NO_ERRORS,),
         drain_s=5.0,
-        workers_timeout_s=10.0,
+        workers_timeout_s=60.0,
     )
 
 
@@ -54,10 +56,15 @@ def found(summary: RunSummary) -> CapacityResult:
 
 
 def test_the_limit_of_a_server_is_found_and_found_again(sshd: SshServer, tmp_path: Path) -> None:
+    """The run has its CPU as a local run has it, so that no trial is invalid because of who else is busy."""
+    launcher = at_real_time([]) if may_run_at_real_time() else []
     for again in ("first", "second"):
         folder = tmp_path / again
         folder.mkdir()
-        with limited_relay(sshd.port, LIMIT) as port, whole_run(folder, searching(sshd, port, BURST, 100)) as run:
+        with (
+            limited_relay(sshd.port, LIMIT) as port,
+            whole_run(folder, long_bursts(sshd, port), launcher=launcher) as run,
+        ):
             summary = run.summary()
             assert run.exit_codes() == [0, 0], run.stderr_path.read_text()
         assert (summary.end, summary.message) == (RunEnd.COMPLETED, "")
@@ -71,6 +78,12 @@ def test_the_limit_of_a_server_is_found_and_found_again(sshd: SshServer, tmp_pat
         assert (reported.amount, reported.state) == (LIMIT, TrialState.PASSED)
         assert (summary.load, summary.generator) == (reported.load, reported.generator)
         assert sum(agreed.count for agreed in summary.negotiated) == LIMIT
+
+
+def long_bursts(server: SshServer, port: int) -> RunConfig:
+    """Return a search by bursts whose connections are all open at once, even if one worker hears of its start late."""
+    config = searching(server, port, BURST, 100, budget_s=600.0)
+    return replace(config, scenario=scenario(EXEC_TRUE, SleepStep(2.0)))
 
 
 def passes(holds: bool) -> TrialState:  # noqa: FBT001 - a verdict by what it is
@@ -137,7 +150,7 @@ def test_a_server_that_dies_in_mid_search_is_not_searched_for_its_limit(
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
     assert_ended_in_mid_search(summary, RunEnd.TARGET_UNREACHABLE, trials=1)
-    assert "was not ready again within 15 s" in summary.message
+    assert re.search(r"was not ready again within \d+ s", summary.message)
     assert "Connection refused" in summary.message
 
 
@@ -165,10 +178,12 @@ def test_a_target_that_is_gone_is_not_waited_for_beyond_the_budget(
 
 
 def test_a_target_that_never_comes_to_rest_is_not_waited_for_beyond_the_budget(sshd: SshServer, tmp_path: Path) -> None:
+    """That it was not ready for a moment is over by then."""
+
     def restless(fetch: int) -> TargetStats:
         return target_stats(accepted=fetch * 10_000, sessions=0 if fetch < 2 else 5)
 
-    with played_target(restless) as stats_url:
+    with played_target(restless, lambda ask: ask != 2) as stats_url:
         config = searching(sshd, sshd.port, BURST, 8, budget_s=8.0)
         with whole_run(tmp_path, replace(config, stats_url=stats_url)) as run:
             summary = run.summary()
@@ -178,11 +193,30 @@ def test_a_target_that_never_comes_to_rest_is_not_waited_for_beyond_the_budget(s
     assert [trial.number for trial in result.trials] == [1]
 
 
+def test_a_target_that_tells_its_counts_after_the_budget_gets_no_trial_for_them(
+    sshd: SshServer, tmp_path: Path
+) -> None:
+    def late(fetch: int) -> TargetStats:
+        if fetch == 5:  # before the second trial, once it was found idle
+            gevent.sleep(6.0)
+        return quiet(fetch)
+
+    with played_target(late) as stats_url:
+        config = searching(sshd, sshd.port, BURST, 8, budget_s=7.0)
+        with whole_run(tmp_path, replace(config, stats_url=stats_url)) as run:
+            summary = run.summary()
+            assert run.exit_codes() == [0, 0]
+    result = found(summary)
+    assert (summary.end, result.end) == (RunEnd.COMPLETED, SearchEnd.OUT_OF_TIME)
+    assert [trial.number for trial in result.trials] == [1]
+
+
 def test_a_trial_begins_once_the_target_is_idle_after_the_one_before(sshd: SshServer, tmp_path: Path) -> None:
-    """Of each nine fetches of its counts, the played target has sessions in six: no trial is to begin by those."""
+    """From the end of the first trial on, the played target has sessions until the master has said that it waits."""
+    waits = False
 
     def stats(fetch: int) -> TargetStats:
-        return target_stats(accepted=fetch * 10_000, sessions=5 if fetch % 9 in range(3, 9) else 0)
+        return target_stats(accepted=fetch * 10_000, sessions=5 if fetch > 2 and not waits else 0)
 
     with played_target(stats) as stats_url:
         config = replace(searching(sshd, sshd.port, BURST, 2), stats_url=stats_url)
@@ -190,6 +224,7 @@ def test_a_trial_begins_once_the_target_is_idle_after_the_one_before(sshd: SshSe
             run.wait_until(
                 lambda: (told := run.log().snapshot) is not None and told.stage is Stage.SETTLING, "settling"
             )
+            waits = True
             summary = run.summary()
     result = found(summary)
     assert len(result.trials) > 1
@@ -231,4 +266,5 @@ def test_a_search_that_has_begun_never_says_again_that_it_waits_for_its_workers(
             assert len(found(run.summary()).trials) > 1
             lines = run.stdout_path.read_text().splitlines()
     told = [log.snapshot.stage for log in map(read_master_log, lines) if log.snapshot is not None]
-    assert Stage.WAITING_FOR_WORKERS not in told[told.index(Stage.MEASURING) :]
+    begun = [stage is not Stage.WAITING_FOR_WORKERS for stage in told]
+    assert all(begun[begun.index(True) :])

@@ -81,8 +81,7 @@ class Master:
         """Follow the run to its end, whatever that is, and print the summary."""
         printer = gevent.spawn(self._print_snapshots)
         unrest = self._settle(self.trial.order)
-        while unrest is not None:
-            self._run_trial(unrest)
+        while unrest is not None and self._run_trial(unrest):
             unrest = self._prepare_next()
         printer.kill()
         print("\n".join(summary_lines(self._summary())), flush=True)  # noqa: T201 - stdout is the master's wire
@@ -98,8 +97,8 @@ class Master:
         return self.trial.add(report)
 
     def note_target_problem(self, problem: str) -> None:
-        """Remember why the target is not ready yet."""
-        self._target_problem, self._target_problem_s = problem, monotonic()
+        """Remember why the target is not ready yet; empty, that it is."""
+        self._target_problem, self._target_problem_s = problem, monotonic() if problem else -_PROBLEM_LASTS_S
 
     def note_change(self) -> None:
         """Look at the workers again."""
@@ -115,7 +114,7 @@ class Master:
     def _prepare_next(self) -> str | None:
         """Make ready for the next trial; return what it begins beside, None where there is none to come."""
         order = self._search.next_order() if self._early is None else None
-        if order is None or not self._has_time_for(order):
+        if order is None or not self._has_time_for(order, monotonic()):
             return None
         self.roll_call.another_trial()
         self._line.send(messages.AGAIN)
@@ -127,8 +126,8 @@ class Master:
         self.trial = TrialCourse(order, self.config, SNAPSHOT_INTERVAL_S)
         return unrest
 
-    def _has_time_for(self, order: TrialOrder) -> bool:
-        return not self.started or self._search.has_time_for(order, self._since_first_start_s(monotonic()))
+    def _has_time_for(self, order: TrialOrder, now_s: float) -> bool:
+        return not self.started or self._search.has_time_for(order, self._since_first_start_s(now_s))
 
     def _settle(self, order: TrialOrder) -> str | None:
         """Wait until all workers and the target are ready; return what goes on there, None where no trial is to come.
@@ -141,7 +140,7 @@ class Master:
         begin_s = monotonic()
         while self._early is None and not (settling.ready() and self.roll_call.all_ready):
             left_s = begin_s + self._patience_s() - monotonic()
-            in_time = self._has_time_for(order)
+            in_time = self._has_time_for(order, monotonic())
             if left_s <= 0 or (self._is_target_gone and not in_time):
                 self._give_up_waiting(monotonic() - begin_s)
             elif not in_time:
@@ -149,7 +148,7 @@ class Master:
             self._wait(min(max(left_s, 0), SNAPSHOT_INTERVAL_S))
             self._note_losses()
         settling.kill()
-        return settling.get() if self._early is None and self._has_time_for(order) else None
+        return settling.get() if self._early is None and self._has_time_for(order, monotonic()) else None
 
     def _patience_s(self) -> float:
         """Return how long readiness may take: between trials, ports are waited for, but no target that is gone."""
@@ -170,12 +169,19 @@ class Master:
             absent = ", ".join(str(index) for index in self.roll_call.absent)
             self.end_early(RunEnd.WORKERS_MISSING, f"workers {absent} did not come {waited}")
 
-    def _run_trial(self, unrest: str) -> None:
-        """Order the start, follow the trial to its end, and judge it."""
+    def _run_trial(self, unrest: str) -> bool:
+        """Order the start, follow the trial to its end, and judge it; return False where there is no more time for it.
+
+        That is looked at once more, because the target may take its time to tell its counts.
+        """
         trial = self.trial
         trial.unrest = unrest
         trial.target_before = self._target.stats()
-        start_s = self._start(trial)
+        now_s = monotonic()
+        if not self._has_time_for(trial.order, now_s):
+            return False
+        start_s = now_s + self.config.start_lead_s
+        self._start(trial, start_s)
         asking = gevent.spawn(self._ask_while_held, trial, start_s)
         self._await_end(trial)
         trial.end(monotonic(), time.time())
@@ -183,18 +189,20 @@ class Master:
         trial.target_after = self._target.stats()
         early = self._early or _End(RunEnd.COMPLETED, "")
         self._search.add(trial, self._summary_of(trial, early), self._since_first_start_s(start_s))
+        return True
 
-    def _start(self, trial: TrialCourse) -> float:
-        """Order the start, and return the agreed instant."""
+    def _start(self, trial: TrialCourse, start_s: float) -> None:
+        """Order the start, agreed for an instant that no worker begins before, however long the order is on its way.
+
+        Were it a later one, the load would seem to have been made in less time than it was.
+        """
         lead_s, order = self.config.start_lead_s, trial.order
-        self._line.send(messages.START, trial=order.number, amount=order.amount, lead_s=lead_s, of=self.config.workers)
-        start_s = monotonic() + lead_s
-        trial.start(start_s, time.time() + lead_s)
+        trial.start(start_s, time.time() + start_s - monotonic())
         self._is_settling = False
         if self._first_start_s is None:
             self._first_start_s = start_s
         self.roll_call.started(monotonic())
-        return start_s
+        self._line.send(messages.START, trial=order.number, amount=order.amount, lead_s=lead_s, of=self.config.workers)
 
     def _ask_while_held(self, trial: TrialCourse, start_s: float) -> None:
         """Take the target's counts shortly before held sessions are let go; what comes later says nothing of them."""

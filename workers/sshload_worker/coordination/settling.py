@@ -35,13 +35,14 @@ class Settling:
         self._processes_before: int | None = None
 
     def settle(self) -> str:
-        """Return when the target is ready, and idle or overdue; tell each problem meanwhile.
+        """Return when the target is ready, and idle or overdue; tell each problem meanwhile, and none once it is ready.
 
         What still goes on there is returned, empty where nothing does.
         """
         if not self._stats_url:
             return ""
         self._await_ready()
+        self._on_problem("")
         deadline_s = monotonic() + self._idle_timeout_s
         while True:
             stats = self.stats()
