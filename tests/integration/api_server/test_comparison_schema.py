@@ -1,13 +1,15 @@
 """The comparison's CRD on a real API server: it refuses what the parser refuses, as far as it can see."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from api_server import ApiServer
 from dry_run import DryRun
+from live_cluster import LiveCluster
 from plans import quickstart
-from sim_comparison import comparison_spec
+from sim_comparison import SimComparison, comparison_spec, measured
 from specs.comparisons import BAD, GOOD, PATCHED
 from specs.tables import BAD as BAD_TESTS
 from specs.tables import GOOD as GOOD_TESTS
@@ -79,3 +81,22 @@ def test_a_bad_test_is_a_bad_base(comparisons: DryRun, name: str) -> None:
 
 def test_a_comparison_of_the_quickstart_needs_no_more_than_two_names(comparisons: DryRun) -> None:
     assert comparisons.refusal({"base": quickstart(), "variants": [{"name": "a"}, {"name": "b"}]}) == ""
+
+
+def test_the_largest_comparison_fits_into_the_api_servers_store(cluster: LiveCluster) -> None:
+    """Etcd takes 1.5 MiB at a time: 200 tests of as many steps as there are, by names as long as can be."""
+    world = SimComparison(comparison_spec(*(f"a-variant-by-name-{letter}" for letter in "abcdefghij"), repeats=20))
+    timings = ("subsystem", "open", "write", "close", "verify", "sftpWrite")
+    names = [f"upload-{number:02}-into-the-archive.{timing}" for number in range(20) for timing in timings]
+    found = {"p50Ms": 123456.789, "p90Ms": 234567.891, "p99Ms": 345678.912}
+    end = measured()
+    end["results"]["steps"] = [{"step": name, **found} for name in [*names, "login", "total"]]
+    world.make_and_end_all(end)
+    world.operator_pass()
+    assert (world.status["phase"], len(world.status["tests"])) == ("Finished", 200)
+    spec = {**world.spec, "variants": [{"name": one["name"]} for one in world.spec["variants"]]}
+    kind = {"apiVersion": "sshload.dev/v1alpha1", "kind": "SSHLoadTestComparison"}
+    cluster.apply({**kind, "metadata": {"name": "cmp"}, "spec": spec})
+    whole = {**cluster.get("sltc", "cmp"), "status": world.status}
+    cluster.kubectl("replace", "--subresource=status", "-f", "-", stdin=json.dumps(whole))
+    assert cluster.get("sltc", "cmp")["status"] == world.status

@@ -11,7 +11,7 @@ from math import exp, log
 from statistics import median
 
 from sshload_operator.decision.comparison.facts import TestRun
-from sshload_operator.decision.comparison.figures import ERROR_PERCENT, Figures, place, split
+from sshload_operator.decision.comparison.figures import ERROR_PERCENT, Figures, most_telling, place, split
 from sshload_operator.decision.comparison.interval import Interval, interval
 from sshload_operator.decision.comparison.words import Difference
 
@@ -19,6 +19,7 @@ from sshload_operator.decision.comparison.words import Difference
 _RESOLUTION = log(1.001)
 _LATENCY = "Ms"
 _CPU = "cpuPerLoginMs"
+_MOST = 200  # as the CRD has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,9 @@ def compare(runs: Iterable[TestRun], first: str, variant: str, seed: int) -> tup
 
 
 def _known(runs: Iterable[TestRun], ours: Mapping[int, Figures]) -> Iterator[str]:
-    return (key for key in keys(runs) if any(key in figures for figures in ours.values()))
+    """Yield the variant's figures. Those that some rounds lack are others in others, so there may be too many."""
+    known = most_telling({key for figures in ours.values() for key in figures}, _MOST)
+    return (key for key in keys(runs) if key in known)
 
 
 def _compared(

@@ -16,6 +16,7 @@ from sshload_operator.api.errors import SpecError
 from sshload_operator.decision.comparison.compare import compare
 from sshload_operator.decision.comparison.endings import Ending, ended_conditions, ending, given_up
 from sshload_operator.decision.comparison.facts import ComparisonPast, SeenTest, TestRun, test_run
+from sshload_operator.decision.comparison.figures import most_of_each
 from sshload_operator.decision.comparison.plan import ComparisonPlan, Place, test_manifest
 from sshload_operator.decision.comparison.status import ComparisonStanding, Results, comparison_status, results_body
 from sshload_operator.decision.comparison.words import (
@@ -210,10 +211,11 @@ class _Run:
         """The tests that are over, in their order: those remembered, and those seen to have ended since."""
         known = {run.test: run for run in self.past.tests} if self.resumed else {}
         seen = {test.name: test for test in self.sight.tests if test.run_id == self.plan.run_id}
+        most_figures = most_of_each(len(self.plan.places))
         for place in self.plan.places:
             test = seen.get(place.test)
             if place.test not in known and test is not None and test.verdict is not None:
-                known[place.test] = test_run(place, test, test.verdict)
+                known[place.test] = test_run(place, test, test.verdict, most_figures)
         return tuple(known[place.test] for place in self.plan.places if place.test in known)
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import Any
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.decision.comparison.figures import MEASURED, Figures, figures
+from sshload_operator.decision.comparison.figures import MEASURED, Figures, figures, most_telling
 from sshload_operator.decision.comparison.plan import COMPARISON_RUN_LABEL, Place
 from sshload_operator.decision.comparison.words import ComparisonPhase, ComparisonVerdict
 from sshload_operator.decision.findings import word
@@ -84,8 +84,9 @@ def seen_test(test: Mapping[str, Any]) -> SeenTest:
     )
 
 
-def test_run(place: Place, test: SeenTest, verdict: Verdict) -> TestRun:
+def test_run(place: Place, test: SeenTest, verdict: Verdict, most_figures: int) -> TestRun:
     """Return what is to be remembered of a test that is over with this verdict."""
+    kept = most_telling(test.figures, most_figures)
     problem = ""
     if verdict not in MEASURED:
         problem = f"{verdict}: {test.message}"
@@ -100,5 +101,5 @@ def test_run(place: Place, test: SeenTest, verdict: Verdict) -> TestRun:
         verdict=verdict,
         reason=test.reason,
         problem=problem,
-        figures={} if problem else test.figures,
+        figures={} if problem else {key: value for key, value in test.figures.items() if key in kept},
     )

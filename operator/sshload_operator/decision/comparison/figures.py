@@ -1,6 +1,6 @@
 """The figures of one test that are compared, from its status; each has a key that names its step and its unit."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from sshload_contract.vocabulary import SearchEnd, Step, Verdict
@@ -12,9 +12,12 @@ ERROR_PERCENT = "errorPercent"
 COMPLETED_RATE = "completedRate"
 _TARGETS = ("cpuPerLoginMs", "memoryPeakBytes", "memoryPerSessionBytes")
 _PERCENTILES = ("p50Ms", "p90Ms", "p99Ms")
-_STEPS_LIMIT = 50
 _STEPS = tuple(step.value for step in Step)
 _LOGIN = frozenset(_STEPS[_STEPS.index(Step.CONNECT) : _STEPS.index(Step.LOGIN) + 1])
+_PARTS = frozenset(_STEPS[: _STEPS.index(Step.COMMAND)]) - {Step.LOGIN}
+# What all tests together keep is half of what etcd takes as one object: each figure has 60 characters or so.
+_MOST_OF_A_TEST = 150
+_MOST_OF_ALL_TESTS = 15_000
 
 Figures = Mapping[str, float]
 
@@ -30,6 +33,19 @@ def figures(status: Mapping[str, Any]) -> Figures:
         is_known = found.get("end") == SearchEnd.FOUND and "value" in found
         return {CAPACITY: float(found["value"])} if is_known else {}
     return dict(_figures(status.get("results", {})))
+
+
+def most_of_each(tests: int) -> int:
+    """Return how many figures each of so many tests can keep."""
+    return min(_MOST_OF_A_TEST, _MOST_OF_ALL_TESTS // tests)
+
+
+def most_telling(keys: Iterable[str], most: int) -> frozenset[str]:
+    """Return at most so many of the keys: whole tests' first, then the whole iteration's, then whole steps' and logins.
+
+    Parts of steps come last. Which stay does not follow from their order, so that they are the same of each test.
+    """
+    return frozenset(sorted(keys, key=_weight)[:most])
 
 
 def split(key: str) -> tuple[str, str]:
@@ -54,6 +70,14 @@ def place(key: str) -> tuple[int, str, int, str]:
     return group, "", rank, figure
 
 
+def _weight(key: str) -> tuple[int, str]:
+    step, _ = split(key)
+    name = step.rpartition(".")[2]
+    if not step:
+        return 0, key
+    return (1 if step == Step.TOTAL else 3 if name in _PARTS else 2), key
+
+
 def _figures(results: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for name in (ERROR_PERCENT, COMPLETED_RATE):
         if name in results:
@@ -62,7 +86,7 @@ def _figures(results: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     for name in _TARGETS:
         if name in target:
             yield name, float(target[name])
-    for step in results.get("steps", ())[:_STEPS_LIMIT]:
+    for step in results.get("steps", ()):
         for name in _PERCENTILES:
             if name in step:
                 yield f"{step['step']}.{name}", float(step[name])

@@ -2,7 +2,7 @@
 
 import pytest
 from sshload_contract.vocabulary import SearchEnd
-from sshload_operator.decision.comparison.figures import figures, place
+from sshload_operator.decision.comparison.figures import figures, most_of_each, most_telling, place
 
 RESULTS = {
     "completedRate": 19.5,
@@ -43,9 +43,21 @@ def test_a_search_that_does_not_state_its_end_has_no_capacity() -> None:
     assert figures({"capacity": {}, "results": RESULTS}) == {}
 
 
-def test_no_more_than_fifty_steps_are_kept() -> None:
-    steps = [{"step": f"s{number}", "p50Ms": 1.0} for number in range(60)]
-    assert len(figures({"results": {"steps": steps}})) == 50
+def test_where_there_are_too_many_figures_parts_of_steps_go_first_and_the_whole_iteration_stays() -> None:
+    """The steps stand as they happened, and the whole iteration happens last."""
+    parts = [f"s{number}.{part}" for number in range(20) for part in ("open", "write", "close", "sftpWrite")]
+    names = ["connect", "login", *parts, "total"]
+    found = figures({"results": {"completedRate": 9, "steps": [{"step": name, "p50Ms": 1.0} for name in names]}})
+    kept = most_telling(found, 25)
+    wholes = {f"s{number}.sftpWrite.p50Ms" for number in range(20)}
+    assert {"completedRate", "total.p50Ms", "login.p50Ms", *wholes} <= kept
+    assert len(kept) == 25
+    assert most_telling(reversed(list(found)), 25) == kept
+
+
+@pytest.mark.parametrize(("tests", "each"), [(2, 150), (100, 150), (200, 75)])
+def test_each_test_keeps_as_many_figures_as_all_have_room_for(tests: int, each: int) -> None:
+    assert most_of_each(tests) == each
 
 
 def test_figures_stand_as_the_steps_happen_whatever_became_of_their_order() -> None:
