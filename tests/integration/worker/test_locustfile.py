@@ -267,12 +267,14 @@ def test_a_run_can_be_repeated_task_by_task(tmp_path: Path) -> None:
     assert 160 < len(re.findall("a", first)) < 240
 
 
-def plain_locust(path: Path | str, host: str, **variables: Path) -> tuple[str, dict[str, tuple[int, int]]]:
-    """Run plain Locust, whose users end the tasks that they have begun.
+def plain_locust(
+    path: Path | str, host: str, seconds: int = 3, **variables: Path
+) -> tuple[str, dict[str, tuple[int, int]]]:
+    """Run plain Locust for so long; its users end the tasks that they have begun.
 
     Return what it said, and how many requests and failures there were by name.
     """
-    command = [sys.executable, "-m", "locust", "-f", path, "--headless", "-u", "4", "-r", "4", "-t", "3s"]
+    command = [sys.executable, "-m", "locust", "-f", path, "--headless", "-u", "4", "-r", "4", "-t", f"{seconds}s"]
     environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
     done = subprocess.run(
         [*command, "--host", host, "--stop-timeout", "60", "--json", "--exit-code-on-error", "0"],
@@ -280,7 +282,7 @@ def plain_locust(path: Path | str, host: str, **variables: Path) -> tuple[str, d
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=300,
     )
     rows = {row["name"]: (row["num_requests"], row["num_failures"]) for row in json.loads(done.stdout)}
     return done.stderr, rows
@@ -312,7 +314,8 @@ def test_plain_locust_logs_in_anew_after_a_failure(sshd: SshServer, tmp_path: Pa
                 self.execute("exit 3", name="failing")
         """,
     )
-    _, rows = plain_locust(path, f"ssh://{sshd.user}@127.0.0.1:{sshd.port}", SSHLOAD_PRIVATE_KEY=sshd.keys.user)
+    host = f"ssh://{sshd.user}@127.0.0.1:{sshd.port}"
+    _, rows = plain_locust(path, host, seconds=8, SSHLOAD_PRIVATE_KEY=sshd.keys.user)
     requests, failures = rows["failing.command"]
     assert requests == failures == rows["login"][0] > 4
 

@@ -81,6 +81,15 @@ def test_whoever_listens_to_locusts_request_event_hears_of_each_request_once(env
     assert environment.stats.total.num_requests == 5
 
 
+def test_what_plain_locust_cuts_off_at_its_end_is_no_request_and_no_failure(environment: Any) -> None:
+    environment.runner = LocalRunner(environment)
+    recorder = Recorder("run", 0, EachRequest(environment), (Step.COMMAND,))
+    for outcome in (Outcome.OK, Outcome.UNFINISHED):
+        recorder.sample("ls.command", Window.MEASURED, outcome, 900)
+    total = environment.stats.total
+    assert (total.num_requests, total.num_failures) == (1, 0)
+
+
 def test_events_that_a_locustfile_fires_itself_are_counted_beside_ours(environment: Any) -> None:
     told = SummedRequests(environment)
     record(environment, told)

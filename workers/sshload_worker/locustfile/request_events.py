@@ -42,8 +42,9 @@ class EachRequest:
         self._fire = environment.events.request.fire
 
     def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
-        """Fire the event."""
-        self._fire(**_event(step, outcome, latency_us))
+        """Fire the event, but of nothing that Locust itself has cut off at its end, as its own users do not either."""
+        if outcome is not Outcome.UNFINISHED:
+            self._fire(**_event(step, outcome, latency_us))
 
     def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
         """Leave it: each was told."""
