@@ -10,6 +10,11 @@ def started(*indexes: int) -> RollCall:
     return roll_call
 
 
+def look_each_second(roll_call: RollCall, begin_s: int, end_s: int) -> None:
+    for now_s in range(begin_s, end_s + 1):
+        roll_call.note_silence(float(now_s))
+
+
 def test_all_are_ready_only_when_each_has_come_and_said_so() -> None:
     roll_call = RollCall(2)
     roll_call.hello(0, "a", 0.0)
@@ -57,10 +62,20 @@ def test_one_that_leaves_during_the_run_is_lost_with_its_reason() -> None:
 def test_silence_is_a_loss_only_when_it_lasts() -> None:
     roll_call = started(0, 1)
     roll_call.seen("client-0", 3.0)
-    roll_call.note_silence(LOST_AFTER_S)
+    look_each_second(roll_call, 1, int(LOST_AFTER_S))
     assert roll_call.losses == ()
     roll_call.note_silence(LOST_AFTER_S + 0.1)
     assert roll_call.losses == ("worker 1 was silent for 5.1 s",)
+
+
+def test_a_time_in_which_the_master_itself_stood_still_is_no_silence() -> None:
+    roll_call = started(0, 1)
+    look_each_second(roll_call, 1, 3)
+    roll_call.note_silence(9.0)
+    assert roll_call.losses == ()
+    roll_call.seen("client-0", 9.1)
+    look_each_second(roll_call, 10, 12)
+    assert roll_call.losses == ("worker 1 was silent for 6.0 s",)
 
 
 def test_silence_before_the_start_is_no_loss() -> None:
@@ -90,7 +105,7 @@ def test_nobody_waits_for_the_lost() -> None:
 
 def test_a_late_word_of_a_lost_worker_does_not_bring_it_back() -> None:
     roll_call = started(0)
-    roll_call.note_silence(100.0)
+    look_each_second(roll_call, 1, 100)
     roll_call.seen("client-0", 101.0)
     roll_call.note_silence(101.0)
     assert len(roll_call.losses) == 1
@@ -120,5 +135,6 @@ def test_where_another_trial_follows_the_final_report_of_the_last_excuses_nobody
     roll_call.seen("client-2", 9.0)
     roll_call.note_silence(9.0)
     assert roll_call.losses == ("worker 0 left: told to terminate", "worker 1 left: told to terminate")
+    look_each_second(roll_call, 10, 14)
     roll_call.note_silence(9.0 + LOST_AFTER_S + 0.1)
     assert roll_call.losses[2] == "worker 2 was silent for 5.1 s"

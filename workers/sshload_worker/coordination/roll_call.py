@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 
 LOST_AFTER_S = 5.0
+_LOOKED_AT_EVERY_S = 2.0
+"""Who looks less often than this has stood still, and has yet to hear what was said meanwhile."""
 
 
 @dataclass(slots=True)
@@ -22,6 +24,7 @@ class RollCall:
         self._expected = expected
         self._members: dict[int, _Member] = {}
         self._started = False
+        self._looked_s = 0.0
 
     def hello(self, index: int, client_id: str, now_s: float) -> None:
         """Take in a worker. A newcomer replaces the worker of its index; after the start, that one is lost."""
@@ -39,6 +42,7 @@ class RollCall:
     def started(self, now_s: float) -> None:
         """Note that the start of a trial was ordered: from now on silence is a loss."""
         self._started = True
+        self._looked_s = now_s
         for member in self._members.values():
             member.seen_s, member.ready = now_s, False
 
@@ -69,8 +73,14 @@ class RollCall:
             member.lost = member.lost or ("" if member.final else member.gone)
 
     def note_silence(self, now_s: float) -> None:
-        """Count as lost whoever was silent for too long and has not sent its final report."""
+        """Count as lost whoever was silent for too long and has not sent its final report.
+
+        To be called each second or so: a time in which nobody looked is no silence.
+        """
+        unheard_s = max(now_s - self._looked_s - _LOOKED_AT_EVERY_S, 0.0)
+        self._looked_s = now_s
         for index, member in self._members.items():
+            member.seen_s = min(member.seen_s + unheard_s, now_s)
             silent_s = now_s - member.seen_s
             if self._started and not member.final and not member.lost and silent_s > LOST_AFTER_S:
                 member.lost = f"worker {index} was silent for {silent_s:.1f} s"
