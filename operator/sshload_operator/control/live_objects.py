@@ -63,6 +63,11 @@ class Live(Generic[S]):
             self.dirty.set()
         self.body = body
 
+    def fill(self, read: Object | None) -> Object | None:
+        """Take in what was read of an object that was only named, unless an event has told of it meanwhile."""
+        self.body = self.body or read
+        return self.body
+
 
 class Passes(Protocol[S]):
     """What one kind's objects are worked on with."""

@@ -77,7 +77,7 @@ class _TestPasses:
     async def do(self, key: Key, live: Live[TestSight]) -> Next:
         """Do one pass over a test, and none where there is nothing to do."""
         sight = live.sight
-        live.body = body = live.body or await self.cluster.read(TEST, *key)
+        body = live.body or live.fill(await self.cluster.read(TEST, *key))
         if body is None or "deletionTimestamp" in body["metadata"]:
             return Rest()
         asked = question(body, self.installation)

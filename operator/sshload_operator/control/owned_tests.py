@@ -118,7 +118,7 @@ class _OwnerPasses(Generic[F]):
 
     async def do(self, key: Key, live: Live[OwnedTests[F]]) -> Next:
         """Do one pass over an owner, its tests listed anew where the last list is old."""
-        live.body = body = live.body or await self.cluster.read(self.kind.kind, *key)
+        body = live.body or live.fill(await self.cluster.read(self.kind.kind, *key))
         if body is None or "deletionTimestamp" in body["metadata"]:
             return Rest()
         await refresh(self.cluster, self.kind, body, live.sight, self.kind.list_every_s)

@@ -11,7 +11,7 @@ from api_server import ApiServer
 from live_cluster import LiveCluster
 
 NEEDED = (
-    *(f"{verb} sshloadtests.sshload.dev" for verb in ("get", "list", "watch", "create", "delete")),
+    *(f"{verb} sshloadtests.sshload.dev" for verb in ("get", "list", "watch", "create", "patch", "delete")),
     *(
         f"{verb} {plural}.sshload.dev"
         for plural in ("sshloadtestschedules", "sshloadtestcomparisons")

@@ -47,18 +47,31 @@ class Writes:
         self.passed.clear()
 
 
-@asynccontextmanager
-async def cluster_without_tests() -> AsyncIterator[Cluster]:
-    """Run a server that has no object of any kind."""
+@dataclass
+class Reads:
+    """A server that has one owner and no tests; it answers for the owner when it is told to."""
 
-    async def nothing(_request: web.Request) -> web.Response:
-        return web.json_response({"items": []})
+    owner: Object = field(default_factory=dict)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    may_answer: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def answer(self, request: web.Request) -> web.Response:
+        if not request.path.endswith("/nightly"):
+            return web.json_response({"items": []})
+        self.asked.set()
+        await asyncio.wait_for(self.may_answer.wait(), _WITHIN_S)
+        return web.json_response(self.owner)
+
+
+@asynccontextmanager
+async def cluster_of(reads: Reads) -> AsyncIterator[Cluster]:
+    """Run the server, and return what asks it."""
 
     async def nobody() -> str:
         return ""
 
     app = web.Application()
-    app.router.add_get("/{path:.*}", nothing)
+    app.router.add_get("/{path:.*}", reads.answer)
     runner = web.AppRunner(app)
     await runner.setup()
     site = web.TCPSite(runner, "127.0.0.1", 0)
@@ -80,7 +93,7 @@ def test_a_change_that_the_answer_to_the_own_write_shows_first_is_worked_on() ->
     """The spec is edited in mid-pass; the status write's answer has it already, so the event that follows is old."""
 
     async def play() -> list[int]:
-        async with cluster_without_tests() as cluster:
+        async with cluster_of(Reads()) as cluster:
             kind = Writes(answers=[owner(version=12, generation=2)])
             owners = LiveOwners(cluster, kind, lambda: None)
             owners.object_changed("ADDED", owner(version=10, generation=1))
@@ -96,7 +109,7 @@ def test_a_change_that_the_answer_to_the_own_write_shows_first_is_worked_on() ->
 
 def test_the_answer_to_the_own_write_alone_asks_for_no_pass() -> None:
     async def play() -> list[int]:
-        async with cluster_without_tests() as cluster:
+        async with cluster_of(Reads()) as cluster:
             kind = Writes(answers=[owner(version=11, generation=1)])
             owners = LiveOwners(cluster, kind, lambda: None)
             owners.object_changed("ADDED", owner(version=10, generation=1))
@@ -108,3 +121,23 @@ def test_the_answer_to_the_own_write_alone_asks_for_no_pass() -> None:
             return kind.passes
 
     assert asyncio.run(play()) == [1, 2]
+
+
+def test_an_edit_that_comes_while_the_owner_is_read_is_worked_on() -> None:
+    """The answer to the read is older than the event, and comes after it."""
+
+    async def play() -> list[int]:
+        reads = Reads(owner(version=10, generation=1))
+        async with cluster_of(reads) as cluster:
+            kind = Writes(answers=[])
+            owners = LiveOwners(cluster, kind, lambda: None)
+            owners.wake(("ns", "nightly"))
+            await asyncio.wait_for(reads.asked.wait(), _WITHIN_S)
+            owners.object_changed("MODIFIED", owner(version=11, generation=2))
+            reads.may_answer.set()
+            await kind.one_more_pass()
+            await kind.one_more_pass()
+            await owners.stop()
+            return kind.passes
+
+    assert asyncio.run(play())[-1] == 2
