@@ -26,7 +26,7 @@ def burst_search(folder: Path, least: int, most: int, at_once: int, **changes: A
 
 def test_the_largest_burst_is_found_that_max_startups_lets_in(tmp_path: Path) -> None:
     promised = {"thresholds": [ERRORS, {"capacity": {"above": 3}}]}
-    ended = measured(burst_search(tmp_path, least=1, most=12, at_once=4, **promised))
+    ended = measured(burst_search(tmp_path, least=1, most=8, at_once=4, **promised))
     assert (ended.code, ended.status["reason"]) == (0, "CapacityFound"), ended.err
     capacity = ended.status["capacity"]
     assert (capacity["inWords"], capacity["lowerBound"], capacity["upperBound"]) == ("4 connections", 4, 5)
