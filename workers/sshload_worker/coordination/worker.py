@@ -16,6 +16,7 @@ from sshload_contract.sample import Report
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.dial import dial_until_accepted, dial_until_greeted
+from sshload_worker.coordination.last_words import close_after_last_words
 from sshload_worker.coordination.trial_part import Equipment, TrialPart
 from sshload_worker.locustfile.crowd import Crowd
 from sshload_worker.locustfile.load_users import load_users
@@ -75,7 +76,7 @@ class Worker:
         if self._leave_reason:
             log.error("%s", self._leave_reason)
         self._runner.greenlet.kill()
-        self._runner.client.close(linger=_LINGER_MS)
+        close_after_last_words(self._runner.client, _LINGER_MS)
         return 1 if self._leave_reason else 0
 
     def leave(self, reason: str) -> None:

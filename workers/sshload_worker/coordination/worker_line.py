@@ -10,6 +10,7 @@ from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 
 from sshload_worker.coordination import messages
+from sshload_worker.coordination.last_words import close_after_last_words
 from sshload_worker.coordination.roll_call import RollCall
 
 _LINGER_MS = 1_000
@@ -60,9 +61,9 @@ class WorkerLine:
         self._runner.send_message(kind, fields)
 
     def close(self) -> None:
-        """Hear nothing more, once what was sent is on its way."""
+        """Hear nothing more; returns once what was sent is on its way, after a second at most."""
         self._runner.greenlet.kill()
-        self._runner.server.close(linger=_LINGER_MS)
+        close_after_last_words(self._runner.server, _LINGER_MS)
 
     def _on_hello(self, msg: Any, **_: object) -> None:
         if msg.data["run_id"] == self._run_id:
