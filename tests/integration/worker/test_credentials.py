@@ -22,7 +22,7 @@ from sshload_worker.scenario.target_login import prepare_login, resolve
 from whole_run import whole_run
 
 PASSPHRASE = "correct horse"
-DEADLINE_S = 30.0
+DEADLINE_S = 60.0
 AUTHORIZE = "AuthorizedKeysFile {key}.pub"
 
 
