@@ -21,6 +21,7 @@ from sshload_operator.control.cluster import ApiError, Cluster, Object, object_p
 from sshload_operator.control.keys import KeysAsked, make_keys
 from sshload_operator.control.observe import RunUnderWay, Sight, observe
 from sshload_operator.decision.decide import current_run, decide
+from sshload_operator.decision.findings import MESSAGE_LIMIT_CHARACTERS
 from sshload_operator.decision.status import remembered
 from sshload_operator.manifests import (
     ChildRef,
@@ -39,6 +40,8 @@ from sshload_operator.state import Decision, Manifest, Observed, Phase, Remember
 _PODS_COME_FROM: Final = ("Deployment", "Job")
 # What the API server will say again however often it is asked.
 _REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
+# A webhook says as much as it likes.
+_REFUSAL_LIMIT_CHARACTERS: Final = 1_000
 _NOTHING_SEEN: Final = Observed(pods=(), log=None, rejected_message="")
 
 
@@ -172,7 +175,9 @@ async def _store(cluster: Cluster, results: Manifest, status: Mapping[str, Any])
         if error.status not in _REFUSED:
             raise
         kept = {key: value for key, value in status.items() if key != "resultsConfigMap"}
-        return {**kept, "message": f"{status.get('message', '')} The results ConfigMap was refused: {error}".strip()}
+        refused = f" The results ConfigMap was refused: {error}"[:_REFUSAL_LIMIT_CHARACTERS]
+        said = status.get("message", "")[: MESSAGE_LIMIT_CHARACTERS - len(refused)]
+        return {**kept, "message": f"{said}{refused}".strip()}
     return status
 
 

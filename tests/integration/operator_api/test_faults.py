@@ -90,6 +90,28 @@ def test_a_child_that_the_api_server_refuses_is_an_error_that_says_why(
     cluster.gone(lambda: cluster.children("refused"), "children")
 
 
+def test_results_that_the_api_server_refuses_at_length_cost_no_verdict(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
+) -> None:
+    refuse_results(cluster, f"our policy {'forbids what it forbids, and ' * 180}names results")
+    operator.start()
+    cluster.apply(load_test("unkept"))
+    cluster.wait("unkept", lambda status: status.get("phase") == "PreparingTarget", "start")
+    played = pods("unkept")
+    played.create()
+    played.all_fare(READY)
+    says_running(proxy, played)
+    cluster.wait("unkept", lambda status: status["phase"] == "Running", "load")
+    says_summary(proxy, played)
+    played.fare("master", ended(0))
+    status = cluster.finished("unkept")
+    assert (status["verdict"], status["reason"]) == ("Passed", "NoThresholds")
+    assert status["message"].startswith("the run completed")
+    assert "The results ConfigMap was refused: 422" in status["message"]
+    assert "our policy forbids" in status["message"]
+    assert "resultsConfigMap" not in status
+
+
 def test_a_test_deleted_in_mid_run_is_left_alone(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
 ) -> None:
@@ -165,6 +187,25 @@ def any_spec_allowed(cluster: LiveCluster) -> Iterator[None]:
     finally:
         cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(CRDS))
         cluster.gone(lambda: cluster.takes({**UNREADABLE, "metadata": {"name": "other"}}), "lack of the schema")
+
+
+def refuse_results(cluster: LiveCluster, message: str) -> None:
+    """Let the API server refuse each results ConfigMap of the namespace with this message, by a policy of its own."""
+    name = f"no-results-in-{cluster.namespace}"
+    rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["configmaps"]}
+    here = {"matchLabels": {"kubernetes.io/metadata.name": cluster.namespace}}
+    kind = {"apiVersion": "admissionregistration.k8s.io/v1", "metadata": {"name": name}}
+    policy = {
+        "matchConstraints": {"resourceRules": [rule], "namespaceSelector": here},
+        "validations": [{"expression": "!object.metadata.name.endsWith('-results')", "message": message}],
+    }
+    binding = {"policyName": name, "validationActions": ["Deny"]}
+    cluster.apply(
+        {**kind, "kind": "ValidatingAdmissionPolicy", "spec": policy},
+        {**kind, "kind": "ValidatingAdmissionPolicyBinding", "spec": binding},
+    )
+    results = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "any-results"}}
+    cluster.gone(lambda: cluster.takes(results), "room for results")
 
 
 def failed_passes(operator: OperatorProcess) -> float:
