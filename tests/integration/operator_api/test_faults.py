@@ -147,8 +147,8 @@ def test_an_object_of_the_same_name_is_another_test(cluster: LiveCluster, operat
 
 def test_fifty_tests_at_once_all_start(cluster: LiveCluster, operator: OperatorProcess) -> None:
     operator.start()
-    cluster.apply(*(load_test(f"many-{number}", startTimeout="10m") for number in range(50)))
-    cluster.gone(lambda: not_started(cluster), "tests that have not started", within_s=300)
+    cluster.apply(*(load_test(f"many-{number}", startTimeout="25m") for number in range(50)))
+    cluster.gone(lambda: not_started(cluster), "tests that have not started", within_s=600)
     assert len(cluster.labelled("jobs", "sshload.dev/test")) == 100
     all_of_them = f'sshload_tests_running{{namespace="{cluster.namespace}"}} 50.0'
     cluster.gone(lambda: all_of_them not in operator.metrics(), "lack of the count of running tests")
