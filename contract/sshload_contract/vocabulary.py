@@ -1,5 +1,6 @@
 """The words that cross a process border: steps, outcomes, windows, run ends and verdicts, each spelled once."""
 
+import re
 from enum import StrEnum, unique
 from functools import cache
 
@@ -178,3 +179,11 @@ STEP_NAME_LIMIT_CHARACTERS = 30
 def measured_step(scenario_step: str, step: Step) -> str:
     """Return the name under which a timing is published: `uptime.exec`, or `exec` where the step has no name."""
     return f"{scenario_step}.{step}" if scenario_step else str(step)
+
+
+_OF_A_JUMP_HOST = re.compile(r"via\d+\.")
+
+
+def is_of_jump_host(measured: str) -> bool:
+    """Tell whether a timing is of the login to a jump host: `via1.connect` to `via1.login`, and so on."""
+    return _OF_A_JUMP_HOST.match(measured) is not None

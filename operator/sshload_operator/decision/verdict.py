@@ -5,9 +5,7 @@ from sshload_contract.judgement.threshold import judge_threshold, why_unjudged
 from sshload_contract.judgement.validity import arrivals_dropped, defects
 from sshload_contract.load import Load
 from sshload_contract.run_summary import RunSummary
-from sshload_contract.thresholds import (
-    ThresholdResult,
-)
+from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
 
 from sshload_operator.api.spec import ExternalTarget, ManagedTarget

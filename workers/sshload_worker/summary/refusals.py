@@ -5,17 +5,15 @@ sshd drop its connection. A managed target counts both: where it has counted one
 of what a jump host has dropped.
 """
 
-import re
 from dataclasses import replace
 
 from sshload_contract.target_stats import TargetStats
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Step, is_of_jump_host
 
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.merge import ErrorKey, SampleKey, Totals
 
 _UNKNOWN = Outcome.DROPPED_UNKNOWN
-_OF_A_JUMP_HOST = re.compile(r"via\d+\.")
 
 
 def told_apart(totals: Totals, before: TargetStats | None, after: TargetStats | None) -> Totals:
@@ -23,12 +21,12 @@ def told_apart(totals: Totals, before: TargetStats | None, after: TargetStats | 
     kind = _only_kind(before, after)
     if kind is None:
         return totals
-    by_jump_host = any(outcome is _UNKNOWN and _OF_A_JUMP_HOST.match(step) for step, _, outcome in totals.histograms)
+    by_jump_host = any(outcome is _UNKNOWN and is_of_jump_host(step) for step, _, outcome in totals.histograms)
 
     def told(step: str, outcome: Outcome) -> Outcome:
         """Where jump hosts have dropped too, only the target's own banner tells whose drop it was."""
         known = step.rpartition(".")[2] == Step.BANNER if by_jump_host else True
-        return kind if outcome is _UNKNOWN and known and not _OF_A_JUMP_HOST.match(step) else outcome
+        return kind if outcome is _UNKNOWN and known and not is_of_jump_host(step) else outcome
 
     histograms: dict[SampleKey, LatencyHistogram] = {}
     for (step, window, outcome), histogram in totals.histograms.items():

@@ -16,7 +16,7 @@ from sshload_contract.run_summary import (
 )
 from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
-from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.vocabulary import Outcome, RunEnd, Window, is_of_jump_host
 
 from sshload_worker.pacing.load import before_iterations_s, duration_s
 from sshload_worker.summary.merge import Totals, worst_health
@@ -25,8 +25,7 @@ from sshload_worker.summary.slices import Slices
 
 ERRORS_LIMIT = 200
 NEGOTIATED_LIMIT = 50
-_ON_THE_WAY_TO_HELD = re.compile(r"held\.(connect|banner|kex|auth|login|keepAlive|hold)$|via\d+\.")
-"""The steps of held sessions, and of jump hosts, which held sessions and iterations share."""
+_OF_HELD = re.compile(r"held\.(connect|banner|kex|auth|login|keepAlive|hold)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,8 +118,11 @@ def _step_stats(config: RunConfig, totals: Totals, durations: dict[Window, float
 
 
 def _open_s(config: RunConfig, step: str, window: Window, durations: dict[Window, float]) -> float:
-    """Return for how long a step could be begun: beside held sessions, an iteration's only after their ramp."""
-    of_iterations = window is Window.MEASURED and not _ON_THE_WAY_TO_HELD.match(step)
+    """Return for how long a step could be begun: beside held sessions, an iteration's only after their ramp.
+
+    Those of jump hosts are shared by held sessions and iterations.
+    """
+    of_iterations = window is Window.MEASURED and not (_OF_HELD.match(step) or is_of_jump_host(step))
     return durations[window] - (before_iterations_s(config.load) if of_iterations else 0.0)
 
 

@@ -89,38 +89,31 @@ async def cluster_of(reads: Reads) -> AsyncIterator[Cluster]:
         await runner.cleanup()
 
 
+async def passes_over(answer: Object, *events: Object) -> list[int]:
+    """Return the generations worked on: a first one, whose status write is answered so, and one that events ask for."""
+    async with cluster_of(Reads()) as cluster:
+        kind = Writes(answers=[answer])
+        owners = LiveOwners(cluster, kind, lambda: None)
+        owners.object_changed("ADDED", owner(version=10, generation=1))
+        await kind.one_more_pass()
+        for event in events:
+            owners.object_changed("MODIFIED", event)
+        await kind.one_more_pass()
+        await owners.stop()
+        return kind.passes
+
+
 def test_a_change_that_the_answer_to_the_own_write_shows_first_is_worked_on() -> None:
     """The spec is edited in mid-pass; the status write's answer has it already, so the event that follows is old."""
-
-    async def play() -> list[int]:
-        async with cluster_of(Reads()) as cluster:
-            kind = Writes(answers=[owner(version=12, generation=2)])
-            owners = LiveOwners(cluster, kind, lambda: None)
-            owners.object_changed("ADDED", owner(version=10, generation=1))
-            await kind.one_more_pass()
-            owners.object_changed("MODIFIED", owner(version=11, generation=2))
-            owners.object_changed("MODIFIED", owner(version=12, generation=2))
-            await kind.one_more_pass()
-            await owners.stop()
-            return kind.passes
-
-    assert asyncio.run(play()) == [1, 2]
+    answer = owner(version=12, generation=2)
+    events = owner(version=11, generation=2), owner(version=12, generation=2)
+    assert asyncio.run(passes_over(answer, *events)) == [1, 2]
 
 
 def test_the_answer_to_the_own_write_alone_asks_for_no_pass() -> None:
-    async def play() -> list[int]:
-        async with cluster_of(Reads()) as cluster:
-            kind = Writes(answers=[owner(version=11, generation=1)])
-            owners = LiveOwners(cluster, kind, lambda: None)
-            owners.object_changed("ADDED", owner(version=10, generation=1))
-            await kind.one_more_pass()
-            owners.object_changed("MODIFIED", owner(version=11, generation=1))
-            owners.object_changed("MODIFIED", owner(version=12, generation=2))
-            await kind.one_more_pass()
-            await owners.stop()
-            return kind.passes
-
-    assert asyncio.run(play()) == [1, 2]
+    answer = owner(version=11, generation=1)
+    events = owner(version=11, generation=1), owner(version=12, generation=2)
+    assert asyncio.run(passes_over(answer, *events)) == [1, 2]
 
 
 def test_an_edit_that_comes_while_the_owner_is_read_is_worked_on() -> None:
