@@ -1,22 +1,22 @@
 """A real sshd, and one iteration or one whole run against it, with ssh2-python as the worker's image has it.
 
-Importing this patches the process for gevent.
+The process of these tests is patched for gevent, as a worker is.
 """
 
-from gevent import monkey
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
-# Processes are started as ever: gevent's own fork is none for a process with threads.
-monkey.patch_all(subprocess=False, os=False, signal=False)
+import pytest
+from gevent_process import patch_for_gevent
+from own_ssh2 import import_own_ssh2
+from ssh_server import Keys, SshServer, make_keys, ssh_server
 
-from collections.abc import Callable, Iterator  # noqa: E402 - nothing may be imported before the patch
-from contextlib import ExitStack  # noqa: E402
-from pathlib import Path  # noqa: E402
 
-import pytest  # noqa: E402
-from own_ssh2 import import_own_ssh2  # noqa: E402
-from ssh_server import Keys, SshServer, make_keys, ssh_server  # noqa: E402
-
-import_own_ssh2()
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare the process before test modules are imported."""
+    patch_for_gevent(config)
+    import_own_ssh2()
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+from master_here import master_here
 from reconciled import assert_reconciled
 from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import SshServer
@@ -57,10 +59,12 @@ def test_a_killed_master_is_missed_by_its_workers(sshd: SshServer, tmp_path: Pat
         assert "the master was silent" in run.stderr_path.read_text()
 
 
-def test_workers_that_do_not_come_are_named(sshd: SshServer, tmp_path: Path) -> None:
-    config = replace(run_config(endpoint(sshd), arrivals(10, 1.0), workers=3), workers_timeout_s=12.0)
-    with whole_run(tmp_path, config, workers=1) as run:
-        summary = run.summary()
+def test_workers_that_do_not_come_are_named(
+    sshd: SshServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = replace(run_config(endpoint(sshd), arrivals(10, 1.0), workers=3), workers_timeout_s=1.0)
+    with master_here(tmp_path, config, workers=1) as run:
+        summary = run.summary(capsys)
         assert run.exit_codes() == [0]
     assert summary.end is RunEnd.WORKERS_MISSING
     assert "workers 1, 2" in summary.message

@@ -3,7 +3,9 @@
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from free_ports import free_port
+from master_here import master_here
 from played_target import played_target
 from run_configs import arrivals, endpoint, run_config
 from runs import target_stats
@@ -11,22 +13,29 @@ from ssh_server import SshServer
 from sshload_contract.vocabulary import RunEnd
 from whole_run import whole_run
 
+PATIENCE_S = 2.0
+"""Long enough for two attempts of the worker, each told."""
 
-def test_a_target_that_takes_no_connections_is_unreachable(sshd: SshServer, tmp_path: Path) -> None:
+
+def test_a_target_that_takes_no_connections_is_unreachable(
+    sshd: SshServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = replace(endpoint(sshd), port=free_port(), known_hosts_path="")
-    config = replace(run_config(target, arrivals(10, 1.0), workers=2), workers_timeout_s=12.0)
-    with whole_run(tmp_path, config) as run:
-        summary = run.summary()
+    config = replace(run_config(target, arrivals(10, 1.0), workers=2), workers_timeout_s=PATIENCE_S)
+    with master_here(tmp_path, config) as run:
+        summary = run.summary(capsys)
         assert run.exit_codes() == [0, 0]
     assert summary.end is RunEnd.TARGET_UNREACHABLE
     assert "Connection refused" in summary.message
 
 
-def test_a_name_that_does_not_resolve_is_an_unreachable_target(sshd: SshServer, tmp_path: Path) -> None:
+def test_a_name_that_does_not_resolve_is_an_unreachable_target(
+    sshd: SshServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     target = replace(endpoint(sshd), host="no-such-host.invalid", known_hosts_path="")
-    config = replace(run_config(target, arrivals(10, 1.0)), workers_timeout_s=12.0)
-    with whole_run(tmp_path, config) as run:
-        summary = run.summary()
+    config = replace(run_config(target, arrivals(10, 1.0)), workers_timeout_s=PATIENCE_S)
+    with master_here(tmp_path, config) as run:
+        summary = run.summary(capsys)
     assert summary.end is RunEnd.TARGET_UNREACHABLE
     assert "no-such-host.invalid" in summary.message
 
@@ -42,11 +51,13 @@ def test_a_managed_target_is_waited_for_and_its_counts_are_taken(sshd: SshServer
     assert summary.target_after.accepted == summary.target_before.accepted + 1
 
 
-def test_a_managed_target_that_never_gets_ready_is_unreachable(sshd: SshServer, tmp_path: Path) -> None:
+def test_a_managed_target_that_never_gets_ready_is_unreachable(
+    sshd: SshServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     config = run_config(endpoint(sshd), arrivals(10, 1.0))
-    config = replace(config, stats_url=f"http://127.0.0.1:{free_port()}/stats", workers_timeout_s=12.0)
-    with whole_run(tmp_path, config) as run:
-        summary = run.summary()
+    config = replace(config, stats_url=f"http://127.0.0.1:{free_port()}/stats", workers_timeout_s=PATIENCE_S)
+    with master_here(tmp_path, config) as run:
+        summary = run.summary(capsys)
         assert run.exit_codes() == [0]
     assert summary.end is RunEnd.TARGET_UNREACHABLE
     assert "Connection refused" in summary.message

@@ -1,8 +1,15 @@
 """ssh2-python as the worker's image has it. Properties are about values: how long an example takes says nothing."""
 
+import pytest
+from gevent_process import patch_for_gevent
 from hypothesis import settings
 from own_ssh2 import import_own_ssh2
 
-import_own_ssh2()
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare the process before test modules are imported: some import Locust, which would patch it later."""
+    patch_for_gevent(config)
+    import_own_ssh2()
