@@ -8,7 +8,10 @@ CLUSTER := tests/cluster/cluster
 PYTHON := .venv/bin/python
 LOCKED := .venv/.locked-$(shell sha256sum requirements/dev.txt | cut -c1-16)
 
-.PHONY: help demo test lint test-unit test-simulation test-golden test-integration test-e2e bench bench-libraries bench-windows bench-operator bench-search \
+ALL_LAYERS := lint unit simulation golden integration e2e
+QUICK_LAYERS := lint unit simulation golden
+
+.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e bench bench-libraries bench-windows bench-operator bench-search \
         images cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -18,7 +21,10 @@ demo: venv ## a cluster, the operator, a load test of a real sshd, and its verdi
 	@scripts/demo
 
 test: venv ## all layers below, from lint to e2e, with one table at the end
-	@$(PYTHON) scripts/run_tests.py lint unit simulation golden integration e2e
+	@$(PYTHON) scripts/run_tests.py $(ALL_LAYERS)
+
+test-quick: venv ## lint, unit, simulation and golden, to run before each commit
+	@$(PYTHON) scripts/run_tests.py $(QUICK_LAYERS)
 
 lint: venv ## ruff, mypy, import-linter, shellcheck, helm lint
 	@$(PYTHON) scripts/run_tests.py lint

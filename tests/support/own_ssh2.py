@@ -1,4 +1,4 @@
-"""The SSH library as the worker's image has it: compiled here by scripts/ssh2-wheel, where it is not yet."""
+"""The SSH library as the worker's image has it, compiled once by scripts/ssh2-wheel; as a program, only compile it."""
 
 import fcntl
 import hashlib
@@ -52,3 +52,7 @@ def _compile(folder: Path) -> None:
         archive.extractall(part)
     shutil.rmtree(wheels)
     part.rename(folder)
+
+
+if __name__ == "__main__":
+    own_ssh2()

@@ -1,76 +1,166 @@
-"""The runner of the test layers, run on small projects of its own: what it counts, and what it lets nobody pass by."""
+"""The runner of the test layers, run on small projects of its own: what it counts, and what never passes."""
 
+import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[3]
-Run = Callable[..., subprocess.CompletedProcess[str]]
 
 PASSES = "def test_it(): pass\n"
 FAILS = "def test_it(): assert False, 'the reason'\n"
 SKIPS = "import pytest\n\ndef test_it(): pytest.skip('sshd is missing')\n"
 BREAKS = "import no_such_module\n"
 KILLS = "import os\n\ndef test_it(): os._exit(0)\n"
+LANES_MEET = """
+import pathlib, time
+
+def meet(mine, other):
+    folder = pathlib.Path(__file__).parent
+    (folder / mine).touch()
+    give_up = time.monotonic() + 60
+    while not (folder / other).exists():
+        assert time.monotonic() < give_up
+        time.sleep(0.05)
+
+def test_one(): meet("one", "two")
+def test_two(): meet("two", "one")
+"""
+ALONE_AND_NOT = """
+import pathlib, pytest
+FOLDER = pathlib.Path(__file__).parent
+
+@pytest.mark.alone
+def test_alone(): assert len(list(FOLDER.glob("ended-*"))) == 2
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_in_a_lane(number): (FOLDER / f"ended-{number}").touch()
+"""
+RERUNS = """
+from generator_reruns import rerun_while_lagging
+
+def test_it():
+    lagged = {"verdict": "Invalid", "reason": "GeneratorSaturated", "message": "lag"}
+    statuses = iter([lagged, lagged, {"verdict": "Passed"}])
+    assert rerun_while_lagging(lambda: next(statuses), dict) == {"verdict": "Passed"}
+"""
+GOOD = {"one": PASSES, "meet": LANES_MEET, "alone": ALONE_AND_NOT, "reruns": RERUNS}
+BAD = {"fails": FAILS, "skips": SKIPS, "breaks": BREAKS, "empty": "", "one": PASSES}
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run one layer of a project that has these files in tests/."""
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A run of the simulation layer: its exit code, and what it printed from the header of its table on."""
 
-    def run_layer(layer: str, **files: str) -> subprocess.CompletedProcess[str]:
-        (tmp_path / "scripts").mkdir()
-        for script in ("run_tests.py", "debian-packages"):
-            shutil.copy(ROOT / "scripts" / script, tmp_path / "scripts")
-        (tmp_path / ".venv").symlink_to(sys.prefix)
-        for name, text in files.items():
-            path = tmp_path / "tests" / f"{name.replace('__', '/')}.py"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text)
-        command = [sys.executable, tmp_path / "scripts/run_tests.py", layer]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path)
+    code: int
+    closing: str
+
+    @property
+    def last_line(self) -> str:
+        """The line of counts."""
+        return self.closing.splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mapping[str, str]], Ended]:
+    """Run the simulation layer of a project whose folders there hold one test file each."""
+
+    def run_layer(folders: Mapping[str, str]) -> Ended:
+        project = tmp_path_factory.mktemp("project")
+        shutil.copytree(ROOT / "scripts", project / "scripts")
+        (project / ".venv").symlink_to(sys.prefix)
+        support = ROOT / "tests/support"
+        (project / "pytest.ini").write_text(
+            f"[pytest]\naddopts = --import-mode=importlib\nmarkers = alone\npythonpath = {support}\n"
+        )
+        for name, text in folders.items():
+            folder = project / "tests/simulation" / name
+            folder.mkdir(parents=True)
+            (folder / "test_a.py").write_text(text)
+        command = [sys.executable, project / "scripts/run_tests.py", "simulation"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=600, cwd=project)
+        return Ended(done.returncode, "suite " + done.stdout.split("\nsuite ")[-1])
 
     return run_layer
 
 
-def test_passing_tests_of_every_folder_are_counted(run: Run) -> None:
+@pytest.fixture(scope="module")
+def good(run: Callable[[Mapping[str, str]], Ended]) -> Ended:
+    """A run in which everything passes."""
+    return run(GOOD)
+
+
+@pytest.fixture(scope="module")
+def bad(run: Callable[[Mapping[str, str]], Ended]) -> Ended:
+    """A run in which one test passes."""
+    return run(BAD)
+
+
+def test_passing_tests_of_every_folder_are_counted(good: Ended) -> None:
     """The last line counts them all."""
-    done = run("unit", unit__one__test_a=PASSES, unit__two__test_a=PASSES)
-    assert done.returncode == 0, done.stdout
-    assert done.stdout.splitlines()[-1] == "2 passed, 0 failed"
+    assert (good.code, good.last_line) == (0, "7 passed, 0 failed"), good.closing
+
+
+def test_lanes_run_side_by_side(good: Ended) -> None:
+    """Each of two tests waits for the other one."""
+    assert good.code == 0, good.closing
+
+
+def test_tests_marked_alone_run_after_all_others_and_have_a_row_of_their_own(good: Ended) -> None:
+    """They have the machine for themselves."""
+    assert [row.split()[:3] for row in good.closing.splitlines()[1:3]] == [
+        ["simulation", str(os.cpu_count()), "6"],
+        ["simulation", "alone", "1"],
+    ]
+
+
+def test_loads_that_ran_again_are_counted(good: Ended) -> None:
+    """So that nobody takes a machine that disturbs the generator for a quiet one."""
+    assert good.closing.splitlines()[1].split()[-1] == "2"
+
+
+def test_the_table_tells_what_the_cpus_did_and_which_tests_were_slow(good: Ended) -> None:
+    """The shares of time that were idle and stolen, and the slowest tests by name."""
+    header, row = good.closing.splitlines()[:2]
+    assert header.split()[-3:] == ["idle", "stolen", "reruns"]
+    assert [word[-1] for word in row.split()[-3:-1]] == ["%", "%"]
+    assert "simulation.meet.test_a::test_one" in good.closing.split("slowest tests")[1]
 
 
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    "reason",
     [
-        pytest.param(FAILS, "the reason", id="a failure"),
-        pytest.param(SKIPS, "sshd is missing", id="a skip"),
-        pytest.param(BREAKS, "collection failure", id="a file that cannot be imported"),
-        pytest.param(KILLS, "no report", id="a process that ends early with exit code 0"),
+        pytest.param("the reason", id="a failure"),
+        pytest.param("sshd is missing", id="a skip"),
+        pytest.param("collection failure", id="a file that cannot be imported"),
+        pytest.param("tests/simulation/empty: no tests", id="an empty folder beside others"),
     ],
 )
-def test_what_did_not_pass_fails_with_its_reason(run: Run, text: str, reason: str) -> None:
+def test_what_did_not_pass_fails_with_its_reason(bad: Ended, reason: str) -> None:
     """Nothing passes because it did not run."""
-    done = run("simulation", simulation__test_a=text)
-    assert done.returncode == 1
-    assert reason in done.stdout.split("layer  ")[-1]
-    assert done.stdout.splitlines()[-1] == "0 passed, 1 failed"
+    assert bad.code == 1
+    assert reason in bad.closing.split("slowest tests")[1]
 
 
-def test_a_layer_without_tests_fails(run: Run) -> None:
+def test_one_failing_folder_does_not_hide_the_others(bad: Ended) -> None:
+    """Each folder runs, whatever happened to the ones before; each failure counts once."""
+    assert bad.last_line == "1 passed, 4 failed", bad.closing
+
+
+def test_a_process_that_ends_early_with_exit_code_0_fails(run: Callable[[Mapping[str, str]], Ended]) -> None:
+    """Its tests did not pass, whatever it says."""
+    ended = run({"one": KILLS})
+    assert ended.code == 1
+    assert "crashed" in ended.closing.split("slowest tests")[1]
+
+
+def test_a_layer_without_tests_fails(run: Callable[[Mapping[str, str]], Ended]) -> None:
     """An empty layer would otherwise look like a passing one."""
-    done = run("simulation", simulation__test_a="")
-    assert done.returncode == 1
-    assert "no tests" in done.stdout
-    assert done.stdout.splitlines()[-1] == "0 passed, 1 failed"
-
-
-def test_one_failing_folder_does_not_hide_the_others(run: Run) -> None:
-    """Each folder runs, whatever happened to the ones before."""
-    done = run("unit", unit__one__test_a=FAILS, unit__two__test_a=PASSES)
-    assert done.returncode == 1
-    assert done.stdout.splitlines()[-1] == "1 passed, 1 failed"
+    ended = run({"one": ""})
+    assert (ended.code, ended.last_line) == (1, "0 passed, 1 failed")
+    assert "no tests" in ended.closing

@@ -1,0 +1,1 @@
+"""How the layers of tests are prepared, run in lanes, and reported."""

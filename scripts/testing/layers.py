@@ -1,0 +1,92 @@
+"""The layers of tests: what each one runs, in how many lanes, what it needs, and the time it may take."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+CORES = os.cpu_count() or 1
+_PATCHES_ITS_PROCESS = ("worker",)
+"""Folders of tests that import Locust, which patches the process: they share no pytest process with other folders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A command that prepares what tests need. It runs once, early, however many layers name it.
+
+    What it prints as lines NAME=VALUE, quoted for a shell, is the environment of what comes after it.
+    """
+
+    name: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A program that all lanes of a layer share. It prints lines NAME=VALUE as a Need does, and then an empty line.
+
+    It serves until its standard input is closed.
+    """
+
+    name: str
+    command: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Suite:
+    """Folders whose tests share pytest processes, and the lanes that those which can run side by side have."""
+
+    name: str
+    folders: tuple[Path, ...]
+    lanes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One layer. A run that takes longer than `budget_s` says so; one that takes longer than `limit_s` is ended.
+
+    The budget is for 2 cores that nobody else uses, with everything prepared; the limit holds on a busy machine too.
+    """
+
+    name: str
+    lanes: int
+    budget_s: int
+    limit_s: int
+    needs: tuple[Need, ...] = ()
+    services: tuple[Service, ...] = ()
+
+    def suites(self) -> tuple[Suite, ...]:
+        """Return the suites of its folder; folders that patch their process have one each."""
+        folder = ROOT / "tests" / self.name
+        inside = sorted(path for path in folder.glob("*/") if not path.name.startswith(("_", ".")))
+        if not any(path.glob("**/test_*.py") for path in inside) or any(folder.glob("test_*.py")):
+            return (Suite(self.name, (folder,), self.lanes),)
+        together = tuple(path for path in inside if path.name not in _PATCHES_ITS_PROCESS)
+        apart = tuple(path for path in inside if path.name in _PATCHES_ITS_PROCESS)
+        suites = [Suite(f"{self.name}/{path.name}", (path,), self.lanes) for path in apart]
+        return (Suite(self.name, together, self.lanes), *suites) if together else tuple(suites)
+
+
+PACKAGES = Need(
+    "packages",
+    (
+        "scripts/debian-packages", "cmake", "gcc", "git", "libc6-dev", "make", "openssh-client", "openssh-server",
+        "patch", "prometheus", "python3-dev", "shellcheck", "zlib1g-dev",
+    ),
+)  # fmt: skip
+SSH_LIBRARY = Need("ssh library", (".venv/bin/python", "tests/support/own_ssh2.py"))
+HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
+API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))
+CLUSTER = Need("cluster and images", ("scripts/bring-up",))
+API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_server.py"))
+CHART = Service("chart", (".venv/bin/python", "tests/support/installed_chart.py"))
+
+LINT = "lint"
+LAYERS = (
+    Layer(LINT, CORES, 30, 10 * 60, (PACKAGES, HELM)),
+    Layer("unit", CORES, 60, 10 * 60, (PACKAGES, SSH_LIBRARY)),
+    Layer("simulation", CORES, 30, 10 * 60),
+    Layer("golden", 1, 15, 5 * 60, (PACKAGES, HELM)),
+    Layer("integration", 5, 420, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, API_SERVER_PROGRAMS), (API_SERVER,)),
+    Layer("e2e", 5, 480, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (CHART,)),
+)

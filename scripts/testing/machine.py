@@ -1,0 +1,37 @@
+"""What the machine's CPUs did while something ran, from /proc/stat (proc_stat(5))."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+_STAT = Path("/proc/stat")
+_IDLE, _IOWAIT, _STEAL = 3, 4, 7
+_COUNTED = 8  # guest time, in the fields after these, is part of user time
+
+
+@dataclass(frozen=True, slots=True)
+class CpuTimes:
+    """Ticks of all CPUs since boot: in total, idle (or waiting for a disk), and stolen by the host of this machine."""
+
+    total: int
+    idle: int
+    stolen: int
+
+    def share_since(self, before: "CpuTimes") -> "CpuShares":
+        """Return what became of the CPUs' time since then."""
+        total = max(self.total - before.total, 1)
+        return CpuShares((self.idle - before.idle) / total, (self.stolen - before.stolen) / total)
+
+
+@dataclass(frozen=True, slots=True)
+class CpuShares:
+    """The shares of the CPUs' time that were idle and that the host took away, from 0 to 1."""
+
+    idle: float
+    stolen: float
+
+
+def cpu_times() -> CpuTimes:
+    """Return the times of all CPUs together, now."""
+    first = _STAT.read_text(encoding="ascii").splitlines()[0]
+    ticks = [int(word) for word in first.split()[1 : 1 + _COUNTED]]
+    return CpuTimes(sum(ticks), ticks[_IDLE] + ticks[_IOWAIT], ticks[_STEAL])

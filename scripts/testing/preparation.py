@@ -1,0 +1,131 @@
+"""What tests need, prepared in the background while layers that do not need it run already."""
+
+import contextlib
+import os
+import shlex
+import subprocess
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from testing.layers import ROOT, Need, Service
+
+_LIMIT_S = 40 * 60
+_SERVICE_START_LIMIT_S = 10 * 60
+_SERVICE_END_LIMIT_S = 5 * 60
+
+
+class PreparationError(Exception):
+    """A command failed that prepares what tests need. The message names it; its output is on standard error."""
+
+
+@dataclass(slots=True)
+class Preparation:
+    """The needs, prepared one after the other in a thread of its own, in the order in which layers name them."""
+
+    needs: tuple[Need, ...]
+    seconds: dict[str, float] = field(default_factory=dict)
+    """How long each need took."""
+    waited_s: float = 0.0
+    """How long layers have waited, for all needs together."""
+    _environment: dict[str, str] = field(default_factory=dict)
+    _errors: dict[str, str] = field(default_factory=dict)
+    _done: dict[str, threading.Event] = field(default_factory=dict)
+
+    def start(self) -> None:
+        """Begin."""
+        self._done = {need.name: threading.Event() for need in self.needs}
+        threading.Thread(target=self._prepare, daemon=True).start()
+
+    def environment(self, needs: Iterable[Need]) -> dict[str, str]:
+        """Wait until these needs are prepared. Return the environment for what comes after them.
+
+        Raises PreparationError where one of them failed.
+        """
+        began = time.monotonic()
+        for need in needs:
+            self._done[need.name].wait()
+            if need.name in self._errors:
+                raise PreparationError(self._errors[need.name])
+        self.waited_s += time.monotonic() - began
+        return {**os.environ, **self._environment}
+
+    def _prepare(self) -> None:
+        for need in self.needs:
+            began = time.monotonic()
+            try:
+                self._environment |= variables(self._output(need))
+            except (OSError, subprocess.SubprocessError) as error:
+                self._errors[need.name] = f"preparing {need.name} failed: {error}"
+            self.seconds[need.name] = time.monotonic() - began
+            self._done[need.name].set()
+
+    def _output(self, need: Need) -> Iterable[str]:
+        environment = {**os.environ, **self._environment}
+        done = subprocess.run(
+            need.command,
+            cwd=ROOT,
+            env=environment,
+            check=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            timeout=_LIMIT_S,
+        )
+        return done.stdout.splitlines()
+
+
+def variables(lines: Iterable[str]) -> dict[str, str]:
+    """Return the variables among lines NAME=VALUE that are quoted for a shell; other lines have no meaning."""
+    found = {}
+    for line in lines:
+        name, separator, value = line.partition("=")
+        if separator and name.isidentifier():
+            found[name] = "".join(shlex.split(value))
+    return found
+
+
+@contextlib.contextmanager
+def serving(services: Iterable[Service], environment: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Run services for a while. Yield the environment with what they print.
+
+    Raises PreparationError where one of them does not start.
+    """
+    with contextlib.ExitStack() as running:
+        grown = dict(environment)
+        for service in services:
+            grown |= _start(service, grown, running)
+        yield grown
+
+
+def _start(service: Service, environment: Mapping[str, str], running: contextlib.ExitStack) -> dict[str, str]:
+    process = subprocess.Popen(
+        service.command, cwd=ROOT, env=environment, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    running.callback(_end, process)
+    timer = threading.Timer(_SERVICE_START_LIMIT_S, process.kill)
+    timer.start()
+    lines = list(_until_empty_line(process))
+    timer.cancel()
+    if process.poll() is not None:
+        raise PreparationError(f"{service.name} did not start: exit code {process.returncode}")
+    return variables(lines)
+
+
+def _until_empty_line(process: subprocess.Popen[str]) -> Iterator[str]:
+    """Yield the lines that a service prints before it serves. If its output ends first, wait until the process does."""
+    assert process.stdout is not None  # noqa: S101 - it is a pipe
+    for line in process.stdout:
+        if not line.strip():
+            return
+        yield line
+    process.wait()
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    with contextlib.suppress(OSError):
+        process.communicate(timeout=_SERVICE_END_LIMIT_S)  # closes its standard input
+    if process.poll() is None:
+        process.kill()
+        process.wait()

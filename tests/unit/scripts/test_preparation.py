@@ -1,0 +1,54 @@
+"""What the runner of the test layers prepares in the background, and the services that it keeps for a layer."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from testing.layers import LAYERS, Need, Service
+from testing.preparation import Preparation, PreparationError, serving
+
+SERVES = "import sys; print('PORT=80'); print(); sys.stdout.flush(); sys.stdin.read(); open(sys.argv[1], 'w').close()"
+
+
+def shell(name: str, line: str) -> Need:
+    return Need(name, ("sh", "-c", line))
+
+
+def prepared(*needs: Need) -> Preparation:
+    preparation = Preparation(needs)
+    preparation.start()
+    return preparation
+
+
+def test_a_need_has_the_variables_of_those_before_it_and_hands_on_its_own() -> None:
+    first, second = shell("first", "echo A=1; echo some words"), shell("second", "echo \"B='$A 2'\"")
+    environment = prepared(first, second).environment([second])
+    assert (environment["A"], environment["B"]) == ("1", "1 2")
+
+
+def test_a_need_that_fails_fails_only_what_needs_it() -> None:
+    broken, sound = shell("broken", "exit 3"), shell("sound", "true")
+    preparation = prepared(broken, sound)
+    assert preparation.environment([sound])
+    with pytest.raises(PreparationError, match=r"preparing broken failed: .*exit status 3"):
+        preparation.environment([broken])
+
+
+def test_every_need_is_named_once_in_the_closing_table() -> None:
+    names = [need.name for layer in LAYERS for need in layer.needs]
+    different = {need for layer in LAYERS for need in layer.needs}
+    assert len(set(names)) == len(different)
+
+
+def test_a_service_hands_over_its_variables_and_ends_with_its_layer(tmp_path: Path) -> None:
+    ended = tmp_path / "ended"
+    service = Service("server", (sys.executable, "-c", SERVES, str(ended)))
+    with serving([service], {"A": "1"}) as environment:
+        assert environment == {"A": "1", "PORT": "80"}
+    assert ended.exists()
+
+
+def test_a_service_that_does_not_start_fails_its_layer() -> None:
+    service = Service("server", ("sh", "-c", "echo PORT=80; exit 2"))
+    with pytest.raises(PreparationError, match="server did not start: exit code 2"), serving([service], {}):
+        pass
