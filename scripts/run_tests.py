@@ -4,6 +4,7 @@ A layer passes when at least one test of it ran and every test passed: a skip or
 its reason. Tests run side by side in lanes, but those that are marked `alone`, which follow one after the other.
 """
 
+import os
 import subprocess
 import sys
 import time
@@ -75,6 +76,7 @@ def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
 def main(names: list[str]) -> int:
     """Run the named layers in their order; return the exit code."""
     began = time.monotonic()
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # else each of thousands of processes compiles all that it imports
     REPORTS.mkdir(parents=True, exist_ok=True)
     for old in REPORTS.iterdir():
         old.unlink()

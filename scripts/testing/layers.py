@@ -23,7 +23,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A program that all lanes of a layer share. It prints lines NAME=VALUE as a Need does, and then an empty line.
+    """A program that all lanes of a layer share. Once it serves, it prints one line NAME=VALUE as a Need does.
 
     It serves until its standard input is closed.
     """

@@ -106,21 +106,12 @@ def _start(service: Service, environment: Mapping[str, str], running: contextlib
     running.callback(_end, process)
     timer = threading.Timer(_SERVICE_START_LIMIT_S, process.kill)
     timer.start()
-    lines = list(_until_empty_line(process))
-    timer.cancel()
-    if process.poll() is not None:
-        raise PreparationError(f"{service.name} did not start: exit code {process.returncode}")
-    return variables(lines)
-
-
-def _until_empty_line(process: subprocess.Popen[str]) -> Iterator[str]:
-    """Yield the lines that a service prints before it serves. If its output ends first, wait until the process does."""
     assert process.stdout is not None  # noqa: S101 - it is a pipe
-    for line in process.stdout:
-        if not line.strip():
-            return
-        yield line
-    process.wait()
+    line = process.stdout.readline()
+    timer.cancel()
+    if not line:
+        raise PreparationError(f"{service.name} did not start: exit code {process.wait()}")
+    return variables([line])
 
 
 def _end(process: subprocess.Popen[str]) -> None:

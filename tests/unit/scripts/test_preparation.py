@@ -7,7 +7,7 @@ import pytest
 from testing.layers import LAYERS, Need, Service
 from testing.preparation import Preparation, PreparationError, serving
 
-SERVES = "import sys; print('PORT=80'); print(); sys.stdout.flush(); sys.stdin.read(); open(sys.argv[1], 'w').close()"
+SERVES = "import sys; print('PORT=80', flush=True); sys.stdin.read(); open(sys.argv[1], 'w').close()"
 
 
 def shell(name: str, line: str) -> Need:
@@ -40,7 +40,7 @@ def test_every_need_is_named_once_in_the_closing_table() -> None:
     assert len(set(names)) == len(different)
 
 
-def test_a_service_hands_over_its_variables_and_ends_with_its_layer(tmp_path: Path) -> None:
+def test_a_service_hands_over_its_variable_and_ends_with_its_layer(tmp_path: Path) -> None:
     ended = tmp_path / "ended"
     service = Service("server", (sys.executable, "-c", SERVES, str(ended)))
     with serving([service], {"A": "1"}) as environment:
@@ -49,6 +49,6 @@ def test_a_service_hands_over_its_variables_and_ends_with_its_layer(tmp_path: Pa
 
 
 def test_a_service_that_does_not_start_fails_its_layer() -> None:
-    service = Service("server", ("sh", "-c", "echo PORT=80; exit 2"))
+    service = Service("server", ("sh", "-c", "exit 2"))
     with pytest.raises(PreparationError, match="server did not start: exit code 2"), serving([service], {}):
         pass
