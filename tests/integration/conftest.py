@@ -5,13 +5,21 @@ from collections.abc import Iterator
 import pytest
 from api_server import ApiServer
 from api_server import api_server as running_api_server
+from api_server import own_api_server as running_own_api_server
 from live_cluster import LiveCluster
 
 
 @pytest.fixture(scope="session")
 def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
-    """Run a real etcd and kube-apiserver with the project's CRDs."""
+    """The API server of the whole layer, where there is one, else one of this process. Tests change no CRD of it."""
     with running_api_server(tmp_path_factory.mktemp("api-server")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def own_api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+    """An API server for tests that change CRDs or cluster roles. They are of the xdist group "own_api_server"."""
+    with running_own_api_server(tmp_path_factory.mktemp("own-api-server")) as server:
         yield server
 
 

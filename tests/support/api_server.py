@@ -1,8 +1,16 @@
-"""A real API server for tests: etcd and kube-apiserver on loopback, without controllers and without a kubelet."""
+"""A real API server for tests: etcd and kube-apiserver on loopback, without controllers and without a kubelet.
+
+As a program, it runs one server for several pytest processes: it prints `SSHLOAD_TEST_KUBECONFIG=PATH` when the server
+is ready, and ends the server when standard input closes or on SIGTERM. `api_server` uses that server where the
+environment has this variable.
+"""
 
 import contextlib
 import os
+import signal
 import subprocess
+import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -17,6 +25,8 @@ CRDS = Path(__file__).parents[2] / "crds"
 TOKEN = "admin-of-a-server-that-lives-for-one-test-session"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
 START_LIMIT_S = 600
+KUBECONFIG = "SSHLOAD_TEST_KUBECONFIG"
+"""The environment variable that names the administrator's kubeconfig of a server that runs already."""
 
 
 class StartError(RuntimeError):
@@ -29,10 +39,9 @@ class ApiServer:
 
     kubectl_path: str
     kubeconfig: Path
-    url: str
 
     def namespace(self, labels: Mapping[str, str] | None = None) -> LiveCluster:
-        """Return kubectl bound to a new namespace. Nothing has to be taken away: the server goes with the session.
+        """Return kubectl bound to a new namespace. No test has to delete its objects: the server ends with the tests.
 
         It has its labels from the first moment on: the server's own admission may be behind on a change.
         """
@@ -46,6 +55,17 @@ class ApiServer:
 
 @contextlib.contextmanager
 def api_server(folder: Path) -> Iterator[ApiServer]:
+    """Yield an API server with the project's CRDs: the one that runs already, else one with its files in `folder`."""
+    kubeconfig = os.environ.get(KUBECONFIG)
+    if kubeconfig:
+        yield ApiServer(str(_programs() / "kubectl"), Path(kubeconfig))
+    else:
+        with own_api_server(folder) as server:
+            yield server
+
+
+@contextlib.contextmanager
+def own_api_server(folder: Path) -> Iterator[ApiServer]:
     """Run an API server with the project's CRDs, its files in `folder`, and end it by its process ids."""
     with contextlib.ExitStack() as running:
         yield _start(_programs(), folder, running)
@@ -69,7 +89,7 @@ def _start(programs: Path, folder: Path, running: contextlib.ExitStack) -> ApiSe
                 f"--listen-client-urls={etcd_url}", f"--advertise-client-urls={etcd_url}",
                 f"--listen-peer-urls=http://127.0.0.1:{peer_port}")  # fmt: skip
     server = _run(running, folder / "kube-apiserver.log", programs / "kube-apiserver", *_flags(folder, etcd_url, port))
-    found = ApiServer(str(programs / "kubectl"), _kubeconfig(folder, port), f"https://127.0.0.1:{port}")
+    found = ApiServer(str(programs / "kubectl"), _kubeconfig(folder, port))
     _await(found, ("get", "--raw", "/readyz"), folder, etcd, server)
     kubectl = LiveCluster(found.kubectl_path, found.kubeconfig, "default").kubectl
     kubectl("apply", "--server-side", "-f", str(CRDS))
@@ -146,3 +166,15 @@ def _await(server: ApiServer, arguments: tuple[str, ...], folder: Path, *process
         if time.monotonic() > give_up:
             raise TimeoutError(f"not ready within {START_LIMIT_S} s\n{logs}")
         time.sleep(0.1)
+
+
+def main() -> None:
+    """Run a server until standard input closes."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit())
+    with tempfile.TemporaryDirectory(prefix="sshload-api-server-") as folder, own_api_server(Path(folder)) as server:
+        print(f"{KUBECONFIG}={server.kubeconfig}", flush=True)  # noqa: T201 - the caller reads it
+        sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

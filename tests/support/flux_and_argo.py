@@ -1,5 +1,6 @@
 """What Flux's own kstatus, and Lua as Argo CD's own interpreter runs it, make of an object: by a small Go program."""
 
+import fcntl
 import hashlib
 import json
 import os
@@ -69,10 +70,17 @@ def _compiled() -> Path:
     """Return the program, compiled from these sources; what the compiler needed is taken away again."""
     sources = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(SOURCES.iterdir()))).hexdigest()
     program = CACHE / sources[:16]
-    if program.exists():
-        return program
+    if not program.exists():
+        CACHE.mkdir(parents=True, exist_ok=True)
+        with (CACHE / "lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not program.exists():  # another process may have compiled it meanwhile
+                _compile(program)
+    return program
+
+
+def _compile(program: Path) -> None:
     go = subprocess.run([ROOT / "scripts/find-go"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    CACHE.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(dir=CACHE) as own:
         environment = {
             "GOMODCACHE": f"{own}/modules",
@@ -84,4 +92,3 @@ def _compiled() -> Path:
         }
         subprocess.run([go, "build", "-trimpath", "-o", f"{own}/reader", "."], cwd=SOURCES, check=True, env=environment)
         Path(own, "reader").rename(program)
-    return program

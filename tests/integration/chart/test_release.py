@@ -12,6 +12,8 @@ import pytest
 import yaml
 from live_cluster import LiveCluster, load_test
 
+pytestmark = pytest.mark.xdist_group("own_api_server")
+
 CRD = "sshloadtests.sshload.dev"
 
 

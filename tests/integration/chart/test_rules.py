@@ -10,6 +10,8 @@ import yaml
 from api_server import ApiServer
 from live_cluster import LiveCluster
 
+pytestmark = pytest.mark.xdist_group("own_api_server")
+
 NEEDED = (
     *(f"{verb} sshloadtests.sshload.dev" for verb in ("get", "list", "watch", "create", "patch", "delete")),
     *(

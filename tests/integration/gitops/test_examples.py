@@ -17,6 +17,8 @@ from sshload_operator.api.parse import parse
 from sshload_operator.cli.commands import main
 from sshload_operator.planning.plan import spec_hash
 
+pytestmark = pytest.mark.xdist_group("gitops_examples")  # the examples name their namespaces
+
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "examples/gitops"
 IMAGE = "registry.example.com/bastion"

@@ -1,18 +1,14 @@
-import contextlib
 import json
-import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from api_proxy import ApiProxy
-from api_server import CRDS
 from live_cluster import LiveCluster, load_test
 from master_words import says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
 
 Pods = Callable[[str], PlayedPods]
-UNREADABLE = load_test("unreadable", warmUp="soon")
 A_JOB = {
     "apiVersion": "batch/v1",
     "kind": "Job",
@@ -44,34 +40,6 @@ def test_a_run_outlives_an_api_server_that_is_away_for_ten_seconds(
     assert cluster.finished("away")["verdict"] == "Passed"
     cluster.wait("meanwhile", lambda status: status.get("phase") == "PreparingTarget", "start")
     assert "sshload_operator_failed_passes_total 0.0" not in operator.metrics()
-
-
-def test_a_spec_that_an_older_crd_let_pass_ends_in_a_clear_condition(
-    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy
-) -> None:
-    with any_spec_allowed(cluster):
-        operator.start()
-        cluster.apply(UNREADABLE)
-        status = cluster.finished("unreadable")
-    assert (status["verdict"], status["reason"]) == ("Error", "InvalidSpec")
-    assert "spec.warmUp" in status["message"]
-    assert not cluster.children("unreadable")
-    assert [
-        write.path for write in proxy.writes if write.method == "PATCH" and "/sshloadtests/" not in write.path
-    ] == []
-
-
-def test_an_object_whose_status_cannot_be_written_gets_an_event_and_holds_up_nobody(
-    cluster: LiveCluster, operator: OperatorProcess
-) -> None:
-    with any_spec_allowed(cluster):
-        cluster.apply(UNREADABLE)
-    operator.start()
-    cluster.apply(load_test("readable"))
-    cluster.wait("readable", lambda status: status.get("phase") == "PreparingTarget", "start")
-    cluster.tells("unreadable", "spec.warmUp")
-    cluster.gone(lambda: failed_passes(operator) < 2, "lack of a second try")
-    assert operator.log().count("unreadable: a pass failed") == 1
 
 
 def test_a_child_that_the_api_server_refuses_is_an_error_that_says_why(
@@ -171,24 +139,6 @@ def test_a_finished_test_costs_a_new_operator_no_request(
     assert [write for write in proxy.writes if "kept" in json.dumps(write.body) or "kept" in write.path] == []
 
 
-@contextlib.contextmanager
-def any_spec_allowed(cluster: LiveCluster) -> Iterator[None]:
-    """Serve the CRD without a schema of the spec, as an older or a broken one may have been."""
-    schema = "/spec/versions/0/schema/openAPIV3Schema"
-    any_object = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    lax = [
-        {"op": "replace", "path": f"{schema}/properties/spec", "value": any_object},
-        {"op": "remove", "path": f"{schema}/x-kubernetes-validations"},
-    ]
-    cluster.kubectl("patch", "crd", "sshloadtests.sshload.dev", "--type=json", "-p", json.dumps(lax))
-    try:
-        cluster.gone(lambda: not cluster.takes(UNREADABLE), "the schema")
-        yield
-    finally:
-        cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(CRDS))
-        cluster.gone(lambda: cluster.takes({**UNREADABLE, "metadata": {"name": "other"}}), "lack of the schema")
-
-
 def refuse_results(cluster: LiveCluster, message: str) -> None:
     """Let the API server refuse each results ConfigMap of the namespace with this message, by a policy of its own."""
     name = f"no-results-in-{cluster.namespace}"
@@ -206,13 +156,6 @@ def refuse_results(cluster: LiveCluster, message: str) -> None:
     )
     results = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "any-results"}}
     cluster.gone(lambda: cluster.takes(results), "room for results")
-
-
-def failed_passes(operator: OperatorProcess) -> float:
-    """Return how many passes have failed, by the operator's metrics."""
-    found = re.search(r"^sshload_operator_failed_passes_total (\S+)", operator.metrics(), re.MULTILINE)
-    assert found is not None
-    return float(found[1])
 
 
 def not_started(cluster: LiveCluster) -> list[str]:
