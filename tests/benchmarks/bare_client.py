@@ -20,7 +20,7 @@ from gevent import socket as gevent_socket
 from ssh2 import session as ssh2_session
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.session import Session
-from ssh2.sftp import LIBSSH2_FXF_READ, LIBSSH2_SFTP_S_IRUSR
+from ssh2.sftp import LIBSSH2_FXF_READ, LIBSSH2_SFTP_S_IRUSR, SFTP
 
 _READ = 1
 _WRITE = 2
@@ -52,7 +52,7 @@ class BareClient:
                 session.method_pref(method, names)
         self.until_done(session.handshake, self.socket)
         self.until_done(session.userauth_publickey_frommemory, options.user, key, "", None)
-        self.sftp = None
+        self.sftp: SFTP | None = None
 
     def wait(self) -> None:
         """Let others run until the socket is as the session needs it."""

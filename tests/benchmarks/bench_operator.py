@@ -155,7 +155,7 @@ async def fill(cluster: Cluster, finished: Object) -> None:
             await create(cluster, test)
             made = await cluster.read(TEST, NAMESPACE, f"finished-{number}")
             assert made is not None
-            await cluster.write_status(made, status)
+            await cluster.write_status(TEST, made, status)
 
     await asyncio.gather(*(copy(number) for number in range(FINISHED_TESTS)))
     kubectl("scale", "deployment", "-n", SYSTEM, "-l", "app.kubernetes.io/name=sshload", "--replicas=1")

@@ -3,6 +3,7 @@
 import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
+from functools import partial
 from typing import Any
 
 from limited_server import PROMISE, Ended, Figures, LimitedServer, Noise, figures, mlrsearch, ours, servers
@@ -57,9 +58,9 @@ def _rows(searches: int) -> Iterator[dict[str, Any]]:
 
 
 def _searches(confirm: int) -> Iterator[tuple[float | None, Callable[[LimitedServer], Ended]]]:
-    yield None, lambda server: ours(server, confirm=confirm)
+    yield None, partial(ours, confirm=confirm)
     for width in _WIDTHS:
-        yield width, lambda server, width=width: mlrsearch(server, width, confirm)
+        yield width, partial(mlrsearch, width=width, confirm=confirm)
 
 
 def _figures(search: Callable[[LimitedServer], Ended], tried: list[LimitedServer]) -> Figures:

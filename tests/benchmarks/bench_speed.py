@@ -9,7 +9,6 @@ import getpass
 import os
 import platform
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -137,4 +136,4 @@ def _options() -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -24,7 +24,7 @@ from typing import Any
 
 READ_BYTES = 262_144
 _MS_PER_S = 1_000
-_FOREVER_S = 300.0
+_FOREVER_S = 300
 
 Timed = Callable[[str, Callable[[], Any]], Any]
 
@@ -78,11 +78,13 @@ def by_ssh2_greenlets(options: argparse.Namespace, timed: Timed) -> None:
 
 def by_paramiko(options: argparse.Namespace, timed: Timed) -> None:
     """Work with paramiko, which has a thread for each connection, or a greenlet in its place."""
-    import paramiko  # noqa: PLC0415 - likewise
+    from paramiko.ed25519key import Ed25519Key  # noqa: PLC0415 - likewise
+    from paramiko.sftp_client import SFTPClient  # noqa: PLC0415
+    from paramiko.transport import Transport  # noqa: PLC0415
 
-    transport = paramiko.Transport(_connected(options))
+    transport = Transport(_connected(options))
     transport.banner_timeout = transport.handshake_timeout = transport.auth_timeout = _FOREVER_S
-    key = paramiko.Ed25519Key.from_private_key_file(str(options.key))
+    key = Ed25519Key.from_private_key_file(str(options.key))
     algorithms = transport.get_security_options()
     algorithms.kex = tuple(name for name in algorithms.kex if name.startswith(options.kex))
     algorithms.ciphers = (options.ciphers,)
@@ -107,7 +109,7 @@ def by_paramiko(options: argparse.Namespace, timed: Timed) -> None:
 
     timed("read", drain)
     assert timed("close and exit status", close) == 0
-    files = paramiko.SFTPClient.from_transport(transport)
+    files = SFTPClient.from_transport(transport)
     assert files is not None
     timed("SFTP read of 11 MB", read_file)
     transport.close()

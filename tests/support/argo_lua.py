@@ -72,8 +72,9 @@ def offered(obj: Object) -> list[str]:
 
 def after(action: str, obj: Object, now: float | None = None) -> dict[str, Any]:
     """Return the object as an action changes it."""
-    changed: dict[str, Any] = run(customizations()[obj["kind"]].actions[action], obj, now)
-    return _with_empty_maps(changed, obj)
+    returned = run(customizations()[obj["kind"]].actions[action], obj, now)
+    changed: dict[str, Any] = _with_empty_maps(returned, obj)
+    return changed
 
 
 def made_now(schedule: Object, now: float | None = None) -> dict[str, Any]:

@@ -8,7 +8,9 @@ from random import Random
 from MLRsearch.config import Config
 from MLRsearch.multiple_loss_ratio_search import MultipleLossRatioSearch
 from MLRsearch.search_goal import SearchGoal
-from MLRsearch.trial_measurement import AbstractMeasurer, MeasurementResult
+from MLRsearch.search_goal_tuple import SearchGoalTuple
+from MLRsearch.trial_measurement.abstract_measurer import AbstractMeasurer
+from MLRsearch.trial_measurement.measurement_result import MeasurementResult
 from sshload_worker.search.capacity_search import Found, Goal, Seen, Try, next_step
 
 PROMISE = 0.05
@@ -128,18 +130,17 @@ def mlrsearch(server: LimitedServer, width: float = PROMISE / 2, confirm: int = 
     """
     limit = server.limit
     config = Config()
-    config.min_load, config.max_load, config.search_duration_max, config.warmup_duration = LEAST, MOST, 1e9, None
-    config.goals = [
-        SearchGoal(
-            loss_ratio=0.0,
-            exceed_ratio=0.5,
-            relative_width=1 - 1 / (1 + width),
-            initial_trial_duration=1.0,
-            final_trial_duration=1.0,
-            duration_sum=2 * confirm + 1,
-            fail_fast=False,
-        )
-    ]
+    config.min_load, config.max_load, config.search_duration_max, config.warmup_duration = LEAST, MOST, 1e9, 0.0
+    goal_searched = SearchGoal(
+        loss_ratio=0.0,
+        exceed_ratio=0.5,
+        relative_width=1 - 1 / (1 + width),
+        initial_trial_duration=1.0,
+        final_trial_duration=1.0,
+        duration_sum=2 * confirm + 1,
+        fail_fast=False,
+    )
+    config.goals = SearchGoalTuple((goal_searched,))
     results = MultipleLossRatioSearch(config=config).search(measurer=_Measurer(server), debug=lambda _: None)
     (goal,) = results.values()
     lower, upper = goal.relevant_lower_bound, goal.relevant_upper_bound

@@ -43,7 +43,7 @@ def _compile(folder: Path) -> None:
     wheels, part = folder.with_suffix(".wheels"), folder.with_suffix(".part")
     for left in (wheels, part):
         shutil.rmtree(left, ignore_errors=True)
-    command = [_ROOT / "scripts/ssh2-wheel", wheels, sys.executable]
+    command: list[str | Path] = [_ROOT / "scripts/ssh2-wheel", wheels, sys.executable]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"ssh2-python cannot be compiled; it needs the Debian packages {_NEEDS}\n{done.stdout}")

@@ -36,7 +36,9 @@ async def _serve(host_key: str, method: str) -> None:
         def kbdint_auth_supported(self) -> bool:
             return method == "keyboard-interactive"
 
-        def get_kbdint_challenge(self, username: str, lang: str, submethods: str) -> object:
+        def get_kbdint_challenge(
+            self, username: str, lang: str, submethods: str
+        ) -> tuple[str, str, str, list[tuple[str, bool]]]:
             del username, lang, submethods
             return "", "", "", [("Secret: ", False)]
 

@@ -110,7 +110,7 @@ def make_target_folder(
         directories=(),
         repositories=(),
     )
-    config = replace(config, **fixtures)  # type: ignore[arg-type] -- each is what its field holds
+    config = replace(config, **fixtures)  # type: ignore[arg-type]  # each is what its field holds
     folder = TargetFolder(path, config)
     folder.config_path.write_text(to_json(config))
     return folder

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from plans import INSTALLATION, quickstart
@@ -190,9 +191,9 @@ class SimComparison:
                 manifest = decision.create
                 request(lambda: self._create(manifest))
         for test in decision.delete:
-            request(lambda name=test.name: self.delete(name, pods_stay=True))
+            request(partial(self.delete, test.name, pods_stay=True))
         for test in decision.abort:
-            request(lambda name=test.name: self._abort(name))
+            request(partial(self._abort, test.name))
         if decision.status is not None:
             written = decision.status
             request(lambda: self._write(written))

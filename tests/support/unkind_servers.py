@@ -13,6 +13,6 @@ def speaking(serve: Callable[[socket.socket], object]) -> Iterator[int]:
     server = StreamServer(("127.0.0.1", 0), lambda connection, _: serve(connection))
     server.start()
     try:
-        yield server.server_port
+        yield server.socket.getsockname()[1]
     finally:
         server.stop()
