@@ -11,7 +11,7 @@ from typing import Any
 from cost import CIPHER, FILE_BYTES, KEX
 from own_ssh2 import own_ssh2
 from programs import server_double
-from record import keep, machine, table
+from record import add_folder, keep, machine, table
 from speed_rows import make_key
 
 _OPERATIONS = ("auth", "channel open", "execute", "read", "close and exit status", "SFTP read of 11 MB", "total")
@@ -29,6 +29,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 10, 50])
     parser.add_argument("--greenlets", type=int, nargs="+", default=[1, 10, 50, 200])
+    add_folder(parser)
     options = parser.parse_args()
     where = machine("ssh2-python", "paramiko", "gevent", "cryptography")
     figures = []
@@ -40,7 +41,7 @@ def main() -> None:
                     measured = measure(kind, mode, sessions, server.port, key)
                     figures.append({"library": kind, "mode": mode, "sessions": sessions, **measured})
     tables = [f"## In {mode}\n\n{_table(figures, mode)}" for mode in ("threads", "gevent")]
-    keep("libraries", where, [_TITLE, _WHAT, *tables], figures)
+    keep(options.out / "libraries", where, [_TITLE, _WHAT, *tables], figures)
     print("\n\n".join(tables))  # noqa: T201 - its output is what it is for
 
 

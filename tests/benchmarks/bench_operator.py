@@ -4,6 +4,7 @@ It installs the chart, works in a namespace of its own, prints one table, and ta
 seen from outside, by asking the API server for a test every 20 ms; what else the machine does shows in them.
 """
 
+import argparse
 import asyncio
 import json
 import os
@@ -24,13 +25,9 @@ from sshload_operator.control.cluster import Cluster, Object, collection_path, o
 ROOT = Path(__file__).parents[2]
 NAMESPACE = "sshload-bench"
 SYSTEM = "sshload-system"
-FINISHED_TESTS = 1000
-AT_ONCE = 10
-IDLE_S = 60.0
 AT_REST_CPU_S = 0.05
 ASK_EVERY_S = 0.02
 LIMIT_S = 120.0
-RUN_S = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,48 +41,46 @@ class Usage:
 
 def main() -> None:
     """Measure and print."""
+    options = _options()
     helm("upgrade", "--install", "sshload", str(ROOT / "charts/sshload"), "--create-namespace", "--wait",
          "--values", str(ROOT / "charts/sshload/values-small.yaml"),
          "--timeout=120s", "--set", f"image.registry={os.environ['SSHLOAD_IMAGE_REGISTRY']}",
          "--set", f"image.tag={os.environ['SSHLOAD_IMAGE_TAG']}")  # fmt: skip
     kubectl("create", "namespace", NAMESPACE)
     try:
-        asyncio.run(measure())
+        asyncio.run(measure(options))
     finally:
         kubectl("delete", "namespace", NAMESPACE, "--wait=true", "--timeout=180s")
 
 
-async def measure() -> None:
+async def measure(options: argparse.Namespace) -> None:
     """Take all measurements, one after the other."""
     async with connected() as cluster:
-        await measure_idle("no tests")
-        finished = await measure_one_run(cluster)
-        await measure_requests(cluster)
-        await measure_at_once(cluster)
+        await measure_idle(options, "no tests")
+        finished = await measure_one_run(cluster, options.short_load_seconds)
+        await measure_requests(cluster, options)
+        await measure_at_once(cluster, options.at_once)
         await measure_reason(cluster, "bad image", "ImageUnavailable", workers={"image": "localhost/no-such:image"})
         refused = {"managed": {"sshd": {"extraConfig": {"NoSuchDirective": "yes"}}}}
         await measure_reason(cluster, "bad sshd_config", "SshdConfigRejected", target=refused)
-        await fill(cluster, finished)
-    await measure_idle(f"{FINISHED_TESTS} finished tests")
+        await fill(cluster, finished, options.finished_tests)
+    await measure_idle(options, f"{options.finished_tests:,} finished tests")
 
 
-async def measure_idle(what: str) -> None:
+async def measure_idle(options: argparse.Namespace, what: str) -> None:
     """Wait until the operator has come to rest, then watch it do nothing."""
-    before = usage()
-    while (now := await usage_after(10.0)).cpu_s - before.cpu_s > AT_REST_CPU_S:
-        before = now
-    before = now
-    after = await usage_after(IDLE_S)
-    report(f"idle, {what}: CPU", f"{(after.cpu_s - before.cpu_s) / IDLE_S * 1000:.2f} mcore")
+    idle_s = options.idle_seconds
+    before = await usage_at_rest(options.rest_seconds)
+    after = await usage_after(idle_s)
+    report(f"idle, {what}: CPU", f"{(after.cpu_s - before.cpu_s) / idle_s * 1000:.2f} mcore")
     report(f"idle, {what}: memory", f"{after.rss_bytes / 2**20:.1f} MiB RSS")
-    report(f"idle, {what}: API requests", f"{(after.requests - before.requests) / IDLE_S * 60:.1f} per minute")
+    report(f"idle, {what}: API requests", f"{(after.requests - before.requests) / idle_s * 60:.1f} per minute")
 
 
-async def measure_one_run(cluster: Cluster) -> Object:
+async def measure_one_run(cluster: Cluster, load_s: int) -> Object:
     """Measure the life of one test and return it as it is at its end."""
-    load_s = 10.0
     applied_unix_s = time.time()
-    await create(cluster, load_test("one", "10s"))
+    await create(cluster, load_test("one", f"{load_s}s"))
     await until(cluster, "one", lambda status: bool(status.get("phase")))
     report("apply to first status", f"{time.time() - applied_unix_s:.2f} s")
     test = await until(cluster, "one", lambda status: status.get("phase") == "Finished")
@@ -101,22 +96,21 @@ async def measure_one_run(cluster: Cluster) -> Object:
     return test
 
 
-async def measure_requests(cluster: Cluster) -> None:
-    """Count the requests of one run with a minute of load, from apply to swept."""
+async def measure_requests(cluster: Cluster, options: argparse.Namespace) -> None:
+    """Count the requests of one longer run, from apply until all that it had made is deleted."""
     before = usage()
     began_s = time.monotonic()
-    await create(cluster, load_test("minute", f"{RUN_S}s"))
-    await until(cluster, "minute", lambda status: status.get("phase") == "Finished")
+    await create(cluster, load_test("long", f"{options.long_load_seconds}s"))
+    await until(cluster, "long", lambda status: status.get("phase") == "Finished")
     took_s = time.monotonic() - began_s
-    await asyncio.sleep(12)
-    requests = usage().requests - before.requests
-    report("API requests of one run of a minute", f"{requests:.0f} in {took_s:.0f} s")
+    requests = (await usage_at_rest(options.rest_seconds)).requests - before.requests
+    report(f"API requests of one run of {options.long_load_seconds} s", f"{requests:.0f} in {took_s:.0f} s")
     report("API requests per minute of a running test", f"{requests / took_s * 60:.0f}")
 
 
-async def measure_at_once(cluster: Cluster) -> None:
+async def measure_at_once(cluster: Cluster, count: int) -> None:
     """Start tests at the same time, and see all of their loads run."""
-    names = [f"at-once-{number}" for number in range(AT_ONCE)]
+    names = [f"at-once-{number}" for number in range(count)]
     began_s = time.monotonic()
     await asyncio.gather(*(create(cluster, load_test(name, "30s", workers={"replicas": 1}, **SMALL)) for name in names))
     reached = ("Running", "Collecting", "Finished")
@@ -124,7 +118,7 @@ async def measure_at_once(cluster: Cluster) -> None:
         *(until(cluster, name, lambda status: status.get("phase") in reached, ask_every_s=0.3) for name in names)
     )
     ran = sum(test["status"]["phase"] == "Running" for test in found)
-    report(f"{AT_ONCE} tests at once: all running", f"{time.monotonic() - began_s:.1f} s ({ran} of {AT_ONCE} running)")
+    report(f"{count} tests at once: all running", f"{time.monotonic() - began_s:.1f} s ({ran} of {count} running)")
     for name in names:
         await cluster.delete(object_path(TEST, NAMESPACE, name))
 
@@ -140,7 +134,7 @@ async def measure_reason(cluster: Cluster, what: str, reason: str, **spec: Any) 
     report(f"{what}: finished", f"{time.monotonic() - began_s:.1f} s")
 
 
-async def fill(cluster: Cluster, finished: Object) -> None:
+async def fill(cluster: Cluster, finished: Object, count: int) -> None:
     """Make copies of a finished test while the operator is away, then start the operator."""
     kubectl("scale", "deployment", "-n", SYSTEM, "-l", "app.kubernetes.io/name=sshload", "--replicas=0")
     kubectl("wait", "pod", "-n", SYSTEM, "-l", "app.kubernetes.io/component=operator", "--for=delete", "--timeout=60s")
@@ -157,7 +151,7 @@ async def fill(cluster: Cluster, finished: Object) -> None:
             assert made is not None
             await cluster.write_status(TEST, made, status)
 
-    await asyncio.gather(*(copy(number) for number in range(FINISHED_TESTS)))
+    await asyncio.gather(*(copy(number) for number in range(count)))
     kubectl("scale", "deployment", "-n", SYSTEM, "-l", "app.kubernetes.io/name=sshload", "--replicas=1")
     kubectl("rollout", "status", "deployment", "-n", SYSTEM, "-l", "app.kubernetes.io/name=sshload", "--timeout=60s")
 
@@ -211,6 +205,14 @@ async def until(
         await asyncio.sleep(ask_every_s)
 
 
+async def usage_at_rest(look_every_s: float) -> Usage:
+    """Wait until the operator has hardly used any CPU between two looks, then return its metrics."""
+    before = usage()
+    while (now := await usage_after(look_every_s)).cpu_s - before.cpu_s > AT_REST_CPU_S:
+        before = now
+    return now
+
+
 async def usage_after(wait_s: float) -> Usage:
     """Wait, then ask the operator for its own metrics."""
     await asyncio.sleep(wait_s)
@@ -248,6 +250,17 @@ def helm(*arguments: str) -> str:
 def run(*command: str) -> str:
     """Run a command and return what it prints; its complaints go to the terminal."""
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--finished-tests", type=int, default=1000, help="copies of a finished test")
+    parser.add_argument("--at-once", type=int, default=10, help="tests that start at the same time")
+    parser.add_argument("--idle-seconds", type=float, default=60.0, help="how long the idle operator is watched")
+    parser.add_argument("--rest-seconds", type=float, default=10.0, help="between two looks for whether it is idle")
+    parser.add_argument("--short-load-seconds", type=int, default=10, help="load of the test that is copied")
+    parser.add_argument("--long-load-seconds", type=int, default=60, help="load of the run whose requests are counted")
+    return parser.parse_args()
 
 
 def report(what: str, figure: str) -> None:

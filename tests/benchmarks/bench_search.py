@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from limited_server import PROMISE, Ended, Figures, LimitedServer, Noise, figures, mlrsearch, ours, servers
-from record import keep, machine, table
+from record import add_folder, keep, machine, table
 
 _NOISES = (Noise(), Noise(0.01), Noise(0.02), Noise(0.02, 0.02), Noise(0.05))
 _CONFIRMS = (2, 1)
@@ -35,7 +35,9 @@ def main() -> None:
     """Search all servers, print the tables, and keep them."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--searches", type=int, default=1000)
-    searches = parser.parse_args().searches
+    add_folder(parser)
+    options = parser.parse_args()
+    searches = options.searches
     where = machine("MLRsearch")
     rows = list(_rows(searches))
     paragraphs = [
@@ -43,7 +45,8 @@ def main() -> None:
         for heading, completed in ((_VERDICTS, False), (_RATES, True))
         for text in (heading, _table([row for row in rows if row["completed"] is completed]))
     ]
-    keep("search", where, [_TITLE, _WHAT.format(searches=searches, mlrsearch=where["MLRsearch"]), *paragraphs], rows)
+    what = _WHAT.format(searches=searches, mlrsearch=where["MLRsearch"])
+    keep(options.out / "search", where, [_TITLE, what, *paragraphs], rows)
     print("\n\n".join(paragraphs))  # noqa: T201 - its output is what it is for
 
 

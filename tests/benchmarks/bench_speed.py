@@ -16,7 +16,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from cost import CIPHER, CONNECT_EXEC, DOWNLOAD, EXEC, KEX, SFTP_READ, Clients
+from cost import CIPHER, FILE_BYTES, KEX, Clients, Works
 from instructions import per_operation
 from own_ssh2 import own_ssh2
 from programs import ROOT, compiled, output, server_double
@@ -34,6 +34,8 @@ from speed_rows import (
 )
 from ssh_server import make_keys, ssh_server
 
+_DOWNLOAD_BYTES = 134_217_728
+_MB = 2**20
 _PACKAGES = ("gevent", "greenlet", "locust", "ssh2-python")
 
 
@@ -42,28 +44,34 @@ def main() -> None:
     options = _options()
     say("\n".join(_machine(options)))
     say("")
+    warm_up_s = options.warm_up_seconds
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if options.only != "sshd":
             with server_double() as server:
                 key = make_key(folder)
                 ssh2 = own_ssh2() if options.ssh2 == "own" else None
-                clients = Clients(server, "load", key, folder, compiled("go_client"), ssh2)
+                clients = Clients(server, "load", key, folder, compiled("go_client"), ssh2, warm_up_s)
                 show(against_double(clients, options))
         if options.only != "double":
             keys = make_keys(folder)
             with ssh_server(folder, keys) as sshd:
                 ssh2 = own_ssh2() if options.ssh2 == "own" else None
-                clients = Clients(server_of(sshd), getpass.getuser(), keys.user, folder, compiled("go_client"), ssh2)
+                clients = Clients(
+                    server_of(sshd), getpass.getuser(), keys.user, folder, compiled("go_client"), ssh2, warm_up_s
+                )
                 show([against_sshd(clients, sshd, options.users, options.seconds)])
-                show([against_wire(clients, 10, options.seconds, guaranteed=True)])
+                if options.wire:
+                    show([against_wire(clients, options.wire_users, options.seconds, guaranteed=True)])
 
 
 def against_double(clients: Clients, options: argparse.Namespace) -> Iterator[Row]:
     """Measure against the cheap server."""
+    works = Works(options.share, options.double_seconds, options.download_bytes, options.file_bytes)
+    download, file = (f"{size / _MB:,.3g} MB" for size in (options.download_bytes, options.file_bytes))
     go_as_it_is = partial(clients.go, defaults=True)
     measures = (clients.product, clients.bare, clients.go, go_as_it_is)
-    product, bare, go, go_default = interleaved(measures, CONNECT_EXEC, options.repeats)
+    product, bare, go, go_default = interleaved(measures, works.connect_exec, options.repeats)
     yield Row("connect-exec, CPU", "0.65 ms", cpu(product))
     yield Row("connect-exec, CPU of Go", "", cpu(go))
     yield Row("connect-exec, worker / Go", "0.35 x", ratio(product, go))
@@ -71,25 +79,23 @@ def against_double(clients: Clients, options: argparse.Namespace) -> Iterator[Ro
     yield Row("connect-exec, worker / least client", "1.1 x", ratio(product, bare))
     yield Row("connect-exec, CPU of the least client", "", cpu(bare))
     yield Row("connect-exec per second and process", "1,300/s", rate(product))
-    product, bare, go = interleaved(measures[:3], EXEC, options.repeats)
+    product, bare, go = interleaved(measures[:3], works.exec, options.repeats)
     yield Row("exec on a live session, CPU", "0.08 ms", cpu(product))
     yield Row("exec on a live session, worker / least client", "", ratio(product, bare))
     yield Row("exec on a live session, worker / Go", "", ratio(product, go))
     yield Row("exec per second and process", "12,000/s", rate(product))
-    product, bare, go = interleaved(measures[:3], DOWNLOAD, options.repeats)
-    yield Row("download of 128 MB, CPU", "", cpu(product))
-    yield Row("download of 128 MB, worker / Go", "1.2 x", ratio(product, go))
-    product, bare, go = interleaved(measures[:3], SFTP_READ, options.repeats)
-    yield Row("SFTP read of 11 MB, 10 at once, CPU", "", cpu(product))
-    yield Row("SFTP read of 11 MB, 10 at once, worker / Go", "1.1 x", ratio(product, go))
+    product, bare, go = interleaved(measures[:3], works.download, options.repeats)
+    yield Row(f"download of {download}, CPU", "", cpu(product))
+    yield Row(f"download of {download}, worker / Go", "1.2 x", ratio(product, go))
+    product, bare, go = interleaved(measures[:3], works.sftp_read, options.repeats)
+    yield Row(f"SFTP read of {file}, 10 at once, CPU", "", cpu(product))
+    yield Row(f"SFTP read of {file}, 10 at once, worker / Go", "1.1 x", ratio(product, go))
     yield from held_memory(clients, options.sessions)
     if options.instructions:
-        yield Row(
-            "connect-exec, least client", "", f"{per_operation(clients, CONNECT_EXEC, 20) / 1e6:.2f} M instructions"
-        )
-        yield Row(
-            "download of 128 MB, least client", "", f"{per_operation(clients, DOWNLOAD, 1) / 1e6:.0f} M instructions"
-        )
+        counted = per_operation(clients, works.connect_exec, 20)
+        yield Row("connect-exec, least client", "", f"{counted / 1e6:.2f} M instructions")
+        counted = per_operation(clients, works.download, 1)
+        yield Row(f"download of {download}, least client", "", f"{counted / 1e6:.0f} M instructions")
 
 
 def show(rows: Iterable[Row]) -> None:
@@ -126,8 +132,15 @@ def _sshd_version() -> str:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--share", type=float, default=1.0, help="of the operations of the clients compared with")
+    parser.add_argument("--double-seconds", type=float, default=3.0, help="of each run against the cheap server")
+    parser.add_argument("--warm-up-seconds", type=float, default=1.0, help="of each run of the worker")
+    parser.add_argument("--download-bytes", type=int, default=_DOWNLOAD_BYTES, help="of each download")
+    parser.add_argument("--file-bytes", type=int, default=FILE_BYTES, help="of each file that is read by SFTP")
     parser.add_argument("--sessions", type=int, default=5_000, help="how many to hold")
     parser.add_argument("--users", type=int, default=50, help="users against the real sshd")
+    parser.add_argument("--wire-users", type=int, default=10, help="users whose packets are looked at")
+    parser.add_argument("--no-wire", dest="wire", action="store_false", help="leave the wire out, which needs root")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each run against the real sshd")
     parser.add_argument("--only", choices=("double", "sshd", ""), default="")
     parser.add_argument("--ssh2", choices=("own", "index"), default="own", help="which build of ssh2-python")

@@ -20,7 +20,6 @@ from whole_run import WholeRun
 HERE = Path(__file__).parent
 KEX = "curve25519-sha256"
 CIPHER = "aes128-gcm@openssh.com"
-DOWNLOAD_BYTES = 134_217_728
 FILE_BYTES = 11_534_336
 MS_PER_S = 1_000
 
@@ -56,15 +55,50 @@ class Work:
     path: str = ""
 
 
-CONNECT_EXEC = Work("connect-exec", at_once=10, operations=2_000, seconds=3.0)
-EXEC = Work("exec", at_once=10, operations=20_000, seconds=3.0)
-DOWNLOAD = Work("exec", at_once=1, operations=8, seconds=3.0, command=f"send {DOWNLOAD_BYTES}")
-SFTP_READ = Work("sftp-read", at_once=10, operations=100, seconds=3.0, path=str(FILE_BYTES))
+@dataclass(frozen=True, slots=True)
+class Works:
+    """All works that are measured, each with so many of its usual operations, or for so many seconds.
+
+    Clients that end by themselves do `share` of the operations; the worker works for `seconds`.
+    """
+
+    share: float
+    seconds: float
+    download_bytes: int
+    file_bytes: int
+
+    @property
+    def connect_exec(self) -> Work:
+        """A login and a command on each connection."""
+        return Work("connect-exec", at_once=10, operations=self._operations(2_000), seconds=self.seconds)
+
+    @property
+    def exec(self) -> Work:
+        """Commands on live sessions."""
+        return Work("exec", at_once=10, operations=self._operations(20_000), seconds=self.seconds)
+
+    @property
+    def download(self) -> Work:
+        """The output of a command, on one session."""
+        command = f"send {self.download_bytes}"
+        return Work("exec", at_once=1, operations=self._operations(8), seconds=self.seconds, command=command)
+
+    @property
+    def sftp_read(self) -> Work:
+        """Files by SFTP, on live sessions."""
+        operations = self._operations(100)
+        return Work("sftp-read", at_once=10, operations=operations, seconds=self.seconds, path=str(self.file_bytes))
+
+    def _operations(self, usual: int) -> int:
+        return max(1, round(usual * self.share))
 
 
 @dataclass(frozen=True, slots=True)
 class Clients:
-    """The clients, against one server, with a key that it takes. `ssh2` is where ssh2-python is imported from."""
+    """The clients, against one server, with a key that it takes. `ssh2` is where ssh2-python is imported from.
+
+    The worker warms up for `warm_up_s` before it is measured.
+    """
 
     server: Server
     user: str
@@ -72,6 +106,7 @@ class Clients:
     folder: Path
     go_client: Path
     ssh2: Path | None
+    warm_up_s: float
 
     def bare(self, work: Work) -> Cost:
         """Let the least client of gevent and ssh2-python work."""
@@ -116,7 +151,7 @@ class Clients:
         return Cost(stats.count, run.figures()["cpu_s"], run.figures()["wall_s"])
 
     def config(self, load: Load, step: ScenarioStep, reuse: SessionReuse) -> RunConfig:
-        """Return a run of one step after a second of warm-up."""
+        """Return a run of one step after the warm-up."""
         known_hosts = self.folder / "known_hosts"
         known_hosts.write_text(f"[127.0.0.1]:{self.server.port} {self.server.host_key}")
         target = replace(
@@ -132,7 +167,7 @@ class Clients:
             config,
             client=replace(client(), kex_algorithms=(KEX,), ciphers=(CIPHER,)),
             scenario=replace(config.scenario, session_reuse=reuse, steps=(step,)),
-            warm_up_s=1.0,
+            warm_up_s=self.warm_up_s,
         )
 
     @contextmanager

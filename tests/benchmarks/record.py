@@ -1,5 +1,6 @@
 """Measurements as they are kept: a table to read and the figures behind it, both with machine, versions and date."""
 
+import argparse
 import json
 import os
 import platform
@@ -11,7 +12,8 @@ from typing import Any
 
 from programs import ROOT
 
-_FOLDER = ROOT / "docs/measurements"
+FOLDER = ROOT / "docs/measurements"
+"""Where measurements are kept, unless a benchmark is told another folder."""
 
 
 def machine(*packages: str) -> dict[str, str]:
@@ -33,11 +35,16 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
-def keep(name: str, where: Mapping[str, str], paragraphs: Sequence[str], figures: Sequence[Mapping[str, Any]]) -> None:
-    """Write NAME.md and NAME.json into docs/measurements."""
-    _FOLDER.mkdir(parents=True, exist_ok=True)
+def add_folder(parser: argparse.ArgumentParser) -> None:
+    """Add the option for the folder that `keep` writes to, as `out`."""
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder for the tables and the figures behind them")
+
+
+def keep(path: Path, where: Mapping[str, str], paragraphs: Sequence[str], figures: Sequence[Mapping[str, Any]]) -> None:
+    """Write the tables to PATH.md, and the figures behind them to PATH.json."""
+    path.parent.mkdir(parents=True, exist_ok=True)
     measured = "Measured: " + ", ".join(f"{what} {value}" for what, value in where.items()) + "."
     title, *others = paragraphs
-    (_FOLDER / f"{name}.md").write_text("\n\n".join([title, measured, *others]) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text("\n\n".join([title, measured, *others]) + "\n", encoding="utf-8")
     behind = {"measured": dict(where), "figures": list(figures)}
-    (_FOLDER / f"{name}.json").write_text(json.dumps(behind, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".json").write_text(json.dumps(behind, indent=1) + "\n", encoding="utf-8")

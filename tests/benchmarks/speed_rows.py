@@ -16,7 +16,8 @@ from sshload_contract.run_config import SessionReuse
 from wire import Wire
 
 _CLOCK_TICKS = 100
-_SETTLE_S = 0.5
+_END_TIMEOUT_S = 60.0
+_POLL_S = 0.05
 _KB = 1_000
 _NS_PER_MS = 1_000_000
 
@@ -82,9 +83,11 @@ def against_sshd(clients: Clients, server: SshServer, users: int, seconds: float
     before_s = _children_cpu_s(server.process.pid)
     work = Work("connect-exec", at_once=users, operations=0, seconds=seconds)
     cost = clients.product(work)
-    time.sleep(_SETTLE_S)  # the last sessions' processes end
+    _await_no_children(server.process.pid)
     total_s = _children_cpu_s(server.process.pid) - before_s
-    per_login_s = total_s / (cost.operations * (seconds + 1) / seconds)  # the warm-up's logins are in it as well
+    per_login_s = total_s / (
+        cost.operations * (seconds + clients.warm_up_s) / seconds
+    )  # the warm-up's logins count too
     share = cost.cpu_ms / MS_PER_S / per_login_s
     what = f"{users} users against sshd: worker's CPU / sshd's"
     return Row(what, "4 %", f"{share:.1%} ({cost.cpu_ms:.2f} ms / {per_login_s * MS_PER_S:.1f} ms)")
@@ -124,6 +127,15 @@ def make_key(folder: Path) -> Path:
     key = folder / "id"
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     return key
+
+
+def _await_no_children(pid: int) -> None:
+    """Wait until the processes below this one have ended: their CPU counts from then on."""
+    children = Path(f"/proc/{pid}/task/{pid}/children")
+    give_up_s = time.monotonic() + _END_TIMEOUT_S
+    while children.read_text(encoding="ascii"):
+        assert time.monotonic() < give_up_s, f"processes of sshd do not end: {children.read_text(encoding='ascii')}"
+        time.sleep(_POLL_S)
 
 
 def _children_cpu_s(pid: int) -> float:

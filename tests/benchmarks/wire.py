@@ -9,6 +9,7 @@ from typing import Self
 
 _ETH_P_IP = 0x0800
 _SO_TIMESTAMPNS = 35
+_SO_RCVBUFFORCE = 33  # beyond net.core.rmem_max: a packet that is lost is a connection that is missed
 _TIMESPEC = struct.Struct("ll")
 _ETHERNET_BYTES = 14
 _SYN = 0x02
@@ -40,7 +41,7 @@ class Wire:
         self._port = port
         self._socket = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(_ETH_P_IP))
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _BUFFER_BYTES)
+        self._socket.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _BUFFER_BYTES)
         self._socket.bind(("lo", _ETH_P_IP))
         self._socket.settimeout(0.2)
         self._to_monotonic_ns = time.monotonic_ns() - time.time_ns()

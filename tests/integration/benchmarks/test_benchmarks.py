@@ -1,0 +1,59 @@
+"""Each benchmark that needs no cluster, with small parameters: it runs to its end, and its tables are complete."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from benchmarks import benchmark_rows, lacking_figures
+
+pytestmark = pytest.mark.xdist_group("benchmarks")  # they compile the same Go programs
+
+SHORT = ("--repeats", "1", "--share", "0.01", "--double-seconds", "1", "--seconds", "2", "--warm-up-seconds", "0.2",
+         "--download-bytes", "1048576", "--file-bytes", "1048576", "--sessions", "20",
+         "--users", "4", "--wire-users", "4", "--no-instructions")  # fmt: skip
+
+
+def kept_figures(path: Path) -> int:
+    """Return how many figures were kept beside the table at this path."""
+    assert path.with_suffix(".md").read_text(encoding="utf-8").startswith("# ")
+    return len(json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))["figures"])
+
+
+def test_the_benchmark_of_the_search_has_figures_in_every_row(tmp_path: Path) -> None:
+    rows = benchmark_rows("bench_search", "--searches", "1", "--out", tmp_path)
+    searches, noises, confirms, tables = 3, 5, 2, 2
+    assert len(rows) == searches * noises * confirms * tables
+    assert not lacking_figures([[row[0], *row[4:]] for row in rows])
+    assert kept_figures(tmp_path / "search") == len(rows)
+
+
+def test_the_benchmark_of_the_libraries_has_figures_in_every_row(tmp_path: Path) -> None:
+    rows = benchmark_rows("bench_libraries", "--threads", "1", "--greenlets", "1", "--out", tmp_path)
+    kinds = ["ssh2-python, 1", "ssh2-python of the image, 1", "paramiko, 1"]
+    assert [row[0] for row in rows] == [*kinds, *kinds]
+    assert not lacking_figures(rows)
+    assert kept_figures(tmp_path / "libraries") == len(rows)
+
+
+def test_the_benchmark_of_windows_has_figures_in_every_row(tmp_path: Path) -> None:
+    rows = benchmark_rows(
+        "bench_window", "--megabytes", "1", "--repeats", "1", "--windows", "65536", "--read-sizes", "65536",
+        "--round-trips-ms", "0", "2", "--out", tmp_path,
+    )  # fmt: skip
+    assert [row[0] for row in rows] == ["64 KiB", "64 KiB"]
+    assert not lacking_figures(rows)
+    assert kept_figures(tmp_path / "windows") == 4
+
+
+def test_the_benchmark_of_speed_has_figures_in_every_row_against_the_cheap_server() -> None:
+    rows = benchmark_rows("bench_speed", *SHORT, "--only", "double")
+    assert len(rows) == 16
+    assert not lacking_figures([[what, figure] for what, _, figure in rows])
+
+
+def test_the_benchmark_of_speed_has_figures_in_every_row_against_sshd() -> None:
+    wire = [] if os.geteuid() == 0 else ["--no-wire"]
+    rows = benchmark_rows("bench_speed", *SHORT, "--only", "sshd", *wire)
+    assert len(rows) == (1 if wire else 2)
+    assert not lacking_figures([[what, figure] for what, _, figure in rows])
