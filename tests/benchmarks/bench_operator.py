@@ -265,7 +265,7 @@ def _options() -> argparse.Namespace:
 
 def report(what: str, figure: str) -> None:
     """Print one line of the table."""
-    print(f"{what:<62} {figure}", flush=True)  # noqa: T201 - its output is what it is for
+    print(f"| {what:<62} | {figure} |", flush=True)  # noqa: T201 - its output is what it is for
 
 
 if __name__ == "__main__":
