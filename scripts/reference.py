@@ -46,7 +46,7 @@ KINDS = (
 
 def page(kind: Kind) -> str:
     """Return the whole page of a kind."""
-    crd = yaml.safe_load(kind.crd.read_text(encoding="utf-8"))
+    crd = yaml.load(kind.crd.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     names = crd["spec"]["names"]
     top = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
     return (

@@ -1,13 +1,11 @@
 """The CRDs' own form: described, bounded and strict throughout."""
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+from crd_schema import CRDS, crd_version
 
-FOLDER = Path(__file__).parents[4] / "crds"
 # Kubernetes' own objects, which the API server checks when the pod is made; and what is laid over a test's spec, which
 # is checked as the spec that it makes.
 HANDED_THROUGH = ("affinity", "topologySpreadConstraints[]", ".variants[].patch")
@@ -23,7 +21,7 @@ def schemas(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[
 
 
 Fields = dict[str, dict[str, Any]]
-VERSIONS = {path.stem: yaml.safe_load(path.read_text())["spec"]["versions"][0] for path in sorted(FOLDER.iterdir())}
+VERSIONS = {path.stem: crd_version(path.stem) for path in sorted(CRDS.iterdir())}
 FIELDS = {plural: dict(schemas(version["schema"]["openAPIV3Schema"])) for plural, version in VERSIONS.items()}
 COLUMNS = {
     "sshloadtests": ["Phase", "Verdict", "Rate/s", "P99 ms", "Errors %", "Capacity", "Age"],

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-import yaml
+from crd_schema import crd_version
 
 ROOT = Path(__file__).parents[4]
 # Where the spec of an SSHLoadTest stands in the spec of another kind.
@@ -11,8 +11,7 @@ PLACES = {"sshloadtestschedules": ("testTemplate", "spec"), "sshloadtestcomparis
 
 
 def schema(plural: str, *path: str) -> object:
-    (version,) = yaml.safe_load((ROOT / f"crds/{plural}.yaml").read_text())["spec"]["versions"]
-    found = version["schema"]["openAPIV3Schema"]["properties"]["spec"]
+    found = crd_version(plural)["schema"]["openAPIV3Schema"]["properties"]["spec"]
     for name in path:
         found = found["properties"][name]
     return found
