@@ -3,15 +3,17 @@
 `operator_pass` does what live_comparisons.py does, and can be cut short between any two of its requests.
 """
 
+import json
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from plans import INSTALLATION, quickstart
 from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.comparison.spec import ComparisonSpec
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import parse
 from sshload_operator.decision.comparison.decide import (
@@ -65,6 +67,24 @@ def measured(p50_ms: float = 10.0, error_percent: float = 0.0, verdict: str = "P
     }
 
 
+@cache
+def _parsed(name: str, text: str) -> tuple[ComparisonSpec, str] | SpecError:
+    """Return a spec with its hash, or why it cannot be parsed; the same few are parsed thousands of times."""
+    try:
+        spec = parse_comparison(name, json.loads(text))
+    except SpecError as error:
+        return error
+    return spec, comparison_hash(spec)
+
+
+@cache
+def _planned(comparison: TestIdentity, text: str, run: int) -> ComparisonPlan | SpecError:
+    parsed = _parsed(comparison.name, text)
+    assert not isinstance(parsed, SpecError)
+    spec, _ = parsed
+    return make_comparison_plan(comparison, spec, run)
+
+
 @dataclass(slots=True)
 class SimComparison:
     """The world. `tests` are as the API server has them; `pods` the names of pods by the test they are of."""
@@ -87,12 +107,14 @@ class SimComparison:
     @property
     def plan(self) -> ComparisonPlan | SpecError:
         """The plan as the operator makes it."""
-        try:
-            spec = parse_comparison(self.comparison.name, self.spec)
-        except SpecError as error:
-            return error
-        run = current_comparison_run(self.comparison, comparison_hash(spec), comparison_past(self.status))
-        return make_comparison_plan(self.comparison, spec, run)
+        text = json.dumps(self.spec)
+        parsed = _parsed(self.comparison.name, text)
+        if isinstance(parsed, SpecError):
+            return parsed
+        _, measures = parsed
+        return _planned(
+            self.comparison, text, current_comparison_run(self.comparison, measures, comparison_past(self.status))
+        )
 
     # the user
 

@@ -3,7 +3,9 @@
 import importlib
 import json
 import pkgutil
+from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
+from functools import cache
 from typing import Any
 
 import pytest
@@ -31,7 +33,26 @@ def _contract_types() -> list[type]:
 
 CONTRACT_TYPES = _contract_types()
 every_type = pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.__name__) for kind in CONTRACT_TYPES])
-few = settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+Values = Callable[[type], Sequence[Any]]
+
+
+@pytest.fixture(scope="module")
+def drawn(values_of: Callable[[type], st.SearchStrategy[Any]]) -> Values:
+    """Return what draws 25 values of a type, once for all tests: drawing them takes longer than all that is tested."""
+
+    @cache
+    def draw(kind: type) -> Sequence[Any]:
+        found = []
+
+        @settings(max_examples=25, database=None, suppress_health_check=[*HealthCheck])
+        @given(value=values_of(kind))
+        def keep(value: Any) -> None:
+            found.append(value)
+
+        keep()
+        return found
+
+    return draw
 
 
 def _refusal(kind: type, plain: Any) -> ContractError:
@@ -46,51 +67,39 @@ def test_the_types_that_cross_process_borders_are_all_tested() -> None:
 
 
 @every_type
-@few
-@given(data=st.data())
-def test_a_value_comes_back_equal_from_its_json(kind: type, values_of: Any, data: st.DataObject) -> None:
-    value = data.draw(values_of(kind))
-    assert from_json(kind, to_json(value)) == value
+def test_a_value_comes_back_equal_from_its_json(kind: type, drawn: Values) -> None:
+    for value in drawn(kind):
+        assert from_json(kind, to_json(value)) == value
 
 
 @every_type
-@few
-@given(data=st.data())
-def test_json_is_one_line_and_every_reader_reads_it(kind: type, values_of: Any, data: st.DataObject) -> None:
-    text = to_json(data.draw(values_of(kind)))
-    assert len(text.splitlines()) == 1
-    assert text.isascii()
-    json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
+def test_json_is_one_line_and_every_reader_reads_it(kind: type, drawn: Values) -> None:
+    for text in map(to_json, drawn(kind)):
+        assert len(text.splitlines()) == 1
+        assert text.isascii()
+        json.loads(text, parse_constant=lambda word: pytest.fail(f"{word} is not JSON"))
 
 
 @every_type
-@few
-@given(data=st.data())
-def test_a_missing_field_is_refused_by_its_path(kind: type, values_of: Any, data: st.DataObject) -> None:
-    plain = to_plain(data.draw(values_of(kind)))
-    name = data.draw(st.sampled_from(sorted(set(plain) - {"kind"})))
-    del plain[name]
-    refused = _refusal(kind, plain)
-    assert (refused.path, refused.problem) == (name, "missing field")
+def test_a_missing_field_is_refused_by_its_path(kind: type, drawn: Values) -> None:
+    for plain in map(to_plain, drawn(kind)):
+        for name in set(plain) - {"kind"}:
+            refused = _refusal(kind, {key: value for key, value in plain.items() if key != name})
+            assert (refused.path, refused.problem) == (name, "missing field")
 
 
 @every_type
-@few
-@given(data=st.data())
-def test_an_unknown_field_is_refused_by_its_path(kind: type, values_of: Any, data: st.DataObject) -> None:
-    plain = to_plain(data.draw(values_of(kind)))
-    refused = _refusal(kind, {**plain, "unheardOf": 1})
-    assert (refused.path, refused.problem) == ("unheardOf", "unknown field")
+def test_an_unknown_field_is_refused_by_its_path(kind: type, drawn: Values) -> None:
+    for plain in map(to_plain, drawn(kind)):
+        refused = _refusal(kind, {**plain, "unheardOf": 1})
+        assert (refused.path, refused.problem) == ("unheardOf", "unknown field")
 
 
 @every_type
-@few
-@given(data=st.data())
-def test_a_value_of_another_json_type_is_refused_by_its_path(kind: type, values_of: Any, data: st.DataObject) -> None:
-    plain = to_plain(data.draw(values_of(kind)))
-    name = data.draw(st.sampled_from(sorted(set(plain) - {"kind"})))
-    plain[name] = _of_another_type(plain[name])
-    assert _refusal(kind, plain).path == name
+def test_a_value_of_another_json_type_is_refused_by_its_path(kind: type, drawn: Values) -> None:
+    for plain in map(to_plain, drawn(kind)):
+        for name in set(plain) - {"kind"}:
+            assert _refusal(kind, {**plain, name: _of_another_type(plain[name])}).path == name
 
 
 def _of_another_type(plain: Any) -> Any:

@@ -36,7 +36,10 @@ class Slices:
         """
         counted = [found[step] for _, found in sorted(self._slices.items()) if step in found]
         weights = [sum(latencies.values()) for latencies in counted]
-        bucket = _bucket_at(sum(counted, Counter()), percentile / 100)
+        all_latencies: Counter[int] = Counter()
+        for latencies in counted:
+            all_latencies.update(latencies)
+        bucket = _bucket_at(all_latencies, percentile / 100)
         below = [sum(count for floor, count in latencies.items() if floor <= bucket) for latencies in counted]
         whole, share = sum(weights), sum(below) / sum(weights) if counted else 0.0
         return spread(weights, below, whole * share * (1 - share))
