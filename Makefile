@@ -17,7 +17,7 @@ QUICK_LAYERS := lint unit simulation golden
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
 
-demo: venv ## a cluster, the operator, a load test of a real sshd, and its verdict
+demo: ## a cluster, the operator, a load test of a real sshd, and its verdict
 	@scripts/demo
 
 test: venv ## all layers below, from lint to e2e, with one table at the end

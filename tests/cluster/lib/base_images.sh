@@ -8,8 +8,12 @@ cluster_buildah() { # chroot isolation needs no more rights than the cluster its
 }
 
 base_images() {
+  local lock
+  exec {lock}> "$cache/base-images.lock" # the images of the project may be built while the cluster starts
+  flock "$lock"
   cluster_buildah inspect --type image localhost/pause:1 > /dev/null 2>&1 || pause_image
   cluster_buildah inspect --type image docker.io/library/debian:trixie-slim > /dev/null 2>&1 || debian_image
+  exec {lock}>&-
 }
 
 pause_image() {
