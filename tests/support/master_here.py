@@ -1,12 +1,11 @@
-"""A master in the process of the test, whose workers are processes: its waiting begins when they are connected.
+"""A master in the process of the test, whose workers are processes.
 
-So a test can give the master little patience (`workers_timeout_s`), however long the workers take to start.
+Its waiting begins when they are connected, however long they take to start. And a test can let its patience or its
+search's budget be over, in place of waiting for that.
 """
 
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,29 +13,55 @@ from pathlib import Path
 import gevent
 import pytest
 from free_ports import free_port
+from gevent import Greenlet
 from sshload_contract.codec import to_json
 from sshload_contract.master_log import read_master_log
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_worker.coordination.master import Master
+from warm_processes import WarmProcess, start_warm
 
 _TIMEOUT_S = 300.0
 _POLL_S = 0.02
 
 
-@dataclass(frozen=True)
+@dataclass
 class MasterHere:
-    """A master that has yet to run, and its connected workers."""
+    """A master, and its connected workers."""
 
     master: Master
-    workers: tuple[subprocess.Popen[bytes], ...]
+    workers: tuple[WarmProcess, ...]
+    capsys: pytest.CaptureFixture[str]
+    _running: "Greenlet[[], None] | None" = None
 
-    def summary(self, capsys: pytest.CaptureFixture[str]) -> RunSummary:
-        """Let the master follow the run to its end; return the summary that it prints."""
-        capsys.readouterr()
-        with gevent.Timeout(_TIMEOUT_S):
-            self.master.run()
-        log = read_master_log(capsys.readouterr().out)
+    def begin(self) -> None:
+        """Let the master follow the run from now on."""
+        self._running = gevent.spawn(self.master.run)
+        gevent.sleep(0)
+
+    def wait_until(self, condition: Callable[[Master], bool]) -> None:
+        """Wait until a condition is true of the master."""
+        deadline_s = time.monotonic() + _TIMEOUT_S
+        while not condition(self.master):
+            assert time.monotonic() < deadline_s, self.capsys.readouterr()
+            gevent.sleep(_POLL_S)
+
+    def lose_patience(self) -> None:
+        """Let the time that the master waits for its workers and the target be over."""
+        self.master.config = replace(self.master.config, workers_timeout_s=0.0)
+
+    def use_up_budget(self) -> None:
+        """Let the time of the search be over, which has begun."""
+        capacity = self.master.config.capacity
+        assert capacity is not None
+        assert self.master._first_start_s is not None
+        self.master._first_start_s -= capacity.budget_s
+
+    def summary(self) -> RunSummary:
+        """Wait for the end of the run; return the summary that the master has printed."""
+        assert self._running is not None
+        self._running.get(timeout=_TIMEOUT_S)
+        log = read_master_log(self.capsys.readouterr().out)
         assert log.summary is not None, log.problem
         return log.summary
 
@@ -46,25 +71,26 @@ class MasterHere:
 
 
 @contextmanager
-def master_here(folder: Path, config: RunConfig, workers: int | None = None) -> Iterator[MasterHere]:
+def master_here(
+    folder: Path, config: RunConfig, capsys: pytest.CaptureFixture[str], workers: int | None = None
+) -> Iterator[MasterHere]:
     """Start a master and its workers (all that the run wants, or so many); yield when all of these are connected."""
-    (folder / "run.json").write_text(to_json(replace(config, workers_timeout_s=_TIMEOUT_S)))
+    (folder / "run.json").write_text(to_json(config))
     port, stderr_path = free_port(), folder / "stderr"
     master = Master(config)
     master.listen("127.0.0.1", port)
-    program = [sys.executable, "-m", "sshload_worker", "--role", "worker", "--config", str(folder / "run.json")]
+    command = ["--role", "worker", "--config", str(folder / "run.json")]
     to_master = ["--master-host", "127.0.0.1", "--master-port", str(port)]
-    started: list[subprocess.Popen[bytes]] = []
+    started: list[WarmProcess] = []
     try:
-        with stderr_path.open("wb") as stderr:
-            for index in range(config.workers if workers is None else workers):
-                command = [*program, *to_master, "--index", str(index)]
-                started.append(subprocess.Popen(command, stdout=stderr, stderr=stderr))
+        for index in range(config.workers if workers is None else workers):
+            arguments = [*command, *to_master, "--index", str(index)]
+            started.append(start_warm(folder, arguments, stderr_path, stderr_path))
         deadline_s = time.monotonic() + _TIMEOUT_S
         while master.roll_call.connected < len(started):
             assert time.monotonic() < deadline_s, f"the workers do not come: {stderr_path.read_text()}"
             gevent.sleep(_POLL_S)
-        yield MasterHere(master, tuple(started))
+        yield MasterHere(master, tuple(started), capsys)
     finally:
         for worker in started:
             worker.kill()

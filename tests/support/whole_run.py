@@ -1,4 +1,8 @@
-"""A master and its workers as processes on loopback, as `sshload run` and the pods have them."""
+"""A master and its workers as processes on loopback, as `sshload run` and the pods have them.
+
+They are forked from a process that has imported all they need (warm_processes). With a launcher, and where a pod has
+several processes, they are `python -m sshload_worker`.
+"""
 
 import subprocess
 import sys
@@ -15,9 +19,12 @@ from sshload_contract.master_log import MasterLog, read_master_log
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Snapshot
+from warm_processes import WarmProcess, start_warm
 
 _END_TIMEOUT_S = 300.0
 _POLL_S = 0.05
+
+Process = subprocess.Popen[bytes] | WarmProcess
 
 
 class WholeRun:
@@ -25,6 +32,7 @@ class WholeRun:
 
     def __init__(self, folder: Path, config: RunConfig, launcher: Sequence[str | Path] = ()) -> None:
         self._launcher = launcher
+        self._is_warm = not launcher and config.processes_per_pod == 1
         self._folder = folder
         self._config_path = folder / "run.json"
         self._config_path.write_text(to_json(config))
@@ -32,7 +40,9 @@ class WholeRun:
         self.http_port = free_port()
         self.stdout_path = folder / "master.out"
         self.stderr_path = folder / "stderr"
-        self.workers: list[subprocess.Popen[bytes]] = []
+        for path in (self.stdout_path, self.stderr_path):
+            path.touch()
+        self.workers: list[Process] = []
         self.master = self._start(
             "master",
             "--bind-host",
@@ -43,7 +53,7 @@ class WholeRun:
             str(self.http_port),
         )
 
-    def add_worker(self, index: int) -> subprocess.Popen[bytes]:
+    def add_worker(self, index: int) -> Process:
         """Start a worker, or all workers of a pod."""
         worker = self._start(
             "worker", "--master-host", "127.0.0.1", "--master-port", str(self._bind_port), "--index", str(index)
@@ -105,14 +115,14 @@ class WholeRun:
             process.kill()
             process.wait()
 
-    def _start(self, role: str, *options: str) -> subprocess.Popen[bytes]:
-        program = [*self._launcher, sys.executable, "-m", "sshload_worker"]
-        command = [*program, "--role", role, "--config", str(self._config_path), *options]
-        with self.stderr_path.open("ab") as stderr:
-            if role == "worker":
-                return subprocess.Popen(command, stdout=stderr, stderr=stderr)
-            with self.stdout_path.open("wb") as stdout:
-                return subprocess.Popen(command, stdout=stdout, stderr=stderr)
+    def _start(self, role: str, *options: str) -> Process:
+        arguments = ["--role", role, "--config", str(self._config_path), *options]
+        stdout_path = self.stderr_path if role == "worker" else self.stdout_path
+        if self._is_warm:
+            return start_warm(self._folder, arguments, stdout_path, self.stderr_path)
+        command = [*self._launcher, sys.executable, "-m", "sshload_worker", *arguments]
+        with self.stderr_path.open("ab") as stderr, stdout_path.open("ab") as stdout:
+            return subprocess.Popen(command, stdout=stdout, stderr=stderr)
 
 
 @contextmanager

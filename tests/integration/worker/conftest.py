@@ -12,11 +12,18 @@ from gevent_process import patch_for_gevent
 from own_ssh2 import import_own_ssh2
 from ssh_server import Keys, SshServer, make_keys, ssh_server
 
+_WHOLE_RUNS = {"whole_run", "master_here"}
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare the process before test modules are imported."""
     patch_for_gevent(config)
     import_own_ssh2()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put the tests of whole runs first: they take longest, and what comes last should be short in every lane."""
+    items.sort(key=lambda item: isinstance(item, pytest.Function) and _WHOLE_RUNS.isdisjoint(vars(item.module)))
 
 
 @pytest.fixture(scope="session")

@@ -62,9 +62,11 @@ def test_a_killed_master_is_missed_by_its_workers(sshd: SshServer, tmp_path: Pat
 def test_workers_that_do_not_come_are_named(
     sshd: SshServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = replace(run_config(endpoint(sshd), arrivals(10, 1.0), workers=3), workers_timeout_s=1.0)
-    with master_here(tmp_path, config, workers=1) as run:
-        summary = run.summary(capsys)
+    config = run_config(endpoint(sshd), arrivals(10, 1.0), workers=3)
+    with master_here(tmp_path, config, capsys, workers=1) as run:
+        run.begin()
+        run.lose_patience()
+        summary = run.summary()
         assert run.exit_codes() == [0]
     assert summary.end is RunEnd.WORKERS_MISSING
     assert "workers 1, 2" in summary.message

@@ -11,19 +11,24 @@ from run_configs import arrivals, endpoint, run_config
 from runs import target_stats
 from ssh_server import SshServer
 from sshload_contract.vocabulary import RunEnd
+from sshload_worker.coordination.master import Master
 from whole_run import whole_run
 
-PATIENCE_S = 2.0
-"""Long enough for two attempts of the worker, each told."""
+
+def has_heard_of_a_problem(master: Master) -> bool:
+    return bool(master._target_problem)
 
 
 def test_a_target_that_takes_no_connections_is_unreachable(
     sshd: SshServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = replace(endpoint(sshd), port=free_port(), known_hosts_path="")
-    config = replace(run_config(target, arrivals(10, 1.0), workers=2), workers_timeout_s=PATIENCE_S)
-    with master_here(tmp_path, config) as run:
-        summary = run.summary(capsys)
+    config = run_config(target, arrivals(10, 1.0), workers=2)
+    with master_here(tmp_path, config, capsys) as run:
+        run.begin()
+        run.wait_until(has_heard_of_a_problem)
+        run.lose_patience()
+        summary = run.summary()
         assert run.exit_codes() == [0, 0]
     assert summary.end is RunEnd.TARGET_UNREACHABLE
     assert "Connection refused" in summary.message
@@ -33,9 +38,12 @@ def test_a_name_that_does_not_resolve_is_an_unreachable_target(
     sshd: SshServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     target = replace(endpoint(sshd), host="no-such-host.invalid", known_hosts_path="")
-    config = replace(run_config(target, arrivals(10, 1.0)), workers_timeout_s=PATIENCE_S)
-    with master_here(tmp_path, config) as run:
-        summary = run.summary(capsys)
+    config = run_config(target, arrivals(10, 1.0))
+    with master_here(tmp_path, config, capsys) as run:
+        run.begin()
+        run.wait_until(has_heard_of_a_problem)
+        run.lose_patience()
+        summary = run.summary()
     assert summary.end is RunEnd.TARGET_UNREACHABLE
     assert "no-such-host.invalid" in summary.message
 
@@ -55,9 +63,12 @@ def test_a_managed_target_that_never_gets_ready_is_unreachable(
     sshd: SshServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = run_config(endpoint(sshd), arrivals(10, 1.0))
-    config = replace(config, stats_url=f"http://127.0.0.1:{free_port()}/stats", workers_timeout_s=PATIENCE_S)
-    with master_here(tmp_path, config) as run:
-        summary = run.summary(capsys)
+    config = replace(config, stats_url=f"http://127.0.0.1:{free_port()}/stats")
+    with master_here(tmp_path, config, capsys) as run:
+        run.begin()
+        run.wait_until(has_heard_of_a_problem)
+        run.lose_patience()
+        summary = run.summary()
         assert run.exit_codes() == [0]
     assert summary.end is RunEnd.TARGET_UNREACHABLE
     assert "Connection refused" in summary.message

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import gevent
 import pytest
 from limited_relay import limited_relay
+from master_here import master_here
 from played_target import played_target, quiet
-from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
+from run_configs import EXEC_TRUE, LONG, arrivals, endpoint, run_config, scenario
 from runs import target_stats
 from ssh_server import SshServer
 from sshload_contract.capacity import Capacity, amount_of
@@ -23,9 +25,10 @@ from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState
 from sshload_operator.local.priority import at_real_time, may_run_at_real_time
+from sshload_worker.coordination.master import Master
 from whole_run import WholeRun, whole_run
 
-LIMIT = 12
+LIMIT = 6
 NO_ERRORS = ErrorRateThreshold(below=0.01)
 BURST = BurstLoad(connections=2, repeat=1, interval_s=1.0)
 HOLD = HoldLoad(sessions=2, ramp_up_s=0.2, duration_s=4.0, keep_alive_s=0.0, probe_rate=0.0)
@@ -42,7 +45,6 @@ def searching(server: SshServer, port: int, load: Load, most: float, **changes: 
         capacity=replace(capacity, **changes),
         thresholds=(NO_ERRORS,),
         drain_s=5.0,
-        workers_timeout_s=60.0,
     )
 
 
@@ -55,35 +57,40 @@ def found(summary: RunSummary) -> CapacityResult:
     return summary.capacity
 
 
-def test_the_limit_of_a_server_is_found_and_found_again(sshd: SshServer, tmp_path: Path) -> None:
-    """The run has its CPU as a local run has it, so that no trial is invalid because of who else is busy."""
+@pytest.mark.alone
+def test_two_searches_at_a_time_each_find_the_limit_of_their_server(sshd: SshServer, tmp_path: Path) -> None:
+    """Each run has its CPU as a local run has it, so that no trial is invalid because of who else is busy."""
     launcher = at_real_time([]) if may_run_at_real_time() else []
-    for again in ("first", "second"):
-        folder = tmp_path / again
-        folder.mkdir()
-        with (
-            limited_relay(sshd.port, LIMIT) as port,
-            whole_run(folder, long_bursts(sshd, port), launcher=launcher) as run,
-        ):
-            summary = run.summary()
+    with ExitStack() as searches:
+        runs = []
+        for name in ("first", "second"):
+            folder = tmp_path / name
+            folder.mkdir()
+            port = searches.enter_context(limited_relay(sshd.port, LIMIT))
+            runs.append(searches.enter_context(whole_run(folder, long_bursts(sshd, port), launcher=launcher)))
+        for run in runs:
+            assert_limit_found(run.summary())
             assert run.exit_codes() == [0, 0], run.stderr_path.read_text()
-        assert (summary.end, summary.message) == (RunEnd.COMPLETED, "")
-        result = found(summary)
-        said = [(trial.amount, trial.message) for trial in result.trials]
-        assert (result.end, result.lower, result.upper) == (SearchEnd.FOUND, LIMIT, LIMIT + 1), said
-        for trial in result.trials:
-            assert trial.state in {TrialState.INVALID, passes(trial.amount <= LIMIT)}, said
-            assert trial.load.started == trial.amount
-        reported = result.trials[result.reported - 1]
-        assert (reported.amount, reported.state) == (LIMIT, TrialState.PASSED)
-        assert (summary.load, summary.generator) == (reported.load, reported.generator)
-        assert sum(agreed.count for agreed in summary.negotiated) == LIMIT
+
+
+def assert_limit_found(summary: RunSummary) -> None:
+    assert (summary.end, summary.message) == (RunEnd.COMPLETED, "")
+    result = found(summary)
+    said = [(trial.amount, trial.message) for trial in result.trials]
+    assert (result.end, result.lower, result.upper) == (SearchEnd.FOUND, LIMIT, LIMIT + 1), said
+    for trial in result.trials:
+        assert trial.state in {TrialState.INVALID, passes(trial.amount <= LIMIT)}, said
+        assert trial.load.started == trial.amount
+    reported = result.trials[result.reported - 1]
+    assert (reported.amount, reported.state) == (LIMIT, TrialState.PASSED)
+    assert (summary.load, summary.generator) == (reported.load, reported.generator)
+    assert sum(agreed.count for agreed in summary.negotiated) == LIMIT
 
 
 def long_bursts(server: SshServer, port: int) -> RunConfig:
     """Return a search by bursts whose connections are all open at once, even if one worker hears of its start late."""
     config = searching(server, port, BURST, 100, budget_s=600.0)
-    return replace(config, scenario=scenario(EXEC_TRUE, SleepStep(2.0)))
+    return replace(config, scenario=scenario(EXEC_TRUE, SleepStep(2.0)), drain_s=LONG)
 
 
 def passes(holds: bool) -> TrialState:  # noqa: FBT001 - a verdict by what it is
@@ -138,15 +145,19 @@ def test_a_master_that_is_told_to_go_in_mid_search_tells_what_it_has(sshd: SshSe
     assert_ended_in_mid_search(summary, RunEnd.STOPPED, trials=2)
 
 
+def is_in_second_trial(master: Master) -> bool:
+    return master.trial.started and master.trial.order.number >= 2
+
+
 def test_a_server_that_dies_in_mid_search_is_not_searched_for_its_limit(
-    start_sshd: Callable[[str], SshServer], tmp_path: Path
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = start_sshd("")
-    with whole_run(
-        tmp_path, replace(searching(server, server.port, ARRIVALS, 8, confirm=5), workers_timeout_s=15.0)
-    ) as run:
-        run.wait_until(in_trial(run, 2), "the second trial")
+    with master_here(tmp_path, searching(server, server.port, ARRIVALS, 8, confirm=5), capsys) as run:
+        run.begin()
+        run.wait_until(is_in_second_trial)
         server.process.terminate()
+        run.lose_patience()
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
     assert_ended_in_mid_search(summary, RunEnd.TARGET_UNREACHABLE, trials=1)
@@ -164,13 +175,15 @@ def test_no_trial_is_begun_that_would_end_after_the_budget(sshd: SshServer, tmp_
 
 
 def test_a_target_that_is_gone_is_not_waited_for_beyond_the_budget(
-    start_sshd: Callable[[str], SshServer], tmp_path: Path
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     server = start_sshd("")
-    config = searching(server, server.port, ARRIVALS, 8, confirm=5, budget_s=15.0)
-    with whole_run(tmp_path, replace(config, workers_timeout_s=600.0)) as run:
-        run.wait_until(in_trial(run, 2), "the second trial")
+    with master_here(tmp_path, searching(server, server.port, ARRIVALS, 8, confirm=5), capsys) as run:
+        run.begin()
+        run.wait_until(is_in_second_trial)
         server.process.terminate()
+        run.wait_until(lambda master: master._is_settling and master._is_target_gone)
+        run.use_up_budget()
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
     assert_ended_in_mid_search(summary, RunEnd.TARGET_UNREACHABLE, trials=1)
@@ -184,7 +197,7 @@ def test_a_target_that_never_comes_to_rest_is_not_waited_for_beyond_the_budget(s
         return target_stats(accepted=fetch * 10_000, sessions=0 if fetch < 2 else 5)
 
     with played_target(restless, lambda ask: ask != 2) as stats_url:
-        config = searching(sshd, sshd.port, BURST, 8, budget_s=8.0)
+        config = searching(sshd, sshd.port, BURST, 8, budget_s=5.0)
         with whole_run(tmp_path, replace(config, stats_url=stats_url)) as run:
             summary = run.summary()
             assert run.exit_codes() == [0, 0]
@@ -198,11 +211,11 @@ def test_a_target_that_tells_its_counts_after_the_budget_gets_no_trial_for_them(
 ) -> None:
     def late(fetch: int) -> TargetStats:
         if fetch == 5:  # before the second trial, once it was found idle
-            gevent.sleep(6.0)
+            gevent.sleep(4.5)
         return quiet(fetch)
 
     with played_target(late) as stats_url:
-        config = searching(sshd, sshd.port, BURST, 8, budget_s=7.0)
+        config = searching(sshd, sshd.port, BURST, 8, budget_s=5.0)
         with whole_run(tmp_path, replace(config, stats_url=stats_url)) as run:
             summary = run.summary()
             assert run.exit_codes() == [0, 0]
@@ -238,7 +251,7 @@ def test_the_targets_counts_are_taken_while_sessions_are_held(
     searched: bool,  # noqa: FBT001 - as parametrised
 ) -> None:
     with played_target() as stats_url:
-        config = replace(searching(sshd, sshd.port, HOLD, 3), stats_url=stats_url)
+        config = replace(searching(sshd, sshd.port, HOLD, 2), stats_url=stats_url)
         with whole_run(tmp_path, config if searched else replace(config, capacity=None)) as run:
             summary = run.summary()
     assert summary.end is RunEnd.COMPLETED
