@@ -15,7 +15,7 @@ from run_configs import EXEC_TRUE, NOWHERE, client, run_config
 from sshload_contract.load import Load, UsersLoad, UsersStage
 from sshload_contract.run_config import RunConfig, ScenarioStep, SessionReuse, SftpReadStep
 from sshload_contract.vocabulary import Step, Window
-from whole_run import WholeRun
+from whole_run import Process, WholeRun
 
 HERE = Path(__file__).parent
 KEX = "curve25519-sha256"
@@ -200,7 +200,7 @@ class MeasuredRun(WholeRun):
         """Return what the worker told."""
         return dict(json.loads(self._figures_path.read_text()))
 
-    def _start(self, role: str, *options: str) -> subprocess.Popen[bytes]:
+    def _start(self, role: str, *options: str) -> Process:
         if role == "master":
             return super()._start(role, *options)
         measured = [sys.executable, str(HERE / "measured_worker.py"), str(self._figures_path)]
