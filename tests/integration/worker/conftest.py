@@ -3,8 +3,11 @@
 The process of these tests is patched for gevent, as a worker is.
 """
 
+import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -44,3 +47,40 @@ def sshd(tmp_path_factory: pytest.TempPathFactory, keys: Keys) -> Iterator[SshSe
     """Run a server that takes everything, for all tests that change nothing about it."""
     with ssh_server(tmp_path_factory.mktemp("sshd"), keys) as server:
         yield server
+
+
+@pytest.fixture(scope="session")
+def sftp_sshd(tmp_path_factory: pytest.TempPathFactory, keys: Keys) -> Iterator[SshServer]:
+    """Run such a server with SFTP."""
+    with ssh_server(tmp_path_factory.mktemp("sshd"), keys, "Subsystem sftp internal-sftp") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def made_key(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
+    """Return a function that makes a key pair of a kind and size, once, and returns the path of its private half."""
+    folder = tmp_path_factory.mktemp("made-keys")
+
+    @cache
+    def make(kind: str, bits: str) -> Path:
+        path = folder / f"{kind}-{bits}"
+        subprocess.run(["ssh-keygen", "-q", "-t", kind, "-b", bits, "-N", "", "-f", path], check=True)
+        return path
+
+    return make
+
+
+@pytest.fixture
+def copied_key(tmp_path: Path, made_key: Callable[[str, str], Path]) -> Callable[..., Path]:
+    """Return a function that returns a copy of such a key in the test's own folder, encrypted or in another form."""
+
+    def copy(kind: str, bits: str, name: str = "key", *, passphrase: str = "", form: str = "RFC4716") -> Path:
+        original, path = made_key(kind, bits), tmp_path / name
+        shutil.copy(original, path)
+        shutil.copy(f"{original}.pub", f"{path}.pub")
+        change = ["ssh-keygen", "-q", "-p", "-a", "1", "-P", "", "-N", passphrase, "-m", form, "-f", path]
+        if passphrase or form != "RFC4716":
+            subprocess.run(change, check=True, stdout=subprocess.DEVNULL)
+        return path
+
+    return copy

@@ -1,6 +1,6 @@
 import signal
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic, monotonic_ns
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 from one_iteration import unexpected
 from one_load import counted, failures, latencies, one_load
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
-from ssh_server import SshServer
+from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import HoldLoad
 from sshload_contract.run_config import RunConfig
@@ -28,33 +28,50 @@ from whole_run import whole_run
 WELL = (Window.MEASURED, Outcome.OK)
 HOLD = HoldLoad(sessions=12, ramp_up_s=0.5, duration_s=6.0, keep_alive_s=0.5, probe_rate=5.0)
 _US_PER_S = 1_000_000
+of_one_load = pytest.mark.xdist_group("one load of held sessions")
+of_one_run = pytest.mark.xdist_group("one run of held sessions")
 
 
 def holding(server: SshServer, load: HoldLoad = HOLD) -> RunConfig:
     return run_config(endpoint(server), load)
 
 
-def test_sessions_are_held_from_the_ramp_to_the_end_and_only_probes_count_in_total(
-    start_sshd: Callable[[str], SshServer],
-) -> None:
-    server = start_sshd("")
-    end_s = monotonic() + HOLD.ramp_up_s + HOLD.duration_s
-    with one_load(holding(server)) as load:
-        load.wait_until(lambda recorder: recorder.held == 12)
-        all_held_s = monotonic()
-        totals = load.finish()
+@dataclass(frozen=True)
+class Held:
+    """A whole load of held sessions and probes: what was counted, by the client and by the server."""
+
+    totals: Totals
+    accepted: int
+    all_held_s: float
+    left: tuple[int, int]
+
+
+@pytest.fixture(scope="module")
+def held(tmp_path_factory: pytest.TempPathFactory, keys: Keys) -> Held:
+    """Hold sessions from the ramp to the end. `all_held_s` is for how long all of them were held at least."""
+    with ssh_server(tmp_path_factory.mktemp("sshd"), keys) as server:
+        end_s = monotonic() + HOLD.ramp_up_s + HOLD.duration_s
+        with one_load(holding(server)) as load:
+            load.wait_until(lambda recorder: recorder.held == 12)
+            all_held_s = end_s - monotonic()
+            totals = load.finish()
+        return Held(totals, server.accepted(), all_held_s, (load.recorder.held, load.recorder.connections))
+
+
+@of_one_load
+def test_sessions_are_held_from_the_ramp_to_the_end_and_only_probes_count_in_total(held: Held) -> None:
+    totals = held.totals
     assert counted(totals, "held.login") == counted(totals, "held.kex") == counted(totals, "held.hold") == {WELL: 12}
     assert counted(totals, "total") == counted(totals, "login") == {WELL: 30}
-    assert server.accepted() == sum(totals.negotiated.values()) == 42
-    assert (latencies(totals, "held.hold").min_us() or 0) > (end_s - all_held_s) * _US_PER_S
+    assert held.accepted == sum(totals.negotiated.values()) == 42
+    assert (latencies(totals, "held.hold").min_us() or 0) > held.all_held_s * _US_PER_S
     assert failures(totals) == set()
-    assert (load.recorder.held, load.recorder.connections) == (0, 0)
+    assert held.left == (0, 0)
 
 
-def test_every_held_session_asks_for_signs_of_life_and_is_answered(sshd: SshServer) -> None:
-    with one_load(holding(sshd)) as load:
-        totals = load.finish()
-    (kept,) = counted(totals, "held.keepAlive").items()
+@of_one_load
+def test_every_held_session_asks_for_signs_of_life_and_is_answered(held: Held) -> None:
+    (kept,) = counted(held.totals, "held.keepAlive").items()
     assert kept[0] == WELL
     assert 12 * 2 <= kept[1] <= 12 * 13
 
@@ -198,6 +215,7 @@ def held_by_two(sshd: SshServer, tmp_path_factory: pytest.TempPathFactory) -> Ru
         return run.summary()
 
 
+@of_one_run
 def test_the_summary_tells_how_many_were_held_at_most_and_at_least(held_by_two: RunSummary) -> None:
     assert (held_by_two.end, held_by_two.message) == (RunEnd.COMPLETED, "")
     settled_s, end_s = 1.0 + HOLD.ramp_up_s + 1.0, 1.0 + HOLD.ramp_up_s + HOLD.duration_s
@@ -206,6 +224,7 @@ def test_the_summary_tells_how_many_were_held_at_most_and_at_least(held_by_two: 
     assert (held_by_two.load.held_most, held_by_two.load.held_least) == (max(held), min(held))
 
 
+@of_one_run
 def test_the_workers_shares_of_held_sessions_and_probes_add_up(held_by_two: RunSummary) -> None:
     steps = {(step.step, step.window): step for step in held_by_two.steps}
     assert steps["held.login", Window.MEASURED].count == steps["held.hold", Window.MEASURED].count == 15
@@ -224,7 +243,7 @@ def test_a_server_that_freezes_is_waited_for_no_longer_than_the_drain(
 ) -> None:
     server = start_sshd("")
     hold = replace(HOLD, sessions=3, duration_s=8.0, keep_alive_s=0.2, probe_rate=2.0)
-    config = replace(holding(server, hold), drain_s=8.0, client=client(step_s=60.0))
+    config = replace(holding(server, hold), drain_s=1.0, client=client(step_s=60.0))
     waiting = replace(EXEC_TRUE, command="cat")
     with whole_run(tmp_path, replace(config, scenario=scenario(waiting))) as run:
         run.wait_until(lambda: (found := run.log().snapshot) is not None and found.held > 0, "held sessions")

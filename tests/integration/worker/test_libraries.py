@@ -3,7 +3,6 @@
 import gc
 import logging
 import socket
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ import gevent
 import pytest
 from client_kinds import Kind, every_kind
 from free_ports import free_port
-from heard import Heard
+from gevent.event import Event
 from one_iteration import Counted, counted, prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
@@ -23,6 +22,7 @@ from sshload_contract.run_config import (
     Endpoint,
     ExecStep,
     ForwardStep,
+    Library,
     RunConfig,
     ScenarioStep,
     ScpReadStep,
@@ -39,16 +39,16 @@ from sshload_contract.run_config import (
     SleepStep,
     Verify,
 )
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Window
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
+from sshload_worker.scenario.steps import idle
 from unkind_servers import speaking
 
 SHORT = 0.3
 DEADLINE_S = 60.0
 SIZE_BYTES = 3_000_000
-SFTP = "Subsystem sftp internal-sftp"
 FILE_PARTS = "open firstByte read close"
 
 
@@ -77,6 +77,13 @@ def with_limits(config: RunConfig, **timeouts_s: float) -> RunConfig:
     return replace(config, client=replace(config.client, timeouts=client(**timeouts_s).timeouts))
 
 
+def has_socket_to(port: int) -> bool:
+    """Tell whether a socket of this machine is connected to a port of loopback, or is yet to be closed at its end."""
+    established, close_wait, remote = "01", "08", f"0100007F:{port:04X}"
+    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    return any(line[2] == remote and line[3] in {established, close_wait} for line in lines)
+
+
 def run_at(port: int, kind: Kind, keys: Path, **timeouts_s: float) -> Counted:
     nobody = Endpoint(
         host="127.0.0.1",
@@ -91,18 +98,6 @@ def run_at(port: int, kind: Kind, keys: Path, **timeouts_s: float) -> Counted:
     )
     config = run_config(nobody, arrivals(1, 1))
     return run_once(replace(config, client=kind.client(**timeouts_s)))
-
-
-@pytest.fixture
-def make_key(tmp_path: Path) -> Callable[[str, str], Path]:
-    """Return a function that makes a key pair of a kind and size, and returns the path of its private half."""
-
-    def make(kind: str, bits: str) -> Path:
-        path = tmp_path / kind
-        subprocess.run(["ssh-keygen", "-q", "-t", kind, "-b", bits, "-N", "", "-f", path], check=True)
-        return path
-
-    return make
 
 
 def test_a_login_and_a_command_are_timed_step_by_step(sshd: SshServer, kind: Kind) -> None:
@@ -201,49 +196,54 @@ def test_a_command_that_takes_too_long_is_a_step_timeout(sshd: SshServer, kind: 
 
 
 def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(
-    start_sshd: Callable[[str], SshServer], kind: Kind
+    start_sshd: Callable[[str], SshServer], kind: Kind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """However long the sleep is: here it lasts until the connection is dead."""
     server = start_sshd("")
-    heard = Heard(Step.COMMAND)
-    recorder = Recorder("test-run", 0, heard, heard.steps)
-    iteration = prepare(config_for(kind, server, EXEC_TRUE, SleepStep(duration_s=4.0)), recorder)
+    asleep, is_dead = Event(), Event()
+
+    def sleep(_: float) -> None:
+        asleep.set()
+        is_dead.wait()
+
+    monkeypatch.setattr(idle, "sleep", sleep)
+    recorder = Recorder("test-run", 0)
+    iteration = prepare(config_for(kind, server, EXEC_TRUE, SleepStep(duration_s=60.0)), recorder)
     now_ns = monotonic_ns()
     running = gevent.spawn(iteration.run, Due(now_ns, Window.MEASURED, now_ns))
     with gevent.Timeout(DEADLINE_S):
-        while not heard.count(Step.COMMAND):
-            gevent.sleep(0.01)
+        asleep.wait()
         server.hang_up()
+        while kind.library is Library.OPENSSH and has_socket_to(server.port):  # which its process closes when it hears
+            gevent.sleep(0.01)
+        is_dead.set()
         running.join()
     done = counted(recorder)
     assert done.steps["command"] is Outcome.OK
     assert (done.outcome, done.failed_step) == (Outcome.DISCONNECTED, "total")
 
 
-def test_files_are_written_and_read_over_sftp(
-    start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path
-) -> None:
+def test_files_are_written_and_read_over_sftp(sftp_sshd: SshServer, kind: Kind, tmp_path: Path) -> None:
     path = str(tmp_path / "file")
     steps = (
         SftpWriteStep(name="put", path=path, size_bytes=SIZE_BYTES, verify=Verify.SIZE),
         SftpReadStep(name="get", path=path, expect_bytes=SIZE_BYTES, expect_sha256=""),
         SftpWriteStep(name="again", path=path, size_bytes=SIZE_BYTES + 1, verify=Verify.CONTENT),
     )
-    done = run_once(config_for(kind, start_sshd(SFTP), *steps))
+    done = run_once(config_for(kind, sftp_sshd, *steps))
     assert done.outcome is Outcome.OK, done
     expected = [*kind.part_or(FILE_PARTS, "").split(), "sftpRead"]
     assert [step for step in done.steps if step.startswith("get.")] == [f"get.{part}" for part in expected]
     assert (tmp_path / "file").stat().st_size == SIZE_BYTES + 1
 
 
-def test_an_empty_file_is_read_over_sftp(start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path) -> None:
+def test_an_empty_file_is_read_over_sftp(sftp_sshd: SshServer, kind: Kind, tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     step = SftpReadStep(name="", path=str(tmp_path / "empty"), expect_bytes=0, expect_sha256="")
-    assert run_once(config_for(kind, start_sshd(SFTP), step)).outcome is Outcome.OK
+    assert run_once(config_for(kind, sftp_sshd, step)).outcome is Outcome.OK
 
 
-def test_names_are_made_listed_changed_and_removed_over_sftp(
-    start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path
-) -> None:
+def test_names_are_made_listed_changed_and_removed_over_sftp(sftp_sshd: SshServer, kind: Kind, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     file, renamed = str(folder / "file"), str(folder / "renamed")
     steps = (
@@ -255,7 +255,7 @@ def test_names_are_made_listed_changed_and_removed_over_sftp(
         SftpRemoveStep(name="", path=renamed),
         SftpRmdirStep(name="", path=str(folder)),
     )
-    done = run_once(config_for(kind, start_sshd(SFTP), *steps))
+    done = run_once(config_for(kind, sftp_sshd, *steps))
     assert done.outcome is Outcome.OK, done
     assert not folder.exists()
 
@@ -282,19 +282,19 @@ def test_names_are_made_listed_changed_and_removed_over_sftp(
     ],
 )
 def test_what_the_server_refuses_of_files_is_told_by_name(
-    start_sshd: Callable[[str], SshServer], kind: Kind, step: ScenarioStep, outcome: Outcome
+    sftp_sshd: SshServer, kind: Kind, step: ScenarioStep, outcome: Outcome
 ) -> None:
-    assert run_once(config_for(kind, start_sshd(SFTP), step)).outcome is outcome
+    assert run_once(config_for(kind, sftp_sshd, step)).outcome is outcome
 
 
-def test_files_are_written_and_read_by_scp(start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path) -> None:
+def test_files_are_written_and_read_by_scp(sftp_sshd: SshServer, kind: Kind, tmp_path: Path) -> None:
     path = str(tmp_path / "a file")
     steps = (
         ScpWriteStep(name="put", path=path, size_bytes=SIZE_BYTES, verify=Verify.CONTENT),
         ScpReadStep(name="get", path=path, expect_bytes=SIZE_BYTES, expect_sha256=""),
         ScpWriteStep(name="empty", path=path, size_bytes=0, verify=Verify.NONE),
     )
-    done = run_once(config_for(kind, start_sshd(SFTP), *steps))
+    done = run_once(config_for(kind, sftp_sshd, *steps))
     assert done.outcome is Outcome.OK, done
     expected = [*kind.part_or(FILE_PARTS, "").split(), "scpRead"]
     assert [step for step in done.steps if step.startswith("get.")] == [f"get.{part}" for part in expected]
@@ -351,9 +351,9 @@ def test_a_wrong_password_is_rejected_and_not_told(
     ("key_type", "bits"), [("rsa", "2048"), ("ecdsa", "256"), ("ecdsa", "521"), ("ed25519", "256")]
 )
 def test_a_key_of_any_kind_logs_in(
-    start_sshd: Callable[[str], SshServer], make_key: Callable[[str, str], Path], kind: Kind, key_type: str, bits: str
+    start_sshd: Callable[[str], SshServer], made_key: Callable[[str, str], Path], kind: Kind, key_type: str, bits: str
 ) -> None:
-    key = make_key(key_type, bits)
+    key = made_key(key_type, bits)
     config = config_for(kind, start_sshd(f"AuthorizedKeysFile {key.with_suffix('.pub')}"))
     done = run_once(replace(config, target=replace(config.target, private_key_path=str(key))))
     assert done.outcome is Outcome.OK, done

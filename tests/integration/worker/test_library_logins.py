@@ -14,6 +14,7 @@ from ssh_server import Keys, SshServer
 from sshload_contract.run_config import Auth, Endpoint, ExecStep, RunConfig
 from sshload_contract.vocabulary import Outcome
 
+BITS = {"ed25519": "256", "ecdsa": "256", "rsa": "3072"}
 METHODS = [pytest.param(method, id=method.value) for method in (Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE)]
 
 pytestmark = every_kind
@@ -68,11 +69,10 @@ def test_a_method_that_the_server_does_not_take_is_rejected(keys: Keys, tmp_path
 
 @pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
 def test_a_certificate_logs_in(
-    start_sshd: Callable[[str], SshServer], tmp_path: Path, kind: Kind, key_type: str
+    start_sshd: Callable[[str], SshServer], copied_key: Callable[..., Path], tmp_path: Path, kind: Kind, key_type: str
 ) -> None:
-    authority, key = tmp_path / "authority", tmp_path / "key"
+    authority, key = tmp_path / "authority", copied_key(key_type, BITS[key_type])
     keygen("-t", "ed25519", "-N", "", "-f", authority)
-    keygen("-t", key_type, "-N", "", "-f", key)
     server = start_sshd(f"TrustedUserCAKeys {authority}.pub\nAuthorizedKeysFile none")
     keygen("-s", authority, "-I", "test", "-n", server.user, f"{key}.pub")
     target = replace(
@@ -87,14 +87,13 @@ def test_a_certificate_logs_in(
 @pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
 def test_a_key_in_an_agent_logs_in(
     start_sshd: Callable[[str], SshServer],
-    tmp_path: Path,
+    made_key: Callable[[str, str], Path],
     monkeypatch: pytest.MonkeyPatch,
     kind: Kind,
     key_type: str,
 ) -> None:
     monkeypatch.setenv("SSH_AUTH_SOCK", "/no/such/agent")
-    key = tmp_path / "key"
-    keygen("-t", key_type, "-N", "", "-f", key)
+    key = made_key(key_type, BITS[key_type])
     target = replace(endpoint(start_sshd(f"AuthorizedKeysFile {key}.pub")), auth=Auth.AGENT, private_key_path=str(key))
     done = run_once(config_at(target, kind))
     assert done.outcome is Outcome.OK, done
@@ -102,11 +101,10 @@ def test_a_key_in_an_agent_logs_in(
 
 @pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
 def test_an_encrypted_key_logs_in(
-    start_sshd: Callable[[str], SshServer], tmp_path: Path, kind: Kind, key_type: str
+    start_sshd: Callable[[str], SshServer], copied_key: Callable[..., Path], tmp_path: Path, kind: Kind, key_type: str
 ) -> None:
-    key, passphrase = tmp_path / "key", tmp_path / "passphrase"
+    key, passphrase = copied_key(key_type, BITS[key_type], passphrase="open sesame"), tmp_path / "passphrase"
     passphrase.write_text("open sesame\n")
-    keygen("-t", key_type, "-a", "1", "-N", "open sesame", "-f", key)
     server = start_sshd(f"AuthorizedKeysFile {key}.pub")
     target = replace(endpoint(server), private_key_path=str(key), passphrase_path=str(passphrase))
     done = run_once(config_at(target, kind))

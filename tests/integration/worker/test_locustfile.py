@@ -5,27 +5,38 @@ import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from textwrap import dedent
+from time import monotonic_ns
 
 import pytest
 from locust.env import Environment
 from run_configs import arrivals, endpoint, run_config
 from ssh_server import SshServer
+from sshload_contract.capacity import amount_of
 from sshload_contract.load import BurstLoad, Load, UsersLoad, UsersStage
 from sshload_contract.run_config import RunConfig, Scenario, SessionReuse
 from sshload_contract.run_summary import RunSummary
-from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_worker.coordination.trial_part import Equipment, TrialPart
 from sshload_worker.locustfile.crowd import Crowd
 from sshload_worker.locustfile.load_users import load_users
+from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.locustfile.ssh_user import NoIterationError
 from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.pacing.load import Share
+from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.recording.port_board import PortBoard
+from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
+from sshload_worker.summary.merge import Totals
 from whole_run import whole_run
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "locustfiles" / "mixed.py"
 USERS = UsersLoad(
     stages=(UsersStage(users=4, duration_s=2.0),), spawn_rate=0.0, think_time_min_s=0.05, think_time_max_s=0.05
 )
+ONE_BURST = BurstLoad(connections=5, repeat=1, interval_s=0.1)
 BEGIN = "from sshload_worker.locustfile import SSHUser, task\n"
 
 
@@ -47,6 +58,11 @@ def summary_of(folder: Path, config: RunConfig) -> RunSummary:
         return run.summary()
 
 
+def sftp_in(folder: Path) -> str:
+    """Return the directive by which files without a path lie in this folder, not in the home of the user."""
+    return f"Subsystem sftp internal-sftp -d {folder}"
+
+
 def counts_of(summary: RunSummary) -> dict[str, int]:
     return {step.step: step.count for step in summary.steps}
 
@@ -62,7 +78,7 @@ def counts_of(summary: RunSummary) -> dict[str, int]:
 def test_the_example_is_run_and_measured_as_any_scenario(
     start_sshd: Callable[[str], SshServer], tmp_path: Path, load: Load
 ) -> None:
-    server = start_sshd("Subsystem sftp internal-sftp")
+    server = start_sshd(sftp_in(tmp_path))
     summary = summary_of(tmp_path, config_of(server, str(EXAMPLE), load, workers=2))
     assert summary.end is RunEnd.COMPLETED, summary.message
     assert summary.load.failed == 0, summary.errors
@@ -126,7 +142,7 @@ def test_a_user_keeps_what_it_knows_and_stops_at_the_end(sshd: SshServer, tmp_pa
 
 
 def test_a_session_can_be_kept_by_a_user(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
-    server = start_sshd("Subsystem sftp internal-sftp")
+    server = start_sshd(sftp_in(tmp_path))
     users = replace(USERS, stages=(UsersStage(users=4, duration_s=6.0),))
     summary = summary_of(tmp_path, config_of(server, str(EXAMPLE), users, reuse=SessionReuse.USER))
     assert summary.load.failed == 0, summary.errors
@@ -182,13 +198,43 @@ def test_what_goes_wrong_in_a_task_is_one_outcome_of_its_iteration(  # noqa: PLR
 ) -> None:
     path = tmp_path / "locustfile.py"
     path.write_text(f"{BEGIN}class Failing(SSHUser):\n    @task\n    def work(self):\n        {body}\n")
-    summary = summary_of(tmp_path, config_of(sshd, str(path), arrivals(5, 1.0)))
+    assert_fails_with(totals_of(config_of(sshd, str(path), ONE_BURST)), outcome, step, message)
+
+
+def totals_of(config: RunConfig) -> Totals:
+    """Run the whole load as a worker does, in this process, and return all that it reports."""
+    totals = Totals()
+    environment = Environment()
+    path = config.scenario.locustfile_path
+    equipment = Equipment(
+        run=config,
+        login=prepare_login(config, resolve(first_hop(config), pytest.fail)),
+        crowd=Crowd(path, load_users(path), environment, "test"),
+        listener=SummedRequests(environment),
+        numbers=count(),
+        ports=PortBoard(-1, 0),
+    )
+    order = TrialOrder(number=0, amount=amount_of(config.load))
+    TrialPart(equipment, order, Share(0, 1), monotonic_ns(), totals.add).run()
+    return totals
+
+
+def assert_fails_with(totals: Totals, outcome: Outcome, step: str, message: str) -> None:
+    counts = totals.window(Window.MEASURED)
+    assert (counts.started, counts.failed) == (ONE_BURST.connections, ONE_BURST.connections)
+    (((failed_step, failed_by, window), (times, first_message)),) = totals.errors.items()
+    assert (failed_by, window, times) == (outcome, Window.MEASURED, ONE_BURST.connections)
+    assert message in first_message
+    assert failed_step == step or not step
+
+
+def test_a_run_of_which_every_task_fails_comes_to_its_end(sshd: SshServer, tmp_path: Path) -> None:
+    path = locustfile(tmp_path, "class Failing(SSHUser):\n    @task\n    def work(self): raise KeyError('spoon')\n")
+    summary = summary_of(tmp_path, config_of(sshd, path, ONE_BURST))
     assert summary.end is RunEnd.COMPLETED, summary.message
-    assert (summary.load.started, summary.load.failed) == (5, 5)
+    assert (summary.load.started, summary.load.failed) == (ONE_BURST.connections, ONE_BURST.connections)
     (error,) = summary.errors
-    assert (error.outcome, error.count) == (outcome, 5)
-    assert message in error.first_message
-    assert error.step == step or not step
+    assert (error.outcome, error.count) == (Outcome.GENERATOR_FAULT, ONE_BURST.connections)
 
 
 @pytest.mark.parametrize(
@@ -288,8 +334,8 @@ def plain_locust(
     return done.stderr, rows
 
 
-def test_plain_locust_runs_the_same_file(start_sshd: Callable[[str], SshServer]) -> None:
-    server = start_sshd("Subsystem sftp internal-sftp")
+def test_plain_locust_runs_the_same_file(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
+    server = start_sshd(sftp_in(tmp_path))
     _, rows = plain_locust(
         EXAMPLE,
         f"ssh://{server.user}@127.0.0.1:{server.port}",

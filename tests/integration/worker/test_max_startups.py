@@ -27,19 +27,19 @@ from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
 from whole_run import whole_run
 
 WIDE = MaxStartups(3000, 30, 3000)
-BURSTS = {"burst": {"connections": 60, "repeat": 3, "interval": "4s"}}
+BURSTS = {"burst": {"connections": 60, "repeat": 3, "interval": "2s"}}
 BURST = {"burst": {"connections": 60, "repeat": 1, "interval": "2s"}}
 
 
 def users(count: int, away_ms: tuple[int, int]) -> dict[str, Any]:
     """Return a load of users who wait so long between their logins."""
     think = {"min": f"{away_ms[0]}ms", "max": f"{away_ms[1]}ms"}
-    return {"users": {"stages": [{"users": count, "duration": "8s"}], "spawnRate": 100, "thinkTime": think}}
+    return {"users": {"stages": [{"users": count, "duration": "5s"}], "spawnRate": 100, "thinkTime": think}}
 
 
 def arrivals(process: str) -> dict[str, Any]:
     """Return open arrivals, none of which is left out."""
-    stage = {"rate": 25, "duration": "8s"}
+    stage = {"rate": 25, "duration": "5s"}
     return {"arrivals": {"process": process, "stages": [stage], "maxInFlight": 2_000}}
 
 

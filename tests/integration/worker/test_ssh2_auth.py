@@ -24,6 +24,8 @@ PASSWORD = "pass wörd"
 KEY_KINDS = [("ed25519", "256"), ("ecdsa", "256"), ("ecdsa", "384"), ("ecdsa", "521"), ("rsa", "2048"), ("rsa", "4096")]
 AGENT_TIMEOUT_S = 60.0
 
+pytestmark = pytest.mark.xdist_group("ways to log in")  # so that each kind of key is made once
+
 every_kind = pytest.mark.parametrize(("kind", "bits"), KEY_KINDS, ids=lambda value: value)
 
 
@@ -31,9 +33,9 @@ def keygen(*arguments: object) -> None:
     subprocess.run(["ssh-keygen", "-q", *map(str, arguments)], check=True)
 
 
-def make_key(path: Path, kind: str, bits: str, *more: str) -> Path:
-    keygen("-t", kind, "-b", bits, "-N", "", "-f", path, *more)
-    return path
+def make_authority(folder: Path) -> Path:
+    keygen("-t", "ed25519", "-N", "", "-f", folder / "authority")
+    return folder / "authority"
 
 
 def open_files() -> int:
@@ -46,17 +48,21 @@ def log_in(port: int, user: str, known: Credentials) -> None:
 
 
 @every_kind
-@pytest.mark.parametrize("form", ["openssh", "pem"])
-def test_a_key_logs_in(start_sshd: Callable[[str], SshServer], tmp_path: Path, kind: str, bits: str, form: str) -> None:
-    key = make_key(tmp_path / "key", kind, bits, *(["-m", "PEM"] if form == "pem" else []))
+@pytest.mark.parametrize("form", ["RFC4716", "PEM"])
+def test_a_key_logs_in(
+    start_sshd: Callable[[str], SshServer], copied_key: Callable[..., Path], kind: str, bits: str, form: str
+) -> None:
+    key = copied_key(kind, bits, form=form)
     server = start_sshd(f"AuthorizedKeysFile {key}.pub")
     log_in(server.port, server.user, key_credentials(key))
     server.await_log("^Accepted publickey for ")
 
 
 @every_kind
-def test_a_certificate_logs_in(start_sshd: Callable[[str], SshServer], tmp_path: Path, kind: str, bits: str) -> None:
-    authority, key = make_key(tmp_path / "authority", "ed25519", "256"), make_key(tmp_path / "key", kind, bits)
+def test_a_certificate_logs_in(
+    start_sshd: Callable[[str], SshServer], copied_key: Callable[..., Path], tmp_path: Path, kind: str, bits: str
+) -> None:
+    authority, key = make_authority(tmp_path), copied_key(kind, bits)
     server = start_sshd(f"TrustedUserCAKeys {authority}.pub\nAuthorizedKeysFile none")
     keygen("-s", authority, "-I", "test", "-n", server.user, key)
     certificate = Path(f"{key}-cert.pub").read_bytes()
@@ -65,8 +71,10 @@ def test_a_certificate_logs_in(start_sshd: Callable[[str], SshServer], tmp_path:
     server.await_log("^Accepted publickey for .*-CERT ")
 
 
-def test_a_certificate_for_somebody_else_is_rejected(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
-    authority, key = make_key(tmp_path / "authority", "ed25519", "256"), make_key(tmp_path / "key", "ed25519", "256")
+def test_a_certificate_for_somebody_else_is_rejected(
+    start_sshd: Callable[[str], SshServer], copied_key: Callable[..., Path], tmp_path: Path
+) -> None:
+    authority, key = make_authority(tmp_path), copied_key("ed25519", "256")
     server = start_sshd(f"TrustedUserCAKeys {authority}.pub\nAuthorizedKeysFile none")
     keygen("-s", authority, "-I", "test", "-n", "somebody-else", key)
     certificate = Path(f"{key}-cert.pub").read_bytes()
@@ -107,9 +115,9 @@ def add_key(agent: str, key: Path) -> None:
 
 @every_kind
 def test_a_key_in_an_agent_logs_in_and_no_socket_is_left(
-    start_sshd: Callable[[str], SshServer], agent: str, tmp_path: Path, kind: str, bits: str
+    start_sshd: Callable[[str], SshServer], agent: str, made_key: Callable[[str, str], Path], kind: str, bits: str
 ) -> None:
-    key = make_key(tmp_path / "key", kind, bits)
+    key = made_key(kind, bits)
     add_key(agent, key)
     server = start_sshd(f"AuthorizedKeysFile {key}.pub")
     known = credentials(Auth.AGENT, agent_socket=agent)
