@@ -108,7 +108,7 @@ def _serve() -> int:
     import sshload_worker.coordination.roles  # noqa: PLC0415
     import sshload_worker.coordination.worker  # noqa: F401, PLC0415
 
-    # Nothing has used gevent's event loop in this process, so it can be forked as ever.
+    # As before the patch: gevent's own would put watchers into a loop that never runs in this process.
     fork, waitpid = (monkey.get_original("os", name) for name in ("fork", "waitpid"))
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     requests = b""
@@ -142,8 +142,11 @@ def _run(request: dict[str, Any]) -> int:
     """Be `python -m sshload_worker`."""
     import tempfile  # noqa: PLC0415
 
+    import gevent  # noqa: PLC0415
     from sshload_worker.__main__ import main  # noqa: PLC0415
 
+    gevent.reinit()
+    gevent.get_hub().loop.update_now()  # time limits would else begin when the loop was made, which was at an import
     for descriptor, path, flags in (
         (0, os.devnull, os.O_RDONLY),
         (1, request["stdout"], os.O_WRONLY | os.O_CREAT | os.O_APPEND),
