@@ -22,7 +22,7 @@ from sshload_worker.scenario.target_login import first_hop, prepare_login, resol
 from sshload_worker.summary.merge import Totals
 
 _NS_PER_S = 1_000_000_000
-_CONDITION_TIMEOUT_S = 60.0
+_CONDITION_TIMEOUT_S = 300.0
 _POLL_S = 0.01
 
 

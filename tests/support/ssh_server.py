@@ -13,7 +13,7 @@ from pathlib import Path
 
 from free_ports import free_port
 
-_CONDITION_TIMEOUT_S = 60.0
+_CONDITION_TIMEOUT_S = 300.0
 _POLL_S = 0.02
 _GONE = ("", "Z")  # "Z" and "T" as in proc_pid_stat(5)
 _STOPPED_OR_GONE = ("T", *_GONE)

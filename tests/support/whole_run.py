@@ -21,7 +21,7 @@ from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Snapshot
 from warm_processes import WarmProcess, start_warm
 
-_END_TIMEOUT_S = 300.0
+_END_TIMEOUT_S = 600.0
 _POLL_S = 0.05
 
 Process = subprocess.Popen[bytes] | WarmProcess
@@ -104,7 +104,7 @@ class WholeRun:
     def get(self, path: str) -> tuple[int, str]:
         """Return the status and the body that the master's HTTP port answers."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}", timeout=60) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.http_port}{path}", timeout=300) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from running_target import RunningTarget, TargetFolder, make_target_folder, ready_target, wait_until
+from running_target import WITHIN_S, RunningTarget, TargetFolder, make_target_folder, ready_target, wait_until
 
 SSH_FAILED = 255
 
 
 def make_key(path: Path) -> None:
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True, timeout=30)
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", path], check=True, timeout=WITHIN_S)
 
 
 def sign(authority: Path, public_key: Path, principal: str, *options: str) -> None:
     command = ["ssh-keygen", "-q", "-s", authority, "-I", "test", "-n", principal, *options, public_key]
-    subprocess.run(command, check=True, timeout=30)
+    subprocess.run(command, check=True, timeout=WITHIN_S)
 
 
 @pytest.fixture
@@ -38,7 +38,9 @@ def target(folder: TargetFolder) -> Iterator[RunningTarget]:
 
 def login(target: RunningTarget) -> int:
     """Return the exit code of a login by the client's key, with its certificate where there is one beside it."""
-    return subprocess.run(target.ssh("true", key="../client"), check=False, timeout=60, capture_output=True).returncode
+    return subprocess.run(
+        target.ssh("true", key="../client"), check=False, timeout=WITHIN_S, capture_output=True
+    ).returncode
 
 
 def test_a_certificate_of_the_authority_logs_in(target: RunningTarget) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from ordinary_user import ordinary_target
-from running_target import RunningTarget, make_keys, make_target_folder, ready_target, wait_until
+from running_target import WITHIN_S, RunningTarget, make_keys, make_target_folder, ready_target, wait_until
 from sshload_target.process_tree import descendants
 
 StartTarget = Callable[..., RunningTarget]
@@ -34,7 +34,7 @@ def test_every_refused_login_is_counted_once(start_target: StartTarget, log_leve
     target = start_target(f"LogLevel {log_level}\nPasswordAuthentication no\nKbdInteractiveAuthentication no\n")
     make_keys(target.folder.path / "others")
     for _ in range(2):
-        refused = subprocess.run(target.ssh("true", key="../others/id_ed25519"), check=False, timeout=60)
+        refused = subprocess.run(target.ssh("true", key="../others/id_ed25519"), check=False, timeout=WITHIN_S)
         assert refused.returncode == 255
     wait_until(lambda: target.stats().auth_failed == 2, "two refusals counted")
     assert target.stats().accepted == 0
@@ -69,7 +69,7 @@ def _refusals(port: int, connections: int) -> int:
     """Open so many connections at once and return how many were refused before a banner."""
     with ExitStack() as open_connections:
         made = [
-            open_connections.enter_context(socket.create_connection(("127.0.0.1", port), timeout=30))
+            open_connections.enter_context(socket.create_connection(("127.0.0.1", port), timeout=WITHIN_S))
             for _ in range(connections)
         ]
         return sum(not connection.recv(8).startswith(b"SSH-2.0-") for connection in made)
@@ -127,7 +127,7 @@ def test_connections_for_which_sshd_gets_no_process_are_counted(ordinary: Runnin
     ordinary.run(f"prlimit --pid {sshd.pid} --nproc=0:0")
     assert ordinary.stats().refused_forks == 0
     for _ in range(2):
-        refused = subprocess.run(ordinary.ssh("true"), capture_output=True, check=False, timeout=60)
+        refused = subprocess.run(ordinary.ssh("true"), capture_output=True, check=False, timeout=WITHIN_S)
         assert refused.returncode == 255
     wait_until(lambda: ordinary.stats().refused_forks == 2, "two refusals counted")
 

@@ -9,7 +9,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from running_target import RunningTarget, make_target_folder, started_target, wait_until
+from running_target import WITHIN_S, RunningTarget, make_target_folder, started_target, wait_until
 from sshload_contract.target_config import DirectoryFixture, FileFixture
 
 StartTarget = Callable[..., RunningTarget]
@@ -49,7 +49,7 @@ def test_only_the_given_key_may_log_in_and_both_host_keys_are_the_given_ones(sta
     target = start_target()
     for algorithm in ("ssh-ed25519", "ecdsa-sha2-nistp256"):
         login = target.ssh("true", options=("-o", f"HostKeyAlgorithms={algorithm}"))
-        assert subprocess.run(login, check=False, timeout=60).returncode == 0
+        assert subprocess.run(login, check=False, timeout=WITHIN_S).returncode == 0
     assert (Path(target.folder.config.home) / ".ssh/authorized_keys").read_text().count("ssh-ed25519 ") == 1
 
 
@@ -71,7 +71,7 @@ def test_an_ordinary_user_can_serve_itself() -> None:
             target.wait_until_ready()
             assert Path(f"/proc/{target.process.pid}").stat().st_uid == server.pw_uid
             os.chown(path / "keys/id_ed25519", os.geteuid(), os.getegid())
-            login = subprocess.run(target.ssh("true"), capture_output=True, check=False, timeout=60)
+            login = subprocess.run(target.ssh("true"), capture_output=True, check=False, timeout=WITHIN_S)
             assert login.returncode != SSH_FAILED, target.log()
             wait_until(lambda: target.stats().accepted == 1, "the login counted")
             assert target.stop() == 0

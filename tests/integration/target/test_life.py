@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from running_target import (
+    WITHIN_S,
     RunningTarget,
     TargetFolder,
     make_target_folder,
@@ -40,7 +41,7 @@ def test_a_stop_signal_ends_sshd_its_sessions_and_what_they_left_running(target_
             running = [stat.pid for stat in descendants(target.process.pid)]
             assert left_running in running
             assert target.stop() == 0
-            assert client.wait(timeout=60) != 0
+            assert client.wait(timeout=WITHIN_S) != 0
         assert [pid for pid in running if Path(f"/proc/{pid}").exists()] == []
         assert _nobody_listens(target_folder.config.sshd_port)
         assert _nobody_listens(target_folder.config.stats_port)
@@ -72,20 +73,20 @@ def test_an_sshd_that_is_killed_ends_the_target_with_the_reason(target_folder: T
             assert client.stdout.readline() == "here\n"
             running = [stat.pid for stat in descendants(target.process.pid)]
             os.kill(_sshd_pid(target), signal.SIGKILL)
-            assert target.process.wait(timeout=60) == 1
+            assert target.process.wait(timeout=WITHIN_S) == 1
         assert "sshd ended by itself, by SIGKILL" in target_folder.termination_log.read_text()
         assert [pid for pid in running if Path(f"/proc/{pid}").exists()] == []
 
 
 def test_an_sshd_whose_port_is_taken_ends_the_target_with_its_own_words(target_folder: TargetFolder) -> None:
     with socket.create_server(("127.0.0.1", target_folder.config.sshd_port)), started_target(target_folder) as target:
-        assert target.process.wait(timeout=60) == 1
+        assert target.process.wait(timeout=WITHIN_S) == 1
     assert "Address already in use" in target_folder.termination_log.read_text()
 
 
 def test_an_http_port_that_is_taken_ends_the_target_with_the_reason(target_folder: TargetFolder) -> None:
     with socket.create_server(("127.0.0.1", target_folder.config.stats_port)), started_target(target_folder) as target:
-        assert target.process.wait(timeout=60) == 1
+        assert target.process.wait(timeout=WITHIN_S) == 1
     assert f"port {target_folder.config.stats_port}" in target_folder.termination_log.read_text()
 
 

@@ -3,13 +3,13 @@
 import socket
 from pathlib import Path
 
-from running_target import make_target_folder, started_target, wait_until
+from running_target import WITHIN_S, make_target_folder, started_target, wait_until
 
 EX_CONFIG = 78
 
 
 def _is_refused(port: int) -> bool:
-    with socket.create_connection(("127.0.0.1", port), timeout=30) as probe:
+    with socket.create_connection(("127.0.0.1", port), timeout=WITHIN_S) as probe:
         return not probe.recv(8).startswith(b"SSH-2.0-")
 
 

@@ -3,14 +3,14 @@
 from pathlib import Path
 
 import pytest
-from running_target import TargetFolder, changed, make_target_folder, started_target
+from running_target import WITHIN_S, TargetFolder, changed, make_target_folder, started_target
 
 EX_CONFIG = 78
 
 
 def _refusal(folder: TargetFolder, **environment: str) -> str:
     with started_target(folder, **environment) as target:
-        assert target.process.wait(timeout=60) == EX_CONFIG
+        assert target.process.wait(timeout=WITHIN_S) == EX_CONFIG
         reason = folder.termination_log.read_text()
         assert reason in target.log()
         return reason
@@ -108,7 +108,7 @@ def test_without_the_option_no_termination_log_is_written(target_folder: TargetF
     changed(target_folder, version=1)
     command = [word for word in target_folder.command() if "termination" not in word]
     with started_target(target_folder, command) as target:
-        assert target.process.wait(timeout=60) == EX_CONFIG
+        assert target.process.wait(timeout=WITHIN_S) == EX_CONFIG
         assert "version 1" in target.log()
     assert not target_folder.termination_log.exists()
 

@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from running_target import WITHIN_S
 from sshload_contract.target_config import RepositoryFixture
 from sshload_target.errors import ConfigRefusedError, InterruptedTargetError
 from sshload_target.repository import make_repository
@@ -19,7 +20,7 @@ def make(home: Path, commits: int, size_bytes: int, path: str = "repo.git") -> N
 
 def git(repository: Path, *arguments: str) -> str:
     command = ["git", "-C", repository, *arguments]
-    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout.strip()
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=WITHIN_S).stdout.strip()
 
 
 def content_bytes(repository: Path) -> int:

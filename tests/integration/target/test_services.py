@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 from ordinary_user import ordinary_target
-from running_target import RunningTarget, make_target_folder, ready_target
+from running_target import WITHIN_S, RunningTarget, make_target_folder, ready_target
 from sshload_contract.target_config import FileFixture, RepositoryFixture
 
 FILES = (FileFixture("file-100k", 102_400),)
 REPOSITORIES = (RepositoryFixture("deep/repo.git", commits=7, size_bytes=50_000),)
 SFTP = "LogLevel INFO\nSubsystem sftp internal-sftp\n"
 ORDINARY = "an ordinary user"
+
+pytestmark = pytest.mark.xdist_group("services of a target")
 
 
 @pytest.fixture(scope="module", params=["root", ORDINARY] if os.geteuid() == 0 else [ORDINARY])
@@ -37,7 +39,13 @@ def target(request: pytest.FixtureRequest) -> Iterator[RunningTarget]:
 def output(*command: str | Path, given: str = "", **environment: str) -> str:
     """Return what the command prints."""
     done = subprocess.run(
-        command, input=given, env=os.environ | environment, capture_output=True, text=True, check=False, timeout=60
+        command,
+        input=given,
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=WITHIN_S,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

@@ -22,7 +22,7 @@ from sshload_worker.scenario.target_login import prepare_login, resolve
 from whole_run import whole_run
 
 PASSPHRASE = "correct horse"
-DEADLINE_S = 60.0
+DEADLINE_S = 300.0
 BITS = {"ed25519": "256", "ecdsa": "256", "rsa": "2048"}
 AUTHORIZE = "AuthorizedKeysFile {key}.pub"
 

@@ -10,7 +10,7 @@ import pytest
 from sshload_worker.recording import health as health_module
 from sshload_worker.recording.health import HealthMonitor, available_ports, run_delay_ns, waiting_ports
 
-DEADLINE_S = 30.0
+DEADLINE_S = 300.0
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ PARTS = dict.fromkeys(("channelOpen", "exec", "advertise", "firstByte", "read", 
 
 
 def git(*arguments: str | Path, given: bytes = b"") -> bytes:
-    return subprocess.run(["git", *arguments], input=given, check=True, capture_output=True, timeout=60).stdout
+    return subprocess.run(["git", *arguments], input=given, check=True, capture_output=True, timeout=300).stdout
 
 
 def make_repository(path: Path, commits: int = 3, object_format: str = "sha1") -> Path:
