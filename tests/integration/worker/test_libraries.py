@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from random import Random
 from time import monotonic_ns
+from typing import Any
 
 import gevent
 import pytest
@@ -22,7 +23,6 @@ from sshload_contract.run_config import (
     Endpoint,
     ExecStep,
     ForwardStep,
-    Library,
     RunConfig,
     ScenarioStep,
     ScpReadStep,
@@ -75,13 +75,6 @@ def exec_step(command: str, exit_code: int = 0, stdout: str = "") -> ExecStep:
 
 def with_limits(config: RunConfig, **timeouts_s: float) -> RunConfig:
     return replace(config, client=replace(config.client, timeouts=client(**timeouts_s).timeouts))
-
-
-def has_socket_to(port: int) -> bool:
-    """Tell whether a socket of this machine is connected to a port of loopback, or is yet to be closed at its end."""
-    established, close_wait, remote = "01", "08", f"0100007F:{port:04X}"
-    lines = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
-    return any(line[2] == remote and line[3] in {established, close_wait} for line in lines)
 
 
 def run_at(port: int, kind: Kind, keys: Path, **timeouts_s: float) -> Counted:
@@ -206,6 +199,14 @@ def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(
         asleep.set()
         is_dead.wait()
 
+    masters: list[Master] = []
+
+    def make(master: Master, *arguments: Any, **options: Any) -> None:
+        masters.append(master)
+        begin(master, *arguments, **options)
+
+    begin = Master.__init__
+    monkeypatch.setattr(Master, "__init__", make)
     monkeypatch.setattr(idle, "sleep", sleep)
     recorder = Recorder("test-run", 0)
     iteration = prepare(config_for(kind, server, EXEC_TRUE, SleepStep(duration_s=60.0)), recorder)
@@ -214,7 +215,7 @@ def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(
     with gevent.Timeout(DEADLINE_S):
         asleep.wait()
         server.hang_up()
-        while kind.library is Library.OPENSSH and has_socket_to(server.port):  # which its process closes when it hears
+        while not all(master.is_lost() for master in masters):  # ssh hears of it in its own time
             gevent.sleep(0.01)
         is_dead.set()
         running.join()
