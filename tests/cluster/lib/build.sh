@@ -18,6 +18,7 @@ build_from_nothing() {
   began=$SECONDS
   export CGO_ENABLED=0 GOFLAGS=-mod=readonly GOTOOLCHAIN=local
   export GOMODCACHE=${GOMODCACHE:-$cache/go/mod} GOCACHE=${GOCACHE:-$cache/go/build}
+  export GOGC=off GOMEMLIMIT=1GiB # the compiler's own garbage collector takes a fifth of its CPU time
   say "compiling once: $* (about 8 minutes for all on 2 cores)"
   for module; do
     built "$module" && continue
@@ -43,8 +44,14 @@ build_from_nothing() {
   say "compiled in $(clock)"
 }
 
+# Packages in which the servers spend their time. The compiler inlines functions only there, and writes no debugging
+# information: both together save it a third of its CPU time.
+inlined=(std golang.org/x/... google.golang.org/{grpc,protobuf}/... github.com/{gogo/protobuf,json-iterator,fxamacker/cbor}/... go.etcd.io/...
+  k8s.io/{apimachinery,klog}/... sigs.k8s.io/{json,structured-merge-diff}/...)
+
 compile() { # MODULE FLAG... -- PACKAGE...
-  local module=$1 flags=() list
+  local module=$1 flags=(-gcflags 'all=-dwarf=false -l') list package
+  for package in "${inlined[@]}"; do flags+=(-gcflags "$package=-dwarf=false"); done
   shift
   while [ "$1" != -- ]; do
     flags+=("$1")
