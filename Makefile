@@ -26,7 +26,7 @@ test: venv ## all layers below, from lint to e2e, with one table at the end
 test-quick: venv ## lint, unit, simulation and golden, to run before each commit
 	@$(PYTHON) scripts/run_tests.py $(QUICK_LAYERS)
 
-lint: venv ## ruff, mypy, import-linter, shellcheck, helm lint
+lint: venv ## ruff, mypy, import-linter, shellcheck
 	@$(PYTHON) scripts/run_tests.py lint
 
 test-unit: venv ## functions, without any I/O beyond loopback

@@ -21,7 +21,7 @@ from testing.table import Outcome, counts, table
 VENV = ROOT / ".venv/bin"
 
 
-def lint_commands(helm: str) -> Iterator[tuple[str, ...]]:
+def lint_commands() -> Iterator[tuple[str, ...]]:
     """Yield every check of the lint layer, the slowest first; all of them run, whatever the others say."""
     shell = [
         str(path.relative_to(ROOT))
@@ -33,14 +33,13 @@ def lint_commands(helm: str) -> Iterator[tuple[str, ...]]:
     yield "shellcheck", "--external-sources", *shell
     yield f"{VENV}/ruff", "check", "."
     yield f"{VENV}/ruff", "format", "--check", "."
-    yield helm, "lint", "--strict", "charts/sshload"
 
 
-def run_lint(helm: str) -> Lane:
+def run_lint() -> Lane:
     """Run the checks of the lint layer side by side; each counts as a test."""
     began, cpu = time.monotonic(), cpu_times()
     with ThreadPoolExecutor(CORES) as lanes:
-        checks = tuple(lanes.map(_check, lint_commands(helm)))
+        checks = tuple(lanes.map(_check, lint_commands()))
     return Lane(LINT, CORES, checks, (), time.monotonic() - began, cpu_times().share_since(cpu))
 
 
@@ -62,7 +61,7 @@ def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
         began = time.monotonic()
         with serving(layer.services, environment) as environment:
             if layer.name == LINT:
-                lanes.append(run_lint(environment["SSHLOAD_HELM"]))
+                lanes.append(run_lint())
             else:
                 for suite in layer.suites():
                     lanes += run_suite(suite, environment, began + layer.limit_s)

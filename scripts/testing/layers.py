@@ -78,13 +78,14 @@ SSH_LIBRARY = Need("ssh library", (".venv/bin/python", "tests/support/own_ssh2.p
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
 API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
+API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_server.py"))
 
 LINT = "lint"
 LAYERS = (
-    Layer(LINT, CORES, 30, 10 * 60, (PACKAGES, HELM)),
+    Layer(LINT, CORES, 30, 10 * 60, (PACKAGES,)),
     Layer("unit", CORES, 60, 10 * 60, (PACKAGES, SSH_LIBRARY)),
     Layer("simulation", CORES, 30, 10 * 60),
     Layer("golden", 1, 15, 5 * 60, (PACKAGES, HELM)),
-    Layer("integration", 5, 420, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, API_SERVER_PROGRAMS)),
+    Layer("integration", 5, 420, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, API_SERVER_PROGRAMS), (API_SERVER,)),
     Layer("e2e", 5, 480, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER)),
 )

@@ -12,3 +12,9 @@ CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/values.yaml
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 def test_values_become_these_objects(case: Path, golden: Callable[[Path, str], None]) -> None:
     golden(case / "expected.yaml", helm.template("--values", case / "values.yaml", "--set", "crds.install=false"))
+
+
+def test_helm_lint_finds_nothing() -> None:
+    """With the chart's own default values."""
+    done = helm.helm("lint", "--strict", helm.CHART)
+    assert done.returncode == 0, done.stdout + done.stderr
