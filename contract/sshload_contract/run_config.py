@@ -307,6 +307,11 @@ class Scenario:
     steps: tuple[ScenarioStep, ...]
     locustfile_path: str
 
+    @property
+    def slept_s(self) -> float:
+        """How long the sleeps of one iteration last together."""
+        return sum(step.duration_s for step in self.steps if isinstance(step, SleepStep))
+
 
 @dataclass(frozen=True, slots=True)
 class RunConfig:

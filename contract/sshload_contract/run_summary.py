@@ -8,7 +8,7 @@ from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, TrialState, Window
 
-RUN_SUMMARY_VERSION = 4
+RUN_SUMMARY_VERSION = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,9 @@ class GeneratorStats:
     reports_missing: int
     cpu_share: float
     run_delay_share: float
+    loop_lag_mean_us: int
     loop_lag_p99_us: int
+    loop_lag_p999_us: int
     loop_lag_max_us: int
     ports_used: int
     ports_available: int

@@ -9,6 +9,7 @@ from crd_schema import problems, status_schema
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from lags import delayed
 from runs import errors, generator, pod, summary
 from sim_cluster import DEADLINE_S, WORKERS, SimCluster, SimRun
 from sshload_contract.run_summary import RunSummary
@@ -35,7 +36,7 @@ SUMMARIES: Mapping[str, RunSummary] = {
     "passes": summary(),
     "fails": summary(0, 600),
     "a report missing": summary(generator=generator(reports_missing=1)),
-    "saturated": summary(generator=generator(cpu_share=0.99)),
+    "saturated": delayed(summary(0, 600, errors=errors(600, Outcome.KEX_TIMEOUT)), 400_000),
     "own fault": summary(599, 1, errors=errors(1, Outcome.GENERATOR_FAULT)),
     "worker lost": summary(end=RunEnd.WORKER_LOST, message="worker 1 went silent"),
     "target unreachable": summary(end=RunEnd.TARGET_UNREACHABLE),

@@ -1,22 +1,20 @@
-"""Whether a summary can be trusted: the stated limits in one table. docs/reference/validity.md explains each."""
+"""Whether a summary can be trusted: the stated limits in one table. docs/reference/validity.md explains each.
+
+How the generator's own delay is judged depends on what was promised: `threshold.judge_threshold` does that.
+"""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sshload_contract.judgement.figures import accepted_logins, client_logins, find_step, total_step
+from sshload_contract.judgement.figures import accepted_logins, client_logins, total_step
+from sshload_contract.judgement.own_delay import CPU_SHARE_LIMIT, SOUND_BELOW_US, SOUND_SHARE_OF_LIMIT, own_delay
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary, StepStats
-from sshload_contract.vocabulary import Invalidity, Outcome, Step, Window
+from sshload_contract.vocabulary import Invalidity, Outcome, Window
 
-CPU_SHARE_LIMIT = 0.9
-OWN_DELAY_FLOOR_US = 20_000
-OWN_DELAY_SHARE_OF_TOTAL = 0.1
 PORTS_SHARE_LIMIT = 0.9
 _TAIL_PERCENTILES = (99.0, 95.0, 90.0, 50.0)
-
-_MORE_CPU = (
-    "Use more workers (spec.workers.replicas), whole CPUs for them, or nodes that they do not share with the target"
-)
+_US_PER_S = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,47 +123,28 @@ def _ports_used_up(summary: RunSummary) -> Defect | None:
     return Defect(Invalidity.SOURCE_PORTS_USED_UP, message)
 
 
-def _saturated(summary: RunSummary) -> Defect | None:
-    symptom = next(_symptoms(summary), None)
-    return None if symptom is None else Defect(Invalidity.GENERATOR_SATURATED, f"{symptom}. {_MORE_CPU}")
+def figures_spoiled(summary: RunSummary, slept_s: float = 0.0) -> Defect | None:
+    """Return why the figures cannot be compared with another run's, None where they can.
 
-
-def _symptoms(summary: RunSummary) -> Iterator[str]:
-    generator = summary.generator
-    if generator.cpu_share > CPU_SHARE_LIMIT:
-        yield f"a worker used {generator.cpu_share:.0%} of its core in its busiest second (limit {CPU_SHARE_LIMIT:.0%})"
-    limit_us = own_delay_limit_us(summary)
-    if generator.loop_lag_p99_us > limit_us:
-        yield (
-            f"a worker's event loop lagged by {generator.loop_lag_p99_us / 1_000:.1f} ms at p99 "
-            f"(limit {limit_us / 1_000:.1f} ms), which every latency may include: "
-            f"for {generator.run_delay_share:.0%} of the time it was ready to run and got no CPU"
-        )
-
-
-def own_delay_limit_us(summary: RunSummary) -> float:
-    """Return how much of a latency may be the generator's own: a tenth of `total`'s tail, and never below 20 ms."""
-    total = total_step(summary, Window.MEASURED)
-    return max(OWN_DELAY_FLOOR_US, OWN_DELAY_SHARE_OF_TOTAL * (tail_us(total) if total is not None else 0))
+    A comparison asks in both directions, so the generator's own delay has to be small against the figures themselves: a
+    tenth of `total`'s tail without what its scenario sleeps (`slept_s`), and 20 ms at least.
+    """
+    delay, total = own_delay(summary), total_step(summary, Window.MEASURED)
+    waited_us = tail_us(total) - slept_s * _US_PER_S if total is not None else 0
+    limit_us = max(SOUND_BELOW_US, SOUND_SHARE_OF_LIMIT * waited_us)
+    if not delay.is_cpu_used_up and delay.p99_us <= limit_us:
+        return None
+    message = (
+        f"latencies may contain {delay.p99_us / 1_000:.1f} ms of the generator's own delay and more (limit "
+        f"{limit_us / 1_000:.1f} ms, and {CPU_SHARE_LIMIT:.0%} of a core): {delay.advice}"
+    )
+    return Defect(delay.invalidity, message)
 
 
 def tail_us(step: StepStats) -> int:
     """Return p99, or the highest percentile below it that can be stated, or the longest of the few that there are."""
     stated = (step.percentiles_us.get(percentile_key(percentile)) for percentile in _TAIL_PERCENTILES)
     return next((value for value in stated if value is not None), step.max_us or 0)
-
-
-def _late_arrivals(summary: RunSummary) -> Defect | None:
-    """Hold the delay of starts against the limit of all own delays: it is part of every `total`."""
-    delays = find_step(summary, Step.START_DELAY, Window.MEASURED)
-    limit_us = own_delay_limit_us(summary)
-    if delays is None or tail_us(delays) <= limit_us:
-        return None
-    message = (
-        f"iterations began {tail_us(delays) / 1_000:.1f} ms after they were due, at p99 or the highest percentile that "
-        f"their number allows (limit {limit_us / 1_000:.1f} ms), so the load was not the one asked for. {_MORE_CPU}"
-    )
-    return Defect(Invalidity.LATE_ARRIVALS, message)
 
 
 def arrivals_dropped(summary: RunSummary) -> Defect | None:
@@ -188,6 +167,4 @@ _LIMITS: tuple[Callable[[RunSummary], Defect | None], ...] = (
     _counts_disagree,
     _target_disagrees,
     _ports_used_up,
-    _saturated,
-    _late_arrivals,
 )

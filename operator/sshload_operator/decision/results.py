@@ -6,10 +6,12 @@ from typing import Any
 
 from sshload_contract.judgement.attempts import attempts
 from sshload_contract.judgement.figures import client_logins, find_step, total_step
+from sshload_contract.judgement.own_delay import own_delay
+from sshload_contract.judgement.validity import figures_spoiled
 from sshload_contract.load import BurstLoad, HoldLoad
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_config import SessionReuse
-from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
+from sshload_contract.run_summary import RunSummary, StepStats
 from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import COUNTERS, TargetStats
 from sshload_contract.vocabulary import Step, Window
@@ -20,6 +22,9 @@ from sshload_operator.decision.hold import held, per_session
 from sshload_operator.decision.max_startups.advice import advice
 from sshload_operator.decision.noise import completed_rate_interval, percentile_intervals
 from sshload_operator.planning.plan import Plan
+
+OWN_DELAY = "latenciesMayIncludeMs"
+"""Stands among the generator's figures of a run whose latencies are not to be compared with another's."""
 
 _PERCENTILES = {"p50Ms": 50.0, "p90Ms": 90.0, "p95Ms": 95.0, "p99Ms": 99.0, "p999Ms": 99.9}
 _ERRORS_LIMIT = 100
@@ -47,7 +52,7 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "burst": _burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
         "hold": held(summary) if isinstance(plan.spec.load, HoldLoad) else None,
         "negotiated": list(_negotiated(summary))[:_NEGOTIATED_LIMIT],
-        "generator": _generator(summary.generator, load),
+        "generator": _generator(plan, summary),
         "target": _target(plan, summary),
         "maxStartups": advice(plan, summary),
     }
@@ -135,7 +140,9 @@ def _negotiated_entry(one: NegotiatedCount) -> dict[str, Any]:
     }
 
 
-def _generator(generator: GeneratorStats, load: LoadStats) -> dict[str, Any]:
+def _generator(plan: Plan, summary: RunSummary) -> dict[str, Any]:
+    generator, load = summary.generator, summary.load
+    spoiled = figures_spoiled(summary, plan.spec.scenario.slept_s) is not None
     return stated(
         {
             "workersExpected": generator.workers_expected,
@@ -148,6 +155,7 @@ def _generator(generator: GeneratorStats, load: LoadStats) -> dict[str, Any]:
             "runDelayPercent": percent(generator.run_delay_share),
             "loopLagP99Ms": milliseconds(generator.loop_lag_p99_us),
             "loopLagMaxMs": milliseconds(generator.loop_lag_max_us),
+            OWN_DELAY: milliseconds(own_delay(summary).largest_us) if spoiled else None,
             "portsUsed": generator.ports_used,
             "portsAvailable": generator.ports_available,
             "overflows": generator.overflows,

@@ -1,8 +1,14 @@
-"""The verdict on a whole summary: how the run ended, whether it can be trusted, and only then what was promised."""
+"""The verdict on a whole summary: how the run ended, whether it can be trusted, and only then what was promised.
+
+The generator's own delay does not make a whole run Invalid: each threshold is judged by what the delay can change.
+"""
 
 from sshload_contract.judgement.attempts import attempts, held_sessions
-from sshload_contract.judgement.threshold import judge_threshold, why_unjudged
-from sshload_contract.judgement.validity import arrivals_dropped, defects
+from sshload_contract.judgement.error_rate import sure_failures
+from sshload_contract.judgement.judged import Judged
+from sshload_contract.judgement.own_delay import own_delay
+from sshload_contract.judgement.threshold import judge_threshold, why_too_few
+from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
 from sshload_contract.load import Load
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import ThresholdResult
@@ -37,7 +43,10 @@ _ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
 def judge(plan: Plan, summary: RunSummary) -> Judgement:
     """Return the verdict. A broken threshold outranks one that cannot be judged; nothing invalid is ever Passed."""
     load = measured_load(plan, summary)
-    results = tuple(judge_threshold(threshold, load, summary) for threshold in plan.spec.thresholds)
+    judged = tuple(judge_threshold(threshold, load, summary) for threshold in plan.spec.thresholds)
+    if plan.spec.capacity is not None:
+        judged = tuple(one.settled() for one in judged)
+    results = tuple(one.result for one in judged)
     verdict, reason, message = (
         _by_end(plan, summary)
         or by_generator_limit(plan, summary)
@@ -47,11 +56,13 @@ def judge(plan: Plan, summary: RunSummary) -> Judgement:
         or by_search(plan, summary)
         or _by_thresholds(results)
         or capacity_broken(plan, summary)
+        or _by_own_delay(judged, summary)
         or _by_dropped_arrivals(summary)
         or _by_total_failure(load, summary)
-        or _by_too_few_samples(plan, summary, results)
+        or _by_too_few_samples(plan, summary, judged)
+        or _by_nearness(judged)
         or capacity_kept(plan, summary)
-        or _passed(load, summary, results)
+        or _passed(plan, summary, judged)
     )
     stated = (*results, *capacity_results(plan, summary)) if attempts(load, summary).ended else ()
     return Judgement(verdict, reason, message, thresholds=stated)
@@ -124,8 +135,20 @@ def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Opinion | None:
     return (Verdict.FAILED, Reason.THRESHOLD_BROKEN, "; ".join(broken)) if broken else None
 
 
+def _by_own_delay(judged: tuple[Judged, ...], summary: RunSummary) -> Opinion | None:
+    """Refuse a verdict where the delay of a lagging generator may have decided a threshold."""
+    doubts = [one.doubt for one in judged if one.doubt and one.as_measured is None]
+    if not doubts:
+        return None
+    delay = own_delay(summary)
+    return Verdict.INVALID, Reason(delay.invalidity), f"{'; '.join(doubts)}. {delay.advice}"
+
+
 def _by_total_failure(asked: Load, summary: RunSummary) -> Opinion | None:
-    """Fail a test in which nothing worked, even if it promises nothing about errors."""
+    """Fail a test in which nothing worked, even if it promises nothing about errors.
+
+    Where the generator's own delay may have made all of these failures, that says nothing.
+    """
     load, held = summary.load, held_sessions(asked, summary)
     if held.ended and held.failed == held.ended:
         message = f"not one of {held.ended} sessions was held to the end; status.results.errors says why"
@@ -133,22 +156,41 @@ def _by_total_failure(asked: Load, summary: RunSummary) -> Opinion | None:
         message = f"not one of {load.failed} iterations ended well; status.results.errors says why"
     else:
         return None
+    delay = own_delay(summary)
+    if not delay.is_small_beside_any_limit and not sure_failures(asked, summary):
+        return Verdict.INVALID, Reason(delay.invalidity), f"{message}. {delay.advice}"
     return Verdict.FAILED, Reason.ALL_FAILED, message
 
 
-def _by_too_few_samples(plan: Plan, summary: RunSummary, results: tuple[ThresholdResult, ...]) -> Opinion | None:
-    unknown = why_unjudged(plan.spec.thresholds, results, summary)
+def _by_too_few_samples(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Opinion | None:
+    unknown = why_too_few(plan.spec.thresholds, judged, summary)
     if not unknown:
         return None
     return Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, f"{'; '.join(unknown)}. Lengthen the load or raise its rate"
 
 
-def _passed(asked: Load, summary: RunSummary, results: tuple[ThresholdResult, ...]) -> Opinion:
-    load, held = summary.load, held_sessions(asked, summary)
+def _by_nearness(judged: tuple[Judged, ...]) -> Opinion | None:
+    """Say nothing where a value is as near to its limit as the delay of a sound generator is long."""
+    doubts = [one.doubt for one in judged if one.doubt]
+    return (Verdict.INCONCLUSIVE, Reason.WITHIN_NOISE, "; ".join(doubts)) if doubts else None
+
+
+def _passed(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Opinion:
+    load, held = summary.load, held_sessions(measured_load(plan, summary), summary)
     ran = f"{load.succeeded + load.failed} iterations at {load.completed_rate:.1f}/s, {load.failed} failed"
     if held.ended:
         ran += f"; {held.ended - held.failed} of {held.ended} sessions were held to the end"
-    if not results:
+    ran += _caution(plan, summary, judged)
+    if not judged:
         return Verdict.PASSED, Reason.NO_THRESHOLDS, f"the run completed and no threshold was set: {ran}"
-    kept = "the threshold was met" if len(results) == 1 else f"all {len(results)} thresholds were met"
+    kept = "the threshold was met" if len(judged) == 1 else f"all {len(judged)} thresholds were met"
     return Verdict.PASSED, Reason.THRESHOLDS_MET, f"{kept}: {ran}"
+
+
+def _caution(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> str:
+    """Return what the latencies may contain of the generator's own, as a further sentence, empty where it is little."""
+    cautions = [one.caution for one in judged if one.caution]
+    if cautions:
+        return f". Caution: {'; '.join(cautions)}. {own_delay(summary).figures}"
+    spoiled = None if judged else figures_spoiled(summary, plan.spec.scenario.slept_s)
+    return f". Caution: {spoiled.message}" if spoiled is not None else ""

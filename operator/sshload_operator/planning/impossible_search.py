@@ -6,7 +6,7 @@ server that even the least is too much.
 
 from collections.abc import Iterator
 
-from sshload_contract.judgement.threshold import in_words
+from sshload_contract.judgement.words import in_words
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import LatencyThreshold, ThroughputThreshold

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import ceil
 
 from sshload_contract.load import ArrivalsLoad, HoldLoad, UsersLoad
-from sshload_contract.run_config import SessionReuse, SleepStep
+from sshload_contract.run_config import SessionReuse
 
 from sshload_operator.api.spec import ExternalTarget
 from sshload_operator.planning.allowed_targets import is_allowed
@@ -68,7 +68,7 @@ def _too_small_pool(plan: Plan) -> Refusal | None:
 def _too_few_source_ports(plan: Plan) -> Refusal | None:
     """Refuse what needs more source ports at once than the workers' addresses have."""
     addresses = 1 if plan.installation.one_address else plan.spec.workers.replicas
-    held_s = TIME_WAIT_S + _sleep_s(plan)
+    held_s = TIME_WAIT_S + plan.spec.scenario.slept_s
     needed = _most_ports(plan, held_s)
     if needed <= addresses * SOURCE_PORTS:
         return None
@@ -100,7 +100,7 @@ def _most_ports(plan: Plan, held_s: float) -> int:
 
 def _too_few_in_flight(plan: Plan) -> Refusal | None:
     """Refuse arrivals whose sleep steps alone keep more iterations open than may be in flight."""
-    load, sleep_s = most_load(plan.spec), _sleep_s(plan)
+    load, sleep_s = most_load(plan.spec), plan.spec.scenario.slept_s
     if not isinstance(load, ArrivalsLoad) or sleep_s == 0:
         return None
     open_at_once = most_begun_within(load, plan.spec.warm_up_s, sleep_s)
@@ -118,7 +118,3 @@ def _too_few_in_flight(plan: Plan) -> Refusal | None:
 def _impossible_search(plan: Plan) -> Refusal | None:
     impossible = impossible_search(plan.spec)
     return (Reason.LOAD_IMPOSSIBLE, impossible) if impossible else None
-
-
-def _sleep_s(plan: Plan) -> float:
-    return sum(step.duration_s for step in plan.spec.scenario.steps if isinstance(step, SleepStep))

@@ -3,7 +3,7 @@
 from math import floor
 
 from sshload_contract.load import HoldLoad, Load, UsersLoad
-from sshload_contract.run_config import SessionReuse, ShellStep, SleepStep
+from sshload_contract.run_config import SessionReuse, ShellStep
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_operator.api.spec import LoadTestSpec
@@ -42,9 +42,7 @@ def _most_iterations(spec: LoadTestSpec, load: Load) -> float | None:
     """Return the iterations of a load; of users as many as their pauses leave time for."""
     if not isinstance(load, UsersLoad):
         return measured_iterations(load)
-    pause_s = load.think_time_min_s + sum(
-        step.duration_s for step in spec.scenario.steps if isinstance(step, SleepStep)
-    )
+    pause_s = load.think_time_min_s + spec.scenario.slept_s
     if pause_s == 0:
         return None
     return sum(stage.users * (floor(stage.duration_s / pause_s) + 1) for stage in load.stages)

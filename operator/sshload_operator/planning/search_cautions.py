@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import ceil, sqrt
 
-from sshload_contract.judgement.threshold import in_words
+from sshload_contract.judgement.words import in_words
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from guide import PAGES, ROOT
-from sshload_contract.judgement import validity
+from sshload_contract.judgement import error_rate, latency, made_load, own_delay, validity
 from sshload_contract.percentile import samples_needed
 from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Verdict
 from sshload_operator.cli.arguments import command_line
@@ -101,14 +101,29 @@ def test_every_step_and_outcome_is_explained() -> None:
 def test_the_limits_of_validity_are_the_codes() -> None:
     text = page("validity.md")
     for words in (
-        f"{validity.CPU_SHARE_LIMIT:.0%} of a core".replace("%", " %"),
+        f"{own_delay.CPU_SHARE_LIMIT:.0%} of a core".replace("%", " %"),
         f"{validity.PORTS_SHARE_LIMIT:.0%} of a worker's source ports".replace("%", " %"),
-        f"never less than {validity.OWN_DELAY_FLOOR_US // 1000} ms",
+        f"at most {own_delay.SOUND_BELOW_US // 1000} ms",
+        f"at least {1 - made_load.TOLERATED_SHORTFALL:.0%} of the load".replace("%", " %"),
         f"{SOURCE_PORTS:,} each, which a closed connection keeps for {TIME_WAIT_S:.0f} s",
     ):
         assert words in text
-    assert validity.OWN_DELAY_SHARE_OF_TOTAL == 0.1
-    assert "a tenth of `total`'s p99" in text
+    shares = (own_delay.SOUND_SHARE_OF_LIMIT, latency.LARGEST_SHARE_OF_LIMIT, latency.CROWD_SHARE_OF_LIMIT)
+    assert shares == (0.1, 0.25, 0.5)
+    assert error_rate.BURST_SHARE_OF_MEDIAN == 0.25
+    assert (latency.SOUND_HIDDEN_DELAYS, latency.SOUND_ADDED_DELAYS) == (2, 4)
+    assert (latency.HIDDEN_DELAYS, latency.ADDED_DELAYS) == (2, 10)
+    for words in (
+        "at most a tenth of the promised limit",
+        "at most a quarter of the limit",
+        "below half of the limit",
+        "at most a quarter of `total`'s p50",
+        "twice the delay",
+        "four times the delay",
+        "twice the largest delay",
+        "ten times the *largest* delay",
+    ):
+        assert words in text
 
 
 def test_the_samples_that_a_percentile_needs_are_the_codes() -> None:
@@ -153,8 +168,8 @@ def test_every_shortage_is_explained_with_its_limits() -> None:
 def test_the_room_for_more_workers_is_the_codes() -> None:
     text, part = section(page("validity.md"), "How many workers it would take"), AIMED_PART_OF_LIMIT
     assert f"{part:.0%} of the limit".replace("%", " %") in text
-    assert validity.CPU_SHARE_LIMIT == validity.PORTS_SHARE_LIMIT
-    assert f"({validity.CPU_SHARE_LIMIT * part:.0%} of a\ncore".replace("%", " %") in text
+    assert own_delay.CPU_SHARE_LIMIT == validity.PORTS_SHARE_LIMIT
+    assert f"({own_delay.CPU_SHARE_LIMIT * part:.0%} of a\ncore".replace("%", " %") in text
 
 
 def subcommands() -> dict[str, ArgumentParser]:

@@ -13,7 +13,9 @@ from sshload_worker.summary.merge import Totals, add_counts, subtract_counts, wo
 HEALTHY = Health(
     cpu_share=0.1,
     run_delay_share=0.0,
+    loop_lag_mean_us=1,
     loop_lag_p99_us=1,
+    loop_lag_p999_us=2,
     loop_lag_max_us=2,
     ports_used=3,
     ports_available=28_232,
@@ -166,7 +168,9 @@ def test_the_worst_worker_stands_for_all() -> None:
     bad = Health(
         cpu_share=0.9,
         run_delay_share=0.5,
+        loop_lag_mean_us=0,
         loop_lag_p99_us=0,
+        loop_lag_p999_us=0,
         loop_lag_max_us=0,
         ports_used=0,
         ports_available=100,
@@ -174,6 +178,7 @@ def test_the_worst_worker_stands_for_all() -> None:
     )
     worst = worst_health([HEALTHY, bad, bad])
     assert (worst.cpu_share, worst.run_delay_share, worst.loop_lag_p99_us) == (0.9, 0.5, 1)
+    assert (worst.loop_lag_mean_us, worst.loop_lag_p999_us) == (1, 2)
     assert (worst.loop_lag_max_us, worst.ports_used, worst.ports_available, worst.overflows) == (2, 3, 100, 8)
 
 

@@ -56,17 +56,19 @@ class HealthMonitor:
         return Health(
             cpu_share=self._cpu_share,
             run_delay_share=delayed_ns / elapsed_ns,
-            loop_lag_p99_us=self._lag_p99_us(),
+            loop_lag_mean_us=round(self._lag.mean_us() or 0),
+            loop_lag_p99_us=self._lag_percentile_us(99),
+            loop_lag_p999_us=self._lag_percentile_us(99.9),
             loop_lag_max_us=self._lag_max_us,
             ports_used=self._ports_used,
             ports_available=available_ports(),
             overflows=overflows,
         )
 
-    def _lag_p99_us(self) -> int:
-        """Return the p99, or the maximum while there are too few samples for it."""
-        p99_us = self._lag.percentile_us(99)
-        return self._lag_max_us if p99_us is None else p99_us
+    def _lag_percentile_us(self, percentile: float) -> int:
+        """Return a percentile, or the maximum while there are too few samples for it."""
+        value_us = self._lag.percentile_us(percentile)
+        return self._lag_max_us if value_us is None else value_us
 
     def _watch_loop(self) -> None:
         while True:

@@ -3,13 +3,17 @@
 A trial that cannot be trusted is invalid, whatever its figures are. A broken threshold comes before arrivals that found
 no room: a server that is overloaded lets iterations pile up, and that it does not keep what it promised is then its own
 failure. Where the thresholds held although arrivals were dropped, the load was less than was to be tried, which says
-nothing.
+nothing. A threshold that the delay of a lagging generator may have decided makes the trial invalid too. The delay of a
+sound one, which matters only near the limit, does not.
 """
 
 from dataclasses import dataclass
 
 from sshload_contract.judgement.attempts import held_sessions
-from sshload_contract.judgement.threshold import judge_threshold, why_unjudged
+from sshload_contract.judgement.error_rate import sure_failures
+from sshload_contract.judgement.judged import Judged
+from sshload_contract.judgement.own_delay import own_delay
+from sshload_contract.judgement.threshold import judge_threshold, why_too_few
 from sshload_contract.judgement.validity import arrivals_dropped, defects
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
@@ -37,17 +41,18 @@ def judge_trial(config: RunConfig, summary: RunSummary) -> TrialVerdict:
 
     A trial that the run's end has cut off is invalid.
     """
-    results = tuple(judge_threshold(threshold, config.load, summary) for threshold in config.thresholds)
+    judged = tuple(judge_threshold(threshold, config.load, summary).settled() for threshold in config.thresholds)
+    results = tuple(one.result for one in judged)
     invalid = _cut_off(summary) or _empty(config, summary) or _defective(config, summary)
     if invalid is not None:
         return TrialVerdict(TrialState.INVALID, invalid[1], invalid[0], results)
     broken = [f"{result.threshold}, but it was {result.observed}" for result in results if result.passed is False]
     if broken:
         return TrialVerdict(TrialState.FAILED, "; ".join(broken), None, results)
-    dropped = arrivals_dropped(summary)
-    if dropped is not None:
-        return TrialVerdict(TrialState.INVALID, dropped.message, dropped.invalidity, results)
-    failed = _all_failed(config, summary) or "; ".join(why_unjudged(config.thresholds, results, summary))
+    invalid = _delayed(judged, summary) or _dropped(summary) or _failed_by_delay(config, summary)
+    if invalid is not None:
+        return TrialVerdict(TrialState.INVALID, invalid[1], invalid[0], results)
+    failed = _all_failed(config, summary) or "; ".join(why_too_few(config.thresholds, judged, summary))
     return TrialVerdict(TrialState.FAILED if failed else TrialState.PASSED, failed, None, results)
 
 
@@ -66,6 +71,26 @@ def _empty(config: RunConfig, summary: RunSummary) -> tuple[Invalidity | None, s
 def _defective(config: RunConfig, summary: RunSummary) -> tuple[Invalidity | None, str] | None:
     found = defects(summary, managed=bool(config.stats_url))
     return (found[0].invalidity, ". Also: ".join(defect.message for defect in found)) if found else None
+
+
+def _delayed(judged: tuple[Judged, ...], summary: RunSummary) -> tuple[Invalidity | None, str] | None:
+    doubts = [one.doubt for one in judged if one.doubt]
+    if not doubts:
+        return None
+    delay = own_delay(summary)
+    return delay.invalidity, f"{'; '.join(doubts)}. {delay.advice}"
+
+
+def _dropped(summary: RunSummary) -> tuple[Invalidity | None, str] | None:
+    dropped = arrivals_dropped(summary)
+    return None if dropped is None else (dropped.invalidity, dropped.message)
+
+
+def _failed_by_delay(config: RunConfig, summary: RunSummary) -> tuple[Invalidity | None, str] | None:
+    failed, delay = _all_failed(config, summary), own_delay(summary)
+    if not failed or delay.is_small_beside_any_limit or sure_failures(config.load, summary):
+        return None
+    return delay.invalidity, f"{failed}. {delay.advice}"
 
 
 def _all_failed(config: RunConfig, summary: RunSummary) -> str:

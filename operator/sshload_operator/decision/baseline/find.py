@@ -9,8 +9,9 @@ from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.spec import LoadTestSpec, RelativeCapacity
 from sshload_operator.decision.baseline.differs import difference
+from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.findings import read_time, word
 from sshload_operator.planning.plan import Plan, spec_hash
 from sshload_operator.state import BaselineRef, BaselineSight, Manifest, Phase, Reason
@@ -89,7 +90,19 @@ def _comparable(plan: Plan, test: Manifest) -> Found | Unusable:
     if field:
         message = f"the baseline {ref.test} measured something else: {field}"
         return Unusable(Reason.BASELINE_DIFFERS, message, ref)
+    delay_ms = own_delay_ms(test["status"])
+    if delay_ms is not None and compares_figures(plan.spec):
+        message = (
+            f"the baseline {ref.test} is not clean: its latencies may include {delay_ms:.4g} ms of its generator's own "
+            f"delay. Run it again, with whole CPUs for its workers"
+        )
+        return Unusable(Reason.NO_BASELINE, message, ref)
     return Found(ref, test["status"])
+
+
+def compares_figures(spec: LoadTestSpec) -> bool:
+    """Tell whether anything but capacities is held against the baseline: these rest on trials that were judged."""
+    return any(not isinstance(threshold, RelativeCapacity) for threshold in spec.relative_thresholds)
 
 
 def _measured_spec(test: Manifest) -> LoadTestSpec | None:

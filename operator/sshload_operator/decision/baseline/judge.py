@@ -6,8 +6,8 @@ from datetime import datetime
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.decision.baseline.find import Found, Unusable, find_baseline
-from sshload_operator.decision.baseline.measured import Status
+from sshload_operator.decision.baseline.find import Found, Unusable, compares_figures, find_baseline
+from sshload_operator.decision.baseline.measured import Status, own_delay_ms
 from sshload_operator.decision.baseline.threshold import RelativeResult, judge_relative, unjudged
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import BaselineSight, Judgement, Reason
@@ -26,6 +26,9 @@ def against_baseline(
     unmeasured = by_itself.verdict not in _MEASURED or by_itself.reason is Reason.SEARCH_UNFINISHED
     if unmeasured or not plan.spec.relative_thresholds:
         return by_itself
+    delay_ms = own_delay_ms(measured)
+    if delay_ms is not None and compares_figures(plan.spec):
+        return _spoiled(plan, by_itself, delay_ms)
     found = find_baseline(plan, sight, start_time)
     if isinstance(found, Unusable):
         return _without(plan, by_itself, found)
@@ -42,6 +45,19 @@ def _without(plan: Plan, by_itself: Judgement, why: Unusable) -> Judgement:
     if by_itself.verdict is not Verdict.PASSED:
         return judged
     return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=why.reason, message=why.message)
+
+
+def _spoiled(plan: Plan, by_itself: Judgement, delay_ms: float) -> Judgement:
+    """Hold nothing against a baseline where the generator lagged: a ratio is wrong in either direction then."""
+    unknown = tuple(map(unjudged, plan.spec.relative_thresholds))
+    judged = replace(by_itself, thresholds=(*by_itself.thresholds, *unknown))
+    if by_itself.verdict is Verdict.FAILED:
+        return judged
+    message = (
+        f"latencies may include {delay_ms:.4g} ms of the generator's own delay, so nothing can be held against the "
+        f"baseline. Use more workers (spec.workers.replicas), or whole CPUs for them, and run again"
+    )
+    return replace(judged, verdict=Verdict.INVALID, reason=Reason.GENERATOR_SATURATED, message=message)
 
 
 def _judged(judged: Judgement, found: Found, results: Sequence[RelativeResult]) -> Judgement:

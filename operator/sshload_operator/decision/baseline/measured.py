@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Any
 
+from sshload_operator.decision.results import OWN_DELAY
+
 Status = Mapping[str, Any]
 
 
@@ -47,3 +49,9 @@ def capacity(status: Status) -> Bounds | None:
     """Return the bounds of the capacity, None where none was searched."""
     found = status.get("capacity")
     return None if found is None else Bounds(found.get("lowerBound"), found.get("upperBound"))
+
+
+def own_delay_ms(status: Status) -> float | None:
+    """Return how much of its latencies may be the generator's own delay, None where it is too little to matter."""
+    found: float | None = status.get("results", {}).get("generator", {}).get(OWN_DELAY)
+    return found

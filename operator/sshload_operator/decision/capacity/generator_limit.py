@@ -2,7 +2,8 @@
 
 from math import ceil
 
-from sshload_contract.judgement.validity import CPU_SHARE_LIMIT, PORTS_SHARE_LIMIT
+from sshload_contract.judgement.own_delay import CPU_SHARE_LIMIT
+from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
 from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
 

@@ -1,6 +1,6 @@
 """Whether a search ended at its least load only for too few samples, which says nothing of the server."""
 
-from sshload_contract.judgement.threshold import in_words
+from sshload_contract.judgement.words import in_words
 from sshload_contract.percentile import samples_needed
 from sshload_contract.run_summary import CapacityResult, Trial
 from sshload_contract.thresholds import LatencyThreshold

@@ -7,6 +7,7 @@ from typing import Any
 
 from sshload_contract.vocabulary import Verdict
 
+from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.comparison.figures import MEASURED, Figures, figures, most_telling
 from sshload_operator.decision.comparison.plan import COMPARISON_RUN_LABEL, Place
 from sshload_operator.decision.comparison.words import ComparisonPhase, ComparisonVerdict
@@ -20,7 +21,8 @@ _MESSAGE_LIMIT_CHARACTERS = 200
 class SeenTest:
     """One test as the API server shows it. `verdict` is None until it is finished; `figures` are empty till then.
 
-    `run_id` is the comparison's run that it was made for, `spec_hash` that of what it has measured.
+    `run_id` is the comparison's run that it was made for, `spec_hash` that of what it has measured. `own_delay_ms` is
+    how much of its figures may be the generator's own delay, None where it is too little to matter.
     """
 
     name: str
@@ -33,6 +35,7 @@ class SeenTest:
     message: str
     spec_hash: str
     figures: Figures
+    own_delay_ms: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,7 @@ def seen_test(test: Mapping[str, Any]) -> SeenTest:
         message=status.get("message", "")[:_MESSAGE_LIMIT_CHARACTERS] if verdict else "",
         spec_hash=status.get("specHash", "") if verdict else "",
         figures=figures(status) if verdict in MEASURED else {},
+        own_delay_ms=None if "capacity" in status else own_delay_ms(status),
     )
 
 
@@ -92,6 +96,8 @@ def test_run(place: Place, test: SeenTest, verdict: Verdict, most_figures: int) 
         problem = f"{verdict}: {test.message}"
     elif test.spec_hash != place.spec_hash:
         problem = "its spec was changed by somebody, so that it did not measure the variant"
+    elif test.own_delay_ms is not None:
+        problem = f"{verdict}, but its figures may include {test.own_delay_ms:.4g} ms of the generator's own delay"
     elif not test.figures:
         problem = f"{verdict}, without a figure that could be compared: {test.message}"
     return TestRun(

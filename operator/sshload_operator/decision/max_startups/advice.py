@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sshload_contract.judgement.validity import arrivals_dropped, defects
+from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import RunEnd
 
@@ -24,6 +24,8 @@ def advice(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
     """Return the advice, None for a run that cannot be trusted. A figure that cannot be stated is absent."""
     managed = isinstance(plan.spec.target, ManagedTarget)
     if summary.end is not RunEnd.COMPLETED or defects(summary, managed=managed) or arrivals_dropped(summary):
+        return None
+    if figures_spoiled(summary, plan.spec.scenario.slept_s):
         return None
     setting = None if isinstance(plan.spec.target, ExternalTarget) else setting_of(plan.spec.target.sshd)
     figures: dict[str, Any] = {"setting": None if setting is None else str(setting)}

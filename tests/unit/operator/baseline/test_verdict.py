@@ -1,11 +1,13 @@
 """The verdict of runs that are held against a baseline, by whole passes of the operator."""
 
+from datetime import timedelta
 from typing import Any
 
-from baselines import LAST_PASSED, WITHIN, asked, finished, run_to_end, seen, slower
+from baselines import EARLY, LAST_PASSED, WITHIN, asked, finished, run_to_end, seen, slower
 from crd_schema import problems, status_schema
+from lags import delayed
 from passes import Passes
-from runs import generator, summary
+from runs import errors, generator, summary
 from sshload_contract.run_summary import RunSummary
 
 SCHEMA = status_schema()
@@ -112,9 +114,37 @@ def test_what_keeps_its_own_thresholds_still_has_to_keep_the_relative_ones() -> 
 
 
 def test_an_invalid_run_stays_invalid_whatever_its_baseline() -> None:
-    saturated = slower(1.0, generator=generator(cpu_share=0.99))
-    assert against(saturated, finished(slower(1.0))).said() == ("Invalid", "GeneratorSaturated")
-    assert "baseline" not in against(saturated, finished(slower(1.0))).status
+    incomplete = slower(1.0, generator=generator(reports_missing=1))
+    assert against(incomplete, finished(slower(1.0))).said() == ("Invalid", "ReportsMissing")
+    assert "baseline" not in against(incomplete, finished(slower(1.0))).status
+
+
+def test_a_run_whose_generator_lagged_is_invalid_for_nothing_can_be_held_against_a_baseline() -> None:
+    passes = against(delayed(slower(1.0), 300_000), finished(slower(1.0)))
+    assert passes.said() == ("Invalid", "GeneratorSaturated")
+    assert "300 ms of the generator's own delay" in passes.status["message"]
+    assert passes.status["results"]["generator"]["latenciesMayIncludeMs"] == 300
+    assert passes.status["thresholds"] == [{"threshold": P90}]
+
+
+def test_a_run_whose_generator_lagged_fails_by_a_threshold_of_its_own() -> None:
+    spec = asked(thresholds=[*WITHIN, {"errorRate": {"below": "1%"}}])
+    failed = delayed(summary(500, 100, errors=errors(100)), 300_000)
+    assert run_to_end(spec, failed, seen(finished(slower(1.0)))).said() == ("Failed", "ThresholdBroken")
+
+
+def test_a_baseline_whose_generator_lagged_is_none() -> None:
+    passes = against(slower(1.0), finished(delayed(slower(1.0), 300_000)))
+    assert passes.said() == ("Inconclusive", "NoBaseline")
+    assert "before is not clean: its latencies may include 300 ms" in passes.status["message"]
+
+
+def test_the_last_that_passed_with_a_generator_that_did_not_lag_is_the_baseline() -> None:
+    clean = finished(slower(1.0), name="clean", now=EARLY - timedelta(hours=1))
+    spoiled = finished(delayed(slower(1.0), 300_000), name="spoiled")
+    passes = run_to_end(asked(baseline=LAST_PASSED), slower(1.0), seen(clean, spoiled))
+    assert passes.said() == ("Passed", "ThresholdsMet")
+    assert passes.status["baseline"]["test"] == "clean"
 
 
 def test_without_a_baseline_nothing_passes() -> None:

@@ -192,8 +192,8 @@ def test_where_every_login_of_the_least_is_refused_the_test_is_set_up_wrongly() 
 
 
 def test_a_reported_trial_that_cannot_be_trusted_makes_the_run_invalid() -> None:
-    found = found_118(generator=generator(cpu_share=0.95))
-    assert outcome(judged(found)) == (Verdict.INVALID, Reason.GENERATOR_SATURATED)
+    found = found_118(generator=generator(reports_missing=1))
+    assert outcome(judged(found)) == (Verdict.INVALID, Reason.REPORTS_MISSING)
 
 
 def test_a_capacity_whose_percentile_has_too_few_samples_is_inconclusive() -> None:

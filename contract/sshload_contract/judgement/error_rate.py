@@ -1,0 +1,91 @@
+"""Whether a promise on the error rate was kept, with the failures that the generator's own delay may have made."""
+
+from sshload_contract.judgement.attempts import Attempts, attempts
+from sshload_contract.judgement.figures import total_step
+from sshload_contract.judgement.judged import Judged
+from sshload_contract.judgement.made_load import TOLERATED_SHORTFALL, shortfall
+from sshload_contract.judgement.own_delay import own_delay
+from sshload_contract.judgement.words import in_words
+from sshload_contract.load import BurstLoad, Load
+from sshload_contract.percentile import percentile_key
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.thresholds import ErrorRateThreshold, ThresholdResult
+from sshload_contract.vocabulary import Outcome, Window
+
+BURST_SHARE_OF_MEDIAN = 0.25
+
+_BY_TIME = frozenset(
+    {
+        Outcome.CONNECT_TIMEOUT,
+        Outcome.BANNER_TIMEOUT,
+        Outcome.KEX_TIMEOUT,
+        Outcome.AUTH_TIMEOUT,
+        Outcome.STEP_TIMEOUT,
+        Outcome.DISCONNECTED,
+        Outcome.UNFINISHED,
+    }
+)
+"""Ends that follow from how long something took: a limit of the client's, or one of the server's for a slow client."""
+
+_BY_CROWD = frozenset(
+    {
+        Outcome.CONNECT_FAILED,
+        Outcome.THROTTLED,
+        Outcome.PENALISED,
+        Outcome.DROPPED_UNKNOWN,
+        Outcome.RESET_BEFORE_BANNER,
+        Outcome.CHANNEL_REFUSED,
+    }
+)
+"""Refusals that follow from how many come at once."""
+
+
+def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSummary) -> Judged:
+    """Return whether the share of failures stayed below its limit."""
+    words, tried = in_words(threshold), attempts(load, summary)
+    rate = tried.error_rate
+    if rate is None:
+        return Judged(ThresholdResult(words, None, None))
+    observed = f"{rate * 100:.4g} % ({tried.failed} of {tried.ended})"
+    if own_delay(summary).is_small_beside_any_limit:
+        return Judged(ThresholdResult(words, observed, passed=rate < threshold.below))
+    if sure_failures(load, summary) / tried.ended >= threshold.below:
+        return Judged(ThresholdResult(words, observed, passed=False))
+    if _is_surely_below(threshold.below, tried, load, summary):
+        return Judged(ThresholdResult(words, observed, passed=True))
+    doubt = (
+        f"{words} cannot be judged: it was {observed}, of which the generator's own delays may have made or kept away "
+        f"some (timeouts, and refusals of connections that came together)"
+    )
+    return Judged(ThresholdResult(words, observed, None), doubt=doubt)
+
+
+def sure_failures(load: Load, summary: RunSummary) -> int:
+    """Return how many attempts failed for what no delay of the generator changes, such as an exit code.
+
+    A lagging generator brings connections together, so no refusal of those that come together is sure either.
+    """
+    failed = attempts(load, summary).failed
+    return max(failed - _count(summary, _BY_TIME | _BY_CROWD), 0)
+
+
+def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSummary) -> bool:
+    """Tell whether the rate stays below its limit with twice the refusals that were seen, and the load was made.
+
+    A burst that was spread is none: what it would have met is only known where it was spread by less than a part of
+    what an iteration takes.
+    """
+    if isinstance(load, BurstLoad) and not _is_burst_together(summary):
+        return False
+    most = tried.failed + _count(summary, _BY_CROWD)
+    return most / tried.ended < limit and shortfall(load, summary) <= TOLERATED_SHORTFALL
+
+
+def _is_burst_together(summary: RunSummary) -> bool:
+    total = total_step(summary, Window.MEASURED)
+    median_us = None if total is None else total.percentiles_us.get(percentile_key(50))
+    return median_us is not None and own_delay(summary).largest_us <= BURST_SHARE_OF_MEDIAN * median_us
+
+
+def _count(summary: RunSummary, outcomes: frozenset[Outcome]) -> int:
+    return sum(error.count for error in summary.errors if error.window is Window.MEASURED and error.outcome in outcomes)

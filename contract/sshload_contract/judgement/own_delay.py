@@ -1,0 +1,99 @@
+"""OwnDelay: how much of a latency may be the generator's own, by how late its event loop woke and its iterations began.
+
+docs/reference/validity.md has the rule and its reasons.
+"""
+
+from dataclasses import dataclass
+
+from sshload_contract.judgement.figures import find_step
+from sshload_contract.percentile import percentile_key
+from sshload_contract.run_summary import RunSummary, StepStats
+from sshload_contract.vocabulary import Invalidity, Step, Window
+
+CPU_SHARE_LIMIT = 0.9
+SOUND_BELOW_US = 20_000
+SOUND_SHARE_OF_LIMIT = 0.1
+
+_COMMON_PERCENTILE = 90.0
+_RARE_PERCENTILE = 99.0
+_MORE_CPU = (
+    "Use more workers (spec.workers.replicas), whole CPUs for them, or nodes that they do not share with the target"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnDelay:
+    """The delays of the worst worker, in microseconds: the longer of the event loop's lag and of the starts' delay.
+
+    A span of an iteration may contain several of them.
+    """
+
+    p99_us: int
+    p999_us: int
+    largest_us: int
+    cpu_share: float
+    invalidity: Invalidity
+    figures: str
+
+    def at(self, percentile: float) -> int:
+        """Return the delay to hold against a percentile of a latency: one that is ten times as rare or more.
+
+        A pause of the generator also delays the iterations behind those that it met.
+        """
+        if percentile <= _COMMON_PERCENTILE:
+            return self.p99_us
+        return self.p999_us if percentile <= _RARE_PERCENTILE else self.largest_us
+
+    def is_small(self, percentile: float, limit_us: float) -> bool:
+        """Tell whether a percentile of a latency can be held against a limit as it was measured."""
+        tolerated_us = max(SOUND_BELOW_US, SOUND_SHARE_OF_LIMIT * limit_us)
+        return not self.is_cpu_used_up and self.at(percentile) <= tolerated_us
+
+    @property
+    def is_cpu_used_up(self) -> bool:
+        """Whether a worker had no CPU to spare in its busiest second."""
+        return self.cpu_share > CPU_SHARE_LIMIT
+
+    @property
+    def is_small_beside_any_limit(self) -> bool:
+        """Whether no threshold needs a second look."""
+        return self.is_small(_COMMON_PERCENTILE, 0)
+
+    @property
+    def advice(self) -> str:
+        """What was seen, and what to change, as two sentences."""
+        return f"{self.figures}. {_MORE_CPU}"
+
+
+def own_delay(summary: RunSummary) -> OwnDelay:
+    """Return the generator's own delay in a run or trial."""
+    generator, starts = summary.generator, find_step(summary, Step.START_DELAY, Window.MEASURED)
+    start_p99_us, start_p999_us, start_max_us = (_start_delay(starts, percentile) for percentile in (99, 99.9, None))
+    largest_us = max(generator.loop_lag_max_us, start_max_us)
+    late_starts = start_max_us > generator.loop_lag_max_us and generator.cpu_share <= CPU_SHARE_LIMIT
+    return OwnDelay(
+        p99_us=max(generator.loop_lag_p99_us, start_p99_us),
+        p999_us=max(generator.loop_lag_p999_us, start_p999_us),
+        largest_us=largest_us,
+        cpu_share=generator.cpu_share,
+        invalidity=Invalidity.LATE_ARRIVALS if late_starts else Invalidity.GENERATOR_SATURATED,
+        figures=_figures(summary, start_max_us),
+    )
+
+
+def _start_delay(starts: StepStats | None, percentile: float | None) -> int:
+    """Return a percentile of the starts' delay, the longest where it cannot be stated or None is asked for."""
+    if starts is None:
+        return 0
+    stated_us = None if percentile is None else starts.percentiles_us.get(percentile_key(percentile))
+    return (starts.max_us or 0) if stated_us is None else stated_us
+
+
+def _figures(summary: RunSummary, start_max_us: int) -> str:
+    generator = summary.generator
+    return (
+        f"A worker's event loop woke up to {generator.loop_lag_max_us / 1_000:.1f} ms late "
+        f"({generator.loop_lag_p99_us / 1_000:.1f} ms at p99), iterations began up to {start_max_us / 1_000:.1f} ms "
+        f"after they were due, a worker used {generator.cpu_share:.0%} of its core in its busiest second, and for "
+        f"{generator.run_delay_share:.0%} of the time it was ready to run and got no CPU"
+    )

@@ -1,0 +1,43 @@
+"""Whether a promise on the throughput was kept, with what the generator's own delay may have changed in it."""
+
+from sshload_contract.judgement.judged import Judged
+from sshload_contract.judgement.latency import ADDED_DELAYS, HIDDEN_DELAYS
+from sshload_contract.judgement.made_load import TOLERATED_SHORTFALL, shortfall
+from sshload_contract.judgement.own_delay import own_delay
+from sshload_contract.judgement.words import in_words
+from sshload_contract.load import Load, UsersLoad
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.thresholds import ThresholdResult, ThroughputThreshold
+
+_US_PER_S = 1_000_000
+_SHORTEST_WINDOW_S = 0.001
+
+
+def judge_throughput(threshold: ThroughputThreshold, load: Load, summary: RunSummary) -> Judged:
+    """Return whether more iterations than promised were completed per second.
+
+    In an open model delays move iterations across the end of the window only. In a closed one they lower the load, but
+    users who come together less often may also be served in another order, and one iteration of each may end later.
+    """
+    words, rate, delay = in_words(threshold), summary.load.completed_rate, own_delay(summary)
+    observed = f"{rate:.2f}/s"
+    if delay.is_small_beside_any_limit:
+        return Judged(ThresholdResult(words, observed, passed=rate > threshold.above))
+    moved = summary.load.offered_rate * _share_of_window(delay.largest_us, summary)
+    at_end = max(stage.users for stage in load.stages) / _duration_s(summary) if isinstance(load, UsersLoad) else 0.0
+    sure = rate * (1 - TOLERATED_SHORTFALL) if isinstance(load, UsersLoad) else rate
+    if sure - HIDDEN_DELAYS * moved - at_end > threshold.above:
+        return Judged(ThresholdResult(words, observed, passed=True))
+    lost = shortfall(load, summary)
+    if lost < 1 and (rate + ADDED_DELAYS * moved + at_end) / (1 - lost) <= threshold.above:
+        return Judged(ThresholdResult(words, observed, passed=False))
+    doubt = f"{words} cannot be judged: it was {observed}, and the generator's own delays may have made the difference"
+    return Judged(ThresholdResult(words, observed, None), doubt=doubt)
+
+
+def _share_of_window(delay_us: int, summary: RunSummary) -> float:
+    return delay_us / _US_PER_S / _duration_s(summary)
+
+
+def _duration_s(summary: RunSummary) -> float:
+    return max(summary.load.duration_s, _SHORTEST_WINDOW_S)

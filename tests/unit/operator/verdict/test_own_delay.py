@@ -1,0 +1,173 @@
+"""The verdict where the generator lagged: each threshold is judged by what the delay can change in it."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from lags import delayed, with_percentile
+from plans import plan, quickstart
+from runs import errors, generator, load, summary
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.vocabulary import Outcome, Step, Verdict
+from sshload_operator.decision.verdict import judge
+from sshload_operator.state import Judgement, Reason
+
+P99_BELOW_2S = {"latency": {"step": "total", "percentile": 99, "below": "2s"}}
+ERRORS_BELOW_1_PERCENT = {"errorRate": {"below": "1%"}}
+THROUGHPUT_ABOVE_19 = {"throughput": {"above": 19}}
+PASSED = (Verdict.PASSED, Reason.THRESHOLDS_MET)
+FAILED = (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
+SATURATED = (Verdict.INVALID, Reason.GENERATOR_SATURATED)
+BURST = {"burst": {"connections": 100, "repeat": 6, "interval": "5s"}}
+USERS = {"users": {"stages": [{"users": 10, "duration": "30s"}]}}
+
+
+def judged(found: RunSummary, *thresholds: Any, **changes: Any) -> Judgement:
+    return judge(plan(quickstart(thresholds=list(thresholds), **changes)), found)
+
+
+def outcome(found: RunSummary, *thresholds: Any, **changes: Any) -> tuple[Verdict, Reason]:
+    judgement = judged(found, *thresholds, **changes)
+    return judgement.verdict, judgement.reason
+
+
+def latency(below: str, step: str = "total", percentile: float = 99) -> dict[str, Any]:
+    return {"latency": {"step": step, "percentile": percentile, "below": below}}
+
+
+def test_promises_that_a_lagging_generator_saw_kept_with_a_wide_margin_are_kept() -> None:
+    lagging = delayed(summary(599, 1), 300_000)
+    judgement = judged(lagging, P99_BELOW_2S, ERRORS_BELOW_1_PERCENT, THROUGHPUT_ABOVE_19)
+    assert (judgement.verdict, judgement.reason) == PASSED
+    assert "Caution: p99 of total below 2 s: it was 90 ms" in judgement.message
+    assert "300.0 ms late" in judgement.message
+
+
+def test_a_promise_kept_by_less_than_twice_the_largest_delay_is_not_judged() -> None:
+    assert outcome(delayed(summary(), 100_000), latency("400ms")) == PASSED
+    judgement = judged(delayed(summary(), 160_000), latency("400ms"))
+    assert (judgement.verdict, judgement.reason) == SATURATED
+    assert judgement.thresholds[0].passed is None
+    assert judgement.thresholds[0].observed == "90 ms"
+    assert "spec.workers.replicas" in judgement.message
+
+
+def test_a_delay_above_a_quarter_of_the_limit_reshapes_the_load_too_much() -> None:
+    assert outcome(delayed(summary(), 500_000), P99_BELOW_2S) == PASSED
+    assert outcome(delayed(summary(), 500_001), P99_BELOW_2S) == SATURATED
+
+
+@pytest.mark.parametrize("step", ["connect", "auth", "exec"])
+def test_a_part_of_a_step_may_have_begun_late_and_is_not_judged_where_the_delay_is_not_small(step: str) -> None:
+    assert outcome(delayed(summary(), 250_000), latency("2s", step)) == SATURATED
+    assert outcome(delayed(summary(), 150_000), latency("2s", step)) == PASSED
+
+
+def test_a_long_iteration_does_not_hide_the_delay_from_a_short_step() -> None:
+    long = with_percentile(delayed(summary(), 310_000), Step.TOTAL, 99, 8_880_000)
+    for seen_us in (78_000, 341_000):
+        assert outcome(with_percentile(long, Step.AUTH, 99, seen_us), latency("250ms", "auth")) == SATURATED
+
+
+def test_the_99th_9_percentile_is_held_against_the_longest_pause() -> None:
+    paused = summary(generator=generator(loop_lag_p99_us=5_900, loop_lag_p999_us=200_000, loop_lag_max_us=346_800))
+    assert outcome(with_percentile(paused, Step.TOTAL, 99.9, 315_600), latency("100ms", percentile=99.9)) == SATURATED
+    assert outcome(paused, latency("50ms", percentile=50)) == (Verdict.INCONCLUSIVE, Reason.WITHIN_NOISE)
+    assert outcome(paused, latency("60ms", percentile=50)) == PASSED
+
+
+def test_a_latency_that_is_too_long_even_without_ten_of_the_largest_delays_is_broken() -> None:
+    slow = with_percentile(delayed(summary(), 300_000), Step.TOTAL, 99, 5_000_000)
+    assert outcome(slow, P99_BELOW_2S) == FAILED
+    nearer = with_percentile(slow, Step.TOTAL, 99, 4_999_999)
+    assert outcome(nearer, P99_BELOW_2S) == SATURATED
+
+
+def test_a_sound_generator_says_nothing_where_the_value_is_as_near_to_the_limit_as_its_own_delay() -> None:
+    near = (Verdict.INCONCLUSIVE, Reason.WITHIN_NOISE)
+    assert outcome(summary(), latency("98.1ms")) == PASSED
+    assert outcome(summary(), latency("98ms")) == near
+    assert outcome(summary(), latency("74.1ms")) == near
+    assert outcome(summary(), latency("74ms")) == FAILED
+    assert (
+        "too near to the limit for delays of the generator's own of 4 ms" in judged(summary(), latency("98ms")).message
+    )
+
+
+def test_a_used_up_core_is_judged_by_the_delay_that_it_makes() -> None:
+    busy = generator(cpu_share=0.95)
+    assert outcome(summary(generator=busy), P99_BELOW_2S) == PASSED
+    assert outcome(summary(generator=busy), latency("100ms")) == SATURATED
+    assert "95% of its core" in judged(summary(generator=busy), latency("100ms")).message
+
+
+def test_late_starts_have_a_reason_of_their_own() -> None:
+    late = delayed(summary(), 400_000, lag_us=10_000)
+    assert outcome(late, latency("1s")) == (Verdict.INVALID, Reason.LATE_ARRIVALS)
+
+
+def test_lag_cannot_turn_one_exit_code_into_another() -> None:
+    failed = summary(0, 600, errors=errors(600, Outcome.EXIT_CODE, "exit code 3"))
+    assert outcome(delayed(failed, 400_000), ERRORS_BELOW_1_PERCENT) == FAILED
+    assert outcome(delayed(failed, 400_000)) == (Verdict.FAILED, Reason.ALL_FAILED)
+
+
+def test_time_outs_of_a_lagging_generator_break_nothing_and_are_all_counted_where_a_promise_is_kept() -> None:
+    late = summary(580, 20, errors=errors(20, Outcome.KEX_TIMEOUT))
+    assert outcome(late, ERRORS_BELOW_1_PERCENT) == FAILED
+    assert outcome(delayed(late, 400_000), ERRORS_BELOW_1_PERCENT) == SATURATED
+    assert outcome(delayed(late, 400_000), {"errorRate": {"below": "4%"}}) == PASSED
+    both = replace(late, errors=(*errors(8), *errors(12, Outcome.STEP_TIMEOUT)))
+    assert outcome(delayed(both, 400_000), ERRORS_BELOW_1_PERCENT) == FAILED
+    none_left = summary(0, 600, errors=errors(600, Outcome.CONNECT_TIMEOUT))
+    assert outcome(none_left) == (Verdict.FAILED, Reason.ALL_FAILED)
+    assert outcome(delayed(none_left, 400_000)) == SATURATED
+
+
+def test_refusals_of_connections_that_the_delay_may_have_brought_together_are_not_surely_the_servers() -> None:
+    refused = summary(580, 20, errors=errors(20, Outcome.THROTTLED))
+    assert outcome(refused, ERRORS_BELOW_1_PERCENT) == FAILED
+    assert outcome(delayed(refused, 90_000), ERRORS_BELOW_1_PERCENT) == SATURATED
+    assert outcome(delayed(refused, 90_000), {"errorRate": {"below": "6%"}}) == SATURATED
+    assert outcome(delayed(refused, 90_000), {"errorRate": {"below": "7%"}}) == PASSED
+
+
+def test_a_burst_that_was_spread_proves_no_error_rate_and_its_latency_only_below_half_of_the_limit() -> None:
+    assert outcome(delayed(summary(), 11_000), ERRORS_BELOW_1_PERCENT, load=BURST) == PASSED
+    assert outcome(delayed(summary(), 40_000), ERRORS_BELOW_1_PERCENT, load=BURST) == SATURATED
+    assert outcome(delayed(summary(), 240_000), latency("1200ms"), load=BURST) == PASSED
+    assert outcome(delayed(summary(), 260_000), latency("1200ms"), load=BURST) == SATURATED
+
+
+def test_users_whom_the_lag_kept_from_a_tenth_of_the_load_prove_nothing_that_was_kept() -> None:
+    calm = delayed(summary(), 150_000)
+    assert outcome(calm, P99_BELOW_2S, ERRORS_BELOW_1_PERCENT, load=USERS) == PASSED
+    slowed = replace(calm, generator=replace(calm.generator, loop_lag_mean_us=2_000))
+    assert outcome(slowed, latency("1s"), load=USERS) == SATURATED
+    assert outcome(slowed, ERRORS_BELOW_1_PERCENT, load=USERS) == SATURATED
+    assert outcome(slowed, THROUGHPUT_ABOVE_19, load=USERS) == SATURATED
+    assert outcome(slowed, {"throughput": {"above": 17}}, load=USERS) == PASSED
+    assert outcome(slowed, {"throughput": {"above": 21}}, load=USERS) == SATURATED
+    assert outcome(slowed, {"throughput": {"above": 30}}, load=USERS) == FAILED
+
+
+def test_a_throughput_is_judged_but_for_what_the_delay_moved_across_the_end() -> None:
+    lagging = delayed(summary(), 400_000)
+    assert outcome(lagging, THROUGHPUT_ABOVE_19) == PASSED
+    assert outcome(lagging, {"throughput": {"above": 19.7}}) == SATURATED
+    assert outcome(lagging, {"throughput": {"above": 23}}) == FAILED
+
+
+def test_a_run_without_thresholds_passes_with_a_caution() -> None:
+    judgement = judged(delayed(summary(), 300_000))
+    assert (judgement.verdict, judgement.reason) == (Verdict.PASSED, Reason.NO_THRESHOLDS)
+    assert "Caution: latencies may contain 300.0 ms of the generator's own delay" in judgement.message
+    assert "Caution" not in judged(summary()).message
+
+
+def test_a_broken_threshold_outranks_one_that_the_delay_hides_and_that_outranks_dropped_arrivals() -> None:
+    lagging = delayed(summary(500, 100, errors=errors(100)), 400_000)
+    assert outcome(lagging, latency("100ms"), ERRORS_BELOW_1_PERCENT) == FAILED
+    dropped = delayed(summary(load=load(600, scheduled=601, dropped=1)), 400_000)
+    assert outcome(dropped, latency("100ms")) == SATURATED
+    assert outcome(dropped, P99_BELOW_2S) == (Verdict.INVALID, Reason.ARRIVALS_DROPPED)
