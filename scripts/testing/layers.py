@@ -70,7 +70,7 @@ class Layer:
 PACKAGES = Need(
     "packages",
     (
-        "scripts/debian-packages", "cmake", "gcc", "git", "libc6-dev", "make", "openssh-client", "openssh-server",
+        "scripts/debian-packages", "cmake", "gcc", "git", "iproute2", "libc6-dev", "make", "openssh-client", "openssh-server",
         "patch", "prometheus", "python3-dev", "shellcheck", "zlib1g-dev",
     ),
 )  # fmt: skip
