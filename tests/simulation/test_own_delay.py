@@ -17,6 +17,7 @@ from sshload_contract.judgement.threshold import judge_threshold
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
 
+pytestmark = pytest.mark.xdist_group("own-delay")  # the loads are drawn once for all tests
 DRAWS = int(os.environ.get("SSHLOAD_DRAWS", "80"))
 OPEN = ("constant", "poisson")
 ARRIVALS = (*OPEN, "burst", "users")

@@ -3,7 +3,8 @@
 One test after the other, in the plan's order, each under the one name that its place has. A test that is over is
 remembered in the status before the next one is made, and the next one is made only once no pod of the one before is
 left. So an operator that is killed anywhere finds in status and names what to do next: it neither makes two tests at
-once nor loses one.
+once nor loses one. A test whose generator lagged is deleted and made again under its name, once the status remembers it
+by its uid.
 """
 
 from collections.abc import Sequence
@@ -15,7 +16,7 @@ from typing import Any, TypeAlias
 from sshload_operator.api.errors import SpecError
 from sshload_operator.decision.comparison.compare import compare
 from sshload_operator.decision.comparison.endings import Ending, ended_conditions, ending, given_up
-from sshload_operator.decision.comparison.facts import ComparisonPast, SeenTest, TestRun, test_run
+from sshload_operator.decision.comparison.facts import MOST_REPEATS, ComparisonPast, SeenTest, TestRun, test_run
 from sshload_operator.decision.comparison.figures import most_of_each
 from sshload_operator.decision.comparison.plan import ComparisonPlan, Place, test_manifest
 from sshload_operator.decision.comparison.status import ComparisonStanding, Results, comparison_status, results_body
@@ -146,7 +147,7 @@ class _Run:
         no_use = given_up(self.plan, self.ended)
         if no_use is not None:
             return self.finish(no_use)
-        over = {run.test for run in self.ended}
+        over = {run.test for run in self.ended if not run.is_repeated}
         place = next((place for place in self.plan.places if place.test not in over), None)
         return self.test(place) if place is not None else self.finish(ending(self.plan, self.ended, self.results))
 
@@ -171,6 +172,9 @@ class _Run:
     def test(self, place: Place) -> ComparisonDecision:
         """Wait for the test of a place, or make it once no pod is left of those before."""
         seen = next((test for test in self.sight.tests if test.name == place.test), None)
+        lagged = next((run for run in self.ended if run.test == place.test), None)
+        if seen is not None and lagged is not None and seen.uid == lagged.uid:
+            return self.make_way(place, seen, lagged)
         if seen is not None:
             what = "is being deleted, and will be made anew" if seen.deleting else "is under way"
             standing = self.under_way(ComparisonReason.TEST_RUNNING, f"{place.test} {what}", place)
@@ -186,6 +190,13 @@ class _Run:
         standing = self.under_way(ComparisonReason.TEST_STARTING, f"{place.test} is being made", place)
         create = test_manifest(self.plan, place)
         return _write(self.past, standing, ComparisonDecision(create=create, requeue_after_s=GOING_PASS_S))
+
+    def make_way(self, place: Place, seen: SeenTest, lagged: TestRun) -> ComparisonDecision:
+        """Delete a test whose generator lagged, once it is remembered, so that another takes its place."""
+        what = f"{place.test} is made again ({lagged.repeats + 1} of {MOST_REPEATS} times at most): {lagged.problem}"
+        standing = self.under_way(ComparisonReason.TEST_STARTING, what, place)
+        delete = (seen,) if lagged in self.past.tests and not seen.deleting else ()
+        return _write(self.past, standing, ComparisonDecision(delete=delete, requeue_after_s=GOING_PASS_S))
 
     def finish(self, end: Ending) -> ComparisonDecision:
         """Return the end of the run. Of what was measured by then, all figures are kept."""
@@ -208,14 +219,17 @@ class _Run:
 
     @cached_property
     def ended(self) -> tuple[TestRun, ...]:
-        """The tests that are over, in their order: those remembered, and those seen to have ended since."""
+        """The last test of each place that is over, in their order: those remembered, or seen to have ended since."""
         known = {run.test: run for run in self.past.tests} if self.resumed else {}
         seen = {test.name: test for test in self.sight.tests if test.run_id == self.plan.run_id}
         most_figures = most_of_each(len(self.plan.places))
         for place in self.plan.places:
-            test = seen.get(place.test)
-            if place.test not in known and test is not None and test.verdict is not None:
-                known[place.test] = test_run(place, test, test.verdict, most_figures)
+            test, before = seen.get(place.test), known.get(place.test)
+            if test is None or test.verdict is None:
+                continue
+            if before is None or (before.is_repeated and test.uid != before.uid):
+                repeats = 0 if before is None else before.repeats + 1
+                known[place.test] = test_run(place, test, test.verdict, most_figures, repeats)
         return tuple(known[place.test] for place in self.plan.places if place.test in known)
 
     @cached_property

@@ -12,9 +12,13 @@ from sshload_operator.decision.comparison.figures import MEASURED, Figures, figu
 from sshload_operator.decision.comparison.plan import COMPARISON_RUN_LABEL, Place
 from sshload_operator.decision.comparison.words import ComparisonPhase, ComparisonVerdict
 from sshload_operator.decision.findings import word
-from sshload_operator.state import Condition, Phase
+from sshload_operator.state import Condition, Phase, Reason
+
+MOST_REPEATS = 2
+"""How often a test is made again whose generator lagged."""
 
 _MESSAGE_LIMIT_CHARACTERS = 200
+_LAGGED = frozenset({Reason.GENERATOR_SATURATED, Reason.LATE_ARRIVALS})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +44,11 @@ class SeenTest:
 
 @dataclass(frozen=True, slots=True)
 class TestRun:
-    """A test that is over, as the comparison's status remembers it. `problem` says why it has no figures."""
+    """A test that is over, as the comparison's status remembers it. `problem` says why it has no figures.
+
+    `uid` is its object's. `lagged` says that it has none because its generator lagged, and `repeats` how many others
+    of its place lagged before.
+    """
 
     __test__ = False  # not a pytest class
 
@@ -51,6 +59,14 @@ class TestRun:
     reason: str
     problem: str
     figures: Figures
+    uid: str = ""
+    lagged: bool = False
+    repeats: int = 0
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether another test takes its place."""
+        return self.lagged and self.repeats < MOST_REPEATS
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +104,11 @@ def seen_test(test: Mapping[str, Any]) -> SeenTest:
     )
 
 
-def test_run(place: Place, test: SeenTest, verdict: Verdict, most_figures: int) -> TestRun:
-    """Return what is to be remembered of a test that is over with this verdict."""
+def test_run(place: Place, test: SeenTest, verdict: Verdict, most_figures: int, repeats: int) -> TestRun:
+    """Return what is to be remembered of a test that is over with this verdict, after so many others of its place."""
+    lagged = (verdict is Verdict.INVALID and test.reason in _LAGGED) or (
+        verdict in MEASURED and test.own_delay_ms is not None and test.spec_hash == place.spec_hash
+    )
     kept = most_telling(test.figures, most_figures)
     problem = ""
     if verdict not in MEASURED:
@@ -100,6 +119,8 @@ def test_run(place: Place, test: SeenTest, verdict: Verdict, most_figures: int) 
         problem = f"{verdict}, but its figures may include {test.own_delay_ms:.4g} ms of the generator's own delay"
     elif not test.figures:
         problem = f"{verdict}, without a figure that could be compared: {test.message}"
+    if lagged and repeats:
+        problem = f"{problem} (test {repeats + 1} of {MOST_REPEATS + 1} in its place)"
     return TestRun(
         test=place.test,
         round=place.round,
@@ -108,4 +129,7 @@ def test_run(place: Place, test: SeenTest, verdict: Verdict, most_figures: int) 
         reason=test.reason,
         problem=problem,
         figures={} if problem else {key: value for key, value in test.figures.items() if key in kept},
+        uid=test.uid if lagged else "",
+        lagged=lagged,
+        repeats=repeats,
     )

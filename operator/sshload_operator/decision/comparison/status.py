@@ -53,6 +53,7 @@ class ComparisonStanding:
 
 def comparison_status(standing: ComparisonStanding) -> dict[str, Any]:
     """Return the status as the CRD's schema has it."""
+    done = sum(not run.is_repeated for run in standing.tests)
     optional = {
         "specHash": standing.spec_hash,
         "verdict": str(standing.verdict or ""),
@@ -60,7 +61,7 @@ def comparison_status(standing: ComparisonStanding) -> dict[str, Any]:
         "completionTime": time_text(standing.completion_time),
         "round": standing.round,
         "test": standing.test,
-        "progress": f"{len(standing.tests)}/{standing.planned}" if standing.planned else "",
+        "progress": f"{done}/{standing.planned}" if standing.planned else "",
         "tests": [_test(run) for run in standing.tests],
         "results": standing.results,
     }
@@ -119,11 +120,20 @@ def _read_tests(items: Sequence[Mapping[str, Any]]) -> Iterator[TestRun]:
                 reason=item.get("reason", ""),
                 problem=item.get("problem", ""),
                 figures=item.get("figures", {}),
+                uid=item.get("uid", ""),
+                lagged="uid" in item,
+                repeats=item.get("repeats", 0),
             )
 
 
 def _test(run: TestRun) -> dict[str, Any]:
-    optional = {"reason": run.reason, "problem": run.problem, "figures": dict(run.figures)}
+    optional = {
+        "reason": run.reason,
+        "problem": run.problem,
+        "uid": run.uid,
+        "repeats": run.repeats,
+        "figures": dict(run.figures),
+    }
     return {
         "test": run.test,
         "round": run.round,

@@ -10,7 +10,8 @@ from sshload_operator.decision.comparison.words import ComparisonReason
 
 SCHEMA = status_schema("sshloadtestcomparisons")
 ERROR = {"verdict": "Error", "reason": "ImageUnavailable", "message": "no such image"}
-INVALID = {"verdict": "Invalid", "reason": "GeneratorSaturated", "message": "a worker used its whole core"}
+INVALID = {"verdict": "Invalid", "reason": "ReportsMissing", "message": "a report never reached the master"}
+SATURATED = {"verdict": "Invalid", "reason": "GeneratorSaturated", "message": "a worker used its whole core"}
 
 
 def started(*names: str, **spec: Any) -> SimComparison:
@@ -171,6 +172,61 @@ def test_a_test_that_was_not_measured_gives_no_figures_and_is_not_dropped_silent
     assert (found["value"], found["rounds"]) == (10.0, 3)
     measured_tests = [one["measured"] for one in world.status["results"]["variants"]]
     assert measured_tests == [4, 3]
+
+
+def with_own_delay(delay_ms: float) -> dict[str, Any]:
+    """Return the end of a test that passed, of whose latencies so much may be the generator's own delay."""
+    end = measured()
+    return {**end, "results": {**end["results"], "generator": {"latenciesMayIncludeMs": delay_ms}}}
+
+
+@pytest.mark.parametrize("lagged", [SATURATED, with_own_delay(300)], ids=["Invalid", "Passed with a caution"])
+def test_a_test_whose_generator_lagged_is_deleted_and_made_again(lagged: dict[str, Any]) -> None:
+    world = started()
+    world.end("cmp-1-a", lagged)
+    world.operator_pass()
+    assert list(world.tests) == ["cmp-1-a"], "it went before it was remembered"
+    assert "cmp-1-a is made again (1 of 2 times at most): " in world.status["message"]
+    assert world.status["progress"] == "0/6"
+    assert list(problems(world.status, SCHEMA)) == []
+    world.settle()
+    assert world.created == ["cmp-1-a", "cmp-1-a"]
+    play(world)
+    assert said(world) == ("Conclusive", "Compared")
+    (again,) = [test for test in world.status["tests"] if test["test"] == "cmp-1-a"]
+    assert again["repeats"] == 1
+    assert again["figures"]["total.p50Ms"] == 10.0
+    assert list(problems(world.status, SCHEMA)) == []
+
+
+def test_a_test_is_not_made_again_beside_the_pods_of_the_one_that_lagged() -> None:
+    world = started()
+    world.end("cmp-1-a", SATURATED, pods_stay=True)
+    world.settle()
+    assert world.created == ["cmp-1-a"]
+    assert world.status["reason"] == "PodsGoing"
+    world.pods.clear()
+    world.settle()
+    assert world.created == ["cmp-1-a", "cmp-1-a"]
+
+
+def test_a_test_that_lags_each_time_is_made_three_times_and_then_named() -> None:
+    world = started()
+    play(world, {"cmp-2-b": with_own_delay(300)})
+    assert world.created.count("cmp-2-b") == 3
+    assert said(world) == ("Inconclusive", "TestsNotMeasured")
+    assert (
+        "1 of 6 tests gave no figures (cmp-2-b: Passed, but its figures may include 300 ms of the generator's own delay"
+        " (test 3 of 3 in its place))" in world.status["message"]
+    )
+    assert list(problems(world.status, SCHEMA)) == []
+
+
+def test_a_capacity_is_compared_whatever_the_delay_in_its_reported_trial() -> None:
+    world = started()
+    found = {"value": 9, "end": "found"}
+    play(world, {"cmp-1-b": {**with_own_delay(300), "capacity": found}})
+    assert world.created.count("cmp-1-b") == 1
 
 
 def test_a_variant_that_was_never_measured_makes_it_an_error() -> None:
