@@ -114,6 +114,7 @@ class _Gate:
         return not self._writing and not connected
 
     def end(self) -> None:
+        self._wait(_cancel_others())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join(timeout=_ANSWER_LIMIT_S)
         self._loop.close()
@@ -181,6 +182,14 @@ class _Gate:
                         await response.write(chunk)
                 return response
             return web.Response(status=answer.status, headers=passed_on, body=await answer.read())
+
+
+async def _cancel_others() -> None:
+    """Cancel what still runs in this loop, such as requests of an operator that was killed, and wait for its end."""
+    others = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in others:
+        task.cancel()
+    await asyncio.gather(*others, return_exceptions=True)
 
 
 def _tail(log: str, lines: int) -> str:

@@ -15,6 +15,7 @@ from typing import IO, Any
 from uuid import uuid4
 
 import yaml
+from generator_reruns import rerun_while_lagging
 
 SSHLOAD = Path(sys.executable).parent / "sshload"
 ENDS_WITHIN_S = 180
@@ -107,8 +108,8 @@ def sshload(*arguments: str | Path) -> Ended:
 
 
 def measured(*arguments: str | Path) -> Ended:
-    """Run a test to its end as JSON."""
-    return sshload("run", *arguments, "--output", "json")
+    """Run a test to its end as JSON; again where this machine kept the generator from the CPU."""
+    return rerun_while_lagging(lambda: sshload("run", *arguments, "--output", "json"), lambda ended: ended.status)
 
 
 def write_test(folder: Path, **changes: Any) -> Path:

@@ -1,24 +1,30 @@
-"""The operator as a process of its own, started and killed by a test."""
+"""The operator as a process of its own, started and killed by a test.
 
+Importing it takes a second of CPU time, and tests start it a hundred times. So a server process imports it once for
+each pytest process, and forks each operator.
+"""
+
+import multiprocessing
 import os
-import signal
-import subprocess
 import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from free_ports import free_port
+from sshload_operator.__main__ import main
 
 INSTALLATION = """\
 workerImage: registry.example.com/sshload-worker:1.2.3
 targetImage: registry.example.com/sshload-target:1.2.3
 """
-_START_LIMIT_S = 60
+_START_LIMIT_S = 180
 _END_LIMIT_S = 90
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["sshload_operator.__main__"])
 
 
 @dataclass(slots=True)
@@ -33,7 +39,7 @@ class OperatorProcess:
     namespaces: Sequence[str]
     after_end: Callable[[], None] = lambda: None
     metrics_port: int = 0
-    _process: "subprocess.Popen[bytes] | None" = None
+    _process: multiprocessing.context.ForkServerProcess | None = None
     _starts: int = field(default=0)
     _is_to_end: bool = False
     _starting: threading.Lock = field(default_factory=threading.Lock)
@@ -53,27 +59,31 @@ class OperatorProcess:
         installation.write_text(INSTALLATION, encoding="utf-8")
         self._starts += 1
         self.metrics_port, liveness_port = free_port(), free_port()
-        command = [sys.executable, "-m", "sshload_operator", f"--installation={installation}",
-                   f"--metrics-port={self.metrics_port}", f"--liveness-port={liveness_port}",
-                   *(f"--namespace={namespace}" for namespace in self.namespaces)]  # fmt: skip
-        with self._starting, self._log_path().open("wb") as log:
-            environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
+        arguments = [f"--installation={installation}",
+                     f"--metrics-port={self.metrics_port}", f"--liveness-port={liveness_port}",
+                     *(f"--namespace={namespace}" for namespace in self.namespaces)]  # fmt: skip
+        environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
+        log = self._log_path()
+        log.touch()
+        with self._starting:
             self._is_to_end = False
-            self._process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+            self._process = _FORKS.Process(target=_operator, args=(arguments, environment, log), daemon=True)
+            self._process.start()
 
     @property
     def pid(self) -> int:
         """Its process id."""
         assert self._process is not None
+        assert self._process.pid is not None
         return self._process.pid
 
     def is_running(self) -> bool:
         """Tell whether the process lives."""
-        return self._process is not None and self._process.poll() is None
+        return self._process is not None and self._process.is_alive()
 
     def assert_not_ended(self) -> None:
         """Fail with the process's output where it ended of itself."""
-        ended = self._process is not None and self._process.poll() is not None and not self._is_to_end
+        ended = self._process is not None and not self._process.is_alive() and not self._is_to_end
         assert not ended, f"the operator ended: {self.log()[-3000:]}"
 
     def kill(self) -> None:
@@ -81,12 +91,14 @@ class OperatorProcess:
         with self._starting:
             self._is_to_end = True
             if self._process is not None:
-                self._process.send_signal(signal.SIGKILL)
+                self._process.kill()
 
     def wait(self) -> int:
         """Wait for the end of the process and return its exit code."""
         assert self._process is not None
-        code = self._process.wait(timeout=_END_LIMIT_S)
+        self._process.join(timeout=_END_LIMIT_S)
+        code = self._process.exitcode
+        assert code is not None, f"the operator did not end: {self.log()[-3000:]}"
         self.after_end()
         return code
 
@@ -120,3 +132,14 @@ class OperatorProcess:
 
     def _log_path(self) -> Path:
         return self.folder / f"operator-{self._starts:03}.log"
+
+
+def _operator(arguments: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
+    """Be an operator: as `python -m sshload_operator` with these arguments, this environment, and its output there."""
+    with log.open("ab") as file:
+        for stream in (1, 2):
+            os.dup2(file.fileno(), stream)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.argv[1:] = arguments
+    main()
