@@ -14,8 +14,8 @@ _CHUNK_BYTES = 1 << 20
 def watched(get: Sequence[str], pause_s: float) -> Iterator[dict[str, Any] | None]:
     """Yield an object as it is and after each change, and None whenever nothing came for `pause_s`.
 
-    `get` is the command that gets it. Raises AssertionError with kubectl's message where the object is not there, and
-    when it is deleted. A watch that the server ends is begun anew.
+    `get` is the command that lists it. Raises AssertionError with kubectl's message where that fails, and when the
+    object is deleted. A watch that the server ends is begun anew.
     """
     while True:
         command = [*get, "--watch", "--output-watch-events", "-o", "json"]

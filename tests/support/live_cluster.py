@@ -96,7 +96,9 @@ class LiveCluster:
         """
         give_up = time.monotonic() + within_s
         status: dict[str, Any] = {}
-        for found in watched(self._command("get", kind, name), _LOOK_EVERY_S):
+        # By a selector: kubectl drops the first event of a watch by name, with what has changed since its first look.
+        by_name = self._command("get", kind, f"--field-selector=metadata.name={name}")
+        for found in watched(by_name, _LOOK_EVERY_S):
             if found is not None:
                 status = found.get("status", {})
                 if holds(status):
