@@ -70,6 +70,7 @@ class GeneratorStats:
     cpu_share: float
     run_delay_share: float
     loop_lag_mean_us: int
+    loop_lag_p50_us: int
     loop_lag_p99_us: int
     loop_lag_p999_us: int
     loop_lag_max_us: int

@@ -335,6 +335,7 @@ def _summary(draw: Draw, seen: Seen) -> RunSummary:
     lag = generator(
         cpu_share=0.3,
         loop_lag_mean_us=_us(max(sum(delays) / len(delays) for delays in probed)),
+        loop_lag_p50_us=_us(max(_percentile(delays, 50) for delays in probed)),
         loop_lag_p99_us=_us(max(_percentile(delays, 99) for delays in probed)),
         loop_lag_p999_us=_us(max(_percentile(delays, 99.9) for delays in probed)),
         loop_lag_max_us=_us(max(delays[-1] for delays in probed)),

@@ -172,6 +172,7 @@ def generator(**changes: Any) -> GeneratorStats:
         cpu_share=0.2,
         run_delay_share=0.02,
         loop_lag_mean_us=200,
+        loop_lag_p50_us=100,
         loop_lag_p99_us=1_500,
         loop_lag_p999_us=4_000,
         loop_lag_max_us=9_000,

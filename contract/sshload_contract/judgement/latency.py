@@ -16,7 +16,10 @@ HIDDEN_DELAYS = 2
 """By how many of the largest delays a span that contains them may be shorter than without them."""
 
 ADDED_DELAYS = 10
-"""By how many of the largest delays any span may be longer than without them: it waits for the event loop as often."""
+"""By how many of the largest delays any span may be longer than without them: it waits for the event loop as often.
+
+The shortest of all latencies contains delays of the usual length only, so it is held against the median.
+"""
 
 SOUND_HIDDEN_DELAYS = 2
 SOUND_ADDED_DELAYS = 4
@@ -57,10 +60,12 @@ def judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary) 
     """Return whether the percentile of a step stayed below its limit."""
     words, step = in_words(threshold), find_step(summary, threshold.step, Window.MEASURED)
     value_us = step.percentiles_us.get(percentile_key(threshold.percentile)) if step is not None else None
-    if value_us is None:
+    if step is None or value_us is None:
         return Judged(ThresholdResult(words, None, None))
     observed, limit_us = duration_in_words(value_us), threshold.below_s * _US_PER_S
     delay = own_delay(summary)
+    if (step.min_us or 0) - ADDED_DELAYS * delay.p50_us >= limit_us:
+        return Judged(ThresholdResult(words, observed, passed=False))
     if delay.is_small(threshold.percentile, limit_us):
         return _judge_sound(words, observed, value_us, limit_us, delay.at(threshold.percentile))
     if value_us - ADDED_DELAYS * delay.largest_us >= limit_us:

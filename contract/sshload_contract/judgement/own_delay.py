@@ -28,6 +28,7 @@ class OwnDelay:
     A span of an iteration may contain several of them.
     """
 
+    p50_us: int
     p99_us: int
     p999_us: int
     largest_us: int
@@ -68,10 +69,12 @@ class OwnDelay:
 def own_delay(summary: RunSummary) -> OwnDelay:
     """Return the generator's own delay in a run or trial."""
     generator, starts = summary.generator, find_step(summary, Step.START_DELAY, Window.MEASURED)
-    start_p99_us, start_p999_us, start_max_us = (_start_delay(starts, percentile) for percentile in (99, 99.9, None))
+    start_p50_us, start_p99_us, start_p999_us = (_start_delay(starts, percentile) for percentile in (50, 99, 99.9))
+    start_max_us = _start_delay(starts, None)
     largest_us = max(generator.loop_lag_max_us, start_max_us)
     late_starts = start_max_us > generator.loop_lag_max_us and generator.cpu_share <= CPU_SHARE_LIMIT
     return OwnDelay(
+        p50_us=max(generator.loop_lag_p50_us, start_p50_us),
         p99_us=max(generator.loop_lag_p99_us, start_p99_us),
         p999_us=max(generator.loop_lag_p999_us, start_p999_us),
         largest_us=largest_us,

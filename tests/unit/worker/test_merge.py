@@ -14,6 +14,7 @@ HEALTHY = Health(
     cpu_share=0.1,
     run_delay_share=0.0,
     loop_lag_mean_us=1,
+    loop_lag_p50_us=1,
     loop_lag_p99_us=1,
     loop_lag_p999_us=2,
     loop_lag_max_us=2,
@@ -169,6 +170,7 @@ def test_the_worst_worker_stands_for_all() -> None:
         cpu_share=0.9,
         run_delay_share=0.5,
         loop_lag_mean_us=0,
+        loop_lag_p50_us=0,
         loop_lag_p99_us=0,
         loop_lag_p999_us=0,
         loop_lag_max_us=0,
@@ -178,7 +180,7 @@ def test_the_worst_worker_stands_for_all() -> None:
     )
     worst = worst_health([HEALTHY, bad, bad])
     assert (worst.cpu_share, worst.run_delay_share, worst.loop_lag_p99_us) == (0.9, 0.5, 1)
-    assert (worst.loop_lag_mean_us, worst.loop_lag_p999_us) == (1, 2)
+    assert (worst.loop_lag_mean_us, worst.loop_lag_p50_us, worst.loop_lag_p999_us) == (1, 1, 2)
     assert (worst.loop_lag_max_us, worst.ports_used, worst.ports_available, worst.overflows) == (2, 3, 100, 8)
 
 

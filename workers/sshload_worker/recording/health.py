@@ -57,6 +57,7 @@ class HealthMonitor:
             cpu_share=self._cpu_share,
             run_delay_share=delayed_ns / elapsed_ns,
             loop_lag_mean_us=round(self._lag.mean_us() or 0),
+            loop_lag_p50_us=self._lag_percentile_us(50),
             loop_lag_p99_us=self._lag_percentile_us(99),
             loop_lag_p999_us=self._lag_percentile_us(99.9),
             loop_lag_max_us=self._lag_max_us,

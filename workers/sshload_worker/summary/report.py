@@ -187,6 +187,7 @@ def _generator_stats(config: RunConfig, totals: Totals, course: RunCourse) -> Ge
         cpu_share=health.cpu_share,
         run_delay_share=health.run_delay_share,
         loop_lag_mean_us=health.loop_lag_mean_us,
+        loop_lag_p50_us=health.loop_lag_p50_us,
         loop_lag_p99_us=health.loop_lag_p99_us,
         loop_lag_p999_us=health.loop_lag_p999_us,
         loop_lag_max_us=health.loop_lag_max_us,

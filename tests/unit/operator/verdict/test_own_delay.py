@@ -83,6 +83,15 @@ def test_a_latency_that_is_too_long_even_without_ten_of_the_largest_delays_is_br
     assert outcome(nearer, P99_BELOW_2S) == SATURATED
 
 
+def test_a_limit_below_the_shortest_latency_of_all_is_broken_however_long_single_delays_were() -> None:
+    strict = latency("1ms", percentile=50)
+    assert outcome(delayed(summary(), 400_000), strict) == FAILED
+    assert outcome(delayed(summary(), 20_000), strict) == FAILED
+    always = delayed(summary(), 400_000)
+    always = replace(always, generator=replace(always.generator, loop_lag_p50_us=4_000))
+    assert outcome(always, strict) == SATURATED
+
+
 def test_a_sound_generator_says_nothing_where_the_value_is_as_near_to_the_limit_as_its_own_delay() -> None:
     near = (Verdict.INCONCLUSIVE, Reason.WITHIN_NOISE)
     assert outcome(summary(), latency("98.1ms")) == PASSED
