@@ -78,6 +78,7 @@ SSH_LIBRARY = Need("ssh library", (".venv/bin/python", "tests/support/own_ssh2.p
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
 API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
+INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/chart_release.py"))
 API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_server.py"))
 
 LINT = "lint"
@@ -87,5 +88,5 @@ LAYERS = (
     Layer("simulation", CORES, 30, 10 * 60),
     Layer("golden", 1, 15, 5 * 60, (PACKAGES, HELM)),
     Layer("integration", 5, 420, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, API_SERVER_PROGRAMS), (API_SERVER,)),
-    Layer("e2e", 5, 480, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER)),
+    Layer("e2e", 5, 480, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),
 )

@@ -1,112 +1,102 @@
-"""The cluster, the installed operator, and a namespace that enforces Pod Security "restricted"."""
+"""The installed chart, namespaces that enforce Pod Security "restricted", and the order of the tests."""
 
-import contextlib
 import os
-import subprocess
-import uuid
+import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
+import helm
 import pytest
+from chart_release import (
+    SHARED,
+    Release,
+    cluster_in,
+    create_namespaces,
+    delete_namespaces,
+    image,
+    module_namespace,
+    shared_release,
+)
 from live_cluster import LiveCluster
-from prompt_workers import prompt_workers
 
-ROOT = Path(__file__).parents[2]
-SYSTEM = "sshload-system"
-RESTRICTED = "pod-security.kubernetes.io/enforce=restricted"
+LONGEST_FIRST = (
+    "test_hold",
+    "test_schedule",
+    "test_operator_lost",
+    "test_uninstall",
+    "test_comparison_examples",
+    "test_external_target",
+    "test_benchmark",
+    "test_examples",
+)
+"""The files whose tests take the longest, so that no lane begins with one of them when the others are done."""
 
 
-def required(variable: str) -> str:
-    """Return what the Makefile hands over; `make test-e2e` brings up the cluster and loads the images."""
-    value = os.environ.get(variable)
-    assert value, f"{variable} is not set: run these tests by `make test-e2e`"
-    return value
+def pytest_configure(config: pytest.Config) -> None:
+    """Let xdist keep the order: it would begin with the groups of the most tests, which are not the longest ones."""
+    config.option.loadscopereorder = False
 
 
-@dataclass(frozen=True, slots=True)
-class Operator:
-    """The installed chart, and the operator's one pod."""
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests. Those that run alone come last: they change the release that all share."""
 
-    cluster: LiveCluster
-    helm: str
-    registry: str
-    tag: str
+    def rank(item: pytest.Item) -> tuple[bool, int]:
+        name = item.path.stem
+        place = LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST)
+        return item.get_closest_marker("alone") is not None, place
 
-    def install(self, *arguments: str) -> None:
-        """Install or upgrade the release and wait until its operator is ready."""
-        self._helm("upgrade", "--install", "sshload", str(ROOT / "charts/sshload"), "--create-namespace",
-                   "--values", str(ROOT / "charts/sshload/values-small.yaml"),
-                   "--set", f"image.registry={self.registry}", "--set", f"image.tag={self.tag}",
-                   "--reset-values", "--wait", "--timeout=180s",
-                   "--take-ownership", "--force-conflicts", *arguments)  # fmt: skip
-
-    def uninstall(self) -> None:
-        """Uninstall the release."""
-        self._helm("uninstall", "sshload", "--wait", "--timeout=180s")
-
-    def kill(self) -> None:
-        """Kill the operator's pod without a grace period; its Deployment makes a new one."""
-        self.cluster.kubectl(
-            "delete", "pod", "-l", "app.kubernetes.io/component=operator", "--grace-period=0", "--force"
-        )
-
-    @contextlib.contextmanager
-    def away(self) -> Iterator[None]:
-        """Have no operator for a while."""
-        (name,) = self.cluster.kubectl("get", "deployment", "-o", "name").split()
-        self.cluster.kubectl("scale", name, "--replicas=0")
-        self.cluster.kubectl(
-            "wait", "pod", "-l", "app.kubernetes.io/component=operator", "--for=delete", "--timeout=110s"
-        )
-        try:
-            yield
-        finally:
-            self.cluster.kubectl("scale", name, "--replicas=1")
-            self.cluster.kubectl("rollout", "status", name, "--timeout=110s")
-
-    def _helm(self, *arguments: str) -> None:
-        command = [self.helm, f"--kubeconfig={self.cluster.kubeconfig}", f"--namespace={SYSTEM}", *arguments]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)
-        assert done.returncode == 0, f"helm {' '.join(arguments)}: {done.stdout}{done.stderr}"
+    items.sort(key=rank)
 
 
 @pytest.fixture(scope="session")
-def system_cluster() -> LiveCluster:
-    """The cluster, in the operator's own namespace."""
-    return LiveCluster(required("SSHLOAD_KUBECTL"), Path(required("KUBECONFIG")), SYSTEM)
+def prefix() -> Iterator[str]:
+    """What the names of the tests' namespaces begin with; their operator is installed, here or for all lanes."""
+    found = os.environ.get(SHARED)
+    if found:
+        yield found
+        return
+    with shared_release() as own:
+        yield own
+
+
+@pytest.fixture(scope="session")
+def everywhere(prefix: str) -> Release:
+    """The shared release, upgraded to the chart's defaults: an operator for all namespaces and no external target."""
+    assert prefix
+    release = Release.in_namespace(helm.NAMESPACE)
+    release.install_for()
+    return release
 
 
 @pytest.fixture(scope="session")
 def target_image() -> str:
     """The target's image, as the cluster knows it."""
-    return f"{required('SSHLOAD_IMAGE_REGISTRY')}/sshload-target:{required('SSHLOAD_IMAGE_TAG')}"
-
-
-@pytest.fixture(scope="session")
-def operator(system_cluster: LiveCluster) -> Iterator[Operator]:
-    """The chart, installed with its defaults for the whole session."""
-    release = Operator(
-        system_cluster, required("SSHLOAD_HELM"), required("SSHLOAD_IMAGE_REGISTRY"), required("SSHLOAD_IMAGE_TAG")
-    )
-    with prompt_workers():
-        release.install()
-        yield release
-        release.uninstall()
+    return image("target")
 
 
 @pytest.fixture(scope="module")
-def module_cluster(system_cluster: LiveCluster, operator: Operator) -> Iterator[LiveCluster]:
-    """A restricted namespace that lives for one module, with the operator at work."""
-    namespace = f"e2e-{uuid.uuid4().hex[:8]}"
-    assert operator.tag
-    system_cluster.kubectl("create", "namespace", namespace)
-    system_cluster.kubectl("label", "namespace", namespace, RESTRICTED)
-    yield LiveCluster(system_cluster.kubectl_path, system_cluster.kubeconfig, namespace)
-    system_cluster.kubectl("delete", "namespace", namespace, "--wait=false")
+def module_cluster(request: pytest.FixtureRequest, prefix: str) -> LiveCluster:
+    """The namespace of one file of tests, with the operator at work.
+
+    Tests that run alone have the chart's default installation. The others share an operator for their namespaces.
+    """
+    if request.node.get_closest_marker("alone"):
+        request.getfixturevalue("everywhere")
+    return cluster_in(module_namespace(prefix, request.path))
 
 
 @pytest.fixture
 def cluster(module_cluster: LiveCluster) -> LiveCluster:
     """The module's namespace, for tests that name their objects themselves."""
     return module_cluster
+
+
+@pytest.fixture(scope="module")
+def own_release(prefix: str) -> Iterator[Release]:
+    """A release for one file of tests, in a namespace that it watches alone: they may stop it and uninstall it."""
+    namespace = f"{prefix}-own-{secrets.token_hex(2)}"
+    create_namespaces(namespace)
+    release = Release.in_namespace(namespace)
+    release.install_for(namespace)
+    yield release
+    release.uninstall()
+    delete_namespaces(namespace)

@@ -32,8 +32,7 @@ def test_kubectl_apply_refuses(cluster: LiveCluster, change: dict[str, Any], nam
 
 
 def ends_in_error(cluster: LiveCluster, name: str, reason: str, **change: Any) -> dict[str, Any]:
-    cluster.apply(load_test(name, **change))
-    status = cluster.finished(name)
+    status = cluster.run(load_test(name, **change))
     assert (status["verdict"], status["reason"]) == ("Error", reason), status["message"]
     assert condition(status, "Stalled")["status"] == "True"
     cluster.gone(lambda: cluster.children(name), "children")
@@ -72,22 +71,21 @@ def test_a_run_that_takes_longer_than_its_deadline_is_an_error(cluster: LiveClus
         "too-long",
         "DeadlineExceeded",
         scenario={"steps": steps},
-        load={"arrivals": {"stages": [{"rate": 1, "duration": "2s"}]}},
+        load={"arrivals": {"stages": [{"rate": 2, "duration": "1s"}]}},
         client={"timeouts": {"step": "50s"}},
         startTimeout="30s",
-        deadline="35s",
+        deadline="31s",
     )
 
 
 def test_a_command_that_does_not_exist_fails_every_iteration_by_its_exit_code(cluster: LiveCluster) -> None:
-    cluster.apply(
+    status = cluster.run(
         load_test(
             "no-command",
             scenario={"steps": [{"exec": {"command": "cat no-such-file"}}]},
             thresholds=[{"errorRate": {"below": "1%"}}],
         )
     )
-    status = cluster.finished("no-command")
     assert status["verdict"] == "Failed"
     (error,) = status["results"]["errors"]
     assert (error["outcome"], error["count"]) == ("exitCode", 30)

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from live_cluster import LiveCluster
 
+pytestmark = pytest.mark.xdist_group("images")
+
 COMPONENTS = ("operator", "worker", "target")
 
 PROBE = """
@@ -76,7 +78,7 @@ def facts(module_cluster: LiveCluster, target_image: str) -> dict[str, dict[str,
     module_cluster.apply(*(probe_pod(pods[component], images[component]) for component in COMPONENTS))
     found = {}
     for component, pod in pods.items():
-        module_cluster.kubectl("wait", f"pod/{pod}", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=110s")
+        module_cluster.kubectl("wait", f"pod/{pod}", "--for=jsonpath={.status.phase}=Succeeded", "--timeout=280s")
         found[component] = json.loads(module_cluster.kubectl("logs", pod))
     return found
 

@@ -1,6 +1,4 @@
-"""Abort, edit, time to live, deletion: the object is steered by its spec, and goes without the operator's leave."""
-
-from typing import Any
+"""Abort, edit, time to live, deletion: the spec of the object controls the run."""
 
 from live_cluster import WITHIN_S, LiveCluster, load_test
 
@@ -17,19 +15,19 @@ def test_abort_ends_a_run_and_all_that_it_made(cluster: LiveCluster) -> None:
 
 
 def test_a_changed_spec_ends_the_run_and_starts_a_new_one(cluster: LiveCluster) -> None:
-    cluster.apply(load_test("edited", load=LONG_LOAD))
-    first = cluster.running("edited")
-    cluster.apply(load_test("edited"))
-    status = cluster.wait("edited", lambda status: status["run"] > first["run"], "new run")
-    status = cluster.finished("edited")
+    def edit() -> None:
+        first = cluster.running("edited")
+        cluster.apply(load_test("edited"))
+        cluster.wait("edited", lambda status: status["run"] > first["run"], "new run")
+
+    status = cluster.run(load_test("edited", load=LONG_LOAD), meanwhile=edit)
     assert status["verdict"] == "Passed", status["message"]
     assert status["results"]["iterations"] == 30
     cluster.gone(lambda: cluster.children("edited"), "children")
 
 
 def test_a_finished_test_does_not_run_again_when_only_its_time_to_live_changes(cluster: LiveCluster) -> None:
-    cluster.apply(load_test("kept"))
-    first = cluster.finished("kept")
+    first = cluster.run(load_test("kept"))
     cluster.kubectl("patch", "slt", "kept", "--type=merge", "-p", '{"spec":{"ttlAfterFinished":{"passed":"1h"}}}')
     status = cluster.wait("kept", lambda status: status["observedGeneration"] == 2, "observation")
     assert (status["run"], status["phase"], status["completionTime"]) == (1, "Finished", first["completionTime"])
@@ -47,14 +45,6 @@ def test_deleting_a_running_test_ends_its_load(cluster: LiveCluster) -> None:
     cluster.running("deleted")
     cluster.kubectl("delete", "slt", "deleted", "--timeout=60s")
     cluster.gone(lambda: cluster.children("deleted"), "children")
-
-
-def test_a_test_can_be_deleted_with_the_operator_gone(cluster: LiveCluster, operator: Any) -> None:
-    cluster.apply(load_test("orphan", load=LONG_LOAD))
-    cluster.running("orphan")
-    with operator.away():
-        cluster.kubectl("delete", "slt", "orphan", "--timeout=60s")
-        cluster.gone(lambda: cluster.children("orphan"), "children")
 
 
 def test_ten_tests_at_once_each_get_their_own_counts(cluster: LiveCluster) -> None:

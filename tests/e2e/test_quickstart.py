@@ -1,27 +1,26 @@
-"""The main job: apply a test, get numbers that add up and a verdict, and nothing left running."""
+"""The main job: apply a test, get numbers that add up and a verdict, nothing left running, and a baseline for others.
+
+The installation is the chart's default. A comparison with a baseline needs a quiet machine for both of its runs.
+"""
 
 import base64
 import gzip
 import json
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
-from live_cluster import LiveCluster, condition, load_test
+from live_cluster import LiveCluster
+from short_examples import short_test
 from sshload_contract.codec import from_json
 from sshload_contract.run_summary import RunSummary
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-QUICKSTART = EXAMPLES / "01-quickstart.yaml"
+pytestmark = pytest.mark.alone
 
 
 @pytest.fixture(scope="module")
 def quickstart(module_cluster: LiveCluster) -> dict[str, Any]:
-    module_cluster.kubectl("apply", "-f", str(QUICKSTART))
-    return module_cluster.finished("quickstart", within_s=300)
+    """How the example of a first test ended."""
+    return module_cluster.run(short_test("01-quickstart"))
 
 
 def step(status: dict[str, Any], name: str) -> dict[str, Any]:
@@ -107,71 +106,40 @@ def test_the_operator_leaves_no_finalizer_and_no_annotation_on_the_object(
     assert set(metadata.get("annotations", {})) <= {"kubectl.kubernetes.io/last-applied-configuration"}
 
 
-def test_the_same_file_gives_the_same_account_without_a_cluster(quickstart: dict[str, Any]) -> None:
-    command = [Path(sys.executable).parent / "sshload", "run", QUICKSTART, "--output", "json"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-    local = json.loads(done.stdout)["status"]
-    assert (done.returncode, local["verdict"]) == (0, "Passed"), done.stderr
-    assert local["results"]["iterations"] == quickstart["results"]["iterations"]
-    assert local["results"]["target"]["loginDifference"] == 0
-    steps = [[item["step"] for item in status["results"]["steps"]] for status in (local, quickstart)]
-    assert steps[0] == steps[1]
+def relative(status: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in status["thresholds"] if "of the baseline" in one["threshold"]]
 
 
-def load_tests(path: Path) -> list[dict[str, Any]]:
-    return [item for item in yaml.safe_load_all(path.read_text()) if item["kind"] == "SSHLoadTest"]
+def test_figures_are_in_the_status_with_their_intervals(quickstart: dict[str, Any]) -> None:
+    login = step(quickstart, "login")
+    (median,) = (one for one in login["intervals"] if one["percentile"] == 50)
+    assert median["lowMs"] <= median["ms"] == login["p50Ms"] <= median["highMs"]
+    assert quickstart["results"]["completedRateLow"] < quickstart["results"]["completedRate"]
 
 
-def self_contained_examples() -> list[Path]:
-    """Return those that need nothing and have no test file of their own (the quickstart, searches, baselines)."""
-
-    def needs_nothing(path: Path) -> bool:
-        specs = [item["spec"] for item in load_tests(path)]
-        return bool(specs) and not any(
-            "external" in spec["target"] or "capacity" in spec["load"] or "baseline" in spec for spec in specs
-        )
-
-    return [path for path in sorted(EXAMPLES.glob("*.yaml")) if path != QUICKSTART and needs_nothing(path)]
-
-
-@pytest.mark.parametrize("path", self_contained_examples(), ids=lambda path: path.stem)
-def test_the_example_passes_as_it_stands(path: Path, cluster: LiveCluster) -> None:
-    cluster.kubectl("apply", "-f", str(path))
-    for item in load_tests(path):
-        status = cluster.finished(item["metadata"]["name"], within_s=300)
-        assert status["verdict"] == "Passed", f"{status['reason']}: {status['message']}"
+def test_a_change_that_costs_nothing_passes_against_the_baseline(
+    quickstart: dict[str, Any], module_cluster: LiveCluster
+) -> None:
+    status = module_cluster.run(short_test("20-baseline"))
+    assert (status["verdict"], status["reason"]) == ("Passed", "ThresholdsMet"), status["message"]
+    assert [one["passed"] for one in relative(status)] == [True, True]
+    assert status["baseline"] == {
+        "test": "quickstart",
+        "uid": module_cluster.get("sshloadtest", "quickstart")["metadata"]["uid"],
+        "verdict": "Passed",
+        "completionTime": quickstart["completionTime"],
+    }
 
 
-def test_a_broken_threshold_fails_with_what_was_observed(cluster: LiveCluster) -> None:
-    cluster.apply(load_test("strict", thresholds=[{"latency": {"step": "total", "percentile": 50, "below": "1ms"}}]))
-    status = cluster.finished("strict")
-    assert (status["verdict"], status["reason"]) == ("Failed", "ThresholdBroken")
-    (threshold,) = status["thresholds"]
-    assert threshold["passed"] is False
-    assert threshold["observed"]
-    assert condition(status, "Ready")["status"] == "False"
-
-
-def test_too_few_samples_for_a_percentile_are_inconclusive_and_show_no_number(cluster: LiveCluster) -> None:
-    cluster.apply(load_test("few", thresholds=[{"latency": {"step": "total", "percentile": 99.9, "below": "2s"}}]))
-    status = cluster.finished("few")
-    assert (status["verdict"], status["reason"]) == ("Inconclusive", "TooFewSamples")
-    assert "p999Ms" not in step(status, "total")
-    assert "observed" not in status["thresholds"][0]
-
-
-def test_max_startups_at_its_default_shows_in_a_burst_as_dropped_connections(cluster: LiveCluster) -> None:
-    cluster.apply(
-        load_test(
-            "default-max-startups",
-            target={"managed": {"sshd": {"maxStartups": "10:30:100"}}},
-            load={"burst": {"connections": 60, "repeat": 1, "interval": "1s"}},
-            thresholds=[{"errorRate": {"below": "1%"}}],
-        )
-    )
-    status = cluster.finished("default-max-startups")
-    assert status["verdict"] == "Failed", status["message"]
-    dropped = sum(item["count"] for item in status["results"]["errors"] if item["outcome"] == "throttled")
-    assert dropped > 0
-    assert status["results"]["burst"]["attempted"] == 60
-    assert status["results"]["burst"]["established"] == 60 - dropped
+def test_a_server_with_too_little_cpu_is_slower_than_the_baseline(
+    quickstart: dict[str, Any], module_cluster: LiveCluster
+) -> None:
+    test = short_test("20-baseline")
+    spec = test["spec"]
+    spec["target"]["managed"]["resources"] = {"limits": {"cpu": "200m"}}
+    spec["load"]["arrivals"]["stages"] = [{"rate": 20, "duration": "2s"}]
+    spec["thresholds"] = [one for one in spec["thresholds"] if "within" in str(one)]
+    status = module_cluster.run({**test, "metadata": {"name": "throttled"}})
+    assert quickstart["verdict"] == "Passed"
+    assert (status["verdict"], status["reason"]) == ("Failed", "ThresholdBroken"), status["message"]
+    assert "of the baseline quickstart, but it was" in status["message"]

@@ -1,27 +1,22 @@
 """The example of a schedule on the real cluster: tests come and go by themselves, and the status tells of them."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 from live_cluster import LiveCluster, condition
+from short_examples import short_example
 
-EXAMPLE = Path(__file__).parents[2] / "examples/14-schedule.yaml"
+pytestmark = pytest.mark.xdist_group("a schedule")
+
 WITHIN_S = 400
 
 
 @pytest.fixture(scope="module")
 def schedule(module_cluster: LiveCluster) -> dict[str, Any]:
     """The status of the example once its first run has ended; it is suspended then."""
-    module_cluster.kubectl("apply", "-f", str(EXAMPLE))
-    status: dict[str, Any] = {}
-
-    def lacks_a_run() -> bool:
-        status.update(module_cluster.get("slts", "schedule").get("status", {}))
-        return not status.get("trend")
-
-    module_cluster.gone(lacks_a_run, "lack of a run", within_s=WITHIN_S)
+    module_cluster.apply(*short_example("14-schedule"))
+    status = module_cluster.wait_for("slts", "schedule", lambda status: status.get("trend"), "run that ended", WITHIN_S)
     module_cluster.kubectl("patch", "slts", "schedule", "--type=merge", "-p", json.dumps({"spec": {"suspend": True}}))
     return status
 

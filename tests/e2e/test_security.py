@@ -1,21 +1,26 @@
 """What the pods of a run may do, looked at while it runs in a namespace that enforces Pod Security "restricted"."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from live_cluster import LiveCluster, load_test
 
+pytestmark = pytest.mark.xdist_group("pods under inspection")
+
 PROCESSES = "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2> /dev/null; true"  # some end while they are looked at
 
 
 @pytest.fixture(scope="module")
-def pods(module_cluster: LiveCluster) -> list[dict[str, Any]]:
+def pods(module_cluster: LiveCluster) -> Iterator[list[dict[str, Any]]]:
+    """The pods of a run under load, which ends with the last test."""
     load = {"arrivals": {"stages": [{"rate": 2, "duration": "300s"}]}}
     module_cluster.apply(load_test("inspected", load=load))
     module_cluster.running("inspected")
     found = module_cluster.labelled("pods", "sshload.dev/test=inspected")
     assert len(found) == 4
-    return found
+    yield found
+    module_cluster.kubectl("delete", "slt", "inspected", "--wait=false")
 
 
 def test_no_load_pod_has_a_token_for_the_api_server(pods: list[dict[str, Any]], module_cluster: LiveCluster) -> None:

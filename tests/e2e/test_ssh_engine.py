@@ -19,14 +19,13 @@ def managed(**sshd: Any) -> dict[str, Any]:
 
 
 def test_what_max_startups_dropped_is_told_as_throttled(cluster: LiveCluster) -> None:
-    cluster.apply(
+    status = cluster.run(
         load_test(
             "throttled",
             target=managed(maxStartups="2:100:3"),
             load={"burst": {"connections": 40, "repeat": 1, "interval": "10s"}},
         )
     )
-    status = cluster.finished("throttled")
     found = outcomes(status)
     assert set(found) == {"throttled"}, found
     assert found["throttled"] == status["results"]["failures"]
@@ -35,7 +34,7 @@ def test_what_max_startups_dropped_is_told_as_throttled(cluster: LiveCluster) ->
 
 
 def test_what_a_penalty_dropped_is_told_as_penalised(cluster: LiveCluster) -> None:
-    cluster.apply(
+    status = cluster.run(
         load_test(
             "penalised",
             # The client gives up each key exchange at once, and sshd penalises who goes without having tried to log in.
@@ -43,15 +42,13 @@ def test_what_a_penalty_dropped_is_told_as_penalised(cluster: LiveCluster) -> No
             client={"timeouts": {"kex": "1ms"}},
         )
     )
-    status = cluster.finished("penalised")
     found = outcomes(status)
     assert set(found) == {"kexTimeout", "penalised"}, found
     assert status["results"]["target"]["dropped"]["penalty"] > 0
 
 
 def test_each_process_of_a_pod_is_a_worker_with_its_own_share(cluster: LiveCluster) -> None:
-    cluster.apply(load_test("processes", workers={"replicas": 2, "processesPerPod": 2}))
-    status = cluster.finished("processes")
+    status = cluster.run(load_test("processes", workers={"replicas": 2, "processesPerPod": 2}))
     assert status["verdict"] == "Passed", status["message"]
     assert status["results"]["generator"]["workersExpected"] == 4
     assert status["results"]["iterations"] == 30
@@ -60,18 +57,16 @@ def test_each_process_of_a_pod_is_a_worker_with_its_own_share(cluster: LiveClust
 
 @pytest.mark.parametrize("auth", ["certificate", "agent"])
 def test_a_managed_target_takes_what_the_operator_made_for_it(cluster: LiveCluster, auth: str) -> None:
-    cluster.apply(load_test(auth, client={"auth": auth}))
-    status = cluster.finished(auth)
+    status = cluster.run(load_test(auth, client={"auth": auth}))
     assert status["verdict"] == "Passed", status["message"]
     assert status["results"]["target"]["loginDifference"] == 0
 
 
 def test_a_newer_key_exchange_comes_by_a_library_that_has_it(cluster: LiveCluster) -> None:
     kex = "mlkem768x25519-sha256"
-    cluster.apply(
+    status = cluster.run(
         load_test("post-quantum", client={"library": "openssh", "controlMaster": True, "kexAlgorithms": [kex]})
     )
-    status = cluster.finished("post-quantum")
     assert status["verdict"] == "Passed", status["message"]
     (negotiated,) = status["results"]["negotiated"]
     assert negotiated["kex"] == kex

@@ -1,32 +1,34 @@
-"""Uninstalling the chart before its objects leaves nothing hanging and keeps the CRDs and the objects."""
+"""The chart installed for one namespace, uninstalled before its objects, and installed again."""
 
-from typing import Any
-
+import pytest
+from chart_release import Release
 from live_cluster import LiveCluster, load_test
 
+pytestmark = pytest.mark.xdist_group("an operator that is uninstalled")
 
-def test_uninstalling_keeps_the_crds_and_the_objects_which_can_be_deleted(cluster: LiveCluster, operator: Any) -> None:
-    cluster.apply(load_test("survivor"))
-    finished = cluster.finished("survivor")
-    operator.uninstall()
+
+def test_a_namespaced_installation_sees_only_its_namespaces(own_release: Release, cluster: LiveCluster) -> None:
+    own, name = own_release.cluster, "namespaced"
+    elsewhere = LiveCluster(own.kubectl_path, own.kubeconfig, "default")
+    elsewhere.apply(load_test(name))
+    try:
+        assert own.run(load_test(name))["verdict"] == "Passed"
+        assert "phase" not in elsewhere.status(name)
+    finally:
+        elsewhere.kubectl("delete", "slt", name)
+    releases_own = "app.kubernetes.io/name=sshload,app.kubernetes.io/instance=sshload"
+    assert cluster.kubectl("get", "clusterrolebindings", "-l", releases_own, "-o", "name") == ""
+
+
+def test_uninstalling_keeps_the_crds_and_the_objects_which_can_be_deleted(own_release: Release) -> None:
+    cluster = own_release.cluster
+    finished = cluster.run(load_test("survivor"))
+    own_release.uninstall()
     try:
         assert cluster.status("survivor") == finished
         cluster.kubectl("delete", "slt", "survivor", "--timeout=60s")
         assert not cluster.exists("slt", "survivor")
         assert "sshloadtests.sshload.dev" in cluster.kubectl("get", "crd", "sshloadtests.sshload.dev")
     finally:
-        operator.install()
-    cluster.apply(load_test("after-reinstall"))
-    assert cluster.finished("after-reinstall")["verdict"] == "Passed"
-
-
-def test_a_namespaced_installation_sees_only_its_namespaces(cluster: LiveCluster, operator: Any) -> None:
-    operator.uninstall()
-    try:
-        operator.install("--set", "namespaced=true", "--set", f"watchNamespaces={{{cluster.namespace}}}")
-        cluster.apply(load_test("namespaced"))
-        assert cluster.finished("namespaced")["verdict"] == "Passed"
-        assert cluster.kubectl("get", "clusterrolebindings", "-l", "app.kubernetes.io/name=sshload", "-o", "name") == ""
-    finally:
-        operator.uninstall()
-        operator.install()
+        own_release.install_for(cluster.namespace)
+    assert cluster.run(load_test("after-reinstall"))["verdict"] == "Passed"

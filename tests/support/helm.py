@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "sshload"
 RELEASE = "sshload"
 NAMESPACE = "sshload-system"
+_LIMIT_S = 300
 
 
 @functools.cache
@@ -27,7 +28,7 @@ def helm_path() -> str:
 
 def helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run helm, and return how it ended and what it said."""
-    return subprocess.run([helm_path(), *arguments], capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run([helm_path(), *arguments], capture_output=True, text=True, check=False, timeout=_LIMIT_S)
 
 
 def template(*arguments: str | Path) -> str:

@@ -16,8 +16,8 @@ from kubectl_watch import watched
 Manifest = Mapping[str, Any]
 LOAD_POD_KINDS = "deployments,jobs,pods"
 CHILD_KINDS = "deployments,jobs,pods,services,secrets,networkpolicies"
-WITHIN_S = 180.0
-GONE_WITHIN_S = 90.0
+WITHIN_S = 300.0
+GONE_WITHIN_S = 300.0
 """Deadlines that only a fault reaches: a busy machine takes several times as long as a quiet one."""
 
 _LOOK_EVERY_S = 0.2
@@ -39,7 +39,7 @@ class LiveCluster:
     def kubectl(self, *arguments: str, stdin: str = "", check: bool = True) -> str:
         """Run kubectl in the namespace and return what it prints; raises AssertionError with its stderr if it fails."""
         command = self._command(*arguments)
-        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=120)
+        done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=WITHIN_S)
         assert not check or done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}"
         return done.stdout if check else done.stdout + done.stderr
 

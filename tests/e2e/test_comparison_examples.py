@@ -1,0 +1,80 @@
+"""The other examples of comparisons, one round of each, which shows what their variants do."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from followed_comparison import Comparison, compared
+from live_cluster import LiveCluster
+from short_examples import short_example
+
+
+def one_round(name: str) -> list[dict[str, Any]]:
+    """Return the objects of an example with one round of its tests."""
+    objects = short_example(name)
+    for item in objects:
+        if item["kind"] == "SSHLoadTestComparison":
+            item["spec"]["repeats"] = 1
+    return objects
+
+
+def every_test_passed(comparison: Comparison) -> bool:
+    return [test["verdict"] for test in comparison.tests.values()] == ["Passed"] * len(comparison.variants)
+
+
+def test_each_library_agreed_on_algorithms_of_its_own(cluster: LiveCluster) -> None:
+    libraries = compared(cluster, one_round("16-two-libraries"))
+    assert every_test_passed(libraries), libraries.status
+    ssh2, paramiko = (
+        {(one["kex"], one["cipher"]) for test in libraries.of(variant) for one in test["results"]["negotiated"]}
+        for variant in libraries.variants
+    )
+    assert (len(ssh2), len(paramiko)) == (1, 1)
+    assert ssh2 != paramiko
+
+
+def test_each_variant_agreed_on_its_own_key_exchange(cluster: LiveCluster) -> None:
+    post_quantum = compared(cluster, one_round("17-post-quantum"))
+    assert every_test_passed(post_quantum), post_quantum.status
+    agreed = {
+        variant: {one["kex"] for test in post_quantum.of(variant) for one in test["results"]["negotiated"]}
+        for variant in post_quantum.variants
+    }
+    assert agreed == {"curve25519": {"curve25519-sha256"}, "mlkem768": {"mlkem768x25519-sha256"}}
+
+
+def key(folder: Path, name: str) -> Path:
+    path = folder / name
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", path], check=True)
+    return path
+
+
+@pytest.fixture
+def bastion(cluster: LiveCluster, target_image: str, tmp_path: Path) -> list[dict[str, Any]]:
+    """The objects of the comparison through a bastion, after the two things that its example says come first."""
+    host_key, login_key = key(tmp_path, "host_key"), key(tmp_path, "login_key")
+    known_hosts = tmp_path / "known_hosts"
+    known_hosts.write_text(f"[bastion]:2222 {host_key.with_suffix('.pub').read_text()}")
+    secret = ("create", "secret", "generic")
+    cluster.kubectl(
+        *secret, "bastion-server", f"--from-file={host_key}", f"--from-file=authorized_keys={login_key}.pub"
+    )
+    cluster.kubectl(*secret, "bastion-login", f"--from-file=id={login_key}", f"--from-file={known_hosts}")
+    objects = one_round("18-through-a-bastion")
+    (pod,) = (item for item in objects if item["kind"] == "Pod")
+    pod["spec"]["containers"][0]["image"] = target_image
+    return objects
+
+
+def test_the_way_through_the_bastion_costs_the_login_to_it(cluster: LiveCluster, bastion: list[dict[str, Any]]) -> None:
+    found = compared(cluster, bastion)
+    assert every_test_passed(found), found.status
+    assert found.figures("bastion")["total.p50Ms"]["ratio"] > 1
+    for test in found.of("bastion"):
+        steps = {step["step"]: step for step in test["results"]["steps"]}
+        both = steps["via1.login"], steps["login"]
+        assert {step["count"] for step in (*both, steps["total"])} == {test["results"]["iterations"]}
+        assert sum(step["meanMs"] for step in both) < steps["total"]["meanMs"]
+    for test in found.of("direct"):
+        assert "via1.login" not in {step["step"] for step in test["results"]["steps"]}

@@ -1,0 +1,38 @@
+"""The examples that need nothing beforehand: each passes, with a shorter load."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from live_cluster import LiveCluster
+from short_examples import EXAMPLES, short_example
+from yaml import safe_load_all
+
+WITHIN_S = 300
+
+
+def needs_nothing(path: Path) -> bool:
+    """Tell whether it is a test that needs nothing beforehand and has no other file of tests."""
+    specs = [item["spec"] for item in safe_load_all(path.read_text()) if item["kind"] == "SSHLoadTest"]
+    return bool(specs) and not any(
+        "external" in spec["target"] or "capacity" in spec["load"] or "baseline" in spec for spec in specs
+    )
+
+
+SELF_CONTAINED = [
+    path for path in sorted(EXAMPLES.glob("*.yaml")) if needs_nothing(path) and path.stem != "01-quickstart"
+]
+
+
+def parameter(path: Path) -> Any:
+    """Return the parameter of an example. The one that asks for what two cores can do just so runs alone."""
+    return pytest.param(path, id=path.stem, marks=[pytest.mark.alone] if path.stem == "21-api-sustained" else [])
+
+
+@pytest.mark.parametrize("path", [parameter(path) for path in SELF_CONTAINED])
+def test_the_example_passes(path: Path, cluster: LiveCluster) -> None:
+    *needed, test = short_example(path.stem)
+    if needed:
+        cluster.apply(*needed)
+    status = cluster.run(test, WITHIN_S)
+    assert status["verdict"] == "Passed", f"{status['reason']}: {status['message']}"

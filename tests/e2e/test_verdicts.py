@@ -1,0 +1,64 @@
+"""Verdicts other than Passed, and the same account of a test with and without a cluster."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import yaml
+from live_cluster import LiveCluster, condition, load_test
+
+
+def test_a_file_gives_the_same_account_without_a_cluster(cluster: LiveCluster, tmp_path: Path) -> None:
+    test = load_test("both", thresholds=[{"errorRate": {"below": "1%"}}])
+    file = tmp_path / "both.yaml"
+    file.write_text(yaml.safe_dump(test))
+    on_cluster = cluster.run(test)
+    command = [Path(sys.executable).parent / "sshload", "run", file, "--output", "json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    local = json.loads(done.stdout)["status"]
+    assert (done.returncode, local["verdict"], on_cluster["verdict"]) == (0, "Passed", "Passed"), done.stderr
+    assert local["results"]["iterations"] == on_cluster["results"]["iterations"]
+    assert local["results"]["target"]["loginDifference"] == 0
+    steps = [[item["step"] for item in status["results"]["steps"]] for status in (local, on_cluster)]
+    assert steps[0] == steps[1]
+
+
+def test_a_broken_threshold_fails_with_what_was_observed(cluster: LiveCluster) -> None:
+    thresholds = [{"latency": {"step": "total", "percentile": 50, "below": "1ms"}}]
+    status = cluster.run(load_test("strict", thresholds=thresholds))
+    assert (status["verdict"], status["reason"]) == ("Failed", "ThresholdBroken")
+    (threshold,) = status["thresholds"]
+    assert threshold["passed"] is False
+    assert threshold["observed"]
+    assert condition(status, "Ready")["status"] == "False"
+
+
+def test_too_few_samples_for_a_percentile_are_inconclusive_and_show_no_number(cluster: LiveCluster) -> None:
+    thresholds = [{"latency": {"step": "total", "percentile": 99.9, "below": "2s"}}]
+    status = cluster.run(load_test("few", thresholds=thresholds))
+    assert (status["verdict"], status["reason"]) == ("Inconclusive", "TooFewSamples")
+    assert "p999Ms" not in step(status, "total")
+    assert "observed" not in status["thresholds"][0]
+
+
+def test_max_startups_at_its_default_shows_in_a_burst_as_dropped_connections(cluster: LiveCluster) -> None:
+    status = cluster.run(
+        load_test(
+            "default-max-startups",
+            target={"managed": {"sshd": {"maxStartups": "10:30:100"}}},
+            load={"burst": {"connections": 60, "repeat": 1, "interval": "1s"}},
+            thresholds=[{"errorRate": {"below": "1%"}}],
+        )
+    )
+    assert status["verdict"] == "Failed", status["message"]
+    dropped = sum(item["count"] for item in status["results"]["errors"] if item["outcome"] == "throttled")
+    assert dropped > 0
+    assert status["results"]["burst"]["attempted"] == 60
+    assert status["results"]["burst"]["established"] == 60 - dropped
+
+
+def step(status: dict[str, Any], name: str) -> dict[str, Any]:
+    found: dict[str, Any] = next(item for item in status["results"]["steps"] if item["step"] == name)
+    return found

@@ -1,0 +1,55 @@
+"""A comparison on the cluster, followed to its end by `sshload compare`."""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from live_cluster import LiveCluster, Manifest
+
+SSHLOAD = Path(sys.executable).parent / "sshload"
+WITHIN_S = 900
+
+Status = dict[str, Any]
+Figure = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A comparison that has ended: its status, those of its tests, and what `sshload compare` printed."""
+
+    cluster: LiveCluster
+    name: str
+    printed: str
+    exit_code: int
+    status: Status
+    tests: dict[str, Status]
+
+    @property
+    def variants(self) -> list[str]:
+        """The names of the variants, the first one first."""
+        return [variant["name"] for variant in self.status["results"]["variants"]]
+
+    def of(self, variant: str) -> list[Status]:
+        """Return the statuses of a variant's tests."""
+        return [self.tests[run["test"]] for run in self.status["tests"] if run["variant"] == variant]
+
+    def figures(self, variant: str) -> dict[str, Figure]:
+        """Return a variant's figures by step and name, as `total.p50Ms`."""
+        found = next(item for item in self.status["results"]["variants"] if item["name"] == variant)
+        return {".".join(filter(None, (one.get("step"), one["figure"]))): one for one in found["figures"]}
+
+
+def compared(cluster: LiveCluster, objects: Sequence[Manifest]) -> Comparison:
+    """Apply a comparison with what belongs to it, and follow it to its end."""
+    cluster.apply(*objects)
+    name = next(item["metadata"]["name"] for item in objects if item["kind"] == "SSHLoadTestComparison")
+    where = ["--namespace", cluster.namespace, "--kubeconfig", cluster.kubeconfig, "--timeout", str(WITHIN_S)]
+    command = [SSHLOAD, "compare", name, *where]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WITHIN_S + 30)
+    status = cluster.get("sltc", name)["status"]
+    assert "results" in status, f"{ended.stderr[-2000:]}{status['message']}"
+    tests = {run["test"]: cluster.status(run["test"]) for run in status["tests"]}
+    return Comparison(cluster, name, ended.stdout, ended.returncode, status, tests)

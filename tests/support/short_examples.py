@@ -1,0 +1,70 @@
+"""The examples with loads of a few seconds, as the end-to-end tests run them.
+
+Thresholds stay as they are, so each load makes the samples that its percentiles need, some at a higher rate than the
+example's. `kubectl create --dry-run=server` and `sshload validate` see the examples as they are written.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from sshload_operator.api.comparison.merge_patch import merged
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
+    "01-quickstart": {"arrivals": {"stages": [{"rate": 20, "duration": "16s"}]}},
+    "02-users": {
+        "users": {
+            "stages": [{"users": 4, "duration": "2s"}, {"users": 8, "duration": "7s"}],
+            "thinkTime": {"min": "250ms", "max": "750ms"},
+        }
+    },
+    "03-burst": {"burst": {"repeat": 2, "interval": "4s"}},
+    "04-steps": {"arrivals": {"stages": [{"rate": 2, "duration": "2s"}, {"rate": 10, "duration": "5s"}]}},
+    "06-sftp": {"arrivals": {"stages": [{"rate": 6, "duration": "6s"}]}},
+    "07-sessions": {"arrivals": {"stages": [{"rate": 20, "duration": "5s"}]}},
+    "08-git": {"arrivals": {"stages": [{"rate": 5, "duration": "7s"}]}},
+    "10-libraries": {"arrivals": {"stages": [{"rate": 10, "duration": "7s"}]}},
+    "11-window": {"users": {"stages": [{"users": 1, "duration": "5s"}]}},
+    "12-locustfile": {
+        "users": {"stages": [{"users": 8, "duration": "8s"}], "thinkTime": {"min": "250ms", "max": "500ms"}}
+    },
+    "13-hold": {"hold": {"rampUp": "5s", "duration": "8s", "keepAlive": "2s", "probeRate": 5}},
+    "14-schedule": {"arrivals": {"stages": [{"rate": 10, "duration": "31s"}]}},
+    "15-max-startups": {"arrivals": {"stages": [{"rate": 250, "duration": "1s"}]}},
+    "16-two-libraries": {"arrivals": {"stages": [{"rate": 10, "duration": "4s"}]}},
+    "17-post-quantum": {"arrivals": {"stages": [{"rate": 8, "duration": "4s"}]}},
+    "18-through-a-bastion": {"arrivals": {"stages": [{"rate": 10, "duration": "4s"}]}},
+    "19-capacity": {"capacity": {"arrivals": {"min": 10, "duration": "4s"}}},
+    "20-baseline": {"arrivals": {"stages": [{"rate": 20, "duration": "16s"}]}},
+    "21-api-sustained": {"arrivals": {"stages": [{"rate": 45, "duration": "8s"}]}},
+    "22-api-burst": {"burst": {"connections": 30, "repeat": 1}},
+}
+"""A merge patch for the load of each example, by the name of its file. The others run as they are written."""
+
+WARM_UP = "1s"
+_TEST_SPECS = {
+    "SSHLoadTest": ("spec",),
+    "SSHLoadTestComparison": ("spec", "base"),
+    "SSHLoadTestSchedule": ("spec", "testTemplate", "spec"),
+}
+
+
+def short_example(name: str) -> list[dict[str, Any]]:
+    """Return the objects of an example, its load shortened."""
+    documents: list[dict[str, Any]] = list(yaml.safe_load_all((EXAMPLES / f"{name}.yaml").read_text(encoding="utf-8")))
+    if name in SHORT_LOADS:
+        (found,) = (document for document in documents if document["kind"] in _TEST_SPECS)
+        for key in _TEST_SPECS[found["kind"]]:
+            found = found[key]
+        found["load"] = merged(found["load"], SHORT_LOADS[name])
+        found["warmUp"] = WARM_UP
+    return documents
+
+
+def short_test(name: str) -> dict[str, Any]:
+    """Return the one SSHLoadTest of an example, its load shortened."""
+    (test,) = (document for document in short_example(name) if document["kind"] == "SSHLoadTest")
+    return test
