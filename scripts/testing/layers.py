@@ -79,6 +79,7 @@ HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD
 API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
 INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/chart_release.py"))
+CHART = Service("chart", (".venv/bin/python", "tests/support/chart_release.py"))
 API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_server.py"))
 
 LINT = "lint"
