@@ -70,8 +70,8 @@ class Layer:
 PACKAGES = Need(
     "packages",
     (
-        "scripts/debian-packages", "cmake", "gcc", "git", "iproute2", "libc6-dev", "make", "openssh-client", "openssh-server",
-        "patch", "prometheus", "python3-dev", "shellcheck", "zlib1g-dev",
+        "scripts/debian-packages", "cmake", "gcc", "git", "iproute2", "libc6-dev", "make", "openssh-client",
+        "openssh-server", "patch", "prometheus", "python3-dev", "shellcheck", "zlib1g-dev",
     ),
 )  # fmt: skip
 SSH_LIBRARY = Need("ssh library", (".venv/bin/python", "tests/support/own_ssh2.py"))
@@ -79,7 +79,6 @@ HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD
 API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
 INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/chart_release.py"))
-CHART = Service("chart", (".venv/bin/python", "tests/support/chart_release.py"))
 API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_server.py"))
 
 LINT = "lint"
