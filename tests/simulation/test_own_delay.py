@@ -23,6 +23,7 @@ OPEN = ("constant", "poisson")
 ARRIVALS = (*OPEN, "burst", "users")
 SPANS = ("total", "login", "command")
 _US_PER_S = 1_000_000
+_HIDDEN_SHARE = 0.02
 _WIDE_S, _PROMPT_S, _LAG_US = 2.0, 0.5, 250_000
 
 
@@ -85,12 +86,15 @@ def test_a_sound_generator_errs_by_no_more_than_two_of_its_largest_delays_or_ten
 
 
 @pytest.mark.parametrize("arrivals", ARRIVALS)
-def test_a_generator_that_lags_calls_no_error_rate_met_or_broken_that_is_not(arrivals: str) -> None:
+def test_a_generator_that_lags_calls_no_error_rate_broken_that_is_not_or_met_that_is_not_by_two_percent(
+    arrivals: str,
+) -> None:
+    """A delay can set connections apart that would have come together by chance, and hide a refusal or two."""
     wrong = []
     for seed, draw, truth, _, found in loads(arrivals, limited=True):
         if own_delay(found).is_small_beside_any_limit:
             continue
-        for limit in (truth.error_rate, truth.error_rate + 1e-9):
+        for limit in (truth.error_rate - _HIDDEN_SHARE, truth.error_rate + 1e-9):
             threshold = ErrorRateThreshold(limit)
             passed = judge_threshold(threshold, draw.load, found).result.passed
             case = Case(seed, threshold, truth.error_rate < limit, passed, small_delay=False)

@@ -70,14 +70,14 @@ def sure_failures(load: Load, summary: RunSummary) -> int:
 
 
 def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSummary) -> bool:
-    """Tell whether the rate stays below its limit with twice the refusals that were seen, and the load was made.
+    """Tell whether the rate stays below its limit with twice the failures that are not sure, and the load was made.
 
     A burst that was spread is none: what it would have met is only known where it was spread by less than a part of
     what an iteration takes.
     """
     if isinstance(load, BurstLoad) and not _is_burst_together(summary):
         return False
-    most = tried.failed + _count(summary, _BY_CROWD)
+    most = tried.failed + _count(summary, _BY_TIME | _BY_CROWD)
     return most / tried.ended < limit and shortfall(load, summary) <= TOLERATED_SHORTFALL
 
 

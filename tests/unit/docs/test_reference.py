@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from guide import PAGES, ROOT
-from sshload_contract.judgement import error_rate, latency, made_load, own_delay, validity
+from sshload_contract.judgement import error_rate, latency, made_load, own_delay, throughput, validity
 from sshload_contract.percentile import samples_needed
 from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Verdict
 from sshload_operator.cli.arguments import command_line
@@ -110,7 +110,8 @@ def test_the_limits_of_validity_are_the_codes() -> None:
         assert words in text
     shares = (own_delay.SOUND_SHARE_OF_LIMIT, latency.LARGEST_SHARE_OF_LIMIT, latency.CROWD_SHARE_OF_LIMIT)
     assert shares == (0.1, 0.25, 0.5)
-    assert error_rate.BURST_SHARE_OF_MEDIAN == 0.25
+    assert (error_rate.BURST_SHARE_OF_MEDIAN, throughput.CROWD_SHARE_OF_RATE) == (0.25, 0.5)
+    assert latency.SURE_SHARE_OF_SHORTEST == 0.5
     assert (latency.SOUND_HIDDEN_DELAYS, latency.SOUND_ADDED_DELAYS) == (2, 4)
     assert (latency.HIDDEN_DELAYS, latency.ADDED_DELAYS) == (2, 10)
     for words in (

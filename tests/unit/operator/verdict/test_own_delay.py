@@ -121,11 +121,12 @@ def test_lag_cannot_turn_one_exit_code_into_another() -> None:
     assert outcome(delayed(failed, 400_000)) == (Verdict.FAILED, Reason.ALL_FAILED)
 
 
-def test_time_outs_of_a_lagging_generator_break_nothing_and_are_all_counted_where_a_promise_is_kept() -> None:
+def test_time_outs_of_a_lagging_generator_break_nothing_and_count_twice_where_a_promise_is_kept() -> None:
     late = summary(580, 20, errors=errors(20, Outcome.KEX_TIMEOUT))
     assert outcome(late, ERRORS_BELOW_1_PERCENT) == FAILED
     assert outcome(delayed(late, 400_000), ERRORS_BELOW_1_PERCENT) == SATURATED
-    assert outcome(delayed(late, 400_000), {"errorRate": {"below": "4%"}}) == PASSED
+    assert outcome(delayed(late, 400_000), {"errorRate": {"below": "6%"}}) == SATURATED
+    assert outcome(delayed(late, 400_000), {"errorRate": {"below": "7%"}}) == PASSED
     both = replace(late, errors=(*errors(8), *errors(12, Outcome.STEP_TIMEOUT)))
     assert outcome(delayed(both, 400_000), ERRORS_BELOW_1_PERCENT) == FAILED
     none_left = summary(0, 600, errors=errors(600, Outcome.CONNECT_TIMEOUT))
@@ -155,7 +156,7 @@ def test_users_whom_the_lag_kept_from_a_tenth_of_the_load_prove_nothing_that_was
     assert outcome(slowed, latency("1s"), load=USERS) == SATURATED
     assert outcome(slowed, ERRORS_BELOW_1_PERCENT, load=USERS) == SATURATED
     assert outcome(slowed, THROUGHPUT_ABOVE_19, load=USERS) == SATURATED
-    assert outcome(slowed, {"throughput": {"above": 17}}, load=USERS) == PASSED
+    assert outcome(slowed, {"throughput": {"above": 9}}, load=USERS) == PASSED
     assert outcome(slowed, {"throughput": {"above": 21}}, load=USERS) == SATURATED
     assert outcome(slowed, {"throughput": {"above": 30}}, load=USERS) == FAILED
 
