@@ -1,4 +1,7 @@
-"""What Flux's own kstatus, and Lua as Argo CD's own interpreter runs it, make of an object: by a small Go program."""
+"""What Flux's own kstatus, and Lua as Argo CD's own interpreter runs it, make of an object: by a small Go program.
+
+Run as a program, this module compiles it, if it is not compiled yet.
+"""
 
 import fcntl
 import hashlib
@@ -92,3 +95,7 @@ def _compile(program: Path) -> None:
         }
         subprocess.run([go, "build", "-trimpath", "-o", f"{own}/reader", "."], cwd=SOURCES, check=True, env=environment)
         Path(own, "reader").rename(program)
+
+
+if __name__ == "__main__":
+    _compiled()
