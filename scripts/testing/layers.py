@@ -76,6 +76,7 @@ PACKAGES = Need(
 )  # fmt: skip
 SSH_LIBRARY = Need("ssh library", (".venv/bin/python", "tests/support/own_ssh2.py"))
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
+GITOPS_READER = Need("reader of GitOps objects", (".venv/bin/python", "tests/support/flux_and_argo.py"))
 API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
 INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/chart_release.py"))
@@ -87,6 +88,8 @@ LAYERS = (
     Layer("unit", CORES, 60, 10 * 60, (PACKAGES, SSH_LIBRARY)),
     Layer("simulation", CORES, 30, 10 * 60),
     Layer("golden", 1, 15, 5 * 60, (PACKAGES, HELM)),
-    Layer("integration", 5, 420, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, API_SERVER_PROGRAMS), (API_SERVER,)),
+    Layer(
+        "integration", 5, 420, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, API_SERVER_PROGRAMS), (API_SERVER,)
+    ),
     Layer("e2e", 5, 480, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),
 )
