@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -37,6 +38,14 @@ class Ended:
         """The status in its JSON output."""
         status: dict[str, Any] = json.loads(self.out)["status"]
         return status
+
+    @property
+    def judgement(self) -> dict[str, Any]:
+        """The status in its JSON output, or verdict and reason as its text has them; empty where there are none."""
+        if self.out.startswith("{"):
+            return self.status
+        found = re.search(r"^verdict +(\w+) \((\w+)\)", self.out, re.MULTILINE)
+        return {"verdict": found[1], "reason": found[2]} if found is not None else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +116,9 @@ def sshload(*arguments: str | Path) -> Ended:
     return start(*arguments).wait()
 
 
-def measured(*arguments: str | Path) -> Ended:
-    """Run a test to its end as JSON; again where this machine kept the generator from the CPU."""
-    return rerun_while_lagging(lambda: sshload("run", *arguments, "--output", "json"), lambda ended: ended.status)
+def measured(*arguments: str | Path, output: str = "json") -> Ended:
+    """Run a test to its end, again where this machine kept the generator from the CPU; `output` is json or text."""
+    return rerun_while_lagging(lambda: sshload("run", *arguments, "--output", output), lambda ended: ended.judgement)
 
 
 def write_test(folder: Path, **changes: Any) -> Path:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from local_cli import measured, sshload, write_test
+from local_cli import measured, write_test
 from sshload_operator.decision.max_startups.burst import burst_drops
 from sshload_operator.decision.max_startups.setting import read
 
@@ -26,6 +26,6 @@ def test_the_result_of_a_burst_says_what_the_setting_explains_and_which_one_is_e
 
 
 def test_the_text_has_a_line_on_it(tmp_path: Path) -> None:
-    ended = sshload("run", write_test(tmp_path))
+    ended = measured(write_test(tmp_path), output="text")
     assert ended.code == 0, ended.err
     assert [line for line in ended.out.splitlines() if line.startswith("startups   ")], ended.out
