@@ -6,13 +6,17 @@ from sshload_contract.judgement.judged import Judged
 from sshload_contract.judgement.made_load import TOLERATED_SHORTFALL, shortfall
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.words import in_words
-from sshload_contract.load import BurstLoad, Load
+from sshload_contract.load import BurstLoad, Load, UsersLoad
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import ErrorRateThreshold, ThresholdResult
 from sshload_contract.vocabulary import Outcome, Window
 
 BURST_SHARE_OF_MEDIAN = 0.25
+SHARE_OF_WINDOW = 0.1
+"""For which share of the measured window the generator may have stood still at a time."""
+
+_US_PER_S = 1_000_000
 
 _BY_TIME = frozenset(
     {
@@ -73,12 +77,17 @@ def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSumm
     """Tell whether the rate stays below its limit with twice the failures that are not sure, and the load was made.
 
     A burst that was spread is none: what it would have met is only known where it was spread by less than a part of
-    what an iteration takes.
+    what an iteration takes. Users whom delays have set apart may have been spared most of such failures, as a burst.
     """
+    unsure = _count(summary, _BY_TIME | _BY_CROWD)
+    if isinstance(load, BurstLoad | UsersLoad) and unsure:
+        return False
     if isinstance(load, BurstLoad) and not _is_burst_together(summary):
         return False
-    most = tried.failed + _count(summary, _BY_TIME | _BY_CROWD)
-    return most / tried.ended < limit and shortfall(load, summary) <= TOLERATED_SHORTFALL
+    stood_still_s = own_delay(summary).largest_us / _US_PER_S
+    is_long = stood_still_s <= SHARE_OF_WINDOW * summary.load.duration_s
+    is_made = is_long and shortfall(load, summary) <= TOLERATED_SHORTFALL
+    return is_made and (tried.failed + unsure) / tried.ended < limit
 
 
 def _is_burst_together(summary: RunSummary) -> bool:

@@ -111,13 +111,14 @@ def test_the_limits_of_validity_are_the_codes() -> None:
     shares = (own_delay.SOUND_SHARE_OF_LIMIT, latency.LARGEST_SHARE_OF_LIMIT, latency.CROWD_SHARE_OF_LIMIT)
     assert shares == (0.1, 0.25, 0.5)
     assert (error_rate.BURST_SHARE_OF_MEDIAN, throughput.CROWD_SHARE_OF_RATE) == (0.25, 0.5)
-    assert latency.SURE_SHARE_OF_SHORTEST == 0.5
+    assert (latency.SURE_SHARE_OF_SHORTEST, error_rate.SHARE_OF_WINDOW) == (0.5, 0.1)
     assert (latency.SOUND_HIDDEN_DELAYS, latency.SOUND_ADDED_DELAYS) == (2, 4)
     assert (latency.HIDDEN_DELAYS, latency.ADDED_DELAYS) == (2, 10)
     for words in (
         "at most a tenth of the promised limit",
         "at most a quarter of the limit",
         "below half of the limit",
+        "a tenth of the measured window",
         "at most a quarter of `total`'s p50",
         "twice the delay",
         "four times the delay",

@@ -161,6 +161,17 @@ def test_users_whom_the_lag_kept_from_a_tenth_of_the_load_prove_nothing_that_was
     assert outcome(slowed, {"throughput": {"above": 30}}, load=USERS) == FAILED
 
 
+def test_users_of_whom_some_were_refused_prove_no_error_rate_that_was_kept() -> None:
+    refused = delayed(summary(599, 1, errors=errors(1, Outcome.THROTTLED)), 150_000)
+    assert outcome(refused, ERRORS_BELOW_1_PERCENT) == PASSED
+    assert outcome(refused, ERRORS_BELOW_1_PERCENT, load=USERS) == SATURATED
+
+
+def test_a_generator_that_stood_still_for_more_than_a_tenth_of_the_window_has_not_made_the_load() -> None:
+    for delay_us, expected in ((3_000_000, PASSED), (3_000_001, SATURATED)):
+        assert outcome(delayed(summary(), delay_us), ERRORS_BELOW_1_PERCENT) == expected
+
+
 def test_a_throughput_is_judged_but_for_what_the_delay_moved_across_the_end() -> None:
     lagging = delayed(summary(), 400_000)
     assert outcome(lagging, THROUGHPUT_ABOVE_19) == PASSED
