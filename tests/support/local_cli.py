@@ -41,7 +41,7 @@ class Ended:
 
     @property
     def judgement(self) -> dict[str, Any]:
-        """The status in its JSON output, or verdict and reason as its text has them; empty where there are none."""
+        """The status in its JSON output, or verdict and reason as its table has them; empty where there are none."""
         if self.out.startswith("{"):
             return self.status
         found = re.search(r"^verdict +(\w+) \((\w+)\)", self.out, re.MULTILINE)
@@ -117,7 +117,7 @@ def sshload(*arguments: str | Path) -> Ended:
 
 
 def measured(*arguments: str | Path, output: str = "json") -> Ended:
-    """Run a test to its end, again where this machine kept the generator from the CPU; `output` is json or text."""
+    """Run a test to its end, again where this machine kept the generator from the CPU; `output` is json or table."""
     return rerun_while_lagging(lambda: sshload("run", *arguments, "--output", output), lambda ended: ended.judgement)
 
 

@@ -27,7 +27,7 @@ def before(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_run_as_fast_as_the_one_before_passes_and_names_it(tmp_path: Path, before: Path) -> None:
-    ended = measured(write_test(tmp_path, **HELD), "--baseline", before, output="text")
+    ended = measured(write_test(tmp_path, **HELD), "--baseline", before, output="table")
     assert ended.code == 0, ended.out + ended.err
     (row,) = [line for line in ended.out.splitlines() if line.startswith("p50 of total within 900 % of the baseline")]
     assert row.endswith("met")
