@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import helm
 import pytest
 from chart_release import (
+    OWN_SERVERS,
     SHARED,
     Release,
     cluster_in,
@@ -19,8 +20,6 @@ from chart_release import (
 from live_cluster import LiveCluster
 
 LONGEST_FIRST = (
-    "test_hold",
-    "test_schedule",
     "test_operator_lost",
     "test_uninstall",
     "test_comparison_examples",
@@ -60,10 +59,10 @@ def prefix() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def everywhere(prefix: str) -> Release:
-    """The shared release, upgraded to the chart's defaults: an operator for all namespaces and no external target."""
+    """The shared release, upgraded to the chart's default of an operator for all namespaces."""
     assert prefix
     release = Release.in_namespace(helm.NAMESPACE)
-    release.install_for()
+    release.install_for(servers=OWN_SERVERS)
     return release
 
 
@@ -77,7 +76,7 @@ def target_image() -> str:
 def module_cluster(request: pytest.FixtureRequest, prefix: str) -> LiveCluster:
     """The namespace of one file of tests, with the operator at work.
 
-    Tests that run alone have the chart's default installation. The others share an operator for their namespaces.
+    Tests that run alone have a cluster-wide operator. The others share an operator for their namespaces.
     """
     if request.node.get_closest_marker("alone"):
         request.getfixturevalue("everywhere")

@@ -19,13 +19,13 @@ def one_round(name: str) -> list[dict[str, Any]]:
     return objects
 
 
-def every_test_passed(comparison: Comparison) -> bool:
-    return [test["verdict"] for test in comparison.tests.values()] == ["Passed"] * len(comparison.variants)
+def every_test_was_measured(comparison: Comparison) -> bool:
+    return [variant["measured"] for variant in comparison.status["results"]["variants"]] == [1, 1]
 
 
 def test_each_library_agreed_on_algorithms_of_its_own(cluster: LiveCluster) -> None:
     libraries = compared(cluster, one_round("16-two-libraries"))
-    assert every_test_passed(libraries), libraries.status
+    assert every_test_was_measured(libraries), libraries.status
     ssh2, paramiko = (
         {(one["kex"], one["cipher"]) for test in libraries.of(variant) for one in test["results"]["negotiated"]}
         for variant in libraries.variants
@@ -36,7 +36,7 @@ def test_each_library_agreed_on_algorithms_of_its_own(cluster: LiveCluster) -> N
 
 def test_each_variant_agreed_on_its_own_key_exchange(cluster: LiveCluster) -> None:
     post_quantum = compared(cluster, one_round("17-post-quantum"))
-    assert every_test_passed(post_quantum), post_quantum.status
+    assert every_test_was_measured(post_quantum), post_quantum.status
     agreed = {
         variant: {one["kex"] for test in post_quantum.of(variant) for one in test["results"]["negotiated"]}
         for variant in post_quantum.variants
@@ -67,9 +67,10 @@ def bastion(cluster: LiveCluster, target_image: str, tmp_path: Path) -> list[dic
     return objects
 
 
+@pytest.mark.alone
 def test_the_way_through_the_bastion_costs_the_login_to_it(cluster: LiveCluster, bastion: list[dict[str, Any]]) -> None:
     found = compared(cluster, bastion)
-    assert every_test_passed(found), found.status
+    assert every_test_was_measured(found), found.status
     assert found.figures("bastion")["total.p50Ms"]["ratio"] > 1
     for test in found.of("bastion"):
         steps = {step["step"]: step for step in test["results"]["steps"]}

@@ -7,7 +7,7 @@ import pytest
 from live_cluster import LiveCluster, condition
 from short_examples import short_example
 
-pytestmark = pytest.mark.xdist_group("a schedule")
+pytestmark = pytest.mark.alone
 
 WITHIN_S = 400
 
