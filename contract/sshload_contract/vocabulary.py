@@ -53,6 +53,10 @@ class Step(StrEnum):
     TOTAL = "total"
 
 
+WHOLE_STEPS = (Step.LOGIN, *list(Step)[list(Step).index(Step.COMMAND) :])
+"""The steps that are sums: a login, what one scenario step takes, and the whole iteration."""
+
+
 @unique
 class Outcome(StrEnum):
     """How a step ended: every step that was begun ends in exactly one of these.

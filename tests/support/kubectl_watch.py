@@ -15,7 +15,7 @@ def watched(get: Sequence[str], pause_s: float) -> Iterator[dict[str, Any] | Non
     """Yield an object as it is and after each change, and None whenever nothing came for `pause_s`.
 
     `get` is the command that lists it. Raises AssertionError with kubectl's message where that fails, and when the
-    object is deleted. A watch that the server ends is begun anew.
+    object is deleted. A watch that the server ends starts again.
     """
     while True:
         command = [*get, "--watch", "--output-watch-events", "-o", "json"]

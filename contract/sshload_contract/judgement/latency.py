@@ -9,7 +9,7 @@ from sshload_contract.load import BurstLoad, Load, UsersLoad
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import LatencyThreshold, ThresholdResult
-from sshload_contract.vocabulary import Step, Window
+from sshload_contract.vocabulary import WHOLE_STEPS, Step, Window
 
 LARGEST_SHARE_OF_LIMIT = 0.25
 HIDDEN_DELAYS = 2
@@ -37,26 +37,7 @@ Delays spread a burst, and keep users from coming together: in simulations that 
 
 _LEAST_PERCENTILE = 50.0
 _US_PER_S = 1_000_000
-_SPANS = frozenset(
-    {
-        Step.LOGIN,
-        Step.COMMAND,
-        Step.SFTP_READ,
-        Step.SFTP_WRITE,
-        Step.SFTP_LIST,
-        Step.SFTP_STAT,
-        Step.SFTP_MKDIR,
-        Step.SFTP_RMDIR,
-        Step.SFTP_RENAME,
-        Step.SFTP_REMOVE,
-        Step.SCP_READ,
-        Step.SCP_WRITE,
-        Step.SHELL,
-        Step.FORWARD,
-        Step.GIT_UPLOAD_PACK,
-        Step.TOTAL,
-    }
-)
+_SPANS = frozenset(WHOLE_STEPS) - {Step.HOLD}
 """Steps that contain the generator's delay. A part of one begins with an event that may be noticed late: it shrinks."""
 
 

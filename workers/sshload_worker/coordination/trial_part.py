@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import gevent
 from sshload_contract.run_config import RunConfig
 from sshload_contract.sample import Report
+from sshload_contract.vocabulary import WHOLE_STEPS
 
 from sshload_worker.locustfile.crowd import Crowd
 from sshload_worker.locustfile.crowd_sessions import CrowdSessions
-from sshload_worker.locustfile.request_events import STEPS, SummedRequests
+from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.login.login import Login
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.load import Share
@@ -44,7 +45,7 @@ class TrialPart:
         self, equipment: Equipment, order: TrialOrder, share: Share, start_ns: int, send: Callable[[Report], None]
     ) -> None:
         config = order.config(equipment.run)
-        self._recorder = Recorder(config.run_id, share.index, equipment.listener, STEPS, trial=order.number)
+        self._recorder = Recorder(config.run_id, share.index, equipment.listener, WHOLE_STEPS, trial=order.number)
         self._health = HealthMonitor()
         self._ports = equipment.ports
         self._send = send

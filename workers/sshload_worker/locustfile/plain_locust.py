@@ -14,9 +14,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sshload_contract.run_config import Auth, Client, Endpoint, Library, ScenarioStep, Timeouts
-from sshload_contract.vocabulary import Window
+from sshload_contract.vocabulary import WHOLE_STEPS, Window
 
-from sshload_worker.locustfile.request_events import STEPS, EachRequest
+from sshload_worker.locustfile.request_events import EachRequest
 from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.login import Login
 from sshload_worker.recording.recorder import Recorder
@@ -57,7 +57,7 @@ class PlainSession:
     """The session of one user whom Locust itself runs. `environment` is Locust's, `host` what it calls so."""
 
     def __init__(self, environment: Any, host: str) -> None:
-        self._recorder = Recorder("", 0, EachRequest(environment), STEPS)
+        self._recorder = Recorder("", 0, EachRequest(environment), WHOLE_STEPS)
         self._log_in = LogIn(_login(host), self._recorder)
         self._step_run: StepRun | None = None
 

@@ -6,33 +6,12 @@ from typing import Any
 
 from locust import runners, stats
 from locust.event import EventHook
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure
 
 _US_PER_MS = 1_000
 _TYPE = "SSH"
-
-STEPS = (
-    Step.LOGIN,
-    Step.COMMAND,
-    Step.SFTP_READ,
-    Step.SFTP_WRITE,
-    Step.SFTP_LIST,
-    Step.SFTP_STAT,
-    Step.SFTP_MKDIR,
-    Step.SFTP_RMDIR,
-    Step.SFTP_RENAME,
-    Step.SFTP_REMOVE,
-    Step.SCP_READ,
-    Step.SCP_WRITE,
-    Step.SHELL,
-    Step.FORWARD,
-    Step.GIT_UPLOAD_PACK,
-    Step.HOLD,
-    Step.TOTAL,
-)
-"""The steps that are told: sums, and not their parts."""
 
 
 class EachRequest:
