@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.xdist_group("runner")  # one lane: its tests read two runs
+
 ROOT = Path(__file__).parents[3]
 
 PASSES = "def test_it(): pass\n"
