@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
 from local_cli import measured, write_test
 from sshload_operator.decision.max_startups.burst import burst_drops
 from sshload_operator.decision.max_startups.setting import read
+
+pytestmark = pytest.mark.alone  # there is no advice where the generator lagged
 
 SETTING = "15:30:100"
 CONNECTIONS, REPEAT = 20, 2
