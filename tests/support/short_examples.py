@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
 from sshload_operator.api.comparison.merge_patch import merged
+from sshload_operator.api.spec import LoadTestSpec
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -68,3 +70,16 @@ def short_test(name: str) -> dict[str, Any]:
     """Return the one SSHLoadTest of an example, its load shortened."""
     (test,) = (document for document in short_example(name) if document["kind"] == "SSHLoadTest")
     return test
+
+
+def least_iterations(spec: LoadTestSpec, slowest_s: float) -> float:
+    """Return how many measured iterations the load makes at least, if no iteration of a user takes longer."""
+    match spec.load:
+        case ArrivalsLoad(stages=stages):
+            return sum(stage.rate * stage.duration_s for stage in stages)
+        case BurstLoad(connections=connections, repeat=repeat):
+            return connections * repeat
+        case HoldLoad(probe_rate=rate, duration_s=duration_s):
+            return rate * duration_s
+        case UsersLoad(stages=stages):
+            return sum(stage.users * stage.duration_s for stage in stages) / slowest_s

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 from plans import INSTALLATION
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
+from short_examples import least_iterations
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import LatencyThreshold
 from sshload_operator.api.comparison.parse import parse_comparison
@@ -49,19 +49,6 @@ def written(name: str) -> dict[str, Any]:
     return found
 
 
-def iterations(spec: LoadTestSpec) -> float:
-    """Return how many measured iterations the load makes at least, where it leaves that open by slow ones."""
-    match spec.load:
-        case ArrivalsLoad(stages=stages):
-            return sum(stage.rate * stage.duration_s for stage in stages)
-        case BurstLoad(connections=connections, repeat=repeat):
-            return connections * repeat
-        case HoldLoad(probe_rate=rate, duration_s=duration_s):
-            return rate * duration_s
-        case UsersLoad(stages=stages):
-            return sum(stage.users * stage.duration_s for stage in stages) / SLOWEST_ITERATION_S
-
-
 def test_they_are_numbered_without_gaps() -> None:
     assert [int(name.partition("-")[0]) for name in EXAMPLES] == list(range(1, len(EXAMPLES) + 1))
 
@@ -89,7 +76,7 @@ def test_an_example_makes_enough_samples_for_its_percentiles(name: str) -> None:
     spec = read(name)
     wanted = [threshold.percentile for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)]
     assert wanted
-    assert all(iterations(spec) >= samples_needed(percentile) for percentile in wanted)
+    assert all(least_iterations(spec, SLOWEST_ITERATION_S) >= samples_needed(percentile) for percentile in wanted)
 
 
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if "managed" in written(name)["target"]])
@@ -111,7 +98,7 @@ def test_every_variant_of_a_comparison_is_a_test_as_good_as_its_base(name: str) 
     for variant, spec in variants(name).items():
         wanted = [threshold.percentile for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)]
         assert wanted
-        assert all(iterations(spec) >= samples_needed(percentile) for percentile in wanted)
+        assert all(least_iterations(spec, SLOWEST_ITERATION_S) >= samples_needed(percentile) for percentile in wanted)
         assert spec.warm_up_s + load_duration_s(spec.load) < 60
         refusal = preflight(make_plan(TestIdentity("default", variant, "uid", 1), spec, INSTALLATION, 1))
         assert (refusal is None) == (not spec.via)

@@ -4,13 +4,11 @@ from typing import Any
 
 import pytest
 import yaml
-from short_examples import EXAMPLES, SHORT_LOADS, short_example
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
+from short_examples import EXAMPLES, SHORT_LOADS, least_iterations, short_example
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import LatencyThreshold
 from sshload_operator.api.load_duration import load_duration_s
 from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import LoadTestSpec
 
 ON_OTHER_SERVERS = {"05-own-server", "09-jump-host"}
 LONGEST_ITERATION_S = 1.0
@@ -24,19 +22,6 @@ def spec_of(documents: list[dict[str, Any]]) -> dict[str, Any]:
     for key in ("base", "testTemplate", "spec"):
         spec = spec.get(key, spec)
     return spec
-
-
-def iterations(spec: LoadTestSpec) -> float:
-    """Return how many measured iterations the load makes at least."""
-    match spec.load:
-        case ArrivalsLoad(stages=stages):
-            return sum(stage.rate * stage.duration_s for stage in stages)
-        case BurstLoad(connections=connections, repeat=repeat):
-            return connections * repeat
-        case HoldLoad(probe_rate=rate, duration_s=duration_s):
-            return rate * duration_s
-        case UsersLoad(stages=stages):
-            return sum(stage.users * stage.duration_s for stage in stages) / LONGEST_ITERATION_S
 
 
 @pytest.mark.parametrize("name", SHORT_LOADS)
@@ -54,7 +39,11 @@ def test_only_the_load_and_the_warm_up_differ_from_the_example(name: str) -> Non
 def test_a_short_load_makes_enough_samples_and_takes_seconds(name: str) -> None:
     spec = parse(spec_of(short_example(name)))
     wanted = [threshold.percentile for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)]
-    assert all(iterations(spec) >= samples_needed(percentile) for percentile in wanted if percentile is not None)
+    assert all(
+        least_iterations(spec, LONGEST_ITERATION_S) >= samples_needed(percentile)
+        for percentile in wanted
+        if percentile is not None
+    )
     assert spec.warm_up_s + load_duration_s(spec.load) <= LONGEST_S
 
 
