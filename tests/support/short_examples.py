@@ -1,7 +1,9 @@
 """The examples with loads of a few seconds, as the end-to-end tests run them.
 
-Thresholds stay as they are, so each load makes the samples that its percentiles need, some at a higher rate than the
-example's. `kubectl create --dry-run=server` and `sshload validate` see the examples as they are written.
+Each load makes the samples that the example's percentiles need, some at a higher rate than the example's. Limits of
+latencies are ten times as high, but for a search: the server shares two cores with other tests, and how fast it is
+then is not what these tests are about. `kubectl create --dry-run=server` and `sshload validate` see the examples as
+they are written.
 """
 
 from collections.abc import Mapping
@@ -11,6 +13,7 @@ from typing import Any
 import yaml
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
 from sshload_operator.api.comparison.merge_patch import merged
+from sshload_operator.api.quantities import duration_s
 from sshload_operator.api.spec import LoadTestSpec
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -47,6 +50,7 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
 """A merge patch for the load of each example, by the name of its file. The others run as they are written."""
 
 WARM_UP = "1s"
+SLOWER = 10
 _TEST_SPECS = {
     "SSHLoadTest": ("spec",),
     "SSHLoadTestComparison": ("spec", "base"),
@@ -63,7 +67,16 @@ def short_example(name: str) -> list[dict[str, Any]]:
             found = found[key]
         found["load"] = merged(found["load"], SHORT_LOADS[name])
         found["warmUp"] = WARM_UP
+        if "capacity" not in found["load"]:
+            found["thresholds"] = [_on_a_busy_machine(threshold) for threshold in found.get("thresholds", ())]
     return documents
+
+
+def _on_a_busy_machine(threshold: dict[str, Any]) -> dict[str, Any]:
+    limit = threshold.get("latency", {}).get("below", "")
+    if not limit or limit.endswith("%"):
+        return threshold
+    return {"latency": {**threshold["latency"], "below": f"{duration_s(limit) * SLOWER:g}s"}}
 
 
 def short_test(name: str) -> dict[str, Any]:
