@@ -15,6 +15,8 @@ from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type
 from sshload_contract.errors import ContractError
 
 T = TypeVar("T")
+_WHOLE_NUMBER_LIMIT = 2**63
+"""Beyond it a whole number does not fit every type that it meets: a float, a metric, the API server's int64."""
 
 
 def to_json(value: object) -> str:
@@ -138,6 +140,8 @@ def _read_scalar(kind: Any, plain: Any, path: str) -> Any:
         return number
     if type(plain) is not kind:
         raise ContractError(path, f"expected {kind.__name__}, got {type(plain).__name__}")
+    if kind is int and not -_WHOLE_NUMBER_LIMIT <= plain < _WHOLE_NUMBER_LIMIT:
+        raise ContractError(path, "is no 64-bit number")
     return plain
 
 

@@ -2,23 +2,33 @@
 
 Why lines of 12 KiB: the kubelet's log is cut into fragments of 16 KiB, and the API server's `tailLines` counts those.
 Lines that are not ours (warnings, tracebacks of the interpreter) may stand between them, and are passed over.
+
+A tenant can print what he likes (a custom image, a locustfile), so a reader bounds everything before it looks at it:
+the length of a line, the number of parts, the unpacked text, and the number of JSON values in it, because the memory
+that JSON takes once it is parsed depends on that number more than on its length.
 """
 
 import base64
 import hashlib
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sshload_contract.codec import from_json, from_plain, parse_json, to_json
 from sshload_contract.errors import ContractError
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.run_summary import RunSummary, smaller_and_smaller
 from sshload_contract.snapshot import Snapshot
 
 _MARK = '{"sshload":'
 _CHUNK_CHARACTERS = 12_000
+_LINE_LIMIT_CHARACTERS = _CHUNK_CHARACTERS + 100
 SNAPSHOT_LINE_LIMIT_BYTES = 4_096
-_UNPACKED_LIMIT_BYTES = 67_108_864  # a log is 10 MiB at most, and may be anybody's
+_PARTS_LIMIT = 200
+# Several times what the largest run prints: 60 trials, 200 kinds of error, 600 points of time, 80 steps.
+_UNPACKED_LIMIT_BYTES = 4_194_304
+_VALUES_LIMIT = 400_000
+SUMMARY_LINES_LIMIT = _PARTS_LIMIT + 1
+"""The largest number of lines that a summary takes, with its closing line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +68,25 @@ def snapshot_line(snapshot: Snapshot) -> str:
 
 
 def summary_lines(summary: RunSummary) -> Iterator[str]:
-    """Yield the lines that print a summary: its parts, then their count and the SHA-256 of the whole."""
-    packed = base64.b64encode(zlib.compress(to_json(summary).encode(), level=9)).decode("ascii")
+    """Yield the lines that print a summary: its parts, then their count and the SHA-256 of the whole.
+
+    Where the whole exceeds what `read_master_log` reads, part of it is left out (RunSummary.omitted).
+    """
+    packed = next(packed for packed in map(_pack, smaller_and_smaller(summary)) if packed is not None)
     chunks = [packed[start : start + _CHUNK_CHARACTERS] for start in range(0, len(packed), _CHUNK_CHARACTERS)]
     for number, chunk in enumerate(chunks):
         yield f'{_MARK}"part","number":{number},"data":"{chunk}"}}'
     digest = hashlib.sha256(packed.encode("ascii")).hexdigest()
     yield f'{_MARK}"end","parts":{len(chunks)},"sha256":"{digest}"}}'
+
+
+def _pack(summary: RunSummary) -> str | None:
+    """Return the summary as it is printed, None where it is too large."""
+    text = to_json(summary).encode()
+    if len(text) > _UNPACKED_LIMIT_BYTES or _too_many_values(text):
+        return None
+    packed = base64.b64encode(zlib.compress(text, level=9)).decode("ascii")
+    return packed if len(packed) <= _PARTS_LIMIT * _CHUNK_CHARACTERS else None
 
 
 def read_master_log(text: str) -> MasterLog:
@@ -73,7 +95,7 @@ def read_master_log(text: str) -> MasterLog:
     parts: dict[int, str] = {}
     end: _End | None = None
     problem = ""
-    for line in _our_lines(text.splitlines()):
+    for line in _our_lines(text):
         try:
             match _read_line(line):
                 case Snapshot() as snapshot:
@@ -92,11 +114,13 @@ def read_master_log(text: str) -> MasterLog:
     return MasterLog(snapshot=snapshot, summary=summary, summary_lines=end.parts + 1, problem=problem)
 
 
-def _our_lines(lines: Iterable[str]) -> Iterator[str]:
-    return (line for line in lines if line.startswith(_MARK))
+def _our_lines(text: str) -> Iterator[str]:
+    return (line for line in text.splitlines() if line.startswith(_MARK))
 
 
 def _read_line(line: str) -> Snapshot | _Part | _End | None:
+    if len(line) > _LINE_LIMIT_CHARACTERS:
+        raise ContractError("", f"has {len(line)} characters, and {_LINE_LIMIT_CHARACTERS} is the most")
     record = parse_json(line)
     match record.pop("sshload"):
         case "snapshot":
@@ -105,8 +129,8 @@ def _read_line(line: str) -> Snapshot | _Part | _End | None:
             return from_plain(_Part, record)
         case "end":
             end = from_plain(_End, record)
-            if end.parts < 1:
-                raise ContractError("parts", f"is {end.parts}: a summary has one part at least")
+            if not 1 <= end.parts <= _PARTS_LIMIT:
+                raise ContractError("parts", f"is {end.parts}: a summary has 1 to {_PARTS_LIMIT}")
             return end
     return None
 
@@ -119,6 +143,12 @@ def _unpack(packed: str, digest: str) -> tuple[RunSummary | None, str]:
         text = unpacking.decompress(base64.b64decode(packed), _UNPACKED_LIMIT_BYTES)
         if unpacking.unconsumed_tail:
             return None, f"the summary in the master's log is too large: over {_UNPACKED_LIMIT_BYTES} bytes"
+        if _too_many_values(text):
+            return None, f"the summary in the master's log is too large: over {_VALUES_LIMIT} values"
         return from_json(RunSummary, text.decode()), ""
     except (ContractError, ValueError, zlib.error) as error:
         return None, f"the summary in the master's log cannot be read: {error}"
+
+
+def _too_many_values(text: bytes) -> bool:
+    return sum(map(text.count, (b",", b":", b"[", b"{"))) > _VALUES_LIMIT

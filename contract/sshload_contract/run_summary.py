@@ -1,14 +1,16 @@
 """RunSummary: all that a run found out. The master makes it once, at the end."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, TrialState, Window
 
-RUN_SUMMARY_VERSION = 5
+RUN_SUMMARY_VERSION = 6
+_FEW_ERRORS = 100
+_SHORT_MESSAGE_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,7 @@ class RunSummary:
 
     `target_before` and `target_after` are the managed target's own counts, `target_held` those when the most sessions
     were held, just before they were let go (None for any load but hold). `capacity` is None where none was searched.
+    `omitted` names what was left out because the whole was too large.
     """
 
     version: int
@@ -160,3 +163,26 @@ class RunSummary:
     series_interval_s: float
     series: tuple[SeriesPoint, ...]
     histograms: tuple[EncodedHistogram, ...]
+    omitted: tuple[str, ...]
+
+
+def smaller_and_smaller(summary: RunSummary) -> Iterator[RunSummary]:
+    """Yield the summary whole, then with less and less of it: `omitted` says what went.
+
+    The time series goes first, then the histograms, then all but the first errors, then all but the totals.
+    """
+    yield summary
+    summary = replace(summary, series=(), omitted=(*summary.omitted, "series"))
+    yield summary
+    summary = replace(summary, histograms=(), omitted=(*summary.omitted, "histograms"))
+    yield summary
+    few_errors = (*summary.omitted, f"errors after the first {_FEW_ERRORS}")
+    yield replace(summary, errors=summary.errors[:_FEW_ERRORS], omitted=few_errors)
+    yield replace(
+        summary,
+        steps=(),
+        errors=(),
+        negotiated=(),
+        message=summary.message[:_SHORT_MESSAGE_CHARACTERS],
+        omitted=("all but the totals",),
+    )

@@ -139,6 +139,7 @@ class Role(StrEnum):
 class PodFacts:
     """What matters of one pod. `run_id` is its label's; strings are empty and numbers None where there is nothing.
 
+    `controller_uid` is the uid of the Job or ReplicaSet that made it, empty outside of a cluster.
     `waiting_reason` and `waiting_message` are the container's (ImagePullBackOff, CreateContainerConfigError),
     `blocked_message` why the scheduler has not placed it, `termination_message` what the container left behind.
     """
@@ -146,6 +147,7 @@ class PodFacts:
     name: str
     role: Role
     run_id: str
+    controller_uid: str
     phase: str
     ready: bool
     deleting: bool
@@ -245,16 +247,18 @@ class Announcement:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is to be done, in this order: make the keys, apply, write the status, delete, announce.
+    """What is to be done, in this order: delete replaced results, apply, write the status, delete, announce.
 
     `status` is the whole status as it is patched, None where it stands already. `start` says that a new run's
-    children are to be applied (`manifests.children(plan)`), `store` the results ConfigMap to apply, `sweep` the
-    run ids whose children are to be deleted. `delete_self` deletes the test (its TTL is over). `requeue_after_s` is
+    children are to be applied (`manifests.children(plan)`), `replaced` the run ids whose results are to be deleted
+    because a new run begins, `store` the results ConfigMap to apply, `sweep` the run ids whose other children are to be
+    deleted. `delete_self` deletes the test (its TTL is over). `requeue_after_s` is
     the time to the next pass when nothing happens before; None: wait for an event.
     """
 
     status: Mapping[str, Any] | None
     start: bool
+    replaced: tuple[str, ...]
     store: Manifest | None
     sweep: tuple[str, ...]
     announcements: tuple[Announcement, ...]

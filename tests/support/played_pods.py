@@ -74,8 +74,10 @@ class PlayedPods:
 
 def _pod(maker: Mapping[str, Any], index: int) -> Mapping[str, Any]:
     template = maker["spec"]["template"]
-    owner = {"apiVersion": maker["apiVersion"], "kind": maker["kind"], "controller": True,
-             "name": maker["metadata"]["name"], "uid": maker["metadata"]["uid"]}  # fmt: skip
+    name, is_job = maker["metadata"]["name"], maker["kind"] == "Job"
+    # The Deployment's ReplicaSet, which no controller makes here, has the Deployment's uid.
+    owner = {"apiVersion": maker["apiVersion"], "kind": "Job" if is_job else "ReplicaSet", "controller": True,
+             "name": name if is_job else f"{name}-5c9f", "uid": maker["metadata"]["uid"]}  # fmt: skip
     metadata = {
         "name": f"{maker['metadata']['name']}-{index}",
         "labels": template["metadata"]["labels"],

@@ -26,6 +26,7 @@ def pod(role: Role, **changes: Any) -> PodFacts:
         name=f"quickstart-{role}",
         role=role,
         run_id=RUN_ID,
+        controller_uid="",
         phase="Running",
         ready=True,
         deleting=False,
@@ -208,5 +209,6 @@ def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary
             EncodedHistogram(Step.AUTH, Window.WARM_UP, Outcome.OK, WARM_UP_LOGINS, ""),
             EncodedHistogram(Step.AUTH, Window.MEASURED, Outcome.OK, logins, ""),
         ),
+        omitted=(),
     )
     return replace(facts, **changes)

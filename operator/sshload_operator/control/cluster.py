@@ -19,6 +19,7 @@ FIELD_MANAGER: Final = "sshload"
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=5)
 # Few connections, much used: each costs a TLS handshake, which on small machines takes longer than the requests do.
 _CONNECTIONS: Final = 6
+_LOG_PIECE_BYTES: Final = 16_384
 
 Object = Mapping[str, Any]
 CountRequest = Callable[[str, str], None]
@@ -135,18 +136,23 @@ class Cluster:
         """Return the pods with these labels."""
         return await self._list("v1", namespace, "pods", [("labelSelector", label_selector)])
 
+    async def list_jobs(self, namespace: str, label_selector: str) -> Sequence[Object]:
+        """Return the Jobs with these labels."""
+        return await self._list("batch/v1", namespace, "jobs", [("labelSelector", label_selector)])
+
     async def list_events(self, namespace: str, field_selector: str) -> Sequence[Object]:
         """Return the events that match, such as `involvedObject.kind=Job,reason=FailedCreate`."""
         return await self._list("v1", namespace, "events", [("fieldSelector", field_selector)])
 
     async def read_log(self, namespace: str, pod: str, tail_lines: int) -> str | None:
-        """Return the end of a pod's log; None where there is no pod, or no log yet.
+        """Return the end of a pod's log, 16 KiB for each line at most; None where there is no pod, or no log yet.
 
         The server counts `tail_lines` in pieces of 16 KiB at most, so that longer lines count more than once.
         """
         path = f"{collection_path('v1', namespace, 'pods')}/{pod}/log"
+        query = [("tailLines", str(tail_lines)), ("limitBytes", str(tail_lines * _LOG_PIECE_BYTES))]
         try:
-            text = await self._send(_Request("get", "pods/log", "GET", path, [("tailLines", str(tail_lines))]))
+            text = await self._send(_Request("get", "pods/log", "GET", path, query))
         except ApiError as error:
             if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST):
                 return None

@@ -11,10 +11,11 @@ from typing import Final
 
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.cluster import Cluster, Object
+from sshload_operator.control.judging import Judging
 from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, Wait
 from sshload_operator.control.observe import Sight
 from sshload_operator.control.reconcile import asks_for_deeds, decide_unseen, is_finished, question, reconcile
-from sshload_operator.manifests.labels import TEST_LABEL
+from sshload_operator.manifests.labels import Membership, membership_of_job, membership_of_pod
 from sshload_operator.planning.plan import Installation
 
 # After a run's end its pods are seen going; only those that are still there after this time are looked at again.
@@ -40,21 +41,33 @@ class LiveTests(LiveObjects[TestSight]):
     """All tests that are worked on, by namespace and name. `count_failure` is called for each pass that fails."""
 
     def __init__(self, cluster: Cluster, installation: Installation, count_failure: Callable[[], None]) -> None:
-        super().__init__(_TestPasses(cluster, installation), count_failure)
+        self._judging = Judging()
+        super().__init__(_TestPasses(cluster, installation, self._judging), count_failure)
+
+    async def stop(self) -> None:
+        """End all tasks, and the thread that judges."""
+        await super().stop()
+        self._judging.stop()
 
     def pod_changed(self, event_type: str | None, pod: Object) -> None:
-        """Take in a watch event of a pod that carries the test label."""
-        live = self._owner_changed(event_type, pod)
+        """Take in a watch event of a pod that carries the test label; one that no run made wakes nobody."""
+        live = self._owner_changed(event_type, pod, membership_of_pod(pod["metadata"]))
         if live is not None:
             live.sight.children.pod_changed(event_type, pod)
 
     def job_changed(self, event_type: str | None, job: Object) -> None:
-        """Take in a watch event of a Job that carries the test label."""
-        self._owner_changed(event_type, job)
+        """Take in a watch event of a Job that carries the test label; one that no run made wakes nobody."""
+        live = self._owner_changed(event_type, job, membership_of_job(job["metadata"]))
+        if live is not None:
+            live.sight.children.job_seen(job)
 
-    def _owner_changed(self, event_type: str | None, child: Object) -> Live[TestSight] | None:
+    def _owner_changed(
+        self, event_type: str | None, child: Object, membership: Membership | None
+    ) -> Live[TestSight] | None:
+        if membership is None:
+            return None
         metadata = child["metadata"]
-        key = (metadata["namespace"], metadata["labels"][TEST_LABEL])
+        key = (metadata["namespace"], membership.test)
         is_going = event_type == "DELETED" or "deletionTimestamp" in metadata
         live = self.find(key) if is_going else self.wake(key)
         if live is not None and not live.sight.is_ending:
@@ -69,6 +82,7 @@ class _TestPasses:
 
     cluster: Cluster
     installation: Installation
+    judging: Judging
 
     def first_sight(self, body: Object | None) -> TestSight:
         """Return the sight of a test; where not itself but a child of it was seen, or its time is over, it has any."""
@@ -83,12 +97,12 @@ class _TestPasses:
         asked = question(body, self.installation)
         if sight.is_ending:
             sight.is_ending = False
-            sight.has_children = any(not pod.deleting for pod in sight.children.pods.values())
+            sight.has_children = any(not pod.deleting for pod in sight.children.pods_of(asked.test.uid))
         if asked.finished and not sight.has_children:
             decision = decide_unseen(asked, datetime.now(UTC))
             if not asks_for_deeds(decision):
                 return Rest(decision.requeue_after_s)
-        done = await reconcile(self.cluster, asked, body, sight.children, datetime.now(UTC))
+        done = await reconcile(self.cluster, self.judging, asked, sight.children, datetime.now(UTC))
         if done.test is None:
             return Rest()
         live.offer(done.test)

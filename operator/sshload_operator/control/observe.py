@@ -3,17 +3,17 @@
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
 from typing import Any, Final
 
-from sshload_contract.master_log import MasterLog, read_master_log
+from sshload_contract.master_log import MasterLog
 
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.control.baseline import look_for_baseline
 from sshload_operator.control.cluster import Cluster, Object
+from sshload_operator.control.judging import Judging, LogReading
 from sshload_operator.control.pod_facts import pod_facts
 from sshload_operator.manifests import Part, child_name
-from sshload_operator.manifests.labels import TEST_LABEL
+from sshload_operator.manifests.labels import TEST_LABEL, membership_of_job
 from sshload_operator.planning.plan import Plan, TestIdentity
 from sshload_operator.state import Observed, PodFacts, Role
 
@@ -22,7 +22,6 @@ _LIST_EVERY_S: Final = 30.0
 _LOG_KEEPS_S: Final = 0.4
 _REJECTION_KEEPS_S: Final = 5.0
 _PODS_ARE_MISSING_AFTER_S: Final = 3.0
-_TAIL_LINES: Final = 10
 _WAITS_FOR_MOUNTS: Final = "ContainerCreating"
 _MOUNT_FAILED: Final = "FailedMount"
 # What the kubelet says of a Secret or a key that is not there; anything else of that kind passes by itself.
@@ -34,13 +33,16 @@ _STARTED: Final = ("Running", "Succeeded", "Failed")
 class Sight:
     """What was seen of one test so far. Instants are monotonic seconds, None for never.
 
+    `pods` are those whose labels and controller's name are a run's, `owner_of_job` the uid of the test that owns a Job,
+    by the Job's uid: together they tell which pods are this test's.
     `refused_message` is what the API server said of a child that it refused, `rejected_message` what a controller said
     of pods that it could not create, `mount_failures` what the kubelet said of Secrets that it could not mount, by pod.
     """
 
     pods: dict[str, PodFacts] = field(default_factory=dict)
+    owner_of_job: dict[str, str] = field(default_factory=dict)
     listed_at_s: float | None = None
-    log: MasterLog | None = None
+    reading: LogReading | None = None
     log_of_run_id: str = ""
     log_read_at_s: float | None = None
     refused_message: str = ""
@@ -57,68 +59,89 @@ class Sight:
         else:
             self.pods[facts.name] = facts
 
+    def job_seen(self, job: Mapping[str, Any]) -> None:
+        """Take in a Job. One that is deleted stays known, because its pods outlive it for a while."""
+        membership = membership_of_job(job["metadata"])
+        if membership is not None:
+            self.owner_of_job[job["metadata"]["uid"]] = membership.controller_uid
+
+    def pods_of(self, test_uid: str) -> tuple[PodFacts, ...]:
+        """Return the pods that the test's own Jobs and Deployments made, of any run."""
+        return tuple(
+            pod
+            for pod in self.pods.values()
+            if pod.role is Role.TARGET or self.owner_of_job.get(pod.controller_uid) == test_uid
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class RunUnderWay:
-    """The run that is observed, the object that it is of, and when it was started."""
+    """The run that is observed, the object that it is of, and for how long it has been going on."""
 
     body: Object
     plan: Plan
-    start_time: datetime
+    elapsed_s: float
 
 
 async def observe(
-    cluster: Cluster, sight: Sight, test: TestIdentity, run: RunUnderWay | None, now: datetime
+    cluster: Cluster, judging: Judging, sight: Sight, test: TestIdentity, run: RunUnderWay | None
 ) -> Observed:
     """Return the facts as they are now, asking the API server for those that may have changed; raises ApiError.
 
     Without a `run` (none was started, or it is finished) only the pods are observed.
     """
     if _older(sight.listed_at_s, _LIST_EVERY_S):
-        await _list_pods(cluster, sight, test)
+        await _list_children(cluster, sight, test)
     if run is not None:
-        await _read_log(cluster, sight, run.plan)
-        await _read_rejection(cluster, sight, run, now)
-        await _read_mount_failures(cluster, sight, run, now)
-    log = sight.log if run is not None and sight.log_of_run_id == run.plan.run_id else None
+        await _read_log(cluster, judging, sight, run.plan)
+        await _read_rejection(cluster, sight, run)
+        await _read_mount_failures(cluster, sight, run)
+    log = _log_of(sight, run.plan) if run is not None else None
     is_over = log is not None and log.summary is not None
     return Observed(
-        pods=tuple(_with_mount_failure(sight, pod) for pod in sight.pods.values()),
+        pods=tuple(_with_mount_failure(sight, pod) for pod in sight.pods_of(test.uid)),
         log=log,
         rejected_message=(sight.refused_message or sight.rejected_message) if run is not None else "",
         baseline=await look_for_baseline(cluster, run.plan, run.body) if run is not None and is_over else None,
     )
 
 
-async def _list_pods(cluster: Cluster, sight: Sight, test: TestIdentity) -> None:
-    bodies = await cluster.list_pods(test.namespace, f"{TEST_LABEL}={test.name}")
+async def _list_children(cluster: Cluster, sight: Sight, test: TestIdentity) -> None:
+    selector = f"{TEST_LABEL}={test.name}"
+    bodies = await cluster.list_pods(test.namespace, selector)
+    for job in await cluster.list_jobs(test.namespace, selector):
+        sight.job_seen(job)
     found = [facts for facts in map(pod_facts, bodies) if facts is not None]
     sight.pods = {facts.name: facts for facts in found}
     sight.listed_at_s = time.monotonic()
 
 
-async def _read_log(cluster: Cluster, sight: Sight, plan: Plan) -> None:
+async def _read_log(cluster: Cluster, judging: Judging, sight: Sight, plan: Plan) -> None:
     if sight.log_of_run_id != plan.run_id:
-        sight.log, sight.log_of_run_id, sight.log_read_at_s = None, plan.run_id, None
-    master = next((pod.name for pod in _pods_of(sight, plan, Role.MASTER) if pod.phase in _STARTED), None)
-    complete = sight.log is not None and sight.log.summary is not None
+        sight.reading, sight.log_of_run_id, sight.log_read_at_s = None, plan.run_id, None
+    master = _master(sight, plan)
+    log = _log_of(sight, plan)
+    complete = log is not None and log.summary is not None
     if master is None or complete or not _older(sight.log_read_at_s, _LOG_KEEPS_S):
         return
-    log = await _master_log(cluster, plan.test.namespace, master, _TAIL_LINES)
-    if log is not None and log.summary is None and log.summary_lines:
-        log = await _master_log(cluster, plan.test.namespace, master, log.summary_lines + _TAIL_LINES)
+    sight.reading = await judging.read(cluster, plan.test.namespace, master.name, sight.reading)
     sight.log_read_at_s = time.monotonic()
-    sight.log = log or sight.log
 
 
-async def _master_log(cluster: Cluster, namespace: str, pod: str, tail_lines: int) -> MasterLog | None:
-    text = await cluster.read_log(namespace, pod, tail_lines)
-    return None if text is None else read_master_log(text)
+def _master(sight: Sight, plan: Plan) -> PodFacts | None:
+    """Return the master whose log counts. Where there are two, one is not the run's, and none is believed."""
+    started = [pod for pod in _pods_of(sight, plan, Role.MASTER) if pod.phase in _STARTED]
+    masters = [pod for pod in started if not pod.deleting] or started
+    return masters[0] if len(masters) == 1 else None
 
 
-async def _read_rejection(cluster: Cluster, sight: Sight, run: RunUnderWay, now: datetime) -> None:
+def _log_of(sight: Sight, plan: Plan) -> MasterLog | None:
+    return sight.reading.log if sight.reading is not None and sight.log_of_run_id == plan.run_id else None
+
+
+async def _read_rejection(cluster: Cluster, sight: Sight, run: RunUnderWay) -> None:
     missing = [role for role in _expected_roles(run.plan) if not any(_pods_of(sight, run.plan, role))]
-    if not missing or (now - run.start_time).total_seconds() < _PODS_ARE_MISSING_AFTER_S:
+    if not missing or run.elapsed_s < _PODS_ARE_MISSING_AFTER_S:
         sight.rejected_message = ""
         return
     if _older(sight.rejection_read_at_s, _REJECTION_KEEPS_S):
@@ -143,9 +166,9 @@ async def _rejection(cluster: Cluster, plan: Plan, missing: Sequence[Role]) -> s
     return next(messages, "")
 
 
-async def _read_mount_failures(cluster: Cluster, sight: Sight, run: RunUnderWay, now: datetime) -> None:
+async def _read_mount_failures(cluster: Cluster, sight: Sight, run: RunUnderWay) -> None:
     waiting = {pod.name for pod in sight.pods.values() if pod.waiting_reason == _WAITS_FOR_MOUNTS}
-    if not waiting or (now - run.start_time).total_seconds() < _PODS_ARE_MISSING_AFTER_S:
+    if not waiting or run.elapsed_s < _PODS_ARE_MISSING_AFTER_S:
         sight.mount_failures = {}
         return
     if _older(sight.mounts_read_at_s, _REJECTION_KEEPS_S):
@@ -176,7 +199,7 @@ def _expected_roles(plan: Plan) -> tuple[Role, ...]:
 
 
 def _pods_of(sight: Sight, plan: Plan, role: Role) -> Iterable[PodFacts]:
-    return (pod for pod in sight.pods.values() if pod.run_id == plan.run_id and pod.role is role)
+    return (pod for pod in sight.pods_of(plan.test.uid) if pod.run_id == plan.run_id and pod.role is role)
 
 
 def _older(instant_s: float | None, limit_s: float) -> bool:

@@ -3,25 +3,25 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from sshload_operator.manifests.labels import ROLE_LABEL, RUN_ID_LABEL
-from sshload_operator.state import PodFacts, Role
+from sshload_operator.manifests.labels import membership_of_pod
+from sshload_operator.state import PodFacts
 
 _ORDINARY_ENDS = ("Completed", "Error", "")
 
 
 def pod_facts(pod: Mapping[str, Any]) -> PodFacts | None:
-    """Return the facts of a pod; None where its labels are not those of a run's pod."""
-    labels = pod["metadata"].get("labels", {})
-    role = labels.get(ROLE_LABEL)
-    if RUN_ID_LABEL not in labels or role not in set(Role):
+    """Return the facts of a pod; None where its labels and its controller are not those of a run's pod."""
+    membership = membership_of_pod(pod["metadata"])
+    if membership is None:
         return None
     status = pod.get("status", {})
     waiting = _waiting(status)
     exit_code, last_words = _end(status)
     return PodFacts(
         name=pod["metadata"]["name"],
-        role=Role(role),
-        run_id=labels[RUN_ID_LABEL],
+        role=membership.role,
+        run_id=membership.run_id,
+        controller_uid=membership.controller_uid,
         phase=status.get("phase", ""),
         ready=_condition(status, "Ready").get("status") == "True",
         deleting="deletionTimestamp" in pod["metadata"],

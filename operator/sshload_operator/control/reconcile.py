@@ -6,11 +6,16 @@ master's Job is deleted last, so that an operator started anew sees by it whethe
 """
 
 import asyncio
+import json
+import logging
 from collections.abc import Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
+
+from sshload_contract.master_log import MasterLog
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import TEST
@@ -18,6 +23,7 @@ from sshload_operator.api.parse import parse
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.control import announcement
 from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
+from sshload_operator.control.judging import Judging
 from sshload_operator.control.keys import KeysAsked, make_keys
 from sshload_operator.control.observe import RunUnderWay, Sight, observe
 from sshload_operator.decision.decide import current_run, decide
@@ -30,6 +36,7 @@ from sshload_operator.manifests import (
     children,
     cluster_places,
     keys_secret,
+    results_ref,
     swept,
 )
 from sshload_operator.manifests.names import run_child_name
@@ -37,11 +44,14 @@ from sshload_operator.planning.applier import applier
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, spec_hash
 from sshload_operator.state import Decision, Manifest, Observed, Phase, Remembered
 
+_LOG = logging.getLogger(__name__)
 _PODS_COME_FROM: Final = ("Deployment", "Job")
 # What the API server will say again however often it is asked.
 _REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 # A webhook says as much as it likes.
 _REFUSAL_LIMIT_CHARACTERS: Final = 1_000
+# Well below the 1.5 MB that the API server takes for an object: lists of many tests have to fit the operator's memory.
+_STATUS_LIMIT_BYTES: Final = 524_288
 _NOTHING_SEEN: Final = Observed(pods=(), log=None, rejected_message="")
 
 
@@ -59,12 +69,14 @@ class Question:
         """Whether the object's current run is over."""
         return self.remembered.phase is Phase.FINISHED
 
-    def run_under_way(self) -> RunUnderWay | None:
+    def run_under_way(self, now: datetime) -> RunUnderWay | None:
         """Return the run that the status says is going on, if the spec still means that run."""
         start_time = self.remembered.start_time
         if isinstance(self.plan, SpecError) or self.finished or start_time is None:
             return None
-        return RunUnderWay(self.body, self.plan, start_time) if self.remembered.run == self.plan.run else None
+        if self.remembered.run != self.plan.run:
+            return None
+        return RunUnderWay(self.body, self.plan, (now - start_time).total_seconds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +104,7 @@ def decide_unseen(asked: Question, now: datetime) -> Decision:
 
 def asks_for_deeds(decision: Decision) -> bool:
     """Whether anything is to be done at all, but for waiting."""
-    deeds = (decision.status, decision.store, decision.sweep, decision.announcements)
+    deeds = (decision.status, decision.replaced, decision.store, decision.sweep, decision.announcements)
     return decision.start or decision.delete_self or any(deeds)
 
 
@@ -102,23 +114,26 @@ def is_finished(test: Object) -> bool:
     return past.phase is Phase.FINISHED
 
 
-async def reconcile(cluster: Cluster, asked: Question, test: Object, sight: Sight, now: datetime) -> Pass:
+async def reconcile(cluster: Cluster, judging: Judging, asked: Question, sight: Sight, now: datetime) -> Pass:
     """Do one pass; raises ApiError, and KeysError where ssh-keygen fails."""
     observed = _NOTHING_SEEN
     if asked.remembered.run:  # else there can be no pods yet, or those of an attempt whose status was never written
-        observed = await observe(cluster, sight, asked.test, asked.run_under_way(), now)
-    decision = decide(asked.test, asked.plan, asked.remembered, observed, now)
+        observed = await observe(cluster, judging, sight, asked.test, asked.run_under_way(now))
+    decision = await _decide(judging, asked, sight, observed, now)
     status = decision.status
+    await _all(*(_delete(cluster, results_ref(asked.test, run_id)) for run_id in decision.replaced))
     if decision.start and isinstance(asked.plan, Plan):
         sight.refused_message = await _start(cluster, asked.plan)
     if decision.store is not None:
         status = await _store(cluster, decision.store, status or {})
-    newest: Object | None = test
+    newest: Object | None = asked.body
     if status is not None:
         try:
-            newest = await cluster.write_status(TEST, test, status)
+            newest = await cluster.write_status(TEST, asked.body, status)
         except ApiError as error:
-            if error.status in _REFUSED:  # as where the object does not fit its CRD: an Event is all that can be said
+            if error.status in _REFUSED and _has_results(observed):  # a number that the CRD does not allow
+                _discard_results(asked, sight, str(error))
+            elif error.status in _REFUSED:  # the object does not fit its CRD: an Event is all that can be said
                 await _announce(cluster, asked, decision, now)
             raise
     if newest is None:
@@ -128,6 +143,36 @@ async def reconcile(cluster: Cluster, asked: Question, test: Object, sight: Sigh
     if decision.delete_self:
         await _delete_test(cluster, newest)
     return Pass(newest, 0.0 if sight.refused_message and decision.start else decision.requeue_after_s)
+
+
+async def _decide(judging: Judging, asked: Question, sight: Sight, observed: Observed, now: datetime) -> Decision:
+    """Return what is to be done. Results that break the rules of judging are unreadable ones."""
+    if not _has_results(observed):
+        return decide(asked.test, asked.plan, asked.remembered, observed, now)
+    try:
+        decision = await judging.run(partial(decide, asked.test, asked.plan, asked.remembered, observed, now))
+        size_bytes = len(json.dumps(decision.status)) if decision.status is not None else 0
+        if size_bytes <= _STATUS_LIMIT_BYTES:
+            return decision
+        problem = f"they would take {size_bytes} bytes of the status, and {_STATUS_LIMIT_BYTES} is the most"
+    except Exception as error:  # noqa: BLE001 - the results are a tenant's, and can be false in any way
+        problem = f"{type(error).__name__}: {error}"
+    unreadable = _discard_results(asked, sight, problem)
+    return decide(asked.test, asked.plan, asked.remembered, replace(observed, log=unreadable), now)
+
+
+def _has_results(observed: Observed) -> bool:
+    return observed.log is not None and observed.log.summary is not None
+
+
+def _discard_results(asked: Question, sight: Sight, problem: str) -> MasterLog | None:
+    """Take the results in the master's log for unreadable from now on, and return the log without them."""
+    if sight.reading is None:
+        return None
+    _LOG.error("%s/%s: the results cannot be judged: %s", asked.test.namespace, asked.test.name, problem[:1000])
+    unreadable = replace(sight.reading.log, summary=None, problem=problem)
+    sight.reading = replace(sight.reading, log=unreadable)
+    return unreadable
 
 
 def _plan(

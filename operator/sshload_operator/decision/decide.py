@@ -51,8 +51,15 @@ class _Pass:
     now: datetime
 
     def leftovers(self, *keep: str) -> tuple[str, ...]:
-        """Return the runs other than these whose pods are there and not yet being deleted."""
-        return tuple(sorted({pod.run_id for pod in self.observed.pods if not pod.deleting} - {*keep}))
+        """Return this test's runs other than these whose pods are there and not yet being deleted.
+
+        What is swept has names that are made from the run id, so an id that a pod merely states is never taken.
+        """
+        stated = {pod.run_id for pod in self.observed.pods if not pod.deleting} - {*keep}
+        if not stated:
+            return ()
+        runs = (run_id(self.test.uid, run) for run in range(self.test.generation, 0, -1))
+        return tuple(sorted(stated.intersection(runs)))
 
     @property
     def remembered_run_id(self) -> str:
@@ -70,6 +77,7 @@ class _Actions:
     """What a decision does beside writing the status."""
 
     start: bool = False
+    replaced: tuple[str, ...] = ()
     store: Manifest | None = None
     sweep: tuple[str, ...] = ()
     announcements: tuple[Announcement, ...] = ()
@@ -120,7 +128,9 @@ def _refuse(this: _Pass, error: SpecError) -> Decision:
         completion_time=before.completion_time if refused_before else this.now,
     )
     sweep = {*this.leftovers(), this.unfinished_run_id} - {""}
-    return _decision(this, standing, _Actions(sweep=tuple(sorted(sweep))))
+    edited = before.run not in (0, this.test.generation)
+    replaced = (this.remembered_run_id,) if edited else ()
+    return _decision(this, standing, _Actions(replaced=replaced, sweep=tuple(sorted(sweep))))
 
 
 def _keep_finished(this: _Pass, plan: Plan) -> Decision:
@@ -132,6 +142,7 @@ def _keep_finished(this: _Pass, plan: Plan) -> Decision:
     return Decision(
         status=None if written == remembered.written or over else written,
         start=False,
+        replaced=(),
         store=None,
         sweep=this.leftovers(),
         announcements=(),
@@ -185,6 +196,7 @@ def _go_on(this: _Pass, situation: Situation) -> Decision:
     )
     actions = _Actions(
         start=not situation.resumed,
+        replaced=_replaced(this, situation),
         sweep=_old_runs(this, situation),
         announcements=(*_superseded(this, situation), *_cautions(situation)),
         requeue_after_s=_requeue_after_s(situation),
@@ -237,6 +249,7 @@ def _finish(this: _Pass, situation: Situation, found: Ending) -> Decision:
         results_config_map=child_name(plan, Part.RESULTS) if summary is not None else "",
     )
     actions = _Actions(
+        replaced=_replaced(this, situation),
         store=results_config_map(plan, summary) if summary is not None else None,
         sweep=tuple(sorted({*_old_runs(this, situation), plan.run_id})),
         announcements=_superseded(this, situation),
@@ -249,6 +262,12 @@ def _old_runs(this: _Pass, situation: Situation) -> tuple[str, ...]:
     """Return the runs whose children are to go: an older one that was under way, and any that left pods behind."""
     superseded = {this.unfinished_run_id} if not situation.resumed else set()
     return tuple(sorted({*this.leftovers(), *superseded} - {situation.plan.run_id, ""}))
+
+
+def _replaced(this: _Pass, situation: Situation) -> tuple[str, ...]:
+    """Return the run whose results the status speaks of no longer."""
+    before = this.remembered_run_id
+    return () if situation.resumed or before in ("", situation.plan.run_id) else (before,)
 
 
 def _superseded(this: _Pass, situation: Situation) -> tuple[Announcement, ...]:
@@ -269,6 +288,7 @@ def _decision(this: _Pass, standing: Standing, actions: _Actions) -> Decision:
     return Decision(
         status=None if whole == this.remembered.written else whole,
         start=actions.start,
+        replaced=actions.replaced,
         store=actions.store,
         sweep=actions.sweep,
         announcements=(*actions.announcements, *_news(this, standing)),

@@ -37,6 +37,7 @@ class LocalObserver:
             name=process.name,
             role=process.role,
             run_id=self._run_id,
+            controller_uid="",
             phase="Running" if code is None else "Failed" if code else "Succeeded",
             ready=code is None and self._is_ready(process),
             deleting=False,

@@ -1,6 +1,6 @@
 """The Kubernetes objects of one run, as plain dicts made from a Plan. Pure: the same plan, the same objects."""
 
-from sshload_operator.manifests.children import ChildRef, child_ref, children, swept
+from sshload_operator.manifests.children import ChildRef, child_ref, children, results_ref, swept
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.manifests.results import results_config_map
 from sshload_operator.manifests.run_config import Places, cluster_places, run_config
@@ -19,6 +19,7 @@ __all__ = [
     "cluster_places",
     "keys_secret",
     "results_config_map",
+    "results_ref",
     "run_config",
     "swept",
     "target_config",

@@ -65,6 +65,11 @@ def swept(test: TestIdentity, run_id: str) -> tuple[ChildRef, ...]:
     return tuple(_ref(kind, test.namespace, run_child_name(test.name, run_id, part)) for kind, part in _SWEPT)
 
 
+def results_ref(test: TestIdentity, run_id: str) -> ChildRef:
+    """Return where the results of a run are kept."""
+    return _ref("ConfigMap", test.namespace, run_child_name(test.name, run_id, Part.RESULTS))
+
+
 def _ref(kind: str, namespace: str, name: str) -> ChildRef:
     path = _RESOURCES[kind].format(namespace)
     return ChildRef(kind=kind, api_path=f"{path}/{name}", name=name)

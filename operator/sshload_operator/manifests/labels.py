@@ -1,15 +1,36 @@
-"""Labels, and the metadata that every object of a run carries."""
+"""Labels, the metadata that every object of a run carries, and how a pod or Job is recognized as one of a run.
 
+Whoever may create pods can write any label on them, so a label is only a claim. A pod belongs to a run if its
+controller is what the operator makes for that run: a Job or ReplicaSet of the right name, and for a Job also of a uid
+that is known to be the test's.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from sshload_operator.api.kinds import API_VERSION, GROUP, TEST
-from sshload_operator.manifests.names import Part, child_name
+from sshload_operator.manifests.names import Part, child_name, run_child_name
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
 
 TEST_LABEL = f"{GROUP}/test"
 RUN_ID_LABEL = f"{GROUP}/run-id"
 ROLE_LABEL = f"{GROUP}/role"
+_JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
+_TEST_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_RUN_ID = re.compile(r"[0-9a-f]{10}")
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """The run that a pod or Job belongs to, by its labels and its controller; `controller_uid` is the latter's uid."""
+
+    test: str
+    run_id: str
+    role: Role
+    controller_uid: str
 
 
 def run_labels(plan: Plan) -> dict[str, str]:
@@ -40,6 +61,43 @@ def metadata(plan: Plan, part: Part, role: Role | None = None) -> dict[str, Any]
         "labels": role_labels(plan, role) if role is not None else run_labels(plan),
         "ownerReferences": [_owner_reference(plan)],
     }
+
+
+def membership_of_pod(metadata: Mapping[str, Any]) -> Membership | None:
+    """Return the run that a pod belongs to; None where its labels or its controller are not those of a run's pod."""
+    claimed = _claimed(metadata)
+    if claimed is None:
+        return None
+    kind, name = _controller(metadata).get("kind"), str(_controller(metadata).get("name"))
+    if claimed.role is Role.TARGET:
+        prefix = run_child_name(claimed.test, claimed.run_id, Part.TARGET)
+        return claimed if kind == "ReplicaSet" and name.startswith(f"{prefix}-") else None
+    job = run_child_name(claimed.test, claimed.run_id, _JOB_PARTS[claimed.role])
+    return claimed if (kind, name) == ("Job", job) else None
+
+
+def membership_of_job(metadata: Mapping[str, Any]) -> Membership | None:
+    """Return the run that a Job belongs to; None where its name, labels or controller are not those of a run's Job."""
+    claimed = _claimed(metadata)
+    if claimed is None or claimed.role is Role.TARGET:
+        return None
+    controller = _controller(metadata)
+    named = metadata["name"] == run_child_name(claimed.test, claimed.run_id, _JOB_PARTS[claimed.role])
+    owned = (controller.get("kind"), controller.get("name")) == (TEST.name, claimed.test)
+    return claimed if named and owned else None
+
+
+def _claimed(metadata: Mapping[str, Any]) -> Membership | None:
+    labels = metadata.get("labels") or {}
+    test, run_id, role = (labels.get(label, "") for label in (TEST_LABEL, RUN_ID_LABEL, ROLE_LABEL))
+    if _TEST_NAME.fullmatch(test) is None or _RUN_ID.fullmatch(run_id) is None or role not in set(Role):
+        return None
+    return Membership(test, run_id, Role(role), controller_uid=str(_controller(metadata).get("uid", "")))
+
+
+def _controller(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the reference to the controller of an object, empty where it has none."""
+    return next((owner for owner in metadata.get("ownerReferences") or () if owner.get("controller")), {})
 
 
 def _owner_reference(plan: Plan) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 _FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 _TEXT = st.text(max_size=40)
 _SCALARS: dict[type, st.SearchStrategy[Any]] = {
-    int: st.integers(),
+    int: st.integers(-(2**63), 2**63 - 1),
     float: _FLOATS,
     str: _TEXT,
     bool: st.booleans(),

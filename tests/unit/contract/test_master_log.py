@@ -1,8 +1,10 @@
 """The master's log is read whole, cut, mixed with others' lines, or spoilt, and a spoilt one is never believed."""
 
 import json
+import tracemalloc
 import zlib
 from base64 import b64encode
+from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
@@ -16,10 +18,19 @@ from sshload_contract.master_log import (
     snapshot_line,
     summary_lines,
 )
-from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary
-from sshload_contract.sample import EncodedHistogram
+from sshload_contract.run_summary import (
+    CapacityResult,
+    GeneratorStats,
+    LoadStats,
+    RunSummary,
+    SeriesPoint,
+    StepStats,
+    Trial,
+)
+from sshload_contract.sample import EncodedHistogram, ErrorCount
 from sshload_contract.snapshot import Snapshot, Stage
-from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
 
 FRAGMENT_BYTES = 16_384  # what the kubelet writes at a time, and what the API server's tailLines counts
 some = settings(max_examples=40)
@@ -71,6 +82,7 @@ def _summary(histogram_characters: int = 0, seed: int = 0) -> RunSummary:
         series_interval_s=1.0,
         series=(),
         histograms=(EncodedHistogram("total", Window.MEASURED, Outcome.OK, 5_400, data),),
+        omitted=(),
     )
 
 
@@ -188,13 +200,85 @@ def test_a_summary_of_another_version_of_the_contract_is_a_problem_and_no_summar
 def _log_of_packed(compressed: bytes) -> str:
     packed = b64encode(compressed).decode()
     digest = sha256(packed.encode()).hexdigest()
-    return f'{{"sshload":"part","number":0,"data":"{packed}"}}\n{{"sshload":"end","parts":1,"sha256":"{digest}"}}'
+    chunks = [packed[start : start + 12_000] for start in range(0, len(packed), 12_000)]
+    parts = [f'{{"sshload":"part","number":{number},"data":"{chunk}"}}' for number, chunk in enumerate(chunks)]
+    return "\n".join([*parts, f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{digest}"}}'])
 
 
 def test_a_summary_that_would_fill_the_memory_is_a_problem_and_no_summary() -> None:
-    read = read_master_log(_log_of_packed(zlib.compress(b" " * 300_000_000, level=1)))
+    read = read_master_log(_log_of_packed(zlib.compress(b" " * 300_000_000)))
     assert read.summary is None
     assert "too large" in read.problem
+
+
+def test_a_summary_of_more_values_than_any_run_prints_is_never_parsed() -> None:
+    """Parsed JSON takes many times its text: 3 MB of empty objects are 200 MB of memory."""
+    read = read_master_log(_log_of_packed(zlib.compress(b"[" + b"{}," * 1_000_000 + b"{}]")))
+    assert read.summary is None
+    assert "too large: over 400000 values" in read.problem
+
+
+def test_what_a_hostile_log_takes_of_memory_is_bounded() -> None:
+    """87 kB of log once took 1.7 GB."""
+    emoji = b'"\\ud83d\\ude00' + b"a" * 4_000_000 + b'"'
+    hostile = [
+        _log_of_packed(zlib.compress(text))
+        for text in (b"[" + b"{}," * 190_000 + b"{}]", b"[" + b"[]," * 190_000 + b"[]]", emoji, b" " * 300_000_000)
+    ]
+    tracemalloc.start()
+    problems = [read_master_log(log).problem for log in hostile]
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert all(problems)
+    assert most < 40_000_000
+
+
+def test_the_largest_run_is_read_whole() -> None:
+    summary = replace(
+        _summary(),
+        steps=tuple(_step_stats(number) for number in range(160)),
+        errors=tuple(
+            ErrorCount(f"step-{number}", Outcome.OK, Window.MEASURED, 10**6, "x" * 200) for number in range(200)
+        ),
+        series=tuple(SeriesPoint(float(at), 1_000, 1_000, 1_000, 10**6, 10**6, 10**6, 10**6) for at in range(600)),
+        capacity=CapacityResult(SearchEnd.FOUND, 1.0, 2.0, 60, tuple(_trial(number) for number in range(1, 61))),
+        histograms=tuple(replace(_summary(3_000, seed).histograms[0], step=f"step-{seed}") for seed in range(300)),
+    )
+    assert read_master_log("\n".join(summary_lines(summary))).summary == summary
+
+
+def test_a_summary_too_large_for_the_log_says_what_it_leaves_out() -> None:
+    summary = replace(_summary(6_000_000), series=(SeriesPoint(0.0, 1, 1, 1, 1, 1, 1, 1),))
+    read = read_master_log("\n".join(summary_lines(summary)))
+    assert read.summary == replace(summary, series=(), histograms=(), omitted=("series", "histograms"))
+
+
+def _step_stats(number: int) -> StepStats:
+    percentiles = {str(percentile): 123_456 for percentile in (50, 75, 90, 95, 99, 99.9)}
+    return StepStats(
+        f"step-{number}", Window.MEASURED, 10**6, 10**6, 1.5, 1, 2.5, 3, 1e9, percentiles, percentiles, percentiles
+    )
+
+
+def _trial(number: int) -> Trial:
+    told = ThresholdResult("p99 of total below 2 s", "1.5 s" * 10, passed=True)
+    return Trial(
+        number=number,
+        amount=100.0,
+        state=TrialState.FAILED,
+        message="p99 of total is 3 s" * 10,
+        invalidity=None,
+        thresholds=(told,) * 10,
+        started_s=1.0,
+        load=_summary().load,
+        total=_step_stats(1),
+        connect=_step_stats(2),
+        login=_step_stats(3),
+        generator=_summary().generator,
+        target_before=None,
+        target_held=None,
+        target_after=None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -207,6 +291,8 @@ def test_a_summary_that_would_fill_the_memory_is_a_problem_and_no_summary() -> N
         pytest.param('{"sshload":"end"}', id="end without count"),
         pytest.param('{"sshload":"end","parts":"1","sha256":""}', id="end whose count is a string"),
         pytest.param('{"sshload":"end","parts":-1,"sha256":""}', id="end whose count is negative"),
+        pytest.param('{"sshload":"end","parts":201,"sha256":""}', id="end of more parts than a summary has"),
+        pytest.param('{"sshload":"part","number":0,"data":"' + "x" * 20_000 + '"}', id="a line longer than any"),
         pytest.param('{"sshload":"end","parts":1,"sha256":7}', id="end whose digest is a number"),
         pytest.param('{"sshload":"snapshot","data":' + "[" * 100_000, id="nested without end"),
         pytest.param('{"sshload":' + "9" * 10_000 + "}", id="a number of ten thousand digits"),

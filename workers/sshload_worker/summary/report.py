@@ -74,6 +74,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
             EncodedHistogram(step, window, outcome, histogram.count, histogram.encode())
             for (step, window, outcome), histogram in sorted(totals.histograms.items())
         ),
+        omitted=(),
     )
 
 

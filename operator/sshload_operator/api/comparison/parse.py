@@ -11,7 +11,7 @@ from sshload_operator.api.comparison.spec import TEST_NAME_CHARACTERS, Compariso
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import check_name, parse
 from sshload_operator.api.parse.fields import Fields
-from sshload_operator.api.parse.readers import choice, flag, integer, items, mapping, text
+from sshload_operator.api.parse.readers import choice, flag, free_form, integer, items, text
 from sshload_operator.api.spec import LoadTestSpec
 
 MOST_TESTS = 200
@@ -42,7 +42,7 @@ _NOT_A_TESTS: Mapping[str, str] = {
 def parse_comparison(name: str, body_spec: Mapping[str, Any]) -> ComparisonSpec:
     """Return the values of what stands under `spec` in the comparison `name`; raises SpecError naming the field."""
     fields = Fields(body_spec, "spec")
-    base = fields.required("base", mapping)
+    base = fields.required("base", free_form)
     _check_base(base)
     spec = ComparisonSpec(
         variants=fields.required("variants", items(_variant_of(base), least=_VARIANTS[0], most=_VARIANTS[1])),
@@ -77,7 +77,7 @@ def _variant_of(base: Mapping[str, Any]) -> Any:
     def read(value: Any, path: str) -> Variant:
         fields = Fields(value, path)
         name = fields.required("name", _NAME)
-        patch = fields.defaulted("patch", mapping, {})
+        patch = fields.defaulted("patch", free_form, {})
         remove = fields.defaulted("remove", _PATHS, [])
         fields.end()
         for field, why in _NOT_A_TESTS.items():

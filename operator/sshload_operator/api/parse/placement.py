@@ -5,7 +5,7 @@ from typing import Any
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
-from sshload_operator.api.parse.readers import Reader, choice, entries, items, mapping, shown, text, whole
+from sshload_operator.api.parse.readers import Reader, choice, entries, free_form, items, shown, text, whole
 from sshload_operator.api.spec import Placement
 
 _AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
@@ -49,7 +49,7 @@ def read_placement(fields: Fields) -> Placement:
         resources=fields.optional("resources", read_resources) or {},
         node_selector=fields.optional("nodeSelector", entries(_LABEL_VALUE, most=20)) or {},
         tolerations=tolerations or (),
-        affinity=fields.optional("affinity", mapping) or {},
+        affinity=fields.optional("affinity", free_form) or {},
         topology_spread_constraints=spread or (),
         priority_class_name=fields.optional("priorityClassName", text(longest=253)) or "",
     )
@@ -101,4 +101,4 @@ def _read_spread_constraint(value: Any, path: str) -> dict[str, Any]:
         "topologyKey": fields.required("topologyKey", text(shortest=1, longest=_LABEL_KEY_CHARACTERS)),
         "whenUnsatisfiable": fields.required("whenUnsatisfiable", choice("DoNotSchedule", "ScheduleAnyway")),
     }
-    return {**mapping(value, path), **checked}
+    return {**free_form(value, path), **checked}

@@ -4,7 +4,7 @@ They read as the API server validates: a whole number may be written 5.0, and te
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from math import isfinite
 from typing import Any, TypeAlias, TypeVar
 
@@ -13,6 +13,8 @@ from sshload_operator.api.quantities import duration_s, percent_share, size_byte
 
 T = TypeVar("T")
 Reader: TypeAlias = Callable[[Any, str], T]
+_FREE_FORM_LEVELS = 50
+_FREE_FORM_VALUES = 20_000
 
 
 def text(*, longest: int, shortest: int = 0, pattern: str = "", wanted: str = "") -> Reader[str]:
@@ -181,6 +183,27 @@ def mapping(value: Any, path: str) -> Mapping[str, Any]:
         if not isinstance(key, str):
             raise SpecError(path, f"has the key {key!r}, which is no string")
     return value
+
+
+def free_form(value: Any, path: str) -> Mapping[str, Any]:
+    """Read an object whose fields are not ours, such as a pod's affinity; its nesting and size are bounded."""
+    whole_object = mapping(value, path)
+    level: list[Any] = [whole_object]
+    values = 0
+    for _ in range(_FREE_FORM_LEVELS):
+        values += len(level)
+        if values > _FREE_FORM_VALUES:
+            raise SpecError(path, f"holds more than {_FREE_FORM_VALUES} values")
+        level = [inner for item in level for inner in _inner(item)]
+        if not level:
+            return whole_object
+    raise SpecError(path, f"is nested more than {_FREE_FORM_LEVELS} levels deep")
+
+
+def _inner(value: Any) -> Iterable[Any]:
+    if isinstance(value, Mapping):
+        return value.values()
+    return value if isinstance(value, list | tuple) else ()
 
 
 def kind(value: Any) -> str:

@@ -328,10 +328,19 @@ def test_workers_that_ended_well_are_not_lost(running: Passes) -> None:
 
 
 def test_the_pods_of_another_run_do_not_count(running: Passes) -> None:
-    stranger = pod(Role.TARGET, run_id="ffffffffff", phase="Failed", exit_code=137)
+    running.generation = 3
+    earlier = run_id(UID, 2)
+    stranger = pod(Role.TARGET, run_id=earlier, phase="Failed", exit_code=137)
     decision = running.run(*ALL, stranger, after_s=1, snapshot=snapshot())
     assert "verdict" not in running.status
-    assert decision.sweep == ("ffffffffff",)
+    assert decision.sweep == (earlier,)
+
+
+def test_a_run_id_that_no_run_of_the_test_has_is_not_swept(running: Passes) -> None:
+    """Names of objects are made from it: "signing" would delete the Secret quickstart-signing-keys."""
+    strangers = [pod(Role.MASTER, run_id=stated, name=stated) for stated in ("signing", run_id("another uid", 1))]
+    decision = running.run(*ALL, *strangers, after_s=1, snapshot=snapshot())
+    assert decision.sweep == ()
 
 
 def test_an_external_target_has_no_pod_to_wait_for() -> None:

@@ -80,6 +80,7 @@ SMALL = RunSummary(
     series_interval_s=1.0,
     series=series(30),
     histograms=histograms(20_000),
+    omitted=(),
 )
 
 

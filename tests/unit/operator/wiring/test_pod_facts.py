@@ -1,13 +1,20 @@
 from typing import Any
 
 import pytest
+from sshload_operator.control.observe import Sight
 from sshload_operator.control.pod_facts import pod_facts
 from sshload_operator.state import Role
 
+LABELS = {"sshload.dev/test": "t", "sshload.dev/run-id": "0123456789", "sshload.dev/role": "worker"}
+
+
+def controlled_by(kind: str, name: str) -> list[dict[str, Any]]:
+    return [{"kind": kind, "name": name, "uid": "maker", "controller": True}]
+
 
 def pod(status: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]:
-    labels = {"sshload.dev/test": "t", "sshload.dev/run-id": "0123456789", "sshload.dev/role": "worker"}
-    return {"metadata": {"name": "p", "labels": labels, **metadata}, "status": status or {}}
+    ours = {"name": "p", "labels": LABELS, "ownerReferences": controlled_by("Job", "t-0123456789-workers")}
+    return {"metadata": {**ours, **metadata}, "status": status or {}}
 
 
 def container(**changes: Any) -> dict[str, Any]:
@@ -28,10 +35,49 @@ def test_a_pod_that_was_just_made_says_nothing_but_what_it_is() -> None:
         pytest.param({"sshload.dev/run-id": "0123456789"}, id="no role"),
         pytest.param({"sshload.dev/role": "worker"}, id="no run"),
         pytest.param({"sshload.dev/run-id": "0123456789", "sshload.dev/role": "king"}, id="a role that is none"),
+        pytest.param({**LABELS, "sshload.dev/test": ""}, id="a test without a name"),
+        pytest.param({**LABELS, "sshload.dev/run-id": "signing"}, id="a run id that is part of another name"),
     ],
 )
 def test_a_pod_without_the_labels_of_a_run_is_none_of_its_pods(labels: dict[str, str]) -> None:
     assert pod_facts(pod(labels=labels)) is None
+
+
+@pytest.mark.parametrize(
+    "owners",
+    [
+        pytest.param([], id="nobody"),
+        pytest.param([{**controlled_by("Job", "t-0123456789-workers")[0], "controller": False}], id="no controller"),
+        pytest.param(controlled_by("Job", "t-ffffffffff-workers"), id="the Job of another run"),
+        pytest.param(controlled_by("Job", "t-0123456789-master"), id="the Job of another role"),
+        pytest.param(controlled_by("ReplicaSet", "t-0123456789-workers"), id="no Job"),
+    ],
+)
+def test_a_pod_that_no_job_of_its_run_made_is_none_of_its_pods(owners: list[dict[str, Any]]) -> None:
+    assert pod_facts(pod(ownerReferences=owners)) is None
+
+
+def test_the_target_s_pod_is_known_by_its_replica_set() -> None:
+    labels = {**LABELS, "sshload.dev/role": "target"}
+    ours = pod_facts(pod(labels=labels, ownerReferences=controlled_by("ReplicaSet", "t-0123456789-target-5c9f")))
+    assert ours is not None
+    assert ours.role is Role.TARGET
+    assert pod_facts(pod(labels=labels, ownerReferences=controlled_by("ReplicaSet", "other-5c9f"))) is None
+
+
+def test_a_pod_of_another_test_s_job_is_none_of_the_test_s() -> None:
+    sight = Sight()
+    sight.pod_changed("ADDED", pod())
+    assert sight.pods_of("our uid") == ()
+    job = {"name": "t-0123456789-workers", "uid": "maker", "labels": LABELS}
+    sight.job_seen({"metadata": {**job, "ownerReferences": owned_by("another uid")}})
+    assert sight.pods_of("our uid") == ()
+    sight.job_seen({"metadata": {**job, "ownerReferences": owned_by("our uid")}})
+    assert [facts.name for facts in sight.pods_of("our uid")] == ["p"]
+
+
+def owned_by(uid: str) -> list[dict[str, Any]]:
+    return [{"kind": "SSHLoadTest", "name": "t", "uid": uid, "controller": True}]
 
 
 def test_a_pod_is_ready_by_its_own_condition() -> None:

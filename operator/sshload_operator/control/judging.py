@@ -1,0 +1,59 @@
+"""What is made of a master's log: read in bounded pieces, then parsed and judged beside the event loop.
+
+A log is whatever a tenant's pod prints. At its largest it costs a second of CPU and some tens of MB, so no more than
+one is worked on at a time, and never on the event loop, which all other tests share.
+"""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, TypeVar
+
+from sshload_contract.master_log import SUMMARY_LINES_LIMIT, MasterLog, read_master_log
+
+from sshload_operator.control.cluster import Cluster
+
+_TAIL_LINES: Final = 10
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class LogReading:
+    """One reading of a master's log: what it says, and its last lines, which tell whether there is anything new."""
+
+    tail: str
+    log: MasterLog
+
+
+class Judging:
+    """The one thread in which logs are parsed and runs are judged."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="judging")
+        self._one_whole_summary = asyncio.Semaphore(1)
+
+    async def read(self, cluster: Cluster, namespace: str, pod: str, before: LogReading | None) -> LogReading | None:
+        """Read the log of a master, of which `before` was read last; None where there is no log. Raises ApiError.
+
+        A log that says nothing new is not parsed again.
+        """
+        tail = await cluster.read_log(namespace, pod, _TAIL_LINES)
+        if tail is None or (before is not None and tail == before.tail):
+            return before
+        log = await self.run(lambda: read_master_log(tail))
+        if log.summary is None and log.summary_lines:
+            async with self._one_whole_summary:
+                lines = min(log.summary_lines, SUMMARY_LINES_LIMIT) + _TAIL_LINES
+                whole = await cluster.read_log(namespace, pod, lines)
+                log = log if whole is None else await self.run(lambda: read_master_log(whole))
+        return LogReading(tail, log)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns, done in the thread."""
+        return await asyncio.get_running_loop().run_in_executor(self._thread, work)
+
+    def stop(self) -> None:
+        """Take no more work, and do not wait for what is under way."""
+        self._thread.shutdown(wait=False, cancel_futures=True)

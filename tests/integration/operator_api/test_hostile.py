@@ -1,0 +1,187 @@
+"""What a tenant can do to the operator with the pods, the log and the spec of a test of his own."""
+
+import json
+import zlib
+from base64 import b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import pytest
+from api_proxy import ApiProxy
+from live_cluster import LiveCluster, load_test
+from master_words import says_running, says_summary
+from operator_process import OperatorProcess
+from played_pods import READY, PlayedPods, ended
+from runs import summary
+from sshload_contract.codec import to_json
+from sshload_contract.master_log import summary_lines
+from sshload_contract.vocabulary import Window
+
+Pods = Callable[[str], PlayedPods]
+MOST_MEMORY_KB = 130_000  # with all that the operator imports, which is about half of it
+
+
+def running(cluster: LiveCluster, proxy: ApiProxy, pods: Pods, name: str) -> PlayedPods:
+    """Bring a test to the phase Running."""
+    cluster.apply(load_test(name))
+    cluster.wait(name, lambda status: status.get("phase") == "PreparingTarget", "start")
+    played = pods(name)
+    played.create()
+    played.all_fare(READY)
+    says_running(proxy, played)
+    cluster.wait(name, lambda status: status["phase"] == "Running", "load")
+    return played
+
+
+def packed(text: bytes) -> str:
+    """Return a log whose summary unpacks to `text`."""
+    data = b64encode(zlib.compress(text)).decode()
+    chunks = [data[start : start + 12_000] for start in range(0, len(data), 12_000)]
+    parts = [f'{{"sshload":"part","number":{number},"data":"{chunk}"}}' for number, chunk in enumerate(chunks)]
+    end = f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{sha256(data.encode()).hexdigest()}"}}'
+    return "\n".join([*parts, end, ""])
+
+
+def memory_kb(operator: OperatorProcess) -> int:
+    """Return the most memory that the operator has taken so far."""
+    status = Path(f"/proc/{operator.pid}/status").read_text(encoding="ascii")
+    return int(status.split("VmHWM:")[1].split()[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        pytest.param(b"[" + b"{}," * 21_000_000 + b"{}]", id="64 MB of empty objects"),
+        pytest.param(b"[" + b"{}," * 190_000 + b"{}]", id="as many values as are parsed"),
+        pytest.param(b'"\\ud83d\\ude00' + b"a" * 4_000_000 + b'"', id="one wide string"),
+        pytest.param(b"[" * 4_000_000, id="nested without end"),
+    ],
+)
+def test_a_log_made_to_fill_the_memory_ends_its_own_test_and_nothing_else(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, text: bytes
+) -> None:
+    operator.start()
+    played = running(cluster, proxy, pods, "hostile")
+    (master,) = played.names("master")
+    proxy.logs[master] = packed(text)
+    played.fare("master", ended(0))
+    cluster.apply(load_test("neighbour"))
+    cluster.wait("neighbour", lambda status: status.get("phase") == "PreparingTarget", "start")
+    status = cluster.finished("hostile")
+    assert (status["verdict"], status["reason"]) == ("Error", "ResultsUnreadable")
+    assert memory_kb(operator) < MOST_MEMORY_KB
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"started": 0, "duration_s": 0.0, "succeeded": -5}, id="numbers that cannot be"),
+        pytest.param({"scheduled": 2**63 - 1, "offered_rate": 1e308, "achieved_rate": 1e308}, id="endless numbers"),
+    ],
+)
+def test_results_that_cannot_be_end_the_test(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, changes: dict[str, Any]
+) -> None:
+    operator.start()
+    played = running(cluster, proxy, pods, "false")
+    found = summary()
+    says_summary(proxy, played, replace(found, load=replace(found.load, **changes)))
+    played.fare("master", ended(0))
+    assert cluster.finished("false")["verdict"] != "Passed"
+
+
+def test_results_too_large_for_a_status_end_the_test(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
+) -> None:
+    operator.start()
+    played = running(cluster, proxy, pods, "large")
+    (master,) = played.names("master")
+    run_id = cluster.get("pod", master)["metadata"]["labels"]["sshload.dev/run-id"]
+    step = next(step for step in summary().steps if step.window is Window.MEASURED)
+    steps = tuple(replace(step, step=f"{number:20000}") for number in range(100))
+    proxy.logs[master] = packed(to_json(replace(summary(), run_id=run_id, steps=steps)).encode())
+    played.fare("master", ended(0))
+    status = cluster.finished("large")
+    assert status["reason"] == "ResultsUnreadable"
+
+
+def test_labels_of_a_pod_delete_nothing_that_the_operator_did_not_make(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
+) -> None:
+    """The pods say that they are left from a run "signing" of the test "prod", which would have to be swept."""
+    cluster.kubectl("create", "secret", "generic", "prod-signing-keys", "--from-literal=key=value")
+    cluster.kubectl("create", "configmap", "prod-signing-config")
+    operator.start()
+    played = running(cluster, proxy, pods, "prod")
+    uid = cluster.get("sshloadtest", "prod")["metadata"]["uid"]
+    job = {"apiVersion": "batch/v1", "kind": "Job", "controller": True, "name": "prod-signing-workers", "uid": uid}
+    forged = stranger("forged", "prod", "signing", "worker", [job])
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": [
+        forged, stranger("plain", "prod", "signing", "worker", []), stranger("nobodys", "", "signing", "worker", []),
+    ]}))  # fmt: skip
+    says_summary(proxy, played)
+    cluster.finished("prod")
+    cluster.gone(lambda: cluster.children("prod", "deployments,jobs,services,secrets,networkpolicies"), "children")
+    assert cluster.exists("secret", "prod-signing-keys")
+    assert cluster.exists("configmap", "prod-signing-config")
+    assert "sshload_operator_failed_passes_total 0.0" in operator.metrics()
+
+
+def test_the_log_of_a_pod_that_the_operator_did_not_make_is_not_read(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
+) -> None:
+    operator.start()
+    played = running(cluster, proxy, pods, "believed")
+    (master,) = played.names("master")
+    found = cluster.get("pod", master)["metadata"]
+    claimed = found["labels"]["sshload.dev/run-id"]
+    forged = stranger("a-master", "believed", claimed, "master", [])
+    cluster.kubectl("create", "-f", "-", stdin=json.dumps(forged))
+    cluster.kubectl("patch", "pod", "a-master", "--subresource=status", "-p", '{"status":{"phase":"Running"}}')
+    proxy.logs["a-master"] = "\n".join([*summary_lines(replace(summary(), run_id=claimed)), ""])
+    failed = replace(summary(), run_id=claimed, load=replace(summary().load, succeeded=0, failed=600))
+    proxy.logs[master] += "\n".join([*summary_lines(failed), ""])
+    cluster.kubectl("patch", "pod", master, "--subresource=status", "-p", json.dumps({"status": ended(0)}))
+    assert cluster.finished("believed")["verdict"] != "Passed"
+
+
+@pytest.mark.parametrize("levels", [60, 400])
+def test_an_affinity_nested_without_end_is_refused(
+    cluster: LiveCluster, operator: OperatorProcess, levels: int
+) -> None:
+    nested = '{"deeper":' * levels + "{}" + "}" * levels
+    test = json.dumps(load_test("deep", workers={"affinity": "NESTED"})).replace('"NESTED"', nested)
+    operator.start()
+    cluster.kubectl("create", "-f", "-", stdin=test)
+    cluster.apply(load_test("neighbour"))
+    cluster.wait("neighbour", lambda status: status.get("phase") == "PreparingTarget", "start")
+    status = cluster.finished("deep")
+    assert (status["verdict"], status["reason"]) == ("Error", "InvalidSpec")
+    assert "spec.workers.affinity: is nested more than 50 levels deep" in status["message"]
+
+
+def test_a_new_run_takes_away_the_results_of_the_one_before(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
+) -> None:
+    operator.start()
+    played = running(cluster, proxy, pods, "again")
+    says_summary(proxy, played)
+    played.fare("master", ended(0))
+    first = cluster.finished("again")["resultsConfigMap"]
+    assert cluster.exists("configmap", first)
+    cluster.kubectl("patch", "slt", "again", "--type=merge", "-p", '{"spec":{"warmUp":"1s"}}')
+    cluster.gone(lambda: cluster.exists("configmap", first), "results of the first run")
+
+
+def stranger(name: str, test: str, run_id: str, role: str, owners: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return a pod that somebody else makes with the labels of a run."""
+    labels = {"sshload.dev/test": test, "sshload.dev/run-id": run_id, "sshload.dev/role": role}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": name, "labels": labels, "ownerReferences": owners},
+        "spec": {"containers": [{"name": "main", "image": "any"}]},
+    }
