@@ -37,13 +37,15 @@ class MasterLog:
 
     `summary_lines` is the number of lines that the summary takes with its closing line, 0 while there is none: where
     it is set and `summary` is None, the stretch was too short, and one of that many lines more is to be read.
-    `problem` says why a complete summary could not be used, and is empty otherwise.
+    `token_sha256` is the SHA-256 of the token that stands below the summary, empty while there is none. `problem` says
+    why a complete summary could not be used, and is empty otherwise.
     """
 
     snapshot: Snapshot | None
     summary: RunSummary | None
     summary_lines: int
     problem: str
+    token_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +58,11 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """The closing line of a summary: how many parts there are, and the SHA-256 of them all."""
+    """The closing line of a summary: how many parts there are, the SHA-256 of them all, and the run's token."""
 
     parts: int
     sha256: str
+    token: str
 
 
 def snapshot_line(snapshot: Snapshot) -> str:
@@ -67,8 +70,8 @@ def snapshot_line(snapshot: Snapshot) -> str:
     return f'{_MARK}"snapshot","data":{to_json(snapshot)}}}'
 
 
-def summary_lines(summary: RunSummary) -> Iterator[str]:
-    """Yield the lines that print a summary: its parts, then their count and the SHA-256 of the whole.
+def summary_lines(summary: RunSummary, token: str) -> Iterator[str]:
+    """Yield the lines that print a summary: its parts, then their count, the SHA-256 of the whole, and the run's token.
 
     Where the whole exceeds what `read_master_log` reads, part of it is left out (RunSummary.omitted).
     """
@@ -77,7 +80,7 @@ def summary_lines(summary: RunSummary) -> Iterator[str]:
     for number, chunk in enumerate(chunks):
         yield f'{_MARK}"part","number":{number},"data":"{chunk}"}}'
     digest = hashlib.sha256(packed.encode("ascii")).hexdigest()
-    yield f'{_MARK}"end","parts":{len(chunks)},"sha256":"{digest}"}}'
+    yield f'{_MARK}"end","parts":{len(chunks)},"sha256":"{digest}","token":"{token}"}}'
 
 
 def _pack(summary: RunSummary) -> str | None:
@@ -111,7 +114,12 @@ def read_master_log(text: str) -> MasterLog:
     if any(number not in parts for number in range(end.parts)):
         return MasterLog(snapshot=snapshot, summary=None, summary_lines=end.parts + 1, problem=problem)
     summary, problem = _unpack("".join(parts[number] for number in range(end.parts)), end.sha256)
-    return MasterLog(snapshot=snapshot, summary=summary, summary_lines=end.parts + 1, problem=problem)
+    return MasterLog(snapshot, summary, end.parts + 1, problem, token_sha256(end.token))
+
+
+def token_sha256(token: str) -> str:
+    """Return the SHA-256 of a run's token, by which the operator knows it."""
+    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
 
 
 def _our_lines(text: str) -> Iterator[str]:

@@ -8,7 +8,7 @@ from sshload_contract.capacity import Capacity
 from sshload_contract.load import Load
 from sshload_contract.thresholds import Threshold
 
-RUN_CONFIG_VERSION = 3
+RUN_CONFIG_VERSION = 4
 
 
 @unique
@@ -317,16 +317,18 @@ class Scenario:
 class RunConfig:
     """One run, as the master and each worker read it from `--config`.
 
-    `run_id` ties a summary to its run. `via` are the jump hosts, in the order in which they are passed. `percentiles`
-    are those to be published (50.0, 99.9). `stats_url` is the managed target's `/stats`, empty for an external one.
-    `workers` counts processes, of which each pod runs `processes_per_pod`. With `capacity` the run is a search, `load`
-    its first and least trial, and `thresholds` are what a trial has to keep; the warm-up and the drain are each
-    trial's. Else there is one load, and nothing is judged before its end. `drain_s` bounds the wait for iterations in
-    flight at the end of the load. `start_lead_s` is the time between the start order and the agreed start instant.
+    `run_id` ties a summary to its run. `token_path` is the file with the run's token. `via` are the jump hosts, in the
+    order in which they are passed. `percentiles` are those to be published (50.0, 99.9). `stats_url` is the managed
+    target's `/stats`, empty for an external one. `workers` counts processes, of which each pod runs
+    `processes_per_pod`. With `capacity` the run is a search, `load` its first and least trial, and `thresholds` are
+    what a trial has to keep; the warm-up and the drain are each trial's. Else there is one load, and nothing is judged
+    before its end. `drain_s` bounds the wait for iterations in flight at the end of the load. `start_lead_s` is the
+    time between the start order and the agreed start instant.
     """
 
     version: int
     run_id: str
+    token_path: str
     namespace: str
     test: str
     target: Endpoint

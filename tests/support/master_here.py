@@ -14,11 +14,13 @@ import gevent
 import pytest
 from free_ports import free_port
 from gevent import Greenlet
+from run_configs import TOKEN
 from sshload_contract.codec import to_json
 from sshload_contract.master_log import read_master_log
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_worker.coordination.master import Master
+from sshload_worker.coordination.run_token import encrypt_lines
 from warm_processes import WarmProcess, start_warm
 
 _TIMEOUT_S = 300.0
@@ -77,7 +79,8 @@ def master_here(
     """Start a master and its workers (all that the run wants, or so many); yield when all of these are connected."""
     (folder / "run.json").write_text(to_json(config))
     port, stderr_path = free_port(), folder / "stderr"
-    master = Master(config)
+    encrypt_lines(TOKEN)
+    master = Master(config, TOKEN)
     master.listen("127.0.0.1", port)
     command = ["--role", "worker", "--config", str(folder / "run.json")]
     to_master = ["--master-host", "127.0.0.1", "--master-port", str(port)]

@@ -1,6 +1,7 @@
 """RunConfigs for tests on loopback."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from ssh_server import SshServer
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, Load
@@ -19,6 +20,8 @@ from sshload_contract.run_config import (
 )
 
 LONG = 30.0
+TOKEN_PATH = Path(__file__).parent / "specs/run_token"
+TOKEN = TOKEN_PATH.read_text(encoding="ascii").strip()
 NOWHERE = Endpoint(
     host="",
     port=22,
@@ -90,6 +93,7 @@ def run_config(target: Endpoint, load: Load, workers: int = 1) -> RunConfig:
     return RunConfig(
         version=RUN_CONFIG_VERSION,
         run_id="test-run",
+        token_path=str(TOKEN_PATH),
         namespace="tests",
         test="loopback",
         target=target,

@@ -36,7 +36,7 @@ class WholeRun:
         self._folder = folder
         self._config_path = folder / "run.json"
         self._config_path.write_text(to_json(config))
-        self._bind_port = free_port()
+        self.locust_port = free_port()
         self.http_port = free_port()
         self.stdout_path = folder / "master.out"
         self.stderr_path = folder / "stderr"
@@ -48,7 +48,7 @@ class WholeRun:
             "--bind-host",
             "127.0.0.1",
             "--bind-port",
-            str(self._bind_port),
+            str(self.locust_port),
             "--http-port",
             str(self.http_port),
         )
@@ -56,7 +56,7 @@ class WholeRun:
     def add_worker(self, index: int) -> Process:
         """Start a worker, or all workers of a pod."""
         worker = self._start(
-            "worker", "--master-host", "127.0.0.1", "--master-port", str(self._bind_port), "--index", str(index)
+            "worker", "--master-host", "127.0.0.1", "--master-port", str(self.locust_port), "--index", str(index)
         )
         self.workers.append(worker)
         return worker

@@ -36,8 +36,15 @@ def main(arguments: list[str]) -> int:
 
     monkey.patch_all()  # before all that follows is imported
     from sshload_worker.coordination.roles import run_master, run_worker  # noqa: PLC0415 - likewise
+    from sshload_worker.coordination.run_token import read_token  # noqa: PLC0415 - likewise
 
-    return run_master(config, options) if options.role == "master" else run_worker(config, options)
+    try:
+        token = read_token(Path(config.token_path))
+    except (OSError, ValueError) as error:
+        print(f"the run's token: {error}", file=sys.stderr)  # noqa: T201 - before there is anything to log
+        return _USAGE_ERROR
+    run = run_master if options.role == "master" else run_worker
+    return run(config, token, options)
 
 
 def _terminate(number: int, _: FrameType | None) -> None:

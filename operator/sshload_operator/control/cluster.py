@@ -110,6 +110,10 @@ class Cluster:
         path = f"{collection_path('apps/v1', namespace, 'deployments')}/{name}"
         return await self._get_or_none("deployments", path)
 
+    async def read_job(self, namespace: str, name: str) -> Object | None:
+        """Return a Job, or None where there is none."""
+        return await self._get_or_none("jobs", f"{collection_path('batch/v1', namespace, 'jobs')}/{name}")
+
     async def write_status(self, kind: Kind, body: Object, status: Object) -> Object | None:
         """Make `status` the whole status of the object and return it; None where that very object is gone.
 

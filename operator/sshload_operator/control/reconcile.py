@@ -8,6 +8,7 @@ master's Job is deleted last, so that an operator started anew sees by it whethe
 import asyncio
 import json
 import logging
+import secrets
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -15,7 +16,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from sshload_contract.master_log import MasterLog
+from sshload_contract.master_log import MasterLog, token_sha256
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import TEST
@@ -32,6 +33,7 @@ from sshload_operator.decision.status import remembered
 from sshload_operator.manifests import (
     ChildRef,
     Part,
+    child_name,
     child_ref,
     children,
     cluster_places,
@@ -39,6 +41,7 @@ from sshload_operator.manifests import (
     results_ref,
     swept,
 )
+from sshload_operator.manifests.labels import TOKEN_SHA256_ANNOTATION
 from sshload_operator.manifests.names import run_child_name
 from sshload_operator.planning.applier import applier
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, spec_hash
@@ -187,12 +190,9 @@ def _plan(
 
 async def _start(cluster: Cluster, plan: Plan) -> str:
     """Apply all children of a run, those that pods come from last; return why the API server refused one, or ""."""
-    manifests = children(plan)
     try:
-        await _all(
-            *(_apply(cluster, found) for found in manifests if found["kind"] not in _PODS_COME_FROM),
-            *((_create_keys(cluster, plan),) if isinstance(plan.spec.target, ManagedTarget) else ()),
-        )
+        manifests = children(plan, await _create_keys(cluster, plan))
+        await _all(*(_apply(cluster, found) for found in manifests if found["kind"] not in _PODS_COME_FROM))
         await _all(*(_apply(cluster, found) for found in manifests if found["kind"] in _PODS_COME_FROM))
     except ApiError as error:
         if error.status in _REFUSED:
@@ -205,11 +205,31 @@ async def _apply(cluster: Cluster, manifest: Manifest) -> None:
     await cluster.apply(child_ref(manifest).api_path, manifest)
 
 
-async def _create_keys(cluster: Cluster, plan: Plan) -> None:
+async def _create_keys(cluster: Cluster, plan: Plan) -> str:
+    """Create the run's Secret with a new token, and return the SHA-256 of the token.
+
+    Where an attempt that was cut short left a Secret behind, its token is what the master's Job says. Without that Job
+    no pod has the token yet, and the Secret is made anew.
+    """
+    token = secrets.token_hex(32)
+    secret = keys_secret(plan, token, await _keys(plan))
+    path = child_ref(secret).api_path
+    if await cluster.create(path, secret):
+        return token_sha256(token)
+    job = await cluster.read_job(plan.test.namespace, child_name(plan, Part.MASTER))
+    known = (job or {"metadata": {}})["metadata"].get("annotations", {}).get(TOKEN_SHA256_ANNOTATION)
+    if known is not None:
+        return str(known)
+    await cluster.delete(path)
+    await cluster.create(path, secret)
+    return token_sha256(token)
+
+
+async def _keys(plan: Plan) -> Mapping[str, str]:
+    if not isinstance(plan.spec.target, ManagedTarget):
+        return {}
     target = cluster_places(plan).target
-    keys = await make_keys(KeysAsked(target.host, target.port, target.user, plan.spec.deadline_s))
-    secret = keys_secret(plan, keys.files())
-    await cluster.create(child_ref(secret).api_path, secret)
+    return (await make_keys(KeysAsked(target.host, target.port, target.user, plan.spec.deadline_s))).files()
 
 
 async def _store(cluster: Cluster, results: Manifest, status: Mapping[str, Any]) -> Mapping[str, Any]:

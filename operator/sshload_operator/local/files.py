@@ -26,6 +26,7 @@ from sshload_operator.local.sshd import (
 )
 from sshload_operator.manifests import Places, TargetPlaces, run_config, target_config
 from sshload_operator.manifests.credentials import CredentialPaths, managed_endpoint
+from sshload_operator.manifests.mounts import TOKEN_FILE
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.written_bytes import leaves_files
 from sshload_operator.state import Role
@@ -102,7 +103,9 @@ def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
         via=via_endpoints(spec.via, own.via, own.target.known_hosts),
         stats_url=stats_url,
         locustfile_path=locustfile_path(spec.locustfile, own.locustfile, own.test, plan.test.namespace, folder),
+        token_path=str(folder / TOKEN_FILE),
     )
+    _write_secret(folder / TOKEN_FILE, secrets.token_hex(32))
     (folder / "run.json").write_text(to_json(run_config(plan, run_places)), encoding="utf-8")
     workers = tuple(_worker(index, locust_port) for index in range(spec.workers.replicas))
     if may_run_at_real_time():
@@ -158,9 +161,12 @@ def _environment(home: str) -> str:
 def _write_keys(files: Mapping[str, str], keys_dir: Path) -> None:
     keys_dir.mkdir(mode=0o700)
     for name, text in files.items():
-        path = keys_dir / name
-        path.touch(mode=_SECRET_MODE)
-        path.write_text(text, encoding="ascii")
+        _write_secret(keys_dir / name, text)
+
+
+def _write_secret(path: Path, text: str) -> None:
+    path.touch(mode=_SECRET_MODE)
+    path.write_text(text, encoding="ascii")
 
 
 def _managed_endpoint(places: TargetPlaces, auth: Auth) -> Endpoint:

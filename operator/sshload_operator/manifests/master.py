@@ -3,9 +3,16 @@
 from dataclasses import replace
 from typing import Any
 
-from sshload_operator.manifests.labels import metadata, role_selector
+from sshload_operator.manifests.labels import TOKEN_SHA256_ANNOTATION, metadata, role_selector
 from sshload_operator.manifests.load_job import MASTER_RESOURCES, job_limits, load_pod_spec
-from sshload_operator.manifests.mounts import CONFIG_DIR, RUN_FILE, config_source, config_volume
+from sshload_operator.manifests.mounts import (
+    CONFIG_DIR,
+    RUN_FILE,
+    TOKEN_FILE,
+    config_source,
+    config_volume,
+    run_keys_source,
+)
 from sshload_operator.manifests.names import Part
 from sshload_operator.manifests.pod import Container, image_pull_secrets, placement, pod_template
 from sshload_operator.manifests.ports import LOCUST_PORT, LOCUST_PORT_NAME, MASTER_HTTP_PORT, METRICS_PORT_NAME
@@ -36,12 +43,18 @@ def master_service(plan: Plan) -> Manifest:
     }
 
 
-def master_job(plan: Plan) -> Manifest:
-    """Return the master's Job: one try, and the pod stays until it is deleted, because its log is the result."""
+def master_job(plan: Plan, token_sha256: str) -> Manifest:
+    """Return the master's Job: one try, and the pod stays until it is deleted, because its log is the result.
+
+    Its annotation has the SHA-256 of the run's token, so that an operator started anew can check the results.
+    """
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": metadata(plan, Part.MASTER, Role.MASTER),
+        "metadata": {
+            **metadata(plan, Part.MASTER, Role.MASTER),
+            "annotations": {TOKEN_SHA256_ANNOTATION: token_sha256},
+        },
         "spec": {
             "completions": 1,
             "parallelism": 1,
@@ -61,7 +74,7 @@ def _container(plan: Plan) -> Container:
         resources=MASTER_RESOURCES,
         readiness_port=METRICS_PORT_NAME,
         mounts=(),
-        volumes=(config_volume(config_source(plan, RUN_FILE)),),
+        volumes=(config_volume(config_source(plan, RUN_FILE), run_keys_source(plan, (TOKEN_FILE,))),),
     )
 
 

@@ -23,6 +23,7 @@ PUBLIC_KEY_FILE = "id_ed25519.pub"
 CERTIFICATE_FILE = "id_ed25519-cert.pub"
 USER_CA_FILE = "user_ca.pub"
 KNOWN_HOSTS_FILE = "known_hosts"
+TOKEN_FILE = "run_token"  # noqa: S105 - the name of a file
 HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
 
 CONFIG_VOLUME = "config"

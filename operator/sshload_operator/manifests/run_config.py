@@ -17,6 +17,7 @@ from sshload_operator.manifests.mounts import (
     LOCUSTFILE,
     PRIVATE_KEY_FILE,
     TARGET_USER,
+    TOKEN_FILE,
     hop_folder,
 )
 from sshload_operator.manifests.names import Part, child_name
@@ -26,6 +27,7 @@ from sshload_operator.planning.plan import Plan
 _PUBLISHED_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
 _START_LEAD_S = 0.3
 _DRAIN_LIMIT_S = 60.0
+_TOKEN_PATH = f"{KEYS_DIR}/{TOKEN_FILE}"
 _RUN_KEYS = CredentialPaths(
     private_key=f"{KEYS_DIR}/{PRIVATE_KEY_FILE}",
     certificate=f"{KEYS_DIR}/{CERTIFICATE_FILE}",
@@ -46,6 +48,7 @@ class Places:
     via: tuple[Endpoint, ...]
     stats_url: str
     locustfile_path: str
+    token_path: str
 
 
 def cluster_places(plan: Plan) -> Places:
@@ -55,13 +58,14 @@ def cluster_places(plan: Plan) -> Places:
     locustfile_path = f"{CONFIG_DIR}/{LOCUSTFILE}" if spec.locustfile is not None else ""
     if isinstance(spec.target, ExternalTarget):
         target = external_endpoint(spec.target, _mounted(KEYS_FOLDER))
-        return Places(target=target, via=via, stats_url="", locustfile_path=locustfile_path)
+        return Places(target, via, stats_url="", locustfile_path=locustfile_path, token_path=_TOKEN_PATH)
     service = child_name(plan, Part.TARGET)
     return Places(
         target=managed_endpoint(_name_for_all_hops(plan, service), SSH_PORT, TARGET_USER, spec.auth, _RUN_KEYS),
         via=via,
         stats_url=f"http://{service}:{TARGET_HTTP_PORT}/stats",
         locustfile_path=locustfile_path,
+        token_path=_TOKEN_PATH,
     )
 
 
@@ -88,6 +92,7 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
     return RunConfig(
         version=RUN_CONFIG_VERSION,
         run_id=plan.run_id,
+        token_path=places.token_path,
         namespace=plan.test.namespace,
         test=plan.test.name,
         target=places.target,

@@ -15,6 +15,7 @@ from sshload_operator.manifests.mounts import (
     KNOWN_HOSTS_FILE,
     PRIVATE_KEY_FILE,
     RUN_FILE,
+    TOKEN_FILE,
     config_source,
     config_volume,
     credentials_sources,
@@ -67,13 +68,14 @@ def _container(plan: Plan) -> Container:
 
 
 def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
-    """Yield what logins take at the target, and at each jump host before it."""
+    """Yield the run's token, and what logins take at the target and at each jump host before it."""
     spec = plan.spec
     if isinstance(spec.target, ExternalTarget):
+        yield run_keys_source(plan, (TOKEN_FILE,))
         yield from credentials_sources(spec.target, KEYS_FOLDER)
     else:
         certificate = (CERTIFICATE_FILE,) if spec.auth is Auth.CERTIFICATE else ()
-        yield run_keys_source(plan, (PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE))
+        yield run_keys_source(plan, (TOKEN_FILE, PRIVATE_KEY_FILE, *certificate, KNOWN_HOSTS_FILE))
     for hop, host in enumerate(spec.via):
         yield from credentials_sources(host, hop_folder(hop))
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from api_proxy import ApiProxy
 from live_cluster import LiveCluster, load_test
-from master_words import says_running, says_summary
+from master_words import run_token, says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
 from runs import summary
@@ -36,12 +36,12 @@ def running(cluster: LiveCluster, proxy: ApiProxy, pods: Pods, name: str) -> Pla
     return played
 
 
-def packed(text: bytes) -> str:
+def packed(text: bytes, token: str) -> str:
     """Return a log whose summary unpacks to `text`."""
     data = b64encode(zlib.compress(text)).decode()
     chunks = [data[start : start + 12_000] for start in range(0, len(data), 12_000)]
     parts = [f'{{"sshload":"part","number":{number},"data":"{chunk}"}}' for number, chunk in enumerate(chunks)]
-    end = f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{sha256(data.encode()).hexdigest()}"}}'
+    end = f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{sha256(data.encode()).hexdigest()}","token":"{token}"}}'
     return "\n".join([*parts, end, ""])
 
 
@@ -66,7 +66,7 @@ def test_a_log_made_to_fill_the_memory_ends_its_own_test_and_nothing_else(
     operator.start()
     played = running(cluster, proxy, pods, "hostile")
     (master,) = played.names("master")
-    proxy.logs[master] = packed(text)
+    proxy.logs[master] = packed(text, run_token(played))
     played.fare("master", ended(0))
     cluster.apply(load_test("neighbour"))
     cluster.wait("neighbour", lambda status: status.get("phase") == "PreparingTarget", "start")
@@ -102,7 +102,7 @@ def test_results_too_large_for_a_status_end_the_test(
     run_id = cluster.get("pod", master)["metadata"]["labels"]["sshload.dev/run-id"]
     step = next(step for step in summary().steps if step.window is Window.MEASURED)
     steps = tuple(replace(step, step=f"{number:20000}") for number in range(100))
-    proxy.logs[master] = packed(to_json(replace(summary(), run_id=run_id, steps=steps)).encode())
+    proxy.logs[master] = packed(to_json(replace(summary(), run_id=run_id, steps=steps)).encode(), run_token(played))
     played.fare("master", ended(0))
     status = cluster.finished("large")
     assert status["reason"] == "ResultsUnreadable"
@@ -136,16 +136,31 @@ def test_the_log_of_a_pod_that_the_operator_did_not_make_is_not_read(
     operator.start()
     played = running(cluster, proxy, pods, "believed")
     (master,) = played.names("master")
+    token = run_token(played)
     found = cluster.get("pod", master)["metadata"]
     claimed = found["labels"]["sshload.dev/run-id"]
     forged = stranger("a-master", "believed", claimed, "master", [])
     cluster.kubectl("create", "-f", "-", stdin=json.dumps(forged))
     cluster.kubectl("patch", "pod", "a-master", "--subresource=status", "-p", '{"status":{"phase":"Running"}}')
-    proxy.logs["a-master"] = "\n".join([*summary_lines(replace(summary(), run_id=claimed)), ""])
+    proxy.logs["a-master"] = "\n".join([*summary_lines(replace(summary(), run_id=claimed), token), ""])
     failed = replace(summary(), run_id=claimed, load=replace(summary().load, succeeded=0, failed=600))
-    proxy.logs[master] += "\n".join([*summary_lines(failed), ""])
+    proxy.logs[master] += "\n".join([*summary_lines(failed, token), ""])
     cluster.kubectl("patch", "pod", master, "--subresource=status", "-p", json.dumps({"status": ended(0)}))
     assert cluster.finished("believed")["verdict"] != "Passed"
+
+
+def test_a_summary_without_the_token_of_the_run_is_not_believed(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
+) -> None:
+    operator.start()
+    played = running(cluster, proxy, pods, "untold")
+    (master,) = played.names("master")
+    claimed = cluster.get("pod", master)["metadata"]["labels"]["sshload.dev/run-id"]
+    proxy.logs[master] += "\n".join([*summary_lines(replace(summary(), run_id=claimed), "0f" * 32), ""])
+    played.fare("master", ended(0))
+    status = cluster.finished("untold")
+    assert (status["verdict"], status["reason"]) == ("Error", "ResultsUnreadable")
+    assert "does not carry the token of this run" in status["message"]
 
 
 @pytest.mark.parametrize("levels", [60, 400])

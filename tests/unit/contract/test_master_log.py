@@ -33,6 +33,7 @@ from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
 
 FRAGMENT_BYTES = 16_384  # what the kubelet writes at a time, and what the API server's tailLines counts
+TOKEN = "0f" * 32
 some = settings(max_examples=40)
 noise_lines = st.lists(
     st.one_of(st.text(max_size=60), st.sampled_from(["Traceback:", '{"level":"warning"}', '{"sshload":', "{", ""])),
@@ -87,14 +88,14 @@ def _summary(histogram_characters: int = 0, seed: int = 0) -> RunSummary:
 
 
 def _log(summary: RunSummary) -> list[str]:
-    return [snapshot_line(_snapshot(1)), snapshot_line(_snapshot(2)), *summary_lines(summary)]
+    return [snapshot_line(_snapshot(1)), snapshot_line(_snapshot(2)), *summary_lines(summary, TOKEN)]
 
 
 @some
 @given(data=st.data())
 def test_any_summary_comes_back_equal(values_of: Any, data: st.DataObject) -> None:
     summary = data.draw(values_of(RunSummary))
-    read = read_master_log("\n".join(summary_lines(summary)))
+    read = read_master_log("\n".join(summary_lines(summary, TOKEN)))
     assert (read.summary, read.problem) == (summary, "")
 
 
@@ -104,6 +105,10 @@ def test_any_snapshot_comes_back_equal(values_of: Any, data: st.DataObject) -> N
     snapshot = data.draw(values_of(Snapshot))
     read = read_master_log(snapshot_line(snapshot))
     assert (read.snapshot, read.summary, read.summary_lines, read.problem) == (snapshot, None, 0, "")
+
+
+def test_the_token_below_a_summary_is_known_by_its_hash() -> None:
+    assert read_master_log("\n".join(_log(_summary()))).token_sha256 == sha256(TOKEN.encode()).hexdigest()
 
 
 def test_the_newest_snapshot_is_the_one() -> None:
@@ -116,7 +121,7 @@ def test_a_snapshot_fits_in_its_line() -> None:
 
 @pytest.mark.parametrize("characters", [0, 20_000, 500_000], ids=["small", "some parts", "many parts"])
 def test_every_line_of_a_summary_is_one_fragment_of_the_kubelets(characters: int) -> None:
-    lines = list(summary_lines(_summary(characters)))
+    lines = list(summary_lines(_summary(characters), TOKEN))
     assert max(len(line.encode()) for line in lines) < FRAGMENT_BYTES
     assert read_master_log("\n".join(lines)).summary == _summary(characters)
 
@@ -170,7 +175,7 @@ def test_a_changed_character_never_makes_another_summary(data: st.DataObject) ->
 @some
 @given(data=st.data())
 def test_a_lost_part_leaves_no_summary(data: st.DataObject) -> None:
-    lines = list(summary_lines(_summary(60_000)))
+    lines = list(summary_lines(_summary(60_000), TOKEN))
     del lines[data.draw(st.integers(min_value=0, max_value=len(lines) - 2))]
     read = read_master_log("\n".join(lines))
     assert (read.summary, read.summary_lines) == (None, len(lines) + 1)
@@ -178,12 +183,12 @@ def test_a_lost_part_leaves_no_summary(data: st.DataObject) -> None:
 
 def test_parts_in_another_order_or_twice_make_the_same_summary() -> None:
     summary = _summary(60_000)
-    lines = list(summary_lines(summary))
+    lines = list(summary_lines(summary, TOKEN))
     assert read_master_log("\n".join([*lines[::-1], *lines])).summary == summary
 
 
 def test_parts_of_two_summaries_are_not_mixed_into_one() -> None:
-    ours, others = list(summary_lines(_summary(60_000))), list(summary_lines(_summary(60_000, seed=1)))
+    ours, others = list(summary_lines(_summary(60_000), TOKEN)), list(summary_lines(_summary(60_000, seed=1), TOKEN))
     read = read_master_log("\n".join([*ours[:-1], others[0], ours[-1]]))
     assert read.summary is None
     assert "SHA-256" in read.problem
@@ -202,7 +207,7 @@ def _log_of_packed(compressed: bytes) -> str:
     digest = sha256(packed.encode()).hexdigest()
     chunks = [packed[start : start + 12_000] for start in range(0, len(packed), 12_000)]
     parts = [f'{{"sshload":"part","number":{number},"data":"{chunk}"}}' for number, chunk in enumerate(chunks)]
-    return "\n".join([*parts, f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{digest}"}}'])
+    return "\n".join([*parts, f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{digest}","token":"{TOKEN}"}}'])
 
 
 def test_a_summary_that_would_fill_the_memory_is_a_problem_and_no_summary() -> None:
@@ -244,12 +249,12 @@ def test_the_largest_run_is_read_whole() -> None:
         capacity=CapacityResult(SearchEnd.FOUND, 1.0, 2.0, 60, tuple(_trial(number) for number in range(1, 61))),
         histograms=tuple(replace(_summary(3_000, seed).histograms[0], step=f"step-{seed}") for seed in range(300)),
     )
-    assert read_master_log("\n".join(summary_lines(summary))).summary == summary
+    assert read_master_log("\n".join(summary_lines(summary, TOKEN))).summary == summary
 
 
 def test_a_summary_too_large_for_the_log_says_what_it_leaves_out() -> None:
     summary = replace(_summary(6_000_000), series=(SeriesPoint(0.0, 1, 1, 1, 1, 1, 1, 1),))
-    read = read_master_log("\n".join(summary_lines(summary)))
+    read = read_master_log("\n".join(summary_lines(summary, TOKEN)))
     assert read.summary == replace(summary, series=(), histograms=(), omitted=("series", "histograms"))
 
 
@@ -289,11 +294,11 @@ def _trial(number: int) -> Trial:
         pytest.param('{"sshload":"part","number":[],"data":""}', id="part numbered by a list"),
         pytest.param('{"sshload":"part","number":0,"data":5}', id="part that is a number"),
         pytest.param('{"sshload":"end"}', id="end without count"),
-        pytest.param('{"sshload":"end","parts":"1","sha256":""}', id="end whose count is a string"),
-        pytest.param('{"sshload":"end","parts":-1,"sha256":""}', id="end whose count is negative"),
-        pytest.param('{"sshload":"end","parts":201,"sha256":""}', id="end of more parts than a summary has"),
+        pytest.param('{"sshload":"end","parts":"1","sha256":"","token":""}', id="end whose count is a string"),
+        pytest.param('{"sshload":"end","parts":-1,"sha256":"","token":""}', id="end whose count is negative"),
+        pytest.param('{"sshload":"end","parts":201,"sha256":"","token":""}', id="end of more parts than a summary has"),
         pytest.param('{"sshload":"part","number":0,"data":"' + "x" * 20_000 + '"}', id="a line longer than any"),
-        pytest.param('{"sshload":"end","parts":1,"sha256":7}', id="end whose digest is a number"),
+        pytest.param('{"sshload":"end","parts":1,"sha256":7,"token":""}', id="end whose digest is a number"),
         pytest.param('{"sshload":"snapshot","data":' + "[" * 100_000, id="nested without end"),
         pytest.param('{"sshload":' + "9" * 10_000 + "}", id="a number of ten thousand digits"),
     ],
@@ -307,7 +312,7 @@ def test_a_spoilt_line_is_a_problem_and_no_summary(line: str) -> None:
 @pytest.mark.parametrize("data", ["", "!", "\\ud800"], ids=["nothing", "not base64", "half a character"])
 def test_parts_without_the_stated_digest_are_a_problem_and_no_summary(data: str) -> None:
     read = read_master_log(
-        f'{{"sshload":"part","number":0,"data":"{data}"}}\n{{"sshload":"end","parts":1,"sha256":"0"}}'
+        f'{{"sshload":"part","number":0,"data":"{data}"}}\n{{"sshload":"end","parts":1,"sha256":"0","token":"{TOKEN}"}}'
     )
     assert read.summary is None
     assert "SHA-256" in read.problem
@@ -325,7 +330,13 @@ json_values = st.recursive(
     st.lists(
         st.fixed_dictionaries(
             {"sshload": st.sampled_from(["snapshot", "part", "end", "other"])},
-            optional={"number": json_values, "data": json_values, "parts": json_values, "sha256": json_values},
+            optional={
+                "number": json_values,
+                "data": json_values,
+                "parts": json_values,
+                "sha256": json_values,
+                "token": json_values,
+            },
         ),
         max_size=4,
     )

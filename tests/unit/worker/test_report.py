@@ -1,7 +1,7 @@
 from dataclasses import replace
 
 import pytest
-from run_configs import NOWHERE, arrivals, run_config
+from run_configs import NOWHERE, TOKEN, arrivals, run_config
 from sshload_contract.codec import from_json, to_json
 from sshload_contract.judgement.validity import defects
 from sshload_contract.load import BurstLoad, HoldLoad, Load
@@ -168,7 +168,7 @@ def totals_report(errors: tuple[ErrorCount, ...]) -> Report:
 def test_a_summary_survives_the_masters_log() -> None:
     summary = run_summary(config(arrivals(1, 10)), totals_of(90, failures=10), course(12.0))
     assert from_json(RunSummary, to_json(summary)) == summary
-    assert read_master_log("\n".join(summary_lines(summary))).summary == summary
+    assert read_master_log("\n".join(summary_lines(summary, TOKEN))).summary == summary
 
 
 def mark(at_s: float, started: int) -> Progress:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from run_configs import NOWHERE, arrivals, run_config
+from run_configs import NOWHERE, TOKEN, arrivals, run_config
 from runs import errors, held_step, load, summary
 from sshload_contract.capacity import Capacity, amount_of
 from sshload_contract.codec import from_json, to_json
@@ -193,6 +193,6 @@ def test_a_search_of_sixty_trials_fits_into_the_masters_log() -> None:
     told = course.summary(RunEnd.COMPLETED, "")
     assert told.capacity is not None
     assert len(told.capacity.trials) == 60
-    lines = list(summary_lines(told))
+    lines = list(summary_lines(told, TOKEN))
     assert sum(map(len, lines)) < 200_000
     assert read_master_log("\n".join(lines)).summary == told == from_json(RunSummary, to_json(told))

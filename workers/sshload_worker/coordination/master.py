@@ -48,8 +48,9 @@ class _End:
 class Master:
     """One run, from waiting for the workers to the printed summary. `trial` is the one under way, or else the last."""
 
-    def __init__(self, config: RunConfig) -> None:
+    def __init__(self, config: RunConfig, token: str) -> None:
         self.config = config
+        self._token = token
         self.roll_call = RollCall(config.workers)
         self._search = SearchCourse(config)
         self.trial = TrialCourse(self._search.first_order(), config, SNAPSHOT_INTERVAL_S)
@@ -84,7 +85,7 @@ class Master:
         while unrest is not None and self._run_trial(unrest):
             unrest = self._prepare_next()
         printer.kill()
-        print("\n".join(summary_lines(self._summary())), flush=True)  # noqa: T201 - stdout is the master's wire
+        print("\n".join(summary_lines(self._summary(), self._token)), flush=True)  # noqa: T201 - stdout is the master's wire
         self._line.send(messages.END)
         self._line.close()
 

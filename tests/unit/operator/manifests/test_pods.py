@@ -6,6 +6,7 @@ from typing import Any
 
 import plans
 import pytest
+from plans import TOKEN_SHA256
 from sshload_operator.manifests import children
 from sshload_operator.planning.plan import Plan
 
@@ -13,8 +14,11 @@ MANAGED = plans.plan()
 EXTERNAL = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}))
 
 
+OF_EVERY_LOAD_POD = ("run.json", "keys/run_token")
+
+
 def made(plan: Plan, kind: str) -> Iterator[dict[str, Any]]:
-    yield from (dict(manifest) for manifest in children(plan) if manifest["kind"] == kind)
+    yield from (dict(manifest) for manifest in children(plan, TOKEN_SHA256) if manifest["kind"] == kind)
 
 
 def pod_specs(plan: Plan) -> dict[str, dict[str, Any]]:
@@ -39,8 +43,8 @@ def test_each_pod_of_a_managed_run_is_given_its_own_files_only() -> None:
             "keys/ssh_host_ed25519_key",
             "keys/ssh_host_ecdsa_key",
         },
-        "master": {"run.json"},
-        "worker": {"run.json", "keys/id_ed25519", "keys/known_hosts"},
+        "master": {*OF_EVERY_LOAD_POD},
+        "worker": {*OF_EVERY_LOAD_POD, "keys/id_ed25519", "keys/known_hosts"},
     }
 
 
@@ -57,18 +61,28 @@ def test_each_pod_of_a_managed_run_is_given_its_own_files_only() -> None:
 def test_workers_of_an_external_run_are_given_only_what_they_log_in_with(auth: str, credentials: set[str]) -> None:
     plan = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}, client={"auth": auth}))
     given = {role: given_files(spec) for role, spec in pod_specs(plan).items()}
-    assert given == {"master": {"run.json"}, "worker": {"run.json", *credentials, "keys/known_hosts"}}
+    assert given == {
+        "master": {*OF_EVERY_LOAD_POD},
+        "worker": {*OF_EVERY_LOAD_POD, *credentials, "keys/known_hosts"},
+    }
 
 
 def test_the_passphrase_of_an_encrypted_key_comes_with_it() -> None:
     plan = plans.plan(plans.quickstart(target={"external": {**plans.EXTERNAL, "encryptedKey": True}}))
-    assert given_files(pod_specs(plan)["worker"]) == {"run.json", "keys/id", "keys/passphrase", "keys/known_hosts"}
+    assert given_files(pod_specs(plan)["worker"]) == {
+        "run.json",
+        "keys/run_token",
+        "keys/id",
+        "keys/passphrase",
+        "keys/known_hosts",
+    }
 
 
 def test_a_certificate_is_given_to_those_who_log_in_with_it() -> None:
     plan = plans.plan(plans.quickstart(client={"auth": "certificate"}))
     assert given_files(pod_specs(plan)["worker"]) == {
         "run.json",
+        "keys/run_token",
         "keys/id_ed25519",
         "keys/id_ed25519-cert.pub",
         "keys/known_hosts",
@@ -80,6 +94,7 @@ def test_the_files_of_each_jump_host_are_in_a_folder_of_its_own() -> None:
     plan = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}, via=[one, plans.EXTERNAL]))
     assert given_files(pod_specs(plan)["worker"]) == {
         "run.json",
+        "keys/run_token",
         "keys/id",
         "keys/known_hosts",
         "keys/via1/password",
@@ -87,7 +102,7 @@ def test_the_files_of_each_jump_host_are_in_a_folder_of_its_own() -> None:
         "keys/via2/id",
         "keys/via2/known_hosts",
     }
-    assert given_files(pod_specs(plan)["master"]) == {"run.json"}
+    assert given_files(pod_specs(plan)["master"]) == {*OF_EVERY_LOAD_POD}
 
 
 def test_a_locustfile_is_mounted_into_the_workers_and_must_be_there() -> None:
@@ -101,13 +116,13 @@ def test_a_locustfile_is_mounted_into_the_workers_and_must_be_there() -> None:
             "optional": False,
         }
     } in config["projected"]["sources"]
-    assert given_files(specs["master"]) == {"run.json"}
+    assert given_files(specs["master"]) == {*OF_EVERY_LOAD_POD}
 
 
 def test_an_ignored_host_key_needs_no_known_hosts() -> None:
     external = {key: value for key, value in plans.EXTERNAL.items() if key != "knownHostsSecretRef"}
     plan = plans.plan(plans.quickstart(target={"external": {**external, "insecureIgnoreHostKey": True}}))
-    assert given_files(pod_specs(plan)["worker"]) == {"run.json", "keys/id"}
+    assert given_files(pod_specs(plan)["worker"]) == {*OF_EVERY_LOAD_POD, "keys/id"}
 
 
 @pytest.mark.parametrize("plan", [pytest.param(MANAGED, id="managed"), pytest.param(EXTERNAL, id="external")])

@@ -5,6 +5,7 @@ from typing import Any
 
 import plans
 import pytest
+from plans import TOKEN_SHA256
 from specs.relative import RELATIVE
 from specs.search import SEARCH_ARRIVALS, SEARCH_HOLD, SEARCHES
 from specs.spec import changed
@@ -20,7 +21,7 @@ _TIMEOUTS = ("connect", "banner", "kex", "auth", "channel", "step")
 
 
 def told(plan: Plan) -> dict[str, str]:
-    (config_map,) = (made for made in children(plan) if made["kind"] == "ConfigMap")
+    (config_map,) = (made for made in children(plan, TOKEN_SHA256) if made["kind"] == "ConfigMap")
     data: dict[str, str] = config_map["data"]
     return data
 
@@ -76,7 +77,7 @@ def test_a_search_ends_before_the_operators_deadline_and_the_jobs_after_it() -> 
     config = run_config(plan, cluster_places(plan))
     assert config.capacity is not None
     assert config.workers_timeout_s + config.capacity.budget_s + config.drain_s < plan.spec.deadline_s
-    jobs = [made["spec"]["activeDeadlineSeconds"] for made in children(plan) if made["kind"] == "Job"]
+    jobs = [made["spec"]["activeDeadlineSeconds"] for made in children(plan, TOKEN_SHA256) if made["kind"] == "Job"]
     assert len(jobs) == 2
     assert min(jobs) > plan.spec.deadline_s
 
@@ -110,10 +111,12 @@ def test_a_run_elsewhere_differs_by_its_places_only() -> None:
     plan = plans.plan()
     here = cluster_places(plan)
     other_target = cluster_places(plans.plan(name="other")).target
-    there = Places(other_target, (other_target,), "http://127.0.0.1:1/stats", "/elsewhere/locustfile.py")
+    there = Places(
+        other_target, (other_target,), "http://127.0.0.1:1/stats", "/elsewhere/locustfile.py", "/elsewhere/token"
+    )
     one, other = run_config(plan, here), run_config(plan, there)
     differing = {name for name in RunConfig.__slots__ if getattr(one, name) != getattr(other, name)}
-    assert differing == {"target", "via", "stats_url", "scenario"}
+    assert differing == {"target", "via", "stats_url", "scenario", "token_path"}
 
 
 @pytest.mark.parametrize(
@@ -164,12 +167,14 @@ def test_what_is_told_of_a_path_is_what_the_workers_are_given() -> None:
     places = cluster_places(plan)
     told_of = {path for endpoint in (places.target, *places.via) for path in paths(endpoint).values()}
     (job,) = (
-        made for made in children(plan) if made["metadata"]["name"].endswith("-workers") and made["kind"] == "Job"
+        made
+        for made in children(plan, TOKEN_SHA256)
+        if made["metadata"]["name"].endswith("-workers") and made["kind"] == "Job"
     )
     (config,) = (volume for volume in job["spec"]["template"]["spec"]["volumes"] if volume["name"] == "config")
     given = [item["path"] for source in config["projected"]["sources"] for item in next(iter(source.values()))["items"]]
     assert len(set(given)) == len(given)
-    assert told_of | {"/etc/sshload/run.json"} == {f"/etc/sshload/{path}" for path in given}
+    assert told_of | {"/etc/sshload/run.json", places.token_path} == {f"/etc/sshload/{path}" for path in given}
 
 
 def test_a_jump_host_in_another_namespace_finds_the_managed_target() -> None:

@@ -1,14 +1,15 @@
-"""The Secret of a managed run holds exactly the keys that its pods mount."""
+"""The Secret of a run holds exactly what its pods mount."""
 
 import plans
 import pytest
+from plans import TOKEN, TOKEN_SHA256
 from sshload_operator.manifests import KEY_FILES, children, keys_secret
 
 
 def test_the_secret_holds_every_file_that_a_pod_mounts_from_it() -> None:
     plan = plans.plan(plans.quickstart(client={"auth": "certificate"}))
-    secret = keys_secret(plan, dict.fromkeys(KEY_FILES, "text"))
-    owners = (made for made in children(plan) if made["kind"] in ("Deployment", "Job"))
+    secret = keys_secret(plan, TOKEN, dict.fromkeys(KEY_FILES, "text"))
+    owners = (made for made in children(plan, TOKEN_SHA256) if made["kind"] in ("Deployment", "Job"))
     volumes = (volume for owner in owners for volume in owner["spec"]["template"]["spec"]["volumes"])
     sources = [source for volume in volumes for source in volume.get("projected", {}).get("sources", ())]
     mounted = [source["secret"] for source in sources if "secret" in source]
@@ -16,10 +17,15 @@ def test_the_secret_holds_every_file_that_a_pod_mounts_from_it() -> None:
     assert {item["key"] for source in mounted for item in source["items"]} == set(secret["stringData"])
 
 
+def test_a_run_against_an_external_target_has_no_keys_but_its_token() -> None:
+    plan = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}))
+    assert keys_secret(plan, TOKEN, {})["stringData"] == {"run_token": TOKEN}
+
+
 @pytest.mark.parametrize(
     "files",
     [pytest.param(KEY_FILES[1:], id="one missing"), pytest.param((*KEY_FILES, "id_rsa"), id="one too many")],
 )
 def test_any_other_set_of_keys_is_refused(files: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="the keys of a run are"):
-        keys_secret(plans.plan(), dict.fromkeys(files, "text"))
+    with pytest.raises(ValueError, match="the keys of this run are"):
+        keys_secret(plans.plan(), TOKEN, dict.fromkeys(files, "text"))

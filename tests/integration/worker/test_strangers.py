@@ -1,0 +1,49 @@
+"""Whoever reaches the master's port without the run's token can neither join the run nor end it."""
+
+from pathlib import Path
+
+import gevent
+import pytest
+from locust.rpc.protocol import Message
+from locust.rpc.zmqrpc import Client
+from plans import TOKEN
+from run_configs import arrivals, endpoint, run_config
+from ssh_server import SshServer
+from sshload_contract.vocabulary import RunEnd
+from sshload_worker.coordination import messages
+from sshload_worker.coordination.run_token import encrypt_lines, read_token
+from whole_run import WholeRun, whole_run
+
+
+def speak(run: WholeRun, token: str) -> None:
+    """Say to the master what ends a run, over a line that is encrypted by a token."""
+    encrypt_lines(token)
+    stranger = Client("127.0.0.1", run.locust_port, "stranger")
+    fault = {"worker": 0, "message": "words of a stranger"}
+    stranger.send(Message("client_ready", None, "stranger"))
+    stranger.send(Message(messages.FAULT, fault, "stranger"))
+    gevent.sleep(0.5)
+    stranger.close(linger=0)
+
+
+@pytest.mark.parametrize(
+    ("token", "end"),
+    [
+        pytest.param("f0" * 32, RunEnd.COMPLETED, id="another token"),
+        pytest.param(TOKEN, RunEnd.GENERATOR_FAULT, id="the token of the run"),
+    ],
+)
+def test_only_who_has_the_token_can_end_a_run(sshd: SshServer, tmp_path: Path, token: str, end: RunEnd) -> None:
+    with whole_run(tmp_path, run_config(endpoint(sshd), arrivals(10, 3.0))) as run:
+        run.wait_until(lambda: run.iterations() > 5, "the first iterations")
+        speak(run, token)
+        summary = run.summary()
+    assert summary.end is end
+    assert ("words of a stranger" in summary.message) == (end is RunEnd.GENERATOR_FAULT)
+
+
+def test_a_file_that_holds_something_else_is_no_token(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text("no token\n")
+    with pytest.raises(ValueError, match="does not hold 64 hexadecimal digits"):
+        read_token(path)
