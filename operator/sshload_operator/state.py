@@ -63,6 +63,9 @@ class Reason(StrEnum):
     LOAD_RUNNING = "LoadRunning"
     COLLECTING_RESULTS = "CollectingResults"
     CAUTION = "Caution"
+    SUSPENDED = "Suspended"
+    INSTALLATION_PAUSED = "InstallationPaused"
+    QUEUED = "Queued"
     TARGET_NOT_READY = "TargetNotReady"
     RUN_FINISHED = "RunFinished"
     # Passed, Failed
@@ -93,6 +96,7 @@ class Reason(StrEnum):
     INVALID_SPEC = "InvalidSpec"
     TARGET_NOT_ALLOWED = "TargetNotAllowed"
     LOAD_IMPOSSIBLE = "LoadImpossible"
+    LIMIT_EXCEEDED = "LimitExceeded"
     IMAGE_UNAVAILABLE = "ImageUnavailable"
     POD_REJECTED = "PodRejected"
     POD_CONFIG_ERROR = "PodConfigError"
@@ -186,13 +190,15 @@ class Observed:
     """All facts of one pass. `pods` are the test's, of any run; `log` is this run's master's, None while unreadable.
 
     `rejected_message` is what a controller said of pods that it could not create (quota, Pod Security), else empty.
-    `baseline` is None until the run is over, and where the spec asks for none.
+    `baseline` is None until the run is over, and where the spec asks for none. `queued` says why a run that is to begin
+    has to wait for others, and is empty where it need not.
     """
 
     pods: tuple[PodFacts, ...]
     log: MasterLog | None
     rejected_message: str
     baseline: BaselineSight | None = None
+    queued: str = ""
 
 
 @dataclass(frozen=True, slots=True)

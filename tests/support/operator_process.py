@@ -38,6 +38,7 @@ class OperatorProcess:
     folder: Path
     namespaces: Sequence[str]
     after_end: Callable[[], None] = lambda: None
+    more_of_installation: str = ""
     metrics_port: int = 0
     _process: multiprocessing.context.ForkServerProcess | None = None
     _starts: int = field(default=0)
@@ -56,7 +57,7 @@ class OperatorProcess:
     def begin(self) -> None:
         """Start the operator."""
         installation = self.folder / "installation.yaml"
-        installation.write_text(INSTALLATION, encoding="utf-8")
+        installation.write_text(INSTALLATION + self.more_of_installation, encoding="utf-8")
         self._starts += 1
         self.metrics_port, liveness_port = free_port(), free_port()
         arguments = [f"--installation={installation}",

@@ -24,7 +24,7 @@ START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 class Passes:
     """One test and its status. `run` does a pass as the operator does, with the pods and the log that it is given.
 
-    `beside` are the tests that are seen where a baseline is looked for.
+    `beside` are the tests that are seen where a baseline is looked for, `queued` why the test has to wait for others.
     """
 
     spec: Mapping[str, Any] = field(default_factory=lambda: QUICKSTART)
@@ -33,6 +33,7 @@ class Passes:
     now: datetime = START
     installation: Installation = INSTALLATION
     beside: BaselineSight | None = None
+    queued: str = ""
 
     @property
     def plan(self) -> Plan | SpecError:
@@ -77,7 +78,7 @@ class Passes:
                 summary_lines=2 if summary else 0,
                 problem="",
             )
-        observed = Observed(pods=mine, log=log, rejected_message=rejected, baseline=self.beside)
+        observed = Observed(pods=mine, log=log, rejected_message=rejected, baseline=self.beside, queued=self.queued)
         decision = decide(self.identity(), self.plan, remembered(self.status), observed, self.now)
         if decision.status is not None:
             self.status = decision.status

@@ -6,4 +6,6 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 imagePullSecrets: {{ toJson .Values.image.pullSecrets }}
 workerResources: {{ toJson .Values.worker.resources }}
 externalTargets: {{ toJson .Values.externalTargets }}
+limits: {{ toJson .Values.limits }}
+paused: {{ .Values.paused }}
 {{- end -}}

@@ -182,3 +182,4 @@ class LoadTestSpec:
     time_to_live: TimeToLive
     triggers: Mapping[str, str]
     abort: bool
+    suspend: bool

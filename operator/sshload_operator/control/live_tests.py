@@ -12,9 +12,10 @@ from typing import Final
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.cluster import Cluster, Object
 from sshload_operator.control.judging import Judging
-from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, Wait
+from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, Wait, key_of
 from sshload_operator.control.observe import Sight
-from sshload_operator.control.reconcile import asks_for_deeds, decide_unseen, is_finished, question, reconcile
+from sshload_operator.control.reconcile import Shared, asks_for_deeds, decide_unseen, is_finished, question, reconcile
+from sshload_operator.control.room import Room
 from sshload_operator.manifests.labels import Membership, membership_of_job, membership_of_pod
 from sshload_operator.planning.plan import Installation
 
@@ -41,13 +42,21 @@ class LiveTests(LiveObjects[TestSight]):
     """All tests that are worked on, by namespace and name. `count_failure` is called for each pass that fails."""
 
     def __init__(self, cluster: Cluster, installation: Installation, count_failure: Callable[[], None]) -> None:
-        self._judging = Judging()
-        super().__init__(_TestPasses(cluster, installation, self._judging), count_failure)
+        self._shared = Shared(cluster, Judging(), Room(installation.limits))
+        super().__init__(_TestPasses(self._shared, installation), count_failure)
 
     async def stop(self) -> None:
         """End all tasks, and the thread that judges."""
         await super().stop()
-        self._judging.stop()
+        self._shared.judging.stop()
+
+    def object_changed(self, event_type: str | None, body: Object) -> None:
+        """Take in a watch event of a test."""
+        if event_type == "DELETED" or "deletionTimestamp" in body["metadata"]:
+            self._shared.room.leave(key_of(body))
+        else:
+            self._shared.room.seen(body)
+        super().object_changed(event_type, body)
 
     def pod_changed(self, event_type: str | None, pod: Object) -> None:
         """Take in a watch event of a pod that carries the test label; one that no run made wakes nobody."""
@@ -80,9 +89,8 @@ class LiveTests(LiveObjects[TestSight]):
 class _TestPasses:
     """Passes over SSHLoadTests."""
 
-    cluster: Cluster
+    shared: Shared
     installation: Installation
-    judging: Judging
 
     def first_sight(self, body: Object | None) -> TestSight:
         """Return the sight of a test; where not itself but a child of it was seen, or its time is over, it has any."""
@@ -91,7 +99,7 @@ class _TestPasses:
     async def do(self, key: Key, live: Live[TestSight]) -> Next:
         """Do one pass over a test, and none where there is nothing to do."""
         sight = live.sight
-        body = live.body or live.fill(await self.cluster.read(TEST, *key))
+        body = live.body or live.fill(await self.shared.cluster.read(TEST, *key))
         if body is None or "deletionTimestamp" in body["metadata"]:
             return Rest()
         asked = question(body, self.installation)
@@ -102,9 +110,11 @@ class _TestPasses:
             decision = decide_unseen(asked, datetime.now(UTC))
             if not asks_for_deeds(decision):
                 return Rest(decision.requeue_after_s)
-        done = await reconcile(self.cluster, self.judging, asked, sight.children, datetime.now(UTC))
+        done = await reconcile(self.shared, asked, sight.children, datetime.now(UTC))
         if done.test is None:
+            self.shared.room.leave(key)
             return Rest()
+        self.shared.room.seen(done.test)
         live.offer(done.test)
         if is_finished(live.body or done.test):
             sight.is_ending = True

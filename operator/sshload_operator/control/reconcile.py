@@ -26,8 +26,10 @@ from sshload_operator.control import announcement
 from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
 from sshload_operator.control.judging import Judging
 from sshload_operator.control.keys import KeysAsked, make_keys
+from sshload_operator.control.live_objects import key_of
 from sshload_operator.control.observe import RunUnderWay, Sight, observe
-from sshload_operator.decision.decide import current_run, decide
+from sshload_operator.control.room import Room
+from sshload_operator.decision.decide import current_run, decide, may_begin
 from sshload_operator.decision.findings import MESSAGE_LIMIT_CHARACTERS
 from sshload_operator.decision.status import remembered
 from sshload_operator.manifests import (
@@ -68,6 +70,11 @@ class Question:
     remembered: Remembered
 
     @property
+    def may_begin(self) -> bool:
+        """Whether a run is to begin as soon as there is room for it."""
+        return may_begin(self.plan, self.remembered)
+
+    @property
     def finished(self) -> bool:
         """Whether the object's current run is over."""
         return self.remembered.phase is Phase.FINISHED
@@ -80,6 +87,15 @@ class Question:
         if self.remembered.run != self.plan.run:
             return None
         return RunUnderWay(self.body, self.plan, (now - start_time).total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the passes over all tests share: the API server, the thread that judges, and the room for runs."""
+
+    cluster: Cluster
+    judging: Judging
+    room: Room
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +133,11 @@ def is_finished(test: Object) -> bool:
     return past.phase is Phase.FINISHED
 
 
-async def reconcile(cluster: Cluster, judging: Judging, asked: Question, sight: Sight, now: datetime) -> Pass:
+async def reconcile(shared: Shared, asked: Question, sight: Sight, now: datetime) -> Pass:
     """Do one pass; raises ApiError, and KeysError where ssh-keygen fails."""
-    observed = _NOTHING_SEEN
-    if asked.remembered.run:  # else there can be no pods yet, or those of an attempt whose status was never written
-        observed = await observe(cluster, judging, sight, asked.test, asked.run_under_way(now))
-    decision = await _decide(judging, asked, sight, observed, now)
+    cluster = shared.cluster
+    observed = await _observe(shared, asked, sight, now)
+    decision = await _decide(shared.judging, asked, sight, observed, now)
     status = decision.status
     await _all(*(_delete(cluster, results_ref(asked.test, run_id)) for run_id in decision.replaced))
     if decision.start and isinstance(asked.plan, Plan):
@@ -146,6 +161,16 @@ async def reconcile(cluster: Cluster, judging: Judging, asked: Question, sight: 
     if decision.delete_self:
         await _delete_test(cluster, newest)
     return Pass(newest, 0.0 if sight.refused_message and decision.start else decision.requeue_after_s)
+
+
+async def _observe(shared: Shared, asked: Question, sight: Sight, now: datetime) -> Observed:
+    observed = _NOTHING_SEEN
+    if asked.remembered.run:  # else there can be no pods yet, or those of an attempt whose status was never written
+        observed = await observe(shared.cluster, shared.judging, sight, asked.test, asked.run_under_way(now))
+    if asked.may_begin:
+        return replace(observed, queued=shared.room.ask(asked.body))
+    shared.room.withdraw(key_of(asked.body))
+    return observed
 
 
 async def _decide(judging: Judging, asked: Question, sight: Sight, observed: Observed, now: datetime) -> Decision:

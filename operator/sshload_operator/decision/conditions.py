@@ -37,6 +37,20 @@ def under_way(situation: Situation) -> tuple[Finding, Findings]:
     }
 
 
+def held_back(reason: Reason, message: str, *, managed: bool) -> Findings:
+    """Return the conditions of a test whose run may not begin yet."""
+    waits = Finding(ConditionStatus.FALSE, reason, message)
+    return {
+        ConditionType.TARGET_READY: _swept_target(managed=managed),
+        ConditionType.WORKERS_READY: _SWEPT_WORKERS,
+        ConditionType.COMPLETE: waits,
+        ConditionType.PASSED: Finding(ConditionStatus.UNKNOWN, reason, "there is no verdict before the end of the run"),
+        ConditionType.READY: Finding(ConditionStatus.UNKNOWN, reason, message),
+        ConditionType.RECONCILING: Finding(ConditionStatus.TRUE, reason, message),
+        ConditionType.STALLED: Finding(ConditionStatus.FALSE, reason, message),
+    }
+
+
 def finished(ending: Ending, *, managed: bool) -> Findings:
     """Return the conditions of a run that has ended."""
     passed = ending.verdict is Verdict.PASSED

@@ -1,7 +1,8 @@
 """What is to be done about a test: a pure function of the plan, what is remembered, what is observed, and the time.
 
 Small rules in one order, the first that holds decides: a spec that cannot be read; a test that is finished; a request
-to abort; a new run (the first, or after a change of what is measured); an ending of the run under way; its phase.
+to abort; what holds the test back (suspended, paused, queued); a new run (the first, or after a change of what is
+measured); an ending of the run under way; its phase.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from sshload_operator.api.errors import SpecError
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.decision.blockers import target_blocker, workers_blocker
 from sshload_operator.decision.capacity.status import capacity_status
-from sshload_operator.decision.conditions import finished, under_way
+from sshload_operator.decision.conditions import finished, held_back, under_way
 from sshload_operator.decision.endings import Ending, ending
 from sshload_operator.decision.findings import conditions
 from sshload_operator.decision.results import to_status
@@ -36,9 +37,20 @@ from sshload_operator.state import (
 STARTING_PASS_S = 1.0
 RUNNING_PASS_S = 5.0
 COLLECTING_PASS_S = 0.5
+QUEUE_PASS_S = 2.0
 _AFTER_LOAD_S = 0.3
 _SHORTEST_PASS_S = 0.05
-_ORDINARY = (Reason.TARGET_STARTING, Reason.WORKERS_STARTING, Reason.LOAD_RUNNING, Reason.COLLECTING_RESULTS)
+_SUSPENDED = "spec.suspend holds the test back. Set it to false to run it"
+_PAUSED = "this installation begins no runs at present (chart value paused)"
+_ORDINARY = (
+    Reason.SUSPENDED,
+    Reason.INSTALLATION_PAUSED,
+    Reason.QUEUED,
+    Reason.TARGET_STARTING,
+    Reason.WORKERS_STARTING,
+    Reason.LOAD_RUNNING,
+    Reason.COLLECTING_RESULTS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +81,7 @@ class _Pass:
     @property
     def unfinished_run_id(self) -> str:
         """The id of the run that is remembered as being under way, else empty."""
-        return "" if self.remembered.phase is Phase.FINISHED else self.remembered_run_id
+        return "" if self.remembered.phase in (Phase.PENDING, Phase.FINISHED) else self.remembered_run_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +119,8 @@ def decide(
         return _finish(this, situation, _aborted(situation))
     if not resumed:
         return _start(this, situation)
+    if plan.spec.suspend:
+        return _hold_back(this, situation, Reason.SUSPENDED, _SUSPENDED)
     found = ending(situation)
     return _finish(this, situation, found) if found is not None else _go_on(this, situation)
 
@@ -171,11 +185,48 @@ def _aborted(situation: Situation) -> Ending:
 
 def _start(this: _Pass, situation: Situation) -> Decision:
     """Begin a new run; one that measures something else and is under way ends as Aborted in the same pass."""
-    refusal = preflight(situation.plan)
+    plan = situation.plan
+    refusal = preflight(plan)
     if refusal is not None:
         reason, message = refusal
         return _finish(this, situation, Ending(Verdict.ERROR, reason, message))
+    if plan.spec.suspend:
+        return _hold_back(this, situation, Reason.SUSPENDED, _SUSPENDED)
+    if plan.installation.paused:
+        return _hold_back(this, situation, Reason.INSTALLATION_PAUSED, _PAUSED)
+    if situation.observed.queued:
+        return _hold_back(this, situation, Reason.QUEUED, situation.observed.queued)
     return _go_on(this, situation)
+
+
+def may_begin(plan: Plan | SpecError, remembered: Remembered) -> bool:
+    """Whether a run would begin now if nothing but other tests were in its way: so only such tests queue."""
+    if isinstance(plan, SpecError) or plan.spec.abort or plan.spec.suspend or plan.installation.paused:
+        return False
+    same = remembered.spec_hash == plan.spec_hash
+    return not same or (remembered.phase is Phase.FINISHED and remembered.verdict is Verdict.ABORTED)
+
+
+def _hold_back(this: _Pass, situation: Situation, reason: Reason, message: str) -> Decision:
+    """Let no run begin; one that is under way ends without a verdict. No hash is kept, so that it begins anew later."""
+    standing = Standing(
+        generation=this.test.generation,
+        run=situation.plan.run,
+        spec_hash="",
+        phase=Phase.PENDING,
+        reason=reason,
+        message=message,
+        conditions=conditions(
+            held_back(reason, message, managed=situation.managed), this.remembered.conditions, this.now
+        ),
+    )
+    actions = _Actions(
+        replaced=_replaced(this, situation),
+        sweep=tuple(sorted({*this.leftovers(), this.unfinished_run_id} - {""})),
+        announcements=_superseded(this, situation),
+        requeue_after_s=QUEUE_PASS_S if reason is Reason.QUEUED else None,
+    )
+    return _decision(this, standing, actions)
 
 
 def _go_on(this: _Pass, situation: Situation) -> Decision:

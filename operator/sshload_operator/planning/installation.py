@@ -8,13 +8,15 @@ import yaml
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.placement import object_name, read_resources
-from sshload_operator.api.parse.readers import choice, items, text, whole
+from sshload_operator.api.parse.readers import choice, duration, flag, items, mapping, text, whole
+from sshload_operator.planning.limits import Limits
 from sshload_operator.planning.plan import AllowedTarget, Installation
 
 _IMAGE = text(shortest=1, longest=500)
 _HOST_PATTERN = text(shortest=1, longest=253, pattern=r"[A-Za-z0-9.:*?/_\[\]!-]+", wanted="a host pattern or a CIDR")
 _PULL_POLICY = choice("Always", "IfNotPresent", "Never")
 _TARGETS_MOST = 10_000
+_COUNT = whole(1, 1_000_000_000)
 
 
 def read_installation(text_yaml: str) -> Installation:
@@ -37,9 +39,27 @@ def read_installation(text_yaml: str) -> Installation:
         worker_resources=fields.defaulted("workerResources", read_resources, {}),
         allowed_targets=fields.defaulted("externalTargets", items(_read_allowed_target, most=_TARGETS_MOST), []),
         one_address=False,
+        limits=fields.defaulted("limits", _read_limits, {}),
+        paused=fields.defaulted("paused", flag, default=False),
     )
     fields.end()
     return installation
+
+
+def _read_limits(value: Any, path: str) -> Limits:
+    fields = Fields(value, path)
+    per_test = Fields(fields.defaulted("perTest", mapping, {}), fields.at("perTest"))
+    limits = Limits(
+        worker_pods=per_test.optional("workerPods", _COUNT),
+        rate=per_test.optional("rate", _COUNT),
+        connections=per_test.optional("connections", _COUNT),
+        duration_s=per_test.optional("duration", duration("1s", "8760h")),
+        tests_per_namespace=fields.optional("concurrentTestsPerNamespace", _COUNT),
+        tests=fields.optional("concurrentTests", _COUNT),
+    )
+    per_test.end()
+    fields.end()
+    return limits
 
 
 def _read_allowed_target(value: Any, path: str) -> AllowedTarget:

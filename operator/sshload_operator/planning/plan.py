@@ -10,12 +10,14 @@ from sshload_contract.codec import to_plain
 
 from sshload_operator.api.load_duration import load_duration_s
 from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.planning.limits import Limits
 from sshload_operator.planning.processes import processes_per_pod
 
-_NOT_MEASURED = frozenset({"abort", "time_to_live"})
+_NOT_MEASURED = frozenset({"abort", "suspend", "time_to_live"})
 _EMPTY: tuple[Any, ...] = (None, "", (), {})
 _SPEC_HASH_CHARACTERS = 16
 _RUN_ID_CHARACTERS = 10
+_NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +33,7 @@ class Installation:
     """What the installer settled. Read from the operator's configuration.
 
     `worker_resources` are those of worker pods whose test names none. `one_address` says that all workers share one
-    source address, and its ports: they are processes of one machine, and no pods.
+    source address, and its ports: they are processes of one machine, and no pods. While `paused`, no run begins.
     """
 
     worker_image: str
@@ -41,6 +43,8 @@ class Installation:
     worker_resources: Mapping[str, Any]
     allowed_targets: tuple[AllowedTarget, ...]
     one_address: bool
+    limits: Limits = _NO_LIMITS
+    paused: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,7 @@ class Plan:
     """One run. `run_id` is unique over all runs of all objects, ever.
 
     `load_s` is warm-up and load, without drain; of a search, those of its least trial. `spec_hash` covers what is
-    measured: not `abort` and not the times to live. Every worker pod runs `processes_per_pod` workers.
+    measured: not `abort`, `suspend` and the times to live. Every worker pod runs `processes_per_pod` workers.
     """
 
     test: TestIdentity

@@ -13,6 +13,7 @@ from sshload_operator.api.spec import ExternalTarget
 from sshload_operator.planning.allowed_targets import is_allowed
 from sshload_operator.planning.connections import most_begun_within
 from sshload_operator.planning.impossible_search import impossible_search
+from sshload_operator.planning.limits import beyond_limits
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.search import most_load
 from sshload_operator.state import Reason
@@ -28,6 +29,7 @@ def preflight(plan: Plan) -> Refusal | None:
     """Return why the run must not be started, with what to change; None where nothing speaks against it."""
     return (
         _target_not_allowed(plan)
+        or _beyond_limits(plan)
         or _too_small_pool(plan)
         or _too_few_source_ports(plan)
         or _too_few_in_flight(plan)
@@ -44,6 +46,11 @@ def _target_not_allowed(plan: Plan) -> Refusal | None:
                 " allows; whoever installed sshload can add it to the chart's value externalTargets"
             )
     return None
+
+
+def _beyond_limits(plan: Plan) -> Refusal | None:
+    beyond = beyond_limits(plan.spec, plan.installation.limits)
+    return (Reason.LIMIT_EXCEEDED, beyond) if beyond else None
 
 
 def _servers(plan: Plan) -> Iterator[tuple[str, ExternalTarget]]:

@@ -107,6 +107,7 @@ MANAGED_ARRIVALS: Spec = {
     "startTimeout": "1m",
     "ttlAfterFinished": {"passed": "1h", "failed": "24h"},
     "abort": False,
+    "suspend": True,
 }
 
 _SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

@@ -34,6 +34,7 @@ _PATHS = items(
 # What a test of a comparison must not have of its own, and what has its place.
 _NOT_A_TESTS: Mapping[str, str] = {
     "abort": "spec.abort ends the whole comparison",
+    "suspend": "the tests of a comparison run one after the other",
     "ttlAfterFinished": "the tests are kept as long as the comparison, which needs their figures",
     "baseline": "the tests are compared with each other",
 }

@@ -71,6 +71,7 @@ def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
         time_to_live=fields.defaulted("ttlAfterFinished", _read_time_to_live, {}),
         triggers=fields.optional("triggers", _TRIGGERS) or {},
         abort=fields.defaulted("abort", flag, default=False),
+        suspend=fields.defaulted("suspend", flag, default=False),
     )
     fields.end()
     check_consistency(spec)

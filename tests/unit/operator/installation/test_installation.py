@@ -3,6 +3,7 @@
 import pytest
 from sshload_operator.api.errors import SpecError
 from sshload_operator.planning.installation import read_installation
+from sshload_operator.planning.limits import Limits
 from sshload_operator.planning.plan import AllowedTarget, Installation
 
 WHOLE = """
@@ -56,3 +57,17 @@ def test_by_default_no_external_target_is_allowed() -> None:
 def test_what_is_wrong_is_named(text: str, says: str) -> None:
     with pytest.raises(SpecError, match=says):
         read_installation(text)
+
+
+def test_limits_that_are_null_or_absent_are_none() -> None:
+    assert read_installation(SMALL).limits == Limits()
+    text = "limits: {perTest: {workerPods: null, rate: 50, duration: 1h}, concurrentTests: 3}\npaused: true\n"
+    installation = read_installation(SMALL + text)
+    assert installation.limits == Limits(rate=50, duration_s=3600.0, tests=3)
+    assert installation.paused
+
+
+@pytest.mark.parametrize("limits", ["{perTest: {rate: 0}}", "{perTest: {pods: 1}}", "{concurrentTests: many}"])
+def test_a_limit_that_is_none_is_refused_by_its_name(limits: str) -> None:
+    with pytest.raises(SpecError, match="limits"):
+        read_installation(f"{SMALL}limits: {limits}\n")

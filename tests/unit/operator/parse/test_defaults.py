@@ -83,6 +83,7 @@ def test_a_small_spec_has_the_defaults() -> None:
         time_to_live=TimeToLive(passed_s=None, failed_s=None),
         triggers={},
         abort=False,
+        suspend=False,
     )
 
 

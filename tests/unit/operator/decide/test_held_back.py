@@ -1,0 +1,87 @@
+"""Tests that may not begin: suspended, in an installation that is paused, or for want of room."""
+
+from dataclasses import replace
+
+import pytest
+from passes import Passes
+from plans import INSTALLATION, QUICKSTART
+from runs import pod, snapshot
+from sshload_operator.planning.limits import Limits
+from sshload_operator.state import Role
+
+READY = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))
+
+
+def test_a_suspended_test_begins_no_run_until_it_is_resumed() -> None:
+    passes = Passes({**QUICKSTART, "suspend": True})
+    decision = passes.run()
+    assert not decision.start
+    assert (passes.status["phase"], passes.status["reason"]) == ("Pending", "Suspended")
+    assert "verdict" not in passes.status
+    passes.edit(suspend=False)
+    assert passes.run(after_s=60).start
+    assert passes.status["phase"] == "PreparingTarget"
+
+
+def test_a_run_that_is_suspended_ends_without_a_verdict_and_begins_anew() -> None:
+    passes = Passes()
+    passes.run()
+    first = passes.run_id
+    passes.run(*(replace(one, run_id=first) for one in READY), after_s=5, snapshot=snapshot(run_id=first))
+    assert passes.status["phase"] == "Running"
+    passes.edit(suspend=True)
+    decision = passes.run(after_s=5)
+    assert decision.sweep == (first,)
+    assert (passes.status["phase"], passes.status["reason"]) == ("Pending", "Suspended")
+    assert passes.run(after_s=5).sweep == ()
+    passes.edit(suspend=False)
+    assert passes.run(after_s=5).start
+    assert passes.run_id != first
+
+
+def test_a_finished_test_keeps_its_verdict_when_it_is_suspended() -> None:
+    passes = Passes()
+    passes.run()
+    passes.edit(abort=True)
+    passes.run(after_s=1)
+    assert passes.status["verdict"] == "Aborted"
+    passes.edit(suspend=True)
+    passes.run(after_s=1)
+    assert passes.status["verdict"] == "Aborted"
+
+
+def test_a_paused_installation_begins_no_run_and_says_why() -> None:
+    passes = Passes(installation=replace(INSTALLATION, paused=True))
+    assert not passes.run().start
+    assert (passes.status["phase"], passes.status["reason"]) == ("Pending", "InstallationPaused")
+    assert "chart value paused" in passes.status["message"]
+    passes.installation = INSTALLATION
+    assert passes.run(after_s=1).start
+
+
+def test_a_queued_test_says_where_it_is_in_the_queue_and_can_be_aborted() -> None:
+    passes = Passes(queued="position 2 in the queue")
+    decision = passes.run()
+    assert not decision.start
+    assert decision.requeue_after_s is not None
+    assert (passes.status["reason"], passes.status["message"]) == ("Queued", "position 2 in the queue")
+    passes.edit(abort=True)
+    passes.run(after_s=1)
+    assert passes.status["verdict"] == "Aborted"
+
+
+@pytest.mark.parametrize(
+    ("limits", "message"),
+    [
+        (Limits(worker_pods=1), "spec.workers.replicas asks for 2 worker pods, and this installation allows 1"),
+        (Limits(rate=10), "spec.load asks for 20 iterations per second, and this installation allows 10"),
+        (Limits(connections=5), "connections at once, and this installation allows 5"),
+        (Limits(duration_s=10), "seconds, and this installation allows 10"),
+    ],
+)
+def test_a_test_beyond_the_limits_is_refused_with_both_numbers(limits: Limits, message: str) -> None:
+    spec = {**QUICKSTART, "workers": {"replicas": 2}}
+    passes = Passes(spec, installation=replace(INSTALLATION, limits=limits))
+    assert not passes.run().start
+    assert (passes.status["verdict"], passes.status["reason"]) == ("Error", "LimitExceeded")
+    assert message in passes.status["message"]
