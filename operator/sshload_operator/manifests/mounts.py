@@ -72,9 +72,9 @@ def locustfile_source(locustfile: LocustfileRef) -> dict[str, Any]:
     return {"configMap": {"name": locustfile.config_map, "items": [item], "optional": False}}
 
 
-def empty_dir(name: str, size_limit: str) -> dict[str, Any]:
-    """Return a scratch volume; a pod that fills it beyond its limit is evicted."""
-    return {"name": name, "emptyDir": {"sizeLimit": size_limit}}
+def empty_dir(name: str, size_limit: str, medium: str = "") -> dict[str, Any]:
+    """Return a scratch volume; a pod that fills it beyond its limit is evicted. With medium Memory it is on no disk."""
+    return {"name": name, "emptyDir": {"sizeLimit": size_limit, **({"medium": medium} if medium else {})}}
 
 
 def _secret_source(name: str, files: Iterable[str], folder: str) -> dict[str, Any]:

@@ -44,10 +44,15 @@ def pod_template(plan: Plan, container: Container, spec: Mapping[str, Any]) -> d
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "containers": [_container(plan, container)],
-            "volumes": [*container.volumes, empty_dir("tmp", _TMP_SIZE_LIMIT)],
+            "volumes": [*container.volumes, _tmp()],
             **spec,
         },
     }
+
+
+def _tmp() -> dict[str, Any]:
+    """Return the volume of /tmp: in memory, because OpenSSH's client takes keys from files there."""
+    return empty_dir("tmp", _TMP_SIZE_LIMIT, medium="Memory")
 
 
 def _container(plan: Plan, container: Container) -> dict[str, Any]:

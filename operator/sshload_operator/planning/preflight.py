@@ -9,7 +9,7 @@ from math import ceil
 from sshload_contract.load import ArrivalsLoad, HoldLoad, UsersLoad
 from sshload_contract.run_config import SessionReuse
 
-from sshload_operator.api.spec import ExternalTarget
+from sshload_operator.api.spec import ExternalTarget, ManagedTarget
 from sshload_operator.planning.allowed_targets import is_allowed
 from sshload_operator.planning.connections import most_begun_within
 from sshload_operator.planning.impossible_search import impossible_search
@@ -21,6 +21,7 @@ from sshload_operator.state import Reason
 # Linux's default ip_local_port_range, 32768 to 60999, and how long a closed connection keeps its port (TIME_WAIT).
 SOURCE_PORTS = 28_232
 TIME_WAIT_S = 60.0
+_CLUSTER_PRIORITIES = "system-"
 
 Refusal = tuple[Reason, str]
 
@@ -30,6 +31,7 @@ def preflight(plan: Plan) -> Refusal | None:
     return (
         _target_not_allowed(plan)
         or _beyond_limits(plan)
+        or _priority_of_the_cluster(plan)
         or _too_small_pool(plan)
         or _too_few_source_ports(plan)
         or _too_few_in_flight(plan)
@@ -51,6 +53,21 @@ def _target_not_allowed(plan: Plan) -> Refusal | None:
 def _beyond_limits(plan: Plan) -> Refusal | None:
     beyond = beyond_limits(plan.spec, plan.installation.limits)
     return (Reason.LIMIT_EXCEEDED, beyond) if beyond else None
+
+
+def _priority_of_the_cluster(plan: Plan) -> Refusal | None:
+    """Refuse Kubernetes' own priority classes, by which the pods of a test would displace those of the cluster."""
+    target = plan.spec.target
+    placements = {"spec.workers": plan.spec.workers.placement}
+    if isinstance(target, ManagedTarget):
+        placements["spec.target.managed"] = target.placement
+    for field, placement in placements.items():
+        if placement.priority_class_name.startswith(_CLUSTER_PRIORITIES):
+            return Reason.LIMIT_EXCEEDED, (
+                f"{field}.priorityClassName is {placement.priority_class_name}, for the cluster's own pods; name"
+                " a class of your own"
+            )
+    return None
 
 
 def _servers(plan: Plan) -> Iterator[tuple[str, ExternalTarget]]:

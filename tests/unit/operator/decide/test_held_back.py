@@ -1,6 +1,7 @@
 """Tests that may not begin: suspended, in an installation that is paused, or for want of room."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from passes import Passes
@@ -85,3 +86,17 @@ def test_a_test_beyond_the_limits_is_refused_with_both_numbers(limits: Limits, m
     assert not passes.run().start
     assert (passes.status["verdict"], passes.status["reason"]) == ("Error", "LimitExceeded")
     assert message in passes.status["message"]
+
+
+@pytest.mark.parametrize(
+    "where",
+    [
+        {"workers": {"priorityClassName": "system-node-critical"}},
+        {"target": {"managed": {"priorityClassName": "system-cluster-critical"}}},
+    ],
+)
+def test_a_priority_class_of_the_cluster_is_refused(where: dict[str, Any]) -> None:
+    passes = Passes({**QUICKSTART, **where})
+    assert not passes.run().start
+    assert (passes.status["verdict"], passes.status["reason"]) == ("Error", "LimitExceeded")
+    assert "for the cluster's own pods" in passes.status["message"]
