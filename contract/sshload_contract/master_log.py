@@ -37,15 +37,15 @@ class MasterLog:
 
     `summary_lines` is the number of lines that the summary takes with its closing line, 0 while there is none: where
     it is set and `summary` is None, the stretch was too short, and one of that many lines more is to be read.
-    `token_sha256` is the SHA-256 of the token that stands below the summary, empty while there is none. `problem` says
-    why a complete summary could not be used, and is empty otherwise.
+    `proof_sha256` is the SHA-256 of the proof below the summary that its printer has the run's token, empty while there
+    is none. `problem` says why a complete summary could not be used, and is empty otherwise.
     """
 
     snapshot: Snapshot | None
     summary: RunSummary | None
     summary_lines: int
     problem: str
-    token_sha256: str = ""
+    proof_sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +58,11 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """The closing line of a summary: how many parts there are, the SHA-256 of them all, and the run's token."""
+    """The closing line of a summary: how many parts there are, their SHA-256, and the proof of the run's token."""
 
     parts: int
     sha256: str
-    token: str
+    proof: str
 
 
 def snapshot_line(snapshot: Snapshot) -> str:
@@ -71,7 +71,7 @@ def snapshot_line(snapshot: Snapshot) -> str:
 
 
 def summary_lines(summary: RunSummary, token: str) -> Iterator[str]:
-    """Yield the lines that print a summary: its parts, then their count, the SHA-256 of the whole, and the run's token.
+    """Yield the lines that print a summary: its parts, then their count, their SHA-256, and a proof of the token.
 
     Where the whole exceeds what `read_master_log` reads, part of it is left out (RunSummary.omitted).
     """
@@ -80,7 +80,7 @@ def summary_lines(summary: RunSummary, token: str) -> Iterator[str]:
     for number, chunk in enumerate(chunks):
         yield f'{_MARK}"part","number":{number},"data":"{chunk}"}}'
     digest = hashlib.sha256(packed.encode("ascii")).hexdigest()
-    yield f'{_MARK}"end","parts":{len(chunks)},"sha256":"{digest}","token":"{token}"}}'
+    yield f'{_MARK}"end","parts":{len(chunks)},"sha256":"{digest}","proof":"{_proof(token)}"}}'
 
 
 def _pack(summary: RunSummary) -> str | None:
@@ -114,12 +114,23 @@ def read_master_log(text: str) -> MasterLog:
     if any(number not in parts for number in range(end.parts)):
         return MasterLog(snapshot=snapshot, summary=None, summary_lines=end.parts + 1, problem=problem)
     summary, problem = _unpack("".join(parts[number] for number in range(end.parts)), end.sha256)
-    return MasterLog(snapshot, summary, end.parts + 1, problem, token_sha256(end.token))
+    return MasterLog(snapshot, summary, end.parts + 1, problem, _sha256(end.proof))
 
 
-def token_sha256(token: str) -> str:
-    """Return the SHA-256 of a run's token, by which the operator knows it."""
-    return hashlib.sha256(token.encode(errors="replace")).hexdigest()
+def proof_sha256(token: str) -> str:
+    """Return the SHA-256 of the proof that stands below the summary of the run with this token.
+
+    The operator keeps this hash. The log has the proof, and neither tells the token.
+    """
+    return _sha256(_proof(token))
+
+
+def _proof(token: str) -> str:
+    return _sha256(f"sshload results {token}")
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
 
 
 def _our_lines(text: str) -> Iterator[str]:

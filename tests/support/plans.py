@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sshload_contract.master_log import token_sha256
+from sshload_contract.master_log import proof_sha256
 from sshload_operator.api.parse import parse
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity
 from sshload_operator.planning.processes import processes_per_pod
 
 TOKEN = "0f" * 32
-TOKEN_SHA256 = token_sha256(TOKEN)
+PROOF_SHA256 = proof_sha256(TOKEN)
 INSTALLATION = Installation(
     worker_image="registry.example.com/sshload-worker:1.2.3",
     target_image="registry.example.com/sshload-target:1.2.3",

@@ -13,7 +13,7 @@ from sshload_operator.control.cluster import Cluster, Object
 from sshload_operator.control.judging import Judging, LogReading
 from sshload_operator.control.pod_facts import pod_facts
 from sshload_operator.manifests import Part, child_name
-from sshload_operator.manifests.labels import TEST_LABEL, TOKEN_SHA256_ANNOTATION, membership_of_job
+from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, TEST_LABEL, membership_of_job
 from sshload_operator.planning.plan import Plan, TestIdentity
 from sshload_operator.state import Observed, PodFacts, Role
 
@@ -34,14 +34,14 @@ class Sight:
     """What was seen of one test so far. Instants are monotonic seconds, None for never.
 
     `pods` are those whose labels and controller's name are a run's, `owner_of_job` the uid of the test that owns a Job,
-    by the Job's uid: together they tell which pods are this test's. `token_sha256` is that of a run's token, by run id.
+    by the Job's uid: together they tell which pods are this test's. `proof_sha256` is that of a run's token, by run id.
     `refused_message` is what the API server said of a child that it refused, `rejected_message` what a controller said
     of pods that it could not create, `mount_failures` what the kubelet said of Secrets that it could not mount, by pod.
     """
 
     pods: dict[str, PodFacts] = field(default_factory=dict)
     owner_of_job: dict[str, str] = field(default_factory=dict)
-    token_sha256: dict[str, str] = field(default_factory=dict)
+    proof_sha256: dict[str, str] = field(default_factory=dict)
     listed_at_s: float | None = None
     reading: LogReading | None = None
     log_of_run_id: str = ""
@@ -67,9 +67,9 @@ class Sight:
         if membership is None:
             return
         self.owner_of_job[metadata["uid"]] = membership.controller_uid
-        token_sha256 = (metadata.get("annotations") or {}).get(TOKEN_SHA256_ANNOTATION)
-        if token_sha256 is not None:
-            self.token_sha256[membership.run_id] = token_sha256
+        proof_sha256 = (metadata.get("annotations") or {}).get(PROOF_SHA256_ANNOTATION)
+        if proof_sha256 is not None:
+            self.proof_sha256[membership.run_id] = proof_sha256
 
     def pods_of(self, test_uid: str) -> tuple[PodFacts, ...]:
         """Return the pods that the test's own Jobs and Deployments made, of any run."""
@@ -137,7 +137,7 @@ async def _read_log(cluster: Cluster, judging: Judging, sight: Sight, plan: Plan
 
 def _checked(log: MasterLog, sight: Sight, plan: Plan) -> MasterLog:
     """Return the log without a summary that does not carry the run's token."""
-    if log.summary is None or log.token_sha256 == sight.token_sha256.get(plan.run_id):
+    if log.summary is None or log.proof_sha256 == sight.proof_sha256.get(plan.run_id):
         return log
     return replace(log, summary=None, problem="the summary does not carry the token of this run")
 

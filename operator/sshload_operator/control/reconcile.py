@@ -16,7 +16,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from sshload_contract.master_log import MasterLog, token_sha256
+from sshload_contract.master_log import MasterLog, proof_sha256
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import TEST
@@ -43,7 +43,7 @@ from sshload_operator.manifests import (
     results_ref,
     swept,
 )
-from sshload_operator.manifests.labels import TOKEN_SHA256_ANNOTATION
+from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION
 from sshload_operator.manifests.names import run_child_name
 from sshload_operator.planning.applier import applier
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, spec_hash
@@ -231,23 +231,23 @@ async def _apply(cluster: Cluster, manifest: Manifest) -> None:
 
 
 async def _create_keys(cluster: Cluster, plan: Plan) -> str:
-    """Create the run's Secret with a new token, and return the SHA-256 of the token.
+    """Create the run's Secret with a new token, and return the SHA-256 of the proof that belongs to it.
 
-    Where an attempt that was cut short left a Secret behind, its token is what the master's Job says. Without that Job
+    Where an attempt that was cut short left a Secret behind, that hash is what the master's Job says. Without that Job
     no pod has the token yet, and the Secret is made anew.
     """
     token = secrets.token_hex(32)
     secret = keys_secret(plan, token, await _keys(plan))
     path = child_ref(secret).api_path
     if await cluster.create(path, secret):
-        return token_sha256(token)
+        return proof_sha256(token)
     job = await cluster.read_job(plan.test.namespace, child_name(plan, Part.MASTER))
-    known = (job or {"metadata": {}})["metadata"].get("annotations", {}).get(TOKEN_SHA256_ANNOTATION)
+    known = (job or {"metadata": {}})["metadata"].get("annotations", {}).get(PROOF_SHA256_ANNOTATION)
     if known is not None:
         return str(known)
     await cluster.delete(path)
     await cluster.create(path, secret)
-    return token_sha256(token)
+    return proof_sha256(token)
 
 
 async def _keys(plan: Plan) -> Mapping[str, str]:

@@ -43,11 +43,11 @@ class ChildRef:
     name: str
 
 
-def children(plan: Plan, token_sha256: str) -> tuple[Manifest, ...]:
+def children(plan: Plan, proof_sha256: str) -> tuple[Manifest, ...]:
     """Return the objects of a run in the order to apply them, without the Secret: policies stand before the pods."""
     target = plan.spec.target
     shared = (config_map(plan), master_service(plan))
-    jobs = (master_job(plan, token_sha256), workers_job(plan))
+    jobs = (master_job(plan, proof_sha256), workers_job(plan))
     if isinstance(target, ManagedTarget):
         policies = (target_policy(plan, target), master_policy(plan), workers_policy(plan))
         return (*policies, *shared, target_service(plan), target_deployment(plan, target), *jobs)

@@ -18,7 +18,7 @@ from sshload_operator.state import Role
 TEST_LABEL = f"{GROUP}/test"
 RUN_ID_LABEL = f"{GROUP}/run-id"
 ROLE_LABEL = f"{GROUP}/role"
-TOKEN_SHA256_ANNOTATION = f"{GROUP}/token-sha256"
+PROOF_SHA256_ANNOTATION = f"{GROUP}/proof-sha256"
 _JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
 _TEST_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _RUN_ID = re.compile(r"[0-9a-f]{10}")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
-from sshload_operator.manifests.labels import TOKEN_SHA256_ANNOTATION, metadata, role_selector
+from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, metadata, role_selector
 from sshload_operator.manifests.load_job import MASTER_RESOURCES, job_limits, load_pod_spec
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
@@ -43,17 +43,17 @@ def master_service(plan: Plan) -> Manifest:
     }
 
 
-def master_job(plan: Plan, token_sha256: str) -> Manifest:
+def master_job(plan: Plan, proof_sha256: str) -> Manifest:
     """Return the master's Job: one try, and the pod stays until it is deleted, because its log is the result.
 
-    Its annotation has the SHA-256 of the run's token, so that an operator started anew can check the results.
+    Its annotation says how the operator, also one started anew, knows the results as printed by who has the token.
     """
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
         "metadata": {
             **metadata(plan, Part.MASTER, Role.MASTER),
-            "annotations": {TOKEN_SHA256_ANNOTATION: token_sha256},
+            "annotations": {PROOF_SHA256_ANNOTATION: proof_sha256},
         },
         "spec": {
             "completions": 1,

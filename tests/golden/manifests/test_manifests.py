@@ -8,7 +8,7 @@ from typing import Any
 import plans
 import pytest
 import yaml
-from plans import TOKEN, TOKEN_SHA256
+from plans import PROOF_SHA256, TOKEN
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.manifests import KEY_FILES, children, keys_secret
 from sshload_operator.state import Manifest
@@ -32,7 +32,7 @@ def in_lines(said: dict[str, Any]) -> dict[str, Any]:
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 def test_a_spec_becomes_these_objects(case: Path, golden: Callable[[Path, str], None]) -> None:
     plan = plans.plan(yaml.safe_load((case / "spec.yaml").read_text()))
-    manifests = list(children(plan, TOKEN_SHA256))
+    manifests = list(children(plan, PROOF_SHA256))
     files = KEY_FILES if isinstance(plan.spec.target, ManagedTarget) else ()
     manifests.append(keys_secret(plan, TOKEN, {file: f"<{file}>" for file in files}))
     golden(case / "expected.yaml", yaml.safe_dump_all(map(readable, manifests), sort_keys=False, width=120))

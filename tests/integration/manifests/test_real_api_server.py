@@ -11,7 +11,7 @@ import pytest
 import yaml
 from api_server import ApiServer
 from live_cluster import LiveCluster
-from plans import TOKEN, TOKEN_SHA256
+from plans import PROOF_SHA256, TOKEN
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.manifests import KEY_FILES, children, keys_secret
 from sshload_operator.state import Manifest
@@ -54,7 +54,7 @@ def priority_of_none(spec: dict[str, Any]) -> dict[str, Any]:
 def test_every_object_of_a_run_is_taken_and_every_pod_is_restricted(spec: Path, restricted: LiveCluster) -> None:
     plan = plans.plan(yaml.safe_load(spec.read_text()))
     files = KEY_FILES if isinstance(plan.spec.target, ManagedTarget) else ()
-    made = [*children(plan, TOKEN_SHA256), keys_secret(plan, TOKEN, dict.fromkeys(files, "text"))]
+    made = [*children(plan, PROOF_SHA256), keys_secret(plan, TOKEN, dict.fromkeys(files, "text"))]
     apply_strictly(restricted, [here(manifest, restricted) for manifest in made])
     owners = [manifest for manifest in made if manifest["kind"] in ("Deployment", "Job")]
     for owner in owners:
@@ -70,7 +70,7 @@ def test_every_object_of_the_chart_is_taken_and_its_pod_is_restricted(values: Pa
 
 
 def test_the_namespace_does_refuse_a_pod_that_is_not_restricted(restricted: LiveCluster) -> None:
-    (deployment,) = (found for found in children(plans.plan(), TOKEN_SHA256) if found["kind"] == "Deployment")
+    (deployment,) = (found for found in children(plans.plan(), PROOF_SHA256) if found["kind"] == "Deployment")
     pod = json.loads(json.dumps(pod_of(deployment, restricted)))
     del pod["spec"]["containers"][0]["securityContext"]["capabilities"]
     with pytest.raises(AssertionError, match="unrestricted capabilities"):

@@ -41,8 +41,14 @@ def packed(text: bytes, token: str) -> str:
     data = b64encode(zlib.compress(text)).decode()
     chunks = [data[start : start + 12_000] for start in range(0, len(data), 12_000)]
     parts = [f'{{"sshload":"part","number":{number},"data":"{chunk}"}}' for number, chunk in enumerate(chunks)]
-    end = f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{sha256(data.encode()).hexdigest()}","token":"{token}"}}'
+    digest = sha256(data.encode()).hexdigest()
+    end = f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{digest}","proof":"{proof(token)}"}}'
     return "\n".join([*parts, end, ""])
+
+
+def proof(token: str) -> str:
+    """Return what the master prints below its summary to show that it has the token."""
+    return sha256(f"sshload results {token}".encode()).hexdigest()
 
 
 def memory_kb(operator: OperatorProcess) -> int:

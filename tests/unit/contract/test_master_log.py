@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from sshload_contract.codec import to_json
 from sshload_contract.master_log import (
     SNAPSHOT_LINE_LIMIT_BYTES,
+    proof_sha256,
     read_master_log,
     snapshot_line,
     summary_lines,
@@ -107,8 +108,10 @@ def test_any_snapshot_comes_back_equal(values_of: Any, data: st.DataObject) -> N
     assert (read.snapshot, read.summary, read.summary_lines, read.problem) == (snapshot, None, 0, "")
 
 
-def test_the_token_below_a_summary_is_known_by_its_hash() -> None:
-    assert read_master_log("\n".join(_log(_summary()))).token_sha256 == sha256(TOKEN.encode()).hexdigest()
+def test_the_proof_below_a_summary_is_known_by_its_hash_and_does_not_tell_the_token() -> None:
+    log = "\n".join(_log(_summary()))
+    assert read_master_log(log).proof_sha256 == proof_sha256(TOKEN)
+    assert TOKEN not in log
 
 
 def test_the_newest_snapshot_is_the_one() -> None:
@@ -207,7 +210,7 @@ def _log_of_packed(compressed: bytes) -> str:
     digest = sha256(packed.encode()).hexdigest()
     chunks = [packed[start : start + 12_000] for start in range(0, len(packed), 12_000)]
     parts = [f'{{"sshload":"part","number":{number},"data":"{chunk}"}}' for number, chunk in enumerate(chunks)]
-    return "\n".join([*parts, f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{digest}","token":"{TOKEN}"}}'])
+    return "\n".join([*parts, f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{digest}","proof":"{TOKEN}"}}'])
 
 
 def test_a_summary_that_would_fill_the_memory_is_a_problem_and_no_summary() -> None:
@@ -294,11 +297,11 @@ def _trial(number: int) -> Trial:
         pytest.param('{"sshload":"part","number":[],"data":""}', id="part numbered by a list"),
         pytest.param('{"sshload":"part","number":0,"data":5}', id="part that is a number"),
         pytest.param('{"sshload":"end"}', id="end without count"),
-        pytest.param('{"sshload":"end","parts":"1","sha256":"","token":""}', id="end whose count is a string"),
-        pytest.param('{"sshload":"end","parts":-1,"sha256":"","token":""}', id="end whose count is negative"),
-        pytest.param('{"sshload":"end","parts":201,"sha256":"","token":""}', id="end of more parts than a summary has"),
+        pytest.param('{"sshload":"end","parts":"1","sha256":"","proof":""}', id="end whose count is a string"),
+        pytest.param('{"sshload":"end","parts":-1,"sha256":"","proof":""}', id="end whose count is negative"),
+        pytest.param('{"sshload":"end","parts":201,"sha256":"","proof":""}', id="end of more parts than a summary has"),
         pytest.param('{"sshload":"part","number":0,"data":"' + "x" * 20_000 + '"}', id="a line longer than any"),
-        pytest.param('{"sshload":"end","parts":1,"sha256":7,"token":""}', id="end whose digest is a number"),
+        pytest.param('{"sshload":"end","parts":1,"sha256":7,"proof":""}', id="end whose digest is a number"),
         pytest.param('{"sshload":"snapshot","data":' + "[" * 100_000, id="nested without end"),
         pytest.param('{"sshload":' + "9" * 10_000 + "}", id="a number of ten thousand digits"),
     ],
@@ -312,7 +315,7 @@ def test_a_spoilt_line_is_a_problem_and_no_summary(line: str) -> None:
 @pytest.mark.parametrize("data", ["", "!", "\\ud800"], ids=["nothing", "not base64", "half a character"])
 def test_parts_without_the_stated_digest_are_a_problem_and_no_summary(data: str) -> None:
     read = read_master_log(
-        f'{{"sshload":"part","number":0,"data":"{data}"}}\n{{"sshload":"end","parts":1,"sha256":"0","token":"{TOKEN}"}}'
+        f'{{"sshload":"part","number":0,"data":"{data}"}}\n{{"sshload":"end","parts":1,"sha256":"0","proof":"{TOKEN}"}}'
     )
     assert read.summary is None
     assert "SHA-256" in read.problem

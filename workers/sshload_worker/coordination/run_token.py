@@ -1,7 +1,7 @@
 """The run's token: a secret that only the pods of the run have, and the operator that made it.
 
 The master takes workers in over a line that is encrypted by it (CurveZMQ, RFC 26 of ZeroMQ), so whoever has no token
-can neither join nor speak; and the token stands below the summary, by which the operator knows who printed it.
+can neither join nor speak; and a proof of it stands below the summary, by which the operator knows who printed that.
 """
 
 import hashlib

@@ -4,13 +4,13 @@ from typing import Any
 
 import plans
 import pytest
-from plans import TOKEN_SHA256
+from plans import PROOF_SHA256
 from sshload_operator.manifests import children
 from sshload_operator.planning.plan import Plan
 
 
 def policies(plan: Plan) -> dict[str, dict[str, Any]]:
-    made = (manifest for manifest in children(plan, TOKEN_SHA256) if manifest["kind"] == "NetworkPolicy")
+    made = (manifest for manifest in children(plan, PROOF_SHA256) if manifest["kind"] == "NetworkPolicy")
     return {policy["spec"]["podSelector"]["matchLabels"]["sshload.dev/role"]: policy["spec"] for policy in made}
 
 

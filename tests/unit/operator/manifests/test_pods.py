@@ -6,7 +6,7 @@ from typing import Any
 
 import plans
 import pytest
-from plans import TOKEN_SHA256
+from plans import PROOF_SHA256
 from sshload_operator.manifests import children
 from sshload_operator.planning.plan import Plan
 
@@ -18,7 +18,7 @@ OF_EVERY_LOAD_POD = ("run.json", "keys/run_token")
 
 
 def made(plan: Plan, kind: str) -> Iterator[dict[str, Any]]:
-    yield from (dict(manifest) for manifest in children(plan, TOKEN_SHA256) if manifest["kind"] == kind)
+    yield from (dict(manifest) for manifest in children(plan, PROOF_SHA256) if manifest["kind"] == kind)
 
 
 def pod_specs(plan: Plan) -> dict[str, dict[str, Any]]:

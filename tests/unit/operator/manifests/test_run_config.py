@@ -5,7 +5,7 @@ from typing import Any
 
 import plans
 import pytest
-from plans import TOKEN_SHA256
+from plans import PROOF_SHA256
 from specs.relative import RELATIVE
 from specs.search import SEARCH_ARRIVALS, SEARCH_HOLD, SEARCHES
 from specs.spec import changed
@@ -21,7 +21,7 @@ _TIMEOUTS = ("connect", "banner", "kex", "auth", "channel", "step")
 
 
 def told(plan: Plan) -> dict[str, str]:
-    (config_map,) = (made for made in children(plan, TOKEN_SHA256) if made["kind"] == "ConfigMap")
+    (config_map,) = (made for made in children(plan, PROOF_SHA256) if made["kind"] == "ConfigMap")
     data: dict[str, str] = config_map["data"]
     return data
 
@@ -77,7 +77,7 @@ def test_a_search_ends_before_the_operators_deadline_and_the_jobs_after_it() -> 
     config = run_config(plan, cluster_places(plan))
     assert config.capacity is not None
     assert config.workers_timeout_s + config.capacity.budget_s + config.drain_s < plan.spec.deadline_s
-    jobs = [made["spec"]["activeDeadlineSeconds"] for made in children(plan, TOKEN_SHA256) if made["kind"] == "Job"]
+    jobs = [made["spec"]["activeDeadlineSeconds"] for made in children(plan, PROOF_SHA256) if made["kind"] == "Job"]
     assert len(jobs) == 2
     assert min(jobs) > plan.spec.deadline_s
 
@@ -168,7 +168,7 @@ def test_what_is_told_of_a_path_is_what_the_workers_are_given() -> None:
     told_of = {path for endpoint in (places.target, *places.via) for path in paths(endpoint).values()}
     (job,) = (
         made
-        for made in children(plan, TOKEN_SHA256)
+        for made in children(plan, PROOF_SHA256)
         if made["metadata"]["name"].endswith("-workers") and made["kind"] == "Job"
     )
     (config,) = (volume for volume in job["spec"]["template"]["spec"]["volumes"] if volume["name"] == "config")

@@ -2,14 +2,14 @@
 
 import plans
 import pytest
-from plans import TOKEN, TOKEN_SHA256
+from plans import PROOF_SHA256, TOKEN
 from sshload_operator.manifests import KEY_FILES, children, keys_secret
 
 
 def test_the_secret_holds_every_file_that_a_pod_mounts_from_it() -> None:
     plan = plans.plan(plans.quickstart(client={"auth": "certificate"}))
     secret = keys_secret(plan, TOKEN, dict.fromkeys(KEY_FILES, "text"))
-    owners = (made for made in children(plan, TOKEN_SHA256) if made["kind"] in ("Deployment", "Job"))
+    owners = (made for made in children(plan, PROOF_SHA256) if made["kind"] in ("Deployment", "Job"))
     volumes = (volume for owner in owners for volume in owner["spec"]["template"]["spec"]["volumes"])
     sources = [source for volume in volumes for source in volume.get("projected", {}).get("sources", ())]
     mounted = [source["secret"] for source in sources if "secret" in source]

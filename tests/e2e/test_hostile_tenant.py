@@ -1,0 +1,81 @@
+"""What a tenant with an ordinary Role does in his own namespace harms neither the operator nor what it did not make."""
+
+import json
+from typing import Any
+
+from live_cluster import LiveCluster, load_test
+
+LONG_LOAD = {"arrivals": {"stages": [{"rate": 5, "duration": "300s"}]}}
+# 64 MB of empty objects as a summary: 87 kB of log in 9 lines.
+BOMB = """
+import base64, hashlib, json, zlib
+data = base64.b64encode(zlib.compress(b"[" + b"{}," * 21000000 + b"{}]", 9)).decode()
+chunks = [data[start : start + 12000] for start in range(0, len(data), 12000)]
+with open("/proc/1/fd/1", "w") as log:
+    for number, chunk in enumerate(chunks):
+        print(json.dumps({"sshload": "part", "number": number, "data": chunk}, separators=(",", ":")), file=log)
+    end = {"sshload": "end", "parts": len(chunks), "sha256": hashlib.sha256(data.encode()).hexdigest(), "proof": ""}
+    print(json.dumps(end, separators=(",", ":")), file=log)
+"""
+
+
+def pod_of(cluster: LiveCluster, test: str, role: str) -> dict[str, Any]:
+    """Return the one pod of a role."""
+    (found,) = cluster.labelled("pods", f"sshload.dev/test={test},sshload.dev/role={role}")
+    return found
+
+
+def restarts(cluster: LiveCluster) -> int:
+    """Return how often containers of operators were started anew."""
+    listed = cluster.kubectl("get", "pods", "--all-namespaces", "-l", "app.kubernetes.io/name=sshload", "-o", "json")
+    pods = [pod for pod in json.loads(listed)["items"] if "sshload.dev/role" not in pod["metadata"]["labels"]]
+    assert pods
+    return sum(found["restartCount"] for pod in pods for found in pod["status"].get("containerStatuses", ()))
+
+
+def test_a_log_made_to_fill_the_operators_memory_ends_its_own_test_only(cluster: LiveCluster) -> None:
+    before = restarts(cluster)
+    cluster.apply(load_test("bomb", load=LONG_LOAD))
+    cluster.running("bomb")
+    cluster.kubectl("exec", pod_of(cluster, "bomb", "master")["metadata"]["name"], "--", "python", "-c", BOMB)
+    cluster.apply(load_test("neighbour"))
+    status = cluster.finished("bomb")
+    assert (status["verdict"], status["reason"]) == ("Error", "ResultsUnreadable")
+    assert cluster.finished("neighbour")["results"]["iterations"] == 30
+    assert restarts(cluster) == before
+
+
+def test_pods_with_the_labels_of_a_run_are_neither_believed_nor_followed(cluster: LiveCluster) -> None:
+    """One prints nothing and claims to be the master, one to be left from a run "signing", one has no test's name."""
+    cluster.kubectl("create", "secret", "generic", "prod-signing-keys", "--from-literal=key=value")
+    cluster.kubectl("create", "configmap", "prod-signing-config")
+    cluster.apply(load_test("prod", load=LONG_LOAD))
+    cluster.running("prod")
+    real = pod_of(cluster, "prod", "master")["spec"]
+    (container,) = real["containers"]
+    spec = {
+        "automountServiceAccountToken": False,
+        "securityContext": real["securityContext"],
+        "containers": [
+            {
+                "name": "main",
+                "image": container["image"],
+                "imagePullPolicy": container["imagePullPolicy"],
+                "command": ["sleep", "300"],
+                "securityContext": container["securityContext"],
+            }
+        ],
+    }
+    run_id = pod_of(cluster, "prod", "master")["metadata"]["labels"]["sshload.dev/run-id"]
+    for name, test, claimed in (("a-master", "prod", run_id), ("left", "prod", "signing"), ("nobodys", "", "signing")):
+        labels = {"sshload.dev/test": test, "sshload.dev/run-id": claimed, "sshload.dev/role": "master"}
+        metadata = {"name": name, "labels": labels}
+        cluster.apply({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    cluster.kubectl("wait", "--for=condition=Ready", "pod/a-master", "pod/left", "pod/nobodys", "--timeout=120s")
+    cluster.kubectl("delete", "pod", "a-master", "--grace-period=0", "--force")
+    cluster.apply(load_test("prod"))
+    status = cluster.finished("prod")
+    assert status["results"]["iterations"] == 30
+    cluster.gone(lambda: [name for name in cluster.children("prod") if not name.startswith("Pod/")], "children")
+    assert cluster.exists("secret", "prod-signing-keys")
+    assert cluster.exists("configmap", "prod-signing-config")
