@@ -1,0 +1,75 @@
+"""IP addresses as hosts spell them: every spelling that a resolver takes for one, and the IPv4 inside of IPv6."""
+
+import re
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+_NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
+_BYTES = 4
+_IPV4_COMPATIBLE = IPv6Network("::/96")  # RFC 4291 section 2.5.5.1
+_NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052 section 2.1
+_LOOPBACK = IPv6Address("::1")
+
+
+def read_address(host: str) -> Address | None:
+    """Return the address that `host` spells, None where it spells none.
+
+    Besides the usual forms these are the ones of inet_aton(3): one to four numbers, decimal or hexadecimal, of which
+    the last fills the bytes that are left (0x7f.1, 2130706433). An octal number (0177.1) spells none, because some
+    resolvers read it as a decimal one.
+    """
+    text = host.lower().removesuffix(".")
+    try:
+        return ip_address(text)
+    except ValueError:
+        return _from_numbers(text.split("."))
+
+
+def ends_in_number(host: str) -> bool:
+    """Tell whether the last label of `host` is a number: then it may spell an address, and is never a DNS name.
+
+    This is the rule of browsers too (WHATWG URL, "ends in a number"). No top-level domain is a number.
+    """
+    return _NUMBER.fullmatch(host.lower().removesuffix(".").rpartition(".")[2]) is not None
+
+
+def forms(address: Address) -> tuple[Address, ...]:
+    """Return all addresses that a connection to `address` may end at, as a firewall would see them.
+
+    An IPv4-mapped or IPv4-compatible IPv6 address is its IPv4 address and nothing else. One of NAT64 (64:ff9b::/96) or
+    6to4 (2002::/16) is itself and the IPv4 address that its gateway sends it on to.
+    """
+    if isinstance(address, IPv4Address):
+        return (address,)
+    if address.ipv4_mapped is not None:
+        return (address.ipv4_mapped,)
+    if address in _IPV4_COMPATIBLE and address > _LOOPBACK:
+        return (_low_ipv4(address),)
+    if address in _NAT64:
+        return (address, _low_ipv4(address))
+    return (address,) if address.sixtofour is None else (address, address.sixtofour)
+
+
+def is_within(inner: Network, outer: Network) -> bool:
+    """Tell whether all addresses of one network are the other's too."""
+    if isinstance(inner, IPv4Network) and isinstance(outer, IPv4Network):
+        return inner.subnet_of(outer)
+    return isinstance(inner, IPv6Network) and isinstance(outer, IPv6Network) and inner.subnet_of(outer)
+
+
+def _low_ipv4(address: IPv6Address) -> IPv4Address:
+    return IPv4Address(int(address) & 0xFFFF_FFFF)
+
+
+def _from_numbers(parts: list[str]) -> IPv4Address | None:
+    """Return the address that inet_aton(3) reads, None where it reads none, or an octal number."""
+    if len(parts) > _BYTES or not all(_NUMBER.fullmatch(part) for part in parts):
+        return None
+    if any(part.startswith("0") and part.isdigit() and len(part) > 1 for part in parts):
+        return None
+    *leading, last = (int(part.removeprefix("0x") or "0", 16 if part.startswith("0x") else 10) for part in parts)
+    if any(number > 0xFF for number in leading) or last >= 256 ** (_BYTES - len(leading)):  # noqa: PLR2004 - of a byte
+        return None
+    return IPv4Address(sum(number << 8 * (_BYTES - 1 - at) for at, number in enumerate(leading)) + last)

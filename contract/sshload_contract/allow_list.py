@@ -1,0 +1,230 @@
+"""The allow-list: which servers load may go to, besides those that the operator makes itself.
+
+One rule is applied twice. The operator holds the text of a spec against it, before anything is made. A worker holds the
+addresses that a name resolves to against it, and connects to these and no others. Text alone decides little: an address
+has many spellings, and a name leads to whatever address its owner chooses.
+
+- An entry with an address or a range allows the addresses in it. An entry with a host pattern allows DNS names.
+- An address in a denied range is refused, however it was come by, unless an entry lists that address, or a range that
+  lies within the denied one.
+- A name of the cluster's own (git, git.forge.svc) is allowed only by a pattern that is such a name itself: `*` is none.
+- A host that is neither an address nor a DNS name is refused.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import lru_cache
+from ipaddress import IPv6Network, ip_network
+
+from sshload_contract.addresses import Address, Network, ends_in_number, forms, is_within, read_address
+
+
+@dataclass(frozen=True, slots=True)
+class AllowedTarget:
+    """An entry: a host pattern (fnmatch), an address, leading bytes (10.1.*) or a CIDR, and the ports allowed there.
+
+    No ports stand for all of them. Only a command line says so, for its own user; an installation names the ports.
+    """
+
+    host: str
+    ports: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DeniedRange:
+    """Addresses that load goes to only where an entry lists them: a CIDR, and what is there, for messages."""
+
+    cidr: str
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class AllowList:
+    """The allowed targets, and the ranges that are denied on top of RESERVED_RANGES."""
+
+    targets: tuple[AllowedTarget, ...]
+    denied: tuple[DeniedRange, ...]
+
+
+RESERVED_RANGES = (
+    DeniedRange("0.0.0.0/8", "unspecified"),
+    DeniedRange("127.0.0.0/8", "loopback"),
+    DeniedRange("169.254.0.0/16", "link-local"),
+    DeniedRange("169.254.169.254/32", "cloud metadata"),
+    DeniedRange("100.100.100.200/32", "cloud metadata"),
+    DeniedRange("168.63.129.16/32", "cloud metadata"),
+    DeniedRange("224.0.0.0/4", "multicast"),
+    DeniedRange("240.0.0.0/4", "reserved and broadcast"),
+    DeniedRange("::/128", "unspecified"),
+    DeniedRange("::1/128", "loopback"),
+    DeniedRange("64:ff9b:1::/48", "NAT64 of a network's own"),
+    DeniedRange("2001::/32", "Teredo"),
+    DeniedRange("fd00:ec2::254/128", "cloud metadata"),
+    DeniedRange("fd20:ce::254/128", "cloud metadata"),
+    DeniedRange("fe80::/10", "link-local"),
+    DeniedRange("ff00::/8", "multicast"),
+)
+"""What every installation denies. The ranges of NAT64 and Teredo hold IPv4 addresses in places that vary."""
+
+_MAPPED = IPv6Network("::ffff:0:0/96")
+_WILDCARDS = frozenset("*?[")
+_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_CHOICE_OF_CHARACTERS = re.compile(r"\[[^\]]*\]")
+_NUMBER_OR_WILDCARD = re.compile(r"0x[0-9a-f*?]*|[0-9*?]*")
+_DIGIT = re.compile(r"[0-9]")
+_LEADING_BYTES = re.compile(r"((?:[0-9]{1,3}\.){1,3})\*(\.\*)*")
+_BYTES = 4
+_NOT_LISTED = "is not among the external targets that this installation allows"
+
+
+def entry_problem(host: str) -> str:
+    """Return what is wrong with the host of an entry, empty where it can be held against hosts."""
+    try:
+        network = _network(host)
+    except ValueError as error:
+        return str(error)
+    return _written_as_ipv6(network) if network is not None else ""
+
+
+def range_problem(cidr: str) -> str:
+    """Return what is wrong with a denied range, empty where it is one."""
+    try:
+        return _written_as_ipv6(ip_network(cidr))
+    except ValueError as error:
+        return str(error)
+
+
+def host_refusal(allow_list: AllowList, host: str, port: int) -> str:
+    """Return why load may not go to `host` as it is written, as a sentence of which it is the subject, or nothing."""
+    address = read_address(host)
+    if address is not None:
+        return _address_not_listed(allow_list, address, port) or address_refusal(allow_list, address, port)
+    name = _canonical(host)
+    if not host.isascii() or ends_in_number(name) or _NAME.fullmatch(name) is None:
+        return "is neither a DNS name nor an address in a form that all resolvers read alike"
+    listed = (_canonical(target.host) for target in _at_port(allow_list, port) if _network(target.host) is None)
+    matching = [pattern for pattern in listed if fnmatchcase(name, pattern)]
+    if not matching:
+        return _NOT_LISTED
+    if is_of_the_cluster(name) and not any(is_of_the_cluster(pattern) for pattern in matching):
+        return "is a name of the cluster's own, which only an entry for such names allows"
+    return ""
+
+
+def address_refusal(allow_list: AllowList, address: Address, port: int) -> str:
+    """Return why nobody may connect to `address`, whatever led there, as a sentence of which it is the subject."""
+    networks = _networks(allow_list, port)
+    for denied in (*RESERVED_RANGES, *allow_list.denied):
+        network = _range(denied.cidr)
+        for form in forms(address):
+            if form in network and not any(form in listed and is_within(listed, network) for listed in networks):
+                return f"is in {denied.cidr} ({denied.what}), where only an entry for that address or range allows it"
+    return ""
+
+
+def forward_refusal(allow_list: AllowList, host: str, port: int, *, managed: bool) -> str:
+    """Return why a server may not be asked to connect to `host`, as a sentence of which it is the subject, or nothing.
+
+    A `managed` server may always be asked to connect to itself.
+    """
+    return "" if managed and is_loopback(host) else host_refusal(allow_list, host, port)
+
+
+def is_loopback(host: str) -> bool:
+    """Tell whether a server that is asked to connect to `host` connects to itself."""
+    address = read_address(host)
+    return _canonical(host) == "localhost" if address is None else all(form.is_loopback for form in forms(address))
+
+
+def is_of_the_cluster(name: str) -> bool:
+    """Tell whether a name, or a pattern of names, is short or a Service's, whatever the cluster's domain is."""
+    labels = _canonical(name).split(".")
+    if len(labels) == 1:
+        return not _WILDCARDS.intersection(name)
+    return "svc" in labels[1:] or labels[-2:] == ["cluster", "local"]
+
+
+def lookup_name(host: str) -> str:
+    """Return what to ask a resolver for, so that it answers for the host that was checked and for no other.
+
+    A name is made absolute: a search list would try it below domains of the cluster first, where others make names. The
+    cluster's own names need that list.
+    """
+    address = read_address(host)
+    if address is not None:
+        return str(address)
+    name = _canonical(host)
+    return name if is_of_the_cluster(name) else f"{name}."
+
+
+def closed_networks(allow_list: AllowList, port: int) -> tuple[Network, ...]:
+    """Return the denied ranges at a port, but for those that an entry lists as a whole."""
+    ranges = {_range(denied.cidr) for denied in (*RESERVED_RANGES, *allow_list.denied)}
+    return tuple(sorted(ranges.difference(_networks(allow_list, port)), key=_order))
+
+
+def reopened_networks(allow_list: AllowList, port: int) -> tuple[Network, ...]:
+    """Return the parts of the closed networks that entries list."""
+    closed = closed_networks(allow_list, port)
+    listed = {network for network in _networks(allow_list, port) if any(is_within(network, one) for one in closed)}
+    return tuple(sorted(listed, key=_order))
+
+
+def _address_not_listed(allow_list: AllowList, address: Address, port: int) -> str:
+    networks = _networks(allow_list, port)
+    return "" if any(form in network for form in forms(address) for network in networks) else _NOT_LISTED
+
+
+def _networks(allow_list: AllowList, port: int) -> tuple[Network, ...]:
+    found = (_network(target.host) for target in _at_port(allow_list, port))
+    return tuple(network for network in found if network is not None)
+
+
+def _at_port(allow_list: AllowList, port: int) -> Iterator[AllowedTarget]:
+    return (target for target in allow_list.targets if not target.ports or port in target.ports)
+
+
+@lru_cache(maxsize=2_048)
+def _network(host: str) -> Network | None:
+    """Return the addresses that an entry lists, None for a pattern of names; raises ValueError where it is neither."""
+    if "/" in host:
+        return ip_network(host)
+    address = read_address(host)
+    if address is not None:
+        return ip_network(address)
+    leading = _LEADING_BYTES.fullmatch(host)
+    if leading is not None:
+        numbers = leading[1].removesuffix(".").split(".")
+        whole = numbers + ["0"] * (_BYTES - len(numbers))
+        return ip_network(f"{'.'.join(whole)}/{8 * len(numbers)}")
+    if ":" in host or _is_made_of_numbers(host.lower()):
+        raise ValueError(f"{host!r} is neither an address nor a CIDR, nor leading bytes of addresses such as 10.1.*")
+    return None
+
+
+def _is_made_of_numbers(pattern: str) -> bool:
+    """Tell whether a pattern means addresses: all its labels are numbers or wildcards, or it ends in a number."""
+    plain = _CHOICE_OF_CHARACTERS.sub("", pattern)
+    numbers = all(_NUMBER_OR_WILDCARD.fullmatch(label) for label in plain.split("."))
+    return ends_in_number(pattern) or (numbers and _DIGIT.search(plain) is not None)
+
+
+def _written_as_ipv6(network: Network) -> str:
+    mapped = isinstance(network, IPv6Network) and network.prefixlen >= _MAPPED.prefixlen and network.subnet_of(_MAPPED)
+    return f"{network} is IPv4 written as IPv6: write it as IPv4" if mapped else ""
+
+
+def _canonical(host: str) -> str:
+    return host.lower().removesuffix(".")
+
+
+@lru_cache(maxsize=2_048)
+def _range(cidr: str) -> Network:
+    return ip_network(cidr)
+
+
+def _order(network: Network) -> tuple[int, int, int]:
+    return network.version, int(network.network_address), network.prefixlen
