@@ -4,11 +4,12 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import ClassVar
 
+from sshload_contract.allow_list import AllowList
 from sshload_contract.capacity import Capacity
 from sshload_contract.load import Load
 from sshload_contract.thresholds import Threshold
 
-RUN_CONFIG_VERSION = 4
+RUN_CONFIG_VERSION = 5
 
 
 @unique
@@ -324,6 +325,10 @@ class RunConfig:
     what a trial has to keep; the warm-up and the drain are each trial's. Else there is one load, and nothing is judged
     before its end. `drain_s` bounds the wait for iterations in flight at the end of the load. `start_lead_s` is the
     time between the start order and the agreed start instant.
+
+    `allow_list` is what every server but a managed target is held against before a worker connects to it, and what
+    `forward` steps lead to before a server is asked to. It is None where the user runs the workers on a machine of his
+    own (`sshload run`): what that machine may reach, he may.
     """
 
     version: int
@@ -333,6 +338,7 @@ class RunConfig:
     test: str
     target: Endpoint
     via: tuple[Endpoint, ...]
+    allow_list: AllowList | None
     stats_url: str
     client: Client
     scenario: Scenario
@@ -346,3 +352,8 @@ class RunConfig:
     start_lead_s: float
     drain_s: float
     percentiles: tuple[float, ...]
+
+    @property
+    def is_managed(self) -> bool:
+        """Whether the target is the run's own."""
+        return bool(self.stats_url)

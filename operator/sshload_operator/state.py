@@ -95,6 +95,7 @@ class Reason(StrEnum):
     # Error
     INVALID_SPEC = "InvalidSpec"
     TARGET_NOT_ALLOWED = "TargetNotAllowed"
+    NOT_PERMITTED = "NotPermitted"
     LOAD_IMPOSSIBLE = "LoadImpossible"
     LIMIT_EXCEEDED = "LimitExceeded"
     IMAGE_UNAVAILABLE = "ImageUnavailable"

@@ -6,18 +6,18 @@ from datetime import UTC, datetime
 from typing import Any
 
 from passes import Passes
-from plans import INSTALLATION, quickstart
+from plans import allowing, quickstart
 from runs import pod, snapshot, summary
+from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Step
-from sshload_operator.planning.plan import AllowedTarget
 from sshload_operator.state import BaselineSight, Role
 
 WITHIN = [{"latency": {"step": "total", "percentile": 90, "within": "10%"}}]
 PODS = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))
 NAMED = {"testRef": {"name": "before"}}
 LAST_PASSED = {"lastPassed": True}
-_ALLOWING = replace(INSTALLATION, allowed_targets=(AllowedTarget("*.example.com", ()),))
+_ALLOWING = allowing(AllowedTarget("*.example.com", (22,)))
 EARLY = datetime(2026, 11, 21, 11, 0, tzinfo=UTC)
 
 

@@ -1,11 +1,13 @@
 """Plans from specs as they are written in YAML, with everything that identifies a run settled."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_contract.master_log import proof_sha256
 from sshload_operator.api.parse import parse
-from sshload_operator.planning.plan import Installation, Plan, TestIdentity
+from sshload_operator.planning.plan import Installation, Permitted, Plan, Resolvers, TestIdentity
 from sshload_operator.planning.processes import processes_per_pod
 
 TOKEN = "0f" * 32
@@ -16,9 +18,12 @@ INSTALLATION = Installation(
     image_pull_policy="IfNotPresent",
     image_pull_secrets=(),
     worker_resources={"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
-    allowed_targets=(),
+    allow_list=AllowList((), ()),
+    permitted=Permitted(custom_images=True, locustfiles=True, forward_steps=True),
+    resolvers=Resolvers(peers=(), cidrs=(), ports=()),
     one_address=False,
 )
+
 QUICKSTART: Mapping[str, Any] = {
     "target": {"managed": {}},
     "scenario": {"steps": [{"exec": {"command": "uptime"}}]},
@@ -30,6 +35,20 @@ EXTERNAL: Mapping[str, Any] = {
     "credentialsSecretRef": {"name": "credentials"},
     "knownHostsSecretRef": {"name": "hosts"},
 }
+
+
+def allowing(*targets: AllowedTarget, denied: tuple[DeniedRange, ...] = ()) -> Installation:
+    """Return INSTALLATION with these allowed targets, and these ranges denied on top of the reserved ones."""
+    return replace(INSTALLATION, allow_list=AllowList(targets, denied))
+
+
+LISTING = allowing(
+    AllowedTarget("*.example.com", (22, 2022)),
+    AllowedTarget("192.0.2.0/24", (22, 2022)),
+    AllowedTarget("10.244.7.0/24", (2022,)),
+    denied=(DeniedRange("10.244.0.0/16", "the cluster's pods"), DeniedRange("fd00:96::/108", "the cluster's services")),
+)
+"""An installation that allows some external targets and denies the cluster's ranges."""
 
 
 def plan(

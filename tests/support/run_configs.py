@@ -98,6 +98,7 @@ def run_config(target: Endpoint, load: Load, workers: int = 1) -> RunConfig:
         test="loopback",
         target=target,
         via=(),
+        allow_list=None,
         stats_url="",
         client=client(),
         scenario=scenario(EXEC_TRUE),

@@ -6,6 +6,9 @@ imagePullPolicy: {{ .Values.image.pullPolicy }}
 imagePullSecrets: {{ toJson .Values.image.pullSecrets }}
 workerResources: {{ toJson .Values.worker.resources }}
 externalTargets: {{ toJson .Values.externalTargets }}
+deniedRanges: {{ toJson .Values.deniedRanges }}
+permitted: {{ toJson .Values.permitted }}
+dns: {{ toJson .Values.dns }}
 limits: {{ toJson .Values.limits }}
 paused: {{ .Values.paused }}
 {{- end -}}

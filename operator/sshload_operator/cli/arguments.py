@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NoReturn
 
+from sshload_contract.allow_list import AllowedTarget, entry_problem
+
 from sshload_operator.api.kinds import COMPARISON, TEST, Kind
 from sshload_operator.cli.exit_code import ExitCode
-from sshload_operator.planning.plan import AllowedTarget
 
 _EXIT_CODES = """\
 exit codes:
@@ -55,7 +56,11 @@ def allowed_target(text: str) -> AllowedTarget:
     port = found["port"]
     if port is not None and not 0 < int(port) <= _MAX_PORT:
         raise ArgumentTypeError(f"{port} is not a port")
-    return AllowedTarget(host=found["bracketed"] or found["plain"], ports=() if port is None else (int(port),))
+    host = found["bracketed"] or found["plain"]
+    problem = entry_problem(host)
+    if problem:
+        raise ArgumentTypeError(problem)
+    return AllowedTarget(host=host, ports=() if port is None else (int(port),))
 
 
 def host_and_file(text: str) -> tuple[str, Path]:

@@ -1,12 +1,15 @@
 """`sshload validate`: what a file's objects would be told by the API server and, before they run, by the operator.
 
-The installation's list of allowed targets is not known here: every external target counts as allowed.
+What the installation allows and permits is not known here: every external target counts as allowed.
 """
 
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
+
+from sshload_contract.allow_list import AllowList
 
 from sshload_operator.api.comparison.parse import parse_comparison
 from sshload_operator.api.errors import SpecError
@@ -17,7 +20,8 @@ from sshload_operator.api.schedule.parse import check_schedule_name, parse_sched
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.cli.plain_text import printable
 from sshload_operator.planning.cautions import cautions
-from sshload_operator.planning.plan import AllowedTarget, Installation, TestIdentity, make_plan
+from sshload_operator.planning.destinations import allowing
+from sshload_operator.planning.plan import Installation, Permitted, Resolvers, TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
 
 _NOWHERE = Installation(
@@ -26,7 +30,9 @@ _NOWHERE = Installation(
     image_pull_policy="",
     image_pull_secrets=(),
     worker_resources={},
-    allowed_targets=(AllowedTarget(host="*", ports=()),),
+    allow_list=AllowList((), ()),
+    permitted=Permitted(custom_images=True, locustfiles=True, forward_steps=True),
+    resolvers=Resolvers(peers=(), cidrs=(), ports=()),
     one_address=False,
 )
 
@@ -50,7 +56,7 @@ def _check_object(label: str, document: Document) -> bool:
         _complain(f"{label}: {error}")
         return False
     test = TestIdentity(namespace="default", name=document.name, uid=str(UUID(int=0)), generation=1)
-    plans = {of: make_plan(test, spec, _NOWHERE, 1) for of, spec in tests.items()}
+    plans = {of: make_plan(test, spec, replace(_NOWHERE, allow_list=allowing(spec)), 1) for of, spec in tests.items()}
     for of, plan in plans.items():
         refusal = preflight(plan)
         if refusal is not None:

@@ -101,6 +101,7 @@ def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     run_places = Places(
         target=target,
         via=via_endpoints(spec.via, own.via, own.target.known_hosts),
+        allow_list=None,  # its user dials from a machine of his own
         stats_url=stats_url,
         locustfile_path=locustfile_path(spec.locustfile, own.locustfile, own.test, plan.test.namespace, folder),
         token_path=str(folder / TOKEN_FILE),

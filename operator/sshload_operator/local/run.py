@@ -17,6 +17,7 @@ from types import FrameType
 from typing import Any
 from uuid import uuid4
 
+from sshload_contract.allow_list import AllowedTarget, AllowList
 from sshload_contract.run_summary import RunSummary
 
 from sshload_operator.api.errors import SpecError
@@ -30,7 +31,14 @@ from sshload_operator.local.fixtures import linked_fixtures
 from sshload_operator.local.observe import LocalObserver
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.local.sshd import current_user
-from sshload_operator.planning.plan import AllowedTarget, Installation, Plan, TestIdentity, make_plan
+from sshload_operator.planning.plan import (
+    Installation,
+    Permitted,
+    Plan,
+    Resolvers,
+    TestIdentity,
+    make_plan,
+)
 from sshload_operator.state import BaselineSight, Manifest, Observed, Phase
 
 Status = Mapping[str, Any]
@@ -153,14 +161,20 @@ class _Stop:
 
 
 def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:
-    """Return the plan of run 1; images play no part in it, and all workers share this machine's address."""
+    """Return the plan of run 1; images play no part in it, and all workers share this machine's address.
+
+    What the command line allows is only held against the text of the spec, so that nobody loads a server by mistake.
+    The workers are given no allow-list: whatever this machine reaches, its user may reach without them.
+    """
     installation = Installation(
         worker_image="",
         target_image="",
         image_pull_policy="",
         image_pull_secrets=(),
         worker_resources={},
-        allowed_targets=allowed,
+        allow_list=AllowList(allowed, ()),
+        permitted=Permitted(custom_images=True, locustfiles=True, forward_steps=True),
+        resolvers=Resolvers(peers=(), cidrs=(), ports=()),
         one_address=True,
     )
     try:

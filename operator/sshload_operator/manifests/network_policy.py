@@ -1,27 +1,47 @@
-"""Who of a run may speak to whom. Probes come from the node and need no rule."""
+"""Who of a run may speak to whom. Probes come from the node and need no rule.
 
-from ipaddress import ip_address
+A policy knows addresses and no names. So a name opens its port to all addresses but the denied ranges, and the workers
+check what it resolves to: sshload_contract.allow_list.
+"""
+
+from ipaddress import ip_network
 from typing import Any
+
+from sshload_contract.addresses import Network, is_within, read_address
+from sshload_contract.allow_list import closed_networks, is_of_the_cluster, reopened_networks
 
 from sshload_operator.api.spec import ExternalTarget, ManagedTarget
 from sshload_operator.manifests.labels import metadata, role_selector
 from sshload_operator.manifests.names import Part
 from sshload_operator.manifests.ports import DNS_PORT, LOCUST_PORT, MASTER_HTTP_PORT, SSH_PORT, TARGET_HTTP_PORT
+from sshload_operator.planning.destinations import forwards
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
 
 _ANY_POD: dict[str, Any] = {"namespaceSelector": {}}
+_ANY_ADDRESS = (ip_network("0.0.0.0/0"), ip_network("::/0"))
+_CLUSTER_DNS: dict[str, Any] = {
+    "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+    "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
+}
+_NODE_LOCAL_DNS = "169.254.20.10/32"  # where NodeLocal DNSCache listens on each node, unless it is told otherwise
 
 
 def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
-    """Return the target's policy: SSH from this run's workers only, counts for any pod (Prometheus), nothing out.
+    """Return the target's policy: SSH from this run's workers only, counts for any pod (Prometheus).
+
+    Nothing gets out but what `forward` steps lead to, and DNS where names are looked up.
 
     Behind jump hosts, SSH may come from anywhere: the last of them is no pod of the run, and which address it has on
     this side is not known.
     """
     ssh_from = [] if plan.spec.via else [_pods(plan, Role.WORKER)]
     ingress = [_rule("from", ssh_from, SSH_PORT), _rule("from", [_ANY_POD], TARGET_HTTP_PORT)]
-    return _policy(plan, Part.TARGET, Role.TARGET, ingress, [_dns()] if target.sshd.use_dns else [])
+    forwarded = tuple(forwards(plan.spec))
+    egress = [_external_egress(plan, found.host, found.port) for found in forwarded]
+    if target.sshd.use_dns or any(read_address(found.host) is None for found in forwarded):
+        egress.append(_dns(plan))
+    return _policy(plan, Part.TARGET, Role.TARGET, ingress, egress)
 
 
 def master_policy(plan: Plan) -> Manifest:
@@ -30,12 +50,12 @@ def master_policy(plan: Plan) -> Manifest:
     if isinstance(plan.spec.target, ExternalTarget):
         return _policy(plan, Part.MASTER, Role.MASTER, ingress, [])
     counts = _rule("to", [_pods(plan, Role.TARGET)], TARGET_HTTP_PORT)
-    return _policy(plan, Part.MASTER, Role.MASTER, ingress, [counts, _dns()])
+    return _policy(plan, Part.MASTER, Role.MASTER, ingress, [counts, _dns(plan)])
 
 
 def workers_policy(plan: Plan) -> Manifest:
     """Return the workers' policy: nothing in, and out to the target or the first jump host, the master and DNS."""
-    egress = [_ssh_egress(plan), _rule("to", [_pods(plan, Role.MASTER)], LOCUST_PORT), _dns()]
+    egress = [_ssh_egress(plan), _rule("to", [_pods(plan, Role.MASTER)], LOCUST_PORT), _dns(plan)]
     return _policy(plan, Part.WORKERS, Role.WORKER, [], egress)
 
 
@@ -43,16 +63,32 @@ def _ssh_egress(plan: Plan) -> dict[str, Any]:
     first = plan.spec.via[0] if plan.spec.via else plan.spec.target
     if not isinstance(first, ExternalTarget):
         return _rule("to", [_pods(plan, Role.TARGET)], SSH_PORT)
-    return _rule("to", _addresses(first.host), first.port)
+    return _external_egress(plan, first.host, first.port)
 
 
-def _addresses(host: str) -> list[dict[str, Any]]:
-    """Return the one address that `host` spells, or none, which stands for any: a policy cannot hold a name."""
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return []
-    return [{"ipBlock": {"cidr": f"{address}/{address.max_prefixlen}"}}]
+def _external_egress(plan: Plan, host: str, port: int) -> dict[str, Any]:
+    """Return the way to the one address that `host` spells, or to all that its name may lead to.
+
+    The cluster's own names lead to pods, which an ipBlock does not mean with every network plugin.
+    """
+    address = read_address(host)
+    if address is not None:
+        return _rule("to", [{"ipBlock": {"cidr": str(ip_network(address))}}], port)
+    pods = [_ANY_POD] if is_of_the_cluster(host) else []
+    return _rule("to", [*pods, *_named_addresses(plan, port)], port)
+
+
+def _named_addresses(plan: Plan, port: int) -> list[dict[str, Any]]:
+    """Return all addresses but the denied ranges, and what entries of the allow-list open of these."""
+    allow_list = plan.installation.allow_list
+    closed = closed_networks(allow_list, port)
+    return [_ip_block(network, closed) for network in (*_ANY_ADDRESS, *reopened_networks(allow_list, port))]
+
+
+def _ip_block(network: Network, closed: tuple[Network, ...]) -> dict[str, Any]:
+    inside = [one for one in closed if is_within(one, network)]
+    widest = [str(one) for one in inside if not any(one != other and is_within(one, other) for other in inside)]
+    return {"ipBlock": {"cidr": str(network), **({"except": widest} if widest else {})}}
 
 
 def _policy(
@@ -80,6 +116,12 @@ def _rule(direction: str, peers: list[dict[str, Any]], port: int) -> dict[str, A
     return {direction: peers, "ports": ports} if peers else {"ports": ports}
 
 
-def _dns() -> dict[str, Any]:
-    """Return the way to DNS, wherever that runs: pods, or the node's own cache, which no selector covers."""
-    return {"ports": [{"port": DNS_PORT, "protocol": protocol} for protocol in ("UDP", "TCP")]}
+def _dns(plan: Plan) -> dict[str, Any]:
+    """Return the way to the cluster's resolvers: a query to any other address could carry anything out."""
+    resolvers = plan.installation.resolvers
+    cidrs = dict.fromkeys((_NODE_LOCAL_DNS, *resolvers.cidrs))
+    ports = dict.fromkeys((DNS_PORT, *resolvers.ports))
+    return {
+        "to": [_CLUSTER_DNS, *map(dict, resolvers.peers), *({"ipBlock": {"cidr": cidr}} for cidr in cidrs)],
+        "ports": [{"port": port, "protocol": protocol} for port in ports for protocol in ("UDP", "TCP")],
+    }

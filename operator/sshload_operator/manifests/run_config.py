@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+from sshload_contract.allow_list import AllowList
 from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig, ScenarioStep, SleepStep, Timeouts
 from sshload_contract.thresholds import LatencyThreshold
 
@@ -22,6 +23,7 @@ from sshload_operator.manifests.mounts import (
 )
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.manifests.ports import SSH_PORT, TARGET_HTTP_PORT
+from sshload_operator.planning.destinations import allow_list_of_run
 from sshload_operator.planning.plan import Plan
 
 _PUBLISHED_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
@@ -41,11 +43,13 @@ _RUN_KEYS = CredentialPaths(
 class Places:
     """Where a run takes place, as its master and workers see it.
 
-    `stats_url` is empty for an external target, `locustfile_path` where the scenario has steps.
+    `stats_url` is empty for an external target, `locustfile_path` where the scenario has steps. `allow_list` is None
+    where the workers may connect to whatever they reach.
     """
 
     target: Endpoint
     via: tuple[Endpoint, ...]
+    allow_list: AllowList | None
     stats_url: str
     locustfile_path: str
     token_path: str
@@ -55,14 +59,16 @@ def cluster_places(plan: Plan) -> Places:
     """Return the places of a run in a cluster: Services by name, credentials as the kubelet mounts them."""
     spec = plan.spec
     via = tuple(external_endpoint(host, _mounted(hop_folder(hop))) for hop, host in enumerate(spec.via))
+    allow_list = allow_list_of_run(plan)
     locustfile_path = f"{CONFIG_DIR}/{LOCUSTFILE}" if spec.locustfile is not None else ""
     if isinstance(spec.target, ExternalTarget):
         target = external_endpoint(spec.target, _mounted(KEYS_FOLDER))
-        return Places(target, via, stats_url="", locustfile_path=locustfile_path, token_path=_TOKEN_PATH)
+        return Places(target, via, allow_list, stats_url="", locustfile_path=locustfile_path, token_path=_TOKEN_PATH)
     service = child_name(plan, Part.TARGET)
     return Places(
         target=managed_endpoint(_name_for_all_hops(plan, service), SSH_PORT, TARGET_USER, spec.auth, _RUN_KEYS),
         via=via,
+        allow_list=allow_list,
         stats_url=f"http://{service}:{TARGET_HTTP_PORT}/stats",
         locustfile_path=locustfile_path,
         token_path=_TOKEN_PATH,
@@ -97,6 +103,7 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         test=plan.test.name,
         target=places.target,
         via=places.via,
+        allow_list=places.allow_list,
         stats_url=places.stats_url,
         client=spec.client,
         scenario=replace(spec.scenario, locustfile_path=places.locustfile_path),

@@ -30,6 +30,9 @@ from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.processes import worker_resources
 from sshload_operator.state import Manifest, Role
 
+_NAMES_AS_THEY_ARE = {"name": "ndots", "value": "1"}
+"""A name with a dot is looked up as it is first; by default that below the test's own namespace comes first."""
+
 
 def workers_job(plan: Plan) -> Manifest:
     """Return the workers' Job: a worker that fails is not replaced, and takes none of the others with it.
@@ -89,6 +92,7 @@ def _pod_spec(plan: Plan) -> dict[str, Any]:
     workers = plan.spec.workers
     return {
         **load_pod_spec(),
+        "dnsConfig": {"options": [_NAMES_AS_THEY_ARE]},
         **image_pull_secrets(plan, workers.image_pull_secrets),
         **placement(workers.placement, _away_from_the_target(plan)),
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from sshload_contract.allow_list import AllowList
 from sshload_contract.codec import to_plain
 
 from sshload_operator.api.load_duration import load_duration_s
@@ -21,10 +22,20 @@ _NO_LIMITS = Limits()
 
 
 @dataclass(frozen=True, slots=True)
-class AllowedTarget:
-    """External targets that the installer allows: a host pattern (fnmatch) or CIDR, and ports (empty: any)."""
+class Permitted:
+    """What tests may bring along of their own, besides what a spec describes."""
 
-    host: str
+    custom_images: bool
+    locustfiles: bool
+    forward_steps: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Resolvers:
+    """Where the cluster's names are resolved, besides the usual places: peers of a NetworkPolicy, CIDRs, and ports."""
+
+    peers: tuple[Mapping[str, Any], ...]
+    cidrs: tuple[str, ...]
     ports: tuple[int, ...]
 
 
@@ -41,7 +52,9 @@ class Installation:
     image_pull_policy: str
     image_pull_secrets: tuple[str, ...]
     worker_resources: Mapping[str, Any]
-    allowed_targets: tuple[AllowedTarget, ...]
+    allow_list: AllowList
+    permitted: Permitted
+    resolvers: Resolvers
     one_address: bool
     limits: Limits = _NO_LIMITS
     paused: bool = False

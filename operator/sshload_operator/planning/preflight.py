@@ -1,4 +1,4 @@
-"""What can be refused before anything is made: targets that nobody allowed, and loads that cannot be.
+"""What can be refused before anything is made: what the installer did not allow, and loads that cannot be.
 
 Whatever passes may still fail for reasons that only a run shows; what is refused here would surely be Invalid.
 """
@@ -6,15 +6,16 @@ Whatever passes may still fail for reasons that only a run shows; what is refuse
 from collections.abc import Iterator
 from math import ceil
 
+from sshload_contract.allow_list import host_refusal
 from sshload_contract.load import ArrivalsLoad, HoldLoad, UsersLoad
-from sshload_contract.run_config import SessionReuse
+from sshload_contract.run_config import ForwardStep, SessionReuse
 
-from sshload_operator.api.spec import ExternalTarget, ManagedTarget
-from sshload_operator.planning.allowed_targets import is_allowed
+from sshload_operator.api.spec import LoadTestSpec, ManagedTarget
 from sshload_operator.planning.connections import most_begun_within
+from sshload_operator.planning.destinations import destinations
 from sshload_operator.planning.impossible_search import impossible_search
 from sshload_operator.planning.limits import beyond_limits
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Permitted, Plan
 from sshload_operator.planning.search import most_load
 from sshload_operator.state import Reason
 
@@ -29,7 +30,8 @@ Refusal = tuple[Reason, str]
 def preflight(plan: Plan) -> Refusal | None:
     """Return why the run must not be started, with what to change; None where nothing speaks against it."""
     return (
-        _target_not_allowed(plan)
+        _not_permitted(plan)
+        or _target_not_allowed(plan)
         or _beyond_limits(plan)
         or _priority_of_the_cluster(plan)
         or _too_small_pool(plan)
@@ -40,14 +42,40 @@ def preflight(plan: Plan) -> Refusal | None:
 
 
 def _target_not_allowed(plan: Plan) -> Refusal | None:
-    """Hold every server against the list: what a jump host is asked to connect to is load on a server too."""
-    for field, server in _servers(plan):
-        if not is_allowed(server.host, server.port, plan.installation.allowed_targets):
+    """Hold the text of the spec against the list. What names lead to, the workers check when they connect."""
+    for destination in destinations(plan.spec):
+        why = host_refusal(plan.installation.allow_list, destination.host, destination.port)
+        if why:
             return Reason.TARGET_NOT_ALLOWED, (
-                f"{field}: {server.host} port {server.port} is not among the external targets that this installation"
-                " allows; whoever installed sshload can add it to the chart's value externalTargets"
+                f"{destination.field}: {destination.host} port {destination.port} {why}; whoever installed sshload can"
+                " allow it by the chart's value externalTargets"
             )
     return None
+
+
+def _not_permitted(plan: Plan) -> Refusal | None:
+    """Refuse what runs code of the author's own, or lets a server connect to others, where the installer forbids it."""
+    for field, value in _forbidden(plan.spec, plan.installation.permitted):
+        return Reason.NOT_PERMITTED, (
+            f"{field}: this installation does not permit it; take it out, or ask whoever installed sshload, whose"
+            f" chart has the value permitted.{value}"
+        )
+    return None
+
+
+def _forbidden(spec: LoadTestSpec, permitted: Permitted) -> Iterator[tuple[str, str]]:
+    """Yield each field that the installation forbids, and the value that does."""
+    if not permitted.custom_images:
+        if spec.workers.image:
+            yield "spec.workers.image", "customImages"
+        if isinstance(spec.target, ManagedTarget) and spec.target.image:
+            yield "spec.target.managed.image", "customImages"
+    if not permitted.locustfiles and spec.locustfile is not None:
+        yield "spec.scenario.locustfile", "locustfiles"
+    if not permitted.forward_steps:
+        for index, step in enumerate(spec.scenario.steps):
+            if isinstance(step, ForwardStep):
+                yield f"spec.scenario.steps[{index}].forward", "forwardSteps"
 
 
 def _beyond_limits(plan: Plan) -> Refusal | None:
@@ -68,13 +96,6 @@ def _priority_of_the_cluster(plan: Plan) -> Refusal | None:
                 " a class of your own"
             )
     return None
-
-
-def _servers(plan: Plan) -> Iterator[tuple[str, ExternalTarget]]:
-    if isinstance(plan.spec.target, ExternalTarget):
-        yield "spec.target.external", plan.spec.target
-    for hop, host in enumerate(plan.spec.via):
-        yield f"spec.via[{hop}]", host
 
 
 def _too_small_pool(plan: Plan) -> Refusal | None:

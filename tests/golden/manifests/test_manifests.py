@@ -31,7 +31,7 @@ def in_lines(said: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case.name) for case in CASES])
 def test_a_spec_becomes_these_objects(case: Path, golden: Callable[[Path, str], None]) -> None:
-    plan = plans.plan(yaml.safe_load((case / "spec.yaml").read_text()))
+    plan = plans.plan(yaml.safe_load((case / "spec.yaml").read_text()), installation=plans.LISTING)
     manifests = list(children(plan, PROOF_SHA256))
     files = KEY_FILES if isinstance(plan.spec.target, ManagedTarget) else ()
     manifests.append(keys_secret(plan, TOKEN, {file: f"<{file}>" for file in files}))

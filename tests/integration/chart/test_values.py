@@ -4,6 +4,7 @@ from pathlib import Path
 
 import helm
 import pytest
+from sshload_contract.allow_list import AllowedTarget
 from sshload_operator.api.quantities import resource_amount
 from sshload_operator.planning.installation import read_installation
 
@@ -31,7 +32,27 @@ def test_lint_finds_nothing(values: Path) -> None:
         pytest.param(
             "externalTargets[0].host=a,externalTargets[0].ports={0}", "/externalTargets/0/ports/0", id="port 0"
         ),
+        pytest.param(
+            "externalTargets[0].host=a,externalTargets[0].ports=null",
+            "at '/externalTargets/0/ports': got null, want array",
+            id="no ports",
+        ),
+        pytest.param("externalTargets[0].host=a", "/externalTargets/0': missing property 'ports'", id="any port"),
         pytest.param("externalTargets[0].host=a b", "/externalTargets/0/host", id="a host with a space"),
+        pytest.param(
+            "externalTargets[0].host=10.*.1,externalTargets[0].ports={22}",
+            "/externalTargets/0/host",
+            id="a pattern of numbers",
+        ),
+        pytest.param(
+            "externalTargets[0].host=fd00::*,externalTargets[0].ports={22}",
+            "/externalTargets/0/host",
+            id="a pattern of IPv6",
+        ),
+        pytest.param("deniedRanges.pods={pods}", "/deniedRanges/pods/0", id="a range that is none"),
+        pytest.param("permitted.locustfiles=1", "/permitted/locustfiles", id="a permission that is none"),
+        pytest.param("dns.ports={0}", "/dns/ports/0", id="a resolver's port 0"),
+        pytest.param("dns.pods[0].podSelector.matchLabels.a=b", "/dns/pods/0", id="a resolver of no namespace"),
         pytest.param("monitoring.podMonitor.interval=often", "/monitoring/podMonitor/interval", id="an odd interval"),
         pytest.param("worker.resources.limits.cpu=many", "/worker/resources/limits/cpu", id="an amount that is none"),
         pytest.param("worker.resources.claims={gpu}", "/worker/resources", id="resources that are none"),
@@ -47,6 +68,12 @@ def test_a_bad_value_is_refused_by_its_path(setting: str, path: str) -> None:
 @pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in GOLDEN_CASES])
 def test_the_operator_reads_what_the_chart_writes_for_it(values: Path) -> None:
     read_installation(installation("--values", values))
+
+
+@pytest.mark.parametrize("host", ["*", "*.example.com", "10.1.*", "10.*.*.*", "192.0.2.0/24", "fd00::/8", "0x7f.1"])
+def test_what_the_chart_takes_for_a_host_the_operator_reads(host: str) -> None:
+    read = read_installation(installation("--set", f"externalTargets[0].host={host},externalTargets[0].ports={{22}}"))
+    assert read.allow_list.targets == (AllowedTarget(host, (22,)),)
 
 
 def test_workers_have_a_whole_guaranteed_cpu_each_unless_the_cluster_is_small() -> None:

@@ -52,7 +52,7 @@ def priority_of_none(spec: dict[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=spec.parent.name) for spec in SPECS])
 def test_every_object_of_a_run_is_taken_and_every_pod_is_restricted(spec: Path, restricted: LiveCluster) -> None:
-    plan = plans.plan(yaml.safe_load(spec.read_text()))
+    plan = plans.plan(yaml.safe_load(spec.read_text()), installation=plans.LISTING)
     files = KEY_FILES if isinstance(plan.spec.target, ManagedTarget) else ()
     made = [*children(plan, PROOF_SHA256), keys_secret(plan, TOKEN, dict.fromkeys(files, "text"))]
     apply_strictly(restricted, [here(manifest, restricted) for manifest in made])

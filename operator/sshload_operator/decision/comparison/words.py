@@ -52,6 +52,7 @@ class ComparisonReason(StrEnum):
     VARIANT_NOT_MEASURED = "VariantNotMeasured"
     INVALID_SPEC = Reason.INVALID_SPEC.value
     TARGET_NOT_ALLOWED = Reason.TARGET_NOT_ALLOWED.value
+    NOT_PERMITTED = Reason.NOT_PERMITTED.value
     LOAD_IMPOSSIBLE = Reason.LOAD_IMPOSSIBLE.value
     TEST_REFUSED = "TestRefused"
     NAME_TAKEN = "NameTaken"

@@ -1,15 +1,13 @@
 """The life of a search: it runs from its first trial to its last, whatever its trials' stages are, and ends once."""
 
-from dataclasses import replace
-
 import pytest
 from crd_schema import problems, status_schema
 from passes import Passes
-from plans import EXTERNAL, INSTALLATION, quickstart
+from plans import EXTERNAL, allowing, quickstart
 from runs import pod, snapshot
 from searches import found_118
+from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.snapshot import SearchProgress, Stage
-from sshload_operator.planning.plan import AllowedTarget
 from sshload_operator.state import Role
 
 ALL = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))
@@ -24,7 +22,7 @@ SPEC = quickstart(
     deadline="1h",
 )
 SCHEMA = status_schema()
-ALLOWED = replace(INSTALLATION, allowed_targets=(AllowedTarget("*", ()),))
+ALLOWED = allowing(AllowedTarget("*", (22,)))
 
 
 @pytest.fixture

@@ -1,11 +1,11 @@
 from argparse import ArgumentTypeError
 
 import pytest
+from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.vocabulary import Verdict
 from sshload_operator.cli.arguments import allowed_target, command_line
 from sshload_operator.cli.exit_code import ExitCode, comparison_exit_code, exit_code
 from sshload_operator.decision.comparison.words import ComparisonVerdict
-from sshload_operator.planning.plan import AllowedTarget
 
 
 @pytest.mark.parametrize(
@@ -23,7 +23,9 @@ def test_an_allowed_target_is_a_host_and_perhaps_a_port(text: str, allowed: Allo
     assert allowed_target(text) == allowed
 
 
-@pytest.mark.parametrize("text", ["", ":22", "host:", "host:ssh", "host:0", "host:65536", "2001:db8::1", "[::1"])
+@pytest.mark.parametrize(
+    "text", ["", ":22", "host:", "host:ssh", "host:0", "host:65536", "2001:db8::1", "[::1", "10.*.1"]
+)
 def test_what_is_no_target_is_refused(text: str) -> None:
     with pytest.raises(ArgumentTypeError):
         allowed_target(text)

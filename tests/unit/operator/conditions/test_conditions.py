@@ -1,13 +1,13 @@
 """The conditions: all seven in every status, true at the moment, and kstatus's three as Argo CD and Flux read them."""
 
 import itertools
-from dataclasses import replace
 
 import pytest
 from crd_schema import problems, status_schema
 from passes import Passes
-from plans import EXTERNAL, INSTALLATION, plan, quickstart
+from plans import EXTERNAL, allowing, plan, quickstart
 from runs import pod, snapshot, summary
+from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.master_log import MasterLog
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
@@ -17,7 +17,6 @@ from sshload_operator.decision.endings import Ending
 from sshload_operator.decision.findings import Finding, conditions
 from sshload_operator.decision.situation import Situation
 from sshload_operator.decision.status import remembered
-from sshload_operator.planning.plan import AllowedTarget
 from sshload_operator.state import (
     Condition,
     ConditionStatus,
@@ -120,7 +119,7 @@ def test_the_workers_count_is_the_masters_and_not_that_of_the_pods() -> None:
 def external(iterations: int, failures: int) -> Finding:
     target = plan(
         {**SPEC, "target": {"external": EXTERNAL}},
-        installation=replace(INSTALLATION, allowed_targets=(AllowedTarget("*", ()),)),
+        installation=allowing(AllowedTarget("*", (22,))),
     )
     seen = snapshot(iterations=iterations, failures=failures)
     log = MasterLog(snapshot=seen, summary=None, summary_lines=0, problem="")

@@ -1,16 +1,16 @@
 """How a run ends: each fault in its own verdict and reason, with a message that names the place."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from passes import UID, Passes
-from plans import EXTERNAL, INSTALLATION, quickstart
+from plans import EXTERNAL, allowing, quickstart
 from runs import pod, snapshot, summary
+from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.master_log import MasterLog
 from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import RunEnd
-from sshload_operator.planning.plan import AllowedTarget, run_id
+from sshload_operator.planning.plan import run_id
 from sshload_operator.state import Role
 
 TARGET, MASTER, WORKER = pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER, name="quickstart-worker-0")
@@ -350,8 +350,8 @@ def test_an_external_target_has_no_pod_to_wait_for() -> None:
 
 
 def test_a_quota_that_keeps_out_the_workers_of_an_external_target_says_nothing_of_the_target() -> None:
-    allowing = replace(INSTALLATION, allowed_targets=(AllowedTarget("*", ()),))
-    passes = Passes({**SPEC, "target": {"external": EXTERNAL}}, installation=allowing)
+    anywhere = allowing(AllowedTarget("*", (22,)))
+    passes = Passes({**SPEC, "target": {"external": EXTERNAL}}, installation=anywhere)
     passes.run()
     assert passes.status["phase"] == "StartingWorkers"
     passes.run(MASTER, after_s=3, rejected="exceeded quota: few")

@@ -1,10 +1,11 @@
 """read_installation: what the chart writes for the operator."""
 
 import pytest
+from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_operator.api.errors import SpecError
 from sshload_operator.planning.installation import read_installation
 from sshload_operator.planning.limits import Limits
-from sshload_operator.planning.plan import AllowedTarget, Installation
+from sshload_operator.planning.plan import Installation, Permitted, Resolvers
 
 WHOLE = """
 workerImage: localhost/sshload-worker:1
@@ -16,6 +17,18 @@ externalTargets:
   - host: "*.lab.example.com"
     ports: [22, 2222]
   - host: 192.0.2.0/24
+    ports: [22]
+deniedRanges:
+  pods: [10.244.0.0/16]
+  services: [10.96.0.0/12, "fd00:96::/108"]
+  others: [10.0.0.0/8]
+permitted: {customImages: false, locustfiles: false, forwardSteps: false}
+dns:
+  pods:
+    - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: openshift-dns}}
+      podSelector: {}
+  addresses: [10.96.0.10, 192.0.2.0/28]
+  ports: [5353]
 """
 SMALL = "workerImage: w\ntargetImage: t\n"
 
@@ -27,14 +40,38 @@ def test_an_installation() -> None:
         image_pull_policy="Never",
         image_pull_secrets=("registry",),
         worker_resources={"requests": {"cpu": "1"}, "limits": {"cpu": 2}},
-        allowed_targets=(AllowedTarget("*.lab.example.com", (22, 2222)), AllowedTarget("192.0.2.0/24", ())),
+        allow_list=AllowList(
+            (AllowedTarget("*.lab.example.com", (22, 2222)), AllowedTarget("192.0.2.0/24", (22,))),
+            (
+                DeniedRange("10.244.0.0/16", "the cluster's pods"),
+                DeniedRange("10.96.0.0/12", "the cluster's services"),
+                DeniedRange("fd00:96::/108", "the cluster's services"),
+                DeniedRange("10.0.0.0/8", "denied by the installer"),
+            ),
+        ),
+        permitted=Permitted(custom_images=False, locustfiles=False, forward_steps=False),
+        resolvers=Resolvers(
+            peers=(
+                {
+                    "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "openshift-dns"}},
+                    "podSelector": {},
+                },
+            ),
+            cidrs=("10.96.0.10/32", "192.0.2.0/28"),
+            ports=(5353,),
+        ),
         one_address=False,
     )
 
 
 def test_by_default_no_external_target_is_allowed() -> None:
-    assert read_installation(SMALL).allowed_targets == ()
+    assert read_installation(SMALL).allow_list == AllowList((), ())
     assert read_installation(SMALL).image_pull_policy == "IfNotPresent"
+
+
+def test_by_default_tests_may_bring_along_whatever_a_spec_can_name() -> None:
+    everything = Permitted(custom_images=True, locustfiles=True, forward_steps=True)
+    assert read_installation(SMALL).permitted == everything
 
 
 @pytest.mark.parametrize(
@@ -43,11 +80,29 @@ def test_by_default_no_external_target_is_allowed() -> None:
         pytest.param("workerImage: w", "targetImage: is required", id="no-image"),
         pytest.param(SMALL + "extra: 1", "extra: unknown field", id="unknown-field"),
         pytest.param(
-            SMALL + "externalTargets: [{host: 192.0.2.1/24}]", r"externalTargets\[0\].host: .*host bits", id="cidr"
+            SMALL + "externalTargets: [{host: 192.0.2.1/24, ports: [22]}]",
+            r"externalTargets\[0\].host: .*host bits",
+            id="cidr",
         ),
         pytest.param(
             SMALL + "externalTargets: [{host: lab, ports: [0]}]", r"externalTargets\[0\].ports\[0\]", id="port"
         ),
+        pytest.param(
+            SMALL + "externalTargets: [{host: lab}]", r"externalTargets\[0\].ports: is required", id="any-port"
+        ),
+        pytest.param(
+            SMALL + "externalTargets: [{host: lab, ports: []}]", r"externalTargets\[0\].ports: .*from 1", id="no-port"
+        ),
+        pytest.param(
+            SMALL + "externalTargets: [{host: 10.*.1, ports: [22]}]",
+            r"externalTargets\[0\].host: .*neither an address nor a CIDR",
+            id="numbers",
+        ),
+        pytest.param(SMALL + "deniedRanges: {pods: [10.0.0.0/4]}", r"deniedRanges.pods\[0\]: .*host bits", id="range"),
+        pytest.param(SMALL + "deniedRanges: {pod: []}", "deniedRanges.pod: unknown field", id="whose-range"),
+        pytest.param(SMALL + "dns: {addresses: [dns]}", r"dns.addresses\[0\]: must be an address", id="resolver"),
+        pytest.param(SMALL + "dns: {pods: [{podSelector: {}}]}", r"namespaceSelector: is required", id="whose-pods"),
+        pytest.param(SMALL + "permitted: {locustfiles: 1}", "permitted.locustfiles: must be true", id="no-flag"),
         pytest.param(SMALL + "externalTargets: [lab]", r"externalTargets\[0\]: must be an object", id="no-object"),
         pytest.param(SMALL + "workerResources: {limits: {cpu: many}}", "workerResources.limits", id="resources"),
         pytest.param("[", "is not YAML", id="no-yaml"),

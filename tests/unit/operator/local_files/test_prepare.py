@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from plans import EXTERNAL
+from plans import EXTERNAL, INSTALLATION
 from sshload_contract.codec import from_json
 from sshload_contract.run_config import RunConfig
 from sshload_operator.api.parse import parse
@@ -13,7 +13,7 @@ from sshload_operator.local import files as local_files
 from sshload_operator.local.credentials import Credentials
 from sshload_operator.local.files import OwnFiles, prepare
 from sshload_operator.local.sshd import LocalRunError
-from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan
+from sshload_operator.planning.plan import Plan, TestIdentity, make_plan
 
 NOTHING = OwnFiles(test=Path("test.yaml"), target=Credentials(), via={}, locustfile=None)
 SPEC: Mapping[str, Any] = {
@@ -35,8 +35,8 @@ data:
 
 
 def plan(**changes: Any) -> Plan:
-    nowhere = Installation("", "", "", (), {}, (), one_address=True)
-    return make_plan(TestIdentity("default", "one", "uid", 1), parse({**SPEC, **changes}), nowhere, 1)
+    here = replace(INSTALLATION, worker_resources={}, one_address=True)
+    return make_plan(TestIdentity("default", "one", "uid", 1), parse({**SPEC, **changes}), here, 1)
 
 
 def told(folder: Path) -> RunConfig:

@@ -1,12 +1,20 @@
 """A run's pods reach what they need, and nobody else reaches them."""
 
+from dataclasses import replace
 from typing import Any
 
 import plans
 import pytest
 from plans import PROOF_SHA256
+from sshload_contract.allow_list import AllowedTarget, DeniedRange
 from sshload_operator.manifests import children
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Installation, Plan, Resolvers
+
+FORWARDS = {
+    "itself": {"host": "localhost", "port": 9200},
+    "address": {"host": "192.0.2.7", "port": 80},
+    "name": {"host": "db.example.com", "port": 5432},
+}
 
 
 def policies(plan: Plan) -> dict[str, dict[str, Any]]:
@@ -14,8 +22,9 @@ def policies(plan: Plan) -> dict[str, dict[str, Any]]:
     return {policy["spec"]["podSelector"]["matchLabels"]["sshload.dev/role"]: policy["spec"] for policy in made}
 
 
-def external(host: str) -> Plan:
-    return plans.plan(plans.quickstart(target={"external": {**plans.EXTERNAL, "host": host, "port": 2022}}))
+def external(host: str, installation: Installation = plans.INSTALLATION) -> Plan:
+    target = {"external": {**plans.EXTERNAL, "host": host, "port": 2022}}
+    return plans.plan(plans.quickstart(target=target), installation=installation)
 
 
 def ports(rules: list[dict[str, Any]]) -> set[int]:
@@ -60,9 +69,92 @@ def test_an_external_address_is_the_only_one_that_workers_reach(host: str, cidr:
     assert rule == {"to": [{"ipBlock": {"cidr": cidr}}], "ports": [{"port": 2022, "protocol": "TCP"}]}
 
 
-def test_an_external_name_opens_its_port_only() -> None:
+def closed_to(rule: dict[str, Any]) -> dict[str, set[str]]:
+    """Return what each block of addresses leaves out."""
+    return {peer["ipBlock"]["cidr"]: set(peer["ipBlock"].get("except", ())) for peer in rule["to"]}
+
+
+def test_an_external_name_opens_its_port_to_all_addresses_but_the_denied_ranges() -> None:
     rule = policies(external("bastion.example.com"))["worker"]["egress"][0]
-    assert rule == {"ports": [{"port": 2022, "protocol": "TCP"}]}
+    assert rule["ports"] == [{"port": 2022, "protocol": "TCP"}]
+    found = closed_to(rule)
+    assert set(found) == {"0.0.0.0/0", "::/0"}
+    assert {"127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4"} <= found["0.0.0.0/0"]
+    assert {"::1/128", "fe80::/10", "fd00:ec2::254/128"} <= found["::/0"]
+    assert "169.254.169.254/32" not in found["0.0.0.0/0"]  # within 169.254.0.0/16
+
+
+def test_the_installers_ranges_stay_closed_but_for_what_an_entry_lists() -> None:
+    installation = plans.allowing(
+        AllowedTarget("*.example.com", (2022,)),
+        AllowedTarget("10.244.7.0/24", (2022,)),
+        AllowedTarget("10.96.0.0/12", (2022,)),
+        AllowedTarget("169.254.0.0/16", (22,)),
+        denied=(
+            DeniedRange("10.244.0.0/16", "pods"),
+            DeniedRange("10.244.7.9/32", "x"),
+            DeniedRange("10.96.0.0/12", "s"),
+        ),
+    )
+    found = closed_to(policies(external("a.example.com", installation))["worker"]["egress"][0])
+    assert set(found) == {"0.0.0.0/0", "::/0", "10.244.7.0/24"}
+    assert {"10.244.0.0/16", "169.254.0.0/16"} <= found["0.0.0.0/0"]
+    assert "10.96.0.0/12" not in found["0.0.0.0/0"]
+    assert found["10.244.7.0/24"] == {"10.244.7.9/32"}
+
+
+@pytest.mark.parametrize("host", ["git", "git.forge.svc"])
+def test_a_name_of_the_clusters_own_opens_its_port_to_pods_too(host: str) -> None:
+    rule = policies(external(host))["worker"]["egress"][0]
+    assert {"namespaceSelector": {}} in rule["to"]
+    assert {"namespaceSelector": {}} not in policies(external("git.example.com"))["worker"]["egress"][0]["to"]
+
+
+def test_dns_is_the_clusters_own() -> None:
+    dns = policies(plans.plan())["worker"]["egress"][-1]
+    assert dns["to"] == [
+        {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
+            "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
+        },
+        {"ipBlock": {"cidr": "169.254.20.10/32"}},
+    ]
+    assert dns["ports"] == [{"port": 53, "protocol": "UDP"}, {"port": 53, "protocol": "TCP"}]
+
+
+def test_the_installer_adds_resolvers_and_their_ports() -> None:
+    peer = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "openshift-dns"}}, "podSelector": {}}
+    added = Resolvers(peers=(peer,), cidrs=("10.96.0.10/32",), ports=(5353,))
+    plan = plans.plan(installation=replace(plans.INSTALLATION, resolvers=added))
+    for role in ("worker", "master"):
+        dns = policies(plan)[role]["egress"][-1]
+        assert dns["to"][1:] == [
+            peer,
+            {"ipBlock": {"cidr": "169.254.20.10/32"}},
+            {"ipBlock": {"cidr": "10.96.0.10/32"}},
+        ]
+        assert {port["port"] for port in dns["ports"]} == {53, 5353}
+
+
+def test_a_managed_target_reaches_what_forward_steps_lead_to() -> None:
+    steps = [{"forward": {"name": name, **to}} for name, to in FORWARDS.items()]
+    (by_address, by_name, dns) = policies(plans.plan(plans.quickstart(scenario={"steps": steps})))["target"]["egress"]
+    assert by_address == {"to": [{"ipBlock": {"cidr": "192.0.2.7/32"}}], "ports": [{"port": 80, "protocol": "TCP"}]}
+    assert by_name["ports"] == [{"port": 5432, "protocol": "TCP"}]
+    assert "169.254.0.0/16" in closed_to(by_name)["0.0.0.0/0"]
+    assert ports([dns]) == {53}
+
+
+def test_a_managed_target_that_connects_to_itself_and_to_addresses_needs_no_dns() -> None:
+    steps = [{"forward": {"name": name, **FORWARDS[name]}} for name in ("itself", "address")]
+    egress = policies(plans.plan(plans.quickstart(scenario={"steps": steps})))["target"]["egress"]
+    assert ports(egress) == {80}
+
+
+def test_what_an_external_target_is_asked_to_connect_to_opens_nothing() -> None:
+    scenario = {"steps": [{"forward": FORWARDS["address"]}]}
+    plan = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}, scenario=scenario))
+    assert ports(policies(plan)["worker"]["egress"]) == {22, 5557, 53}
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,10 @@ def test_each_pod_of_a_managed_run_is_given_its_own_files_only() -> None:
     }
 
 
+def test_workers_look_up_a_name_with_a_dot_as_it_is_first() -> None:
+    assert pod_specs(EXTERNAL)["worker"]["dnsConfig"] == {"options": [{"name": "ndots", "value": "1"}]}
+
+
 @pytest.mark.parametrize(
     ("auth", "credentials"),
     [

@@ -9,6 +9,7 @@ from plans import PROOF_SHA256
 from specs.relative import RELATIVE
 from specs.search import SEARCH_ARRIVALS, SEARCH_HOLD, SEARCHES
 from specs.spec import changed
+from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_contract.capacity import amount_of
 from sshload_contract.codec import from_json
 from sshload_contract.run_config import Endpoint, RunConfig
@@ -107,16 +108,46 @@ def test_a_locustfile_may_take_the_longest_drain() -> None:
     assert run_config(plan, cluster_places(plan)).drain_s == 60.0
 
 
+LISTED = (
+    AllowedTarget("*.example.com", (22,)),
+    AllowedTarget("10.20.0.0/16", (22, 2222)),
+    AllowedTarget("db.example.com", (5432,)),
+    AllowedTarget("elsewhere.example.com", (80,)),
+)
+SERVICES = DeniedRange("10.96.0.0/12", "the cluster's services")
+
+
+@pytest.mark.parametrize(
+    ("change", "listed"),
+    [
+        pytest.param({}, (), id="a managed target"),
+        pytest.param({"target": {"external": plans.EXTERNAL}}, LISTED[:2], id="an external target"),
+        pytest.param({"via": [{**plans.EXTERNAL, "port": 2222}]}, LISTED[1:2], id="a jump host"),
+        pytest.param(
+            {"scenario": {"steps": [{"forward": {"host": "db.example.com", "port": 5432}}]}},
+            LISTED[2:3],
+            id="a forward",
+        ),
+        pytest.param({"scenario": {"locustfile": {"configMapRef": {"name": "own"}}}}, LISTED, id="a locustfile"),
+    ],
+)
+def test_workers_are_told_what_is_allowed_at_the_ports_of_their_test(
+    change: dict[str, Any], listed: tuple[AllowedTarget, ...]
+) -> None:
+    plan = plans.plan(plans.quickstart(**change), installation=plans.allowing(*LISTED, denied=(SERVICES,)))
+    assert run_config(plan, cluster_places(plan)).allow_list == AllowList(listed, (SERVICES,))
+
+
 def test_a_run_elsewhere_differs_by_its_places_only() -> None:
     plan = plans.plan()
     here = cluster_places(plan)
     other_target = cluster_places(plans.plan(name="other")).target
     there = Places(
-        other_target, (other_target,), "http://127.0.0.1:1/stats", "/elsewhere/locustfile.py", "/elsewhere/token"
+        other_target, (other_target,), None, "http://127.0.0.1:1/stats", "/elsewhere/locustfile.py", "/elsewhere/token"
     )
     one, other = run_config(plan, here), run_config(plan, there)
     differing = {name for name in RunConfig.__slots__ if getattr(one, name) != getattr(other, name)}
-    assert differing == {"target", "via", "stats_url", "scenario", "token_path"}
+    assert differing == {"target", "via", "allow_list", "stats_url", "scenario", "token_path"}
 
 
 @pytest.mark.parametrize(

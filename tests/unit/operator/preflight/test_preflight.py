@@ -4,19 +4,24 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from plans import EXTERNAL, INSTALLATION, plan
+from attempts import ATTEMPTS, all_but_explicit
+from plans import EXTERNAL, INSTALLATION, allowing, plan
 from specs.external import EXTERNAL_BURST, EXTERNAL_USERS
 from specs.small import SMALL
 from specs.spec import Spec, changed
 from specs.tables import WHOLE
-from sshload_operator.planning.plan import AllowedTarget, Plan
+from sshload_contract.allow_list import AllowedTarget, DeniedRange
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse import parse
+from sshload_operator.planning.destinations import allowing as all_destinations_of
+from sshload_operator.planning.plan import Permitted, Plan
 from sshload_operator.planning.preflight import SOURCE_PORTS, preflight
 from sshload_operator.state import Reason
 
 
 def planned(spec: Spec, *allowed: AllowedTarget) -> Plan:
     """Return the plan of a spec in an installation that allows these targets."""
-    return plan(spec, installation=replace(INSTALLATION, allowed_targets=allowed))
+    return plan(spec, installation=allowing(*allowed))
 
 
 def external(host: str, port: int = 22) -> Spec:
@@ -32,37 +37,38 @@ def rate(per_second: float, duration: str, **more: Any) -> Spec:
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in WHOLE.items()])
 def test_what_is_allowed_and_possible_passes(spec: Spec) -> None:
-    assert preflight(planned(spec, AllowedTarget("*", ()))) is None
+    allow_list = all_destinations_of(parse(spec))
+    assert preflight(plan(spec, installation=replace(INSTALLATION, allow_list=allow_list))) is None
 
 
 @pytest.mark.parametrize(
     ("host", "port", "allowed"),
     [
-        pytest.param("a.example.com", 22, AllowedTarget("a.example.com", ()), id="by-name"),
+        pytest.param("a.example.com", 22, AllowedTarget("a.example.com", (22,)), id="by-name"),
         pytest.param("A.Example.com", 22, AllowedTarget("a.example.COM", (22,)), id="whatever-the-case"),
         pytest.param("a.b.example.com", 22, AllowedTarget("*.example.com", (2222, 22)), id="by-pattern-and-port"),
-        pytest.param("192.0.2.7", 22, AllowedTarget("192.0.2.0/24", ()), id="by-cidr"),
-        pytest.param("192.0.2.7", 22, AllowedTarget("192.0.2.7", ()), id="by-address"),
-        pytest.param("2001:db8:0::1", 22, AllowedTarget("2001:DB8::1", ()), id="by-address-written-otherwise"),
-        pytest.param("2001:db8::1", 22, AllowedTarget("2001:db8::/32", ()), id="by-cidr-of-six"),
+        pytest.param("192.0.2.7", 22, AllowedTarget("192.0.2.0/24", (22,)), id="by-cidr"),
+        pytest.param("192.0.2.7", 22, AllowedTarget("192.0.2.7", (22,)), id="by-address"),
+        pytest.param("2001:db8:0::1", 22, AllowedTarget("2001:DB8::1", (22,)), id="by-address-written-otherwise"),
+        pytest.param("2001:db8::1", 22, AllowedTarget("2001:db8::/32", (22,)), id="by-cidr-of-six"),
     ],
 )
 def test_an_allowed_target_passes(host: str, port: int, allowed: AllowedTarget) -> None:
-    assert preflight(planned(external(host, port), AllowedTarget("elsewhere", ()), allowed)) is None
+    assert preflight(planned(external(host, port), AllowedTarget("elsewhere", (22,)), allowed)) is None
 
 
 @pytest.mark.parametrize(
     ("host", "port", "allowed"),
     [
         pytest.param("a.example.com", 22, None, id="nothing-allowed"),
-        pytest.param("a.example.com", 22, AllowedTarget("b.example.com", ()), id="another-name"),
-        pytest.param("example.com", 22, AllowedTarget("*.example.com", ()), id="above-the-pattern"),
-        pytest.param("a.example.com.evil.org", 22, AllowedTarget("*.example.com", ()), id="beyond-the-pattern"),
+        pytest.param("a.example.com", 22, AllowedTarget("b.example.com", (22,)), id="another-name"),
+        pytest.param("example.com", 22, AllowedTarget("*.example.com", (22,)), id="above-the-pattern"),
+        pytest.param("a.example.com.evil.org", 22, AllowedTarget("*.example.com", (22,)), id="beyond-the-pattern"),
         pytest.param("a.example.com", 23, AllowedTarget("a.example.com", (22, 2222)), id="another-port"),
-        pytest.param("192.0.3.7", 22, AllowedTarget("192.0.2.0/24", ()), id="outside-the-cidr"),
-        pytest.param("192.0.2.70", 22, AllowedTarget("192.0.2.7", ()), id="an-address-that-begins-alike"),
-        pytest.param("a.example.com", 22, AllowedTarget("0.0.0.0/0", ()), id="a-name-in-any-cidr"),
-        pytest.param("2001:db8::1", 22, AllowedTarget("0.0.0.0/0", ()), id="six-in-four"),
+        pytest.param("192.0.3.7", 22, AllowedTarget("192.0.2.0/24", (22,)), id="outside-the-cidr"),
+        pytest.param("192.0.2.70", 22, AllowedTarget("192.0.2.7", (22,)), id="an-address-that-begins-alike"),
+        pytest.param("a.example.com", 22, AllowedTarget("0.0.0.0/0", (22,)), id="a-name-in-any-cidr"),
+        pytest.param("2001:db8::1", 22, AllowedTarget("0.0.0.0/0", (22,)), id="six-in-four"),
     ],
 )
 def test_any_other_target_is_refused_by_name(host: str, port: int, allowed: AllowedTarget | None) -> None:
@@ -75,12 +81,100 @@ def test_any_other_target_is_refused_by_name(host: str, port: int, allowed: Allo
 
 def test_a_jump_host_must_be_allowed_as_a_target_must() -> None:
     spec = {**external("a.example.com"), "via": [EXTERNAL, {**EXTERNAL, "host": "192.0.2.7"}]}
-    allowed = AllowedTarget("*.example.com", ())
+    allowed = AllowedTarget("*.example.com", (22,))
     refusal = preflight(planned(spec, allowed))
     assert refusal is not None
     assert refusal[0] is Reason.TARGET_NOT_ALLOWED
     assert "spec.via[1]: 192.0.2.7 port 22 is not among" in refusal[1]
-    assert preflight(planned(spec, allowed, AllowedTarget("192.0.2.7", ()))) is None
+    assert preflight(planned(spec, allowed, AllowedTarget("192.0.2.7", (22,)))) is None
+
+
+def through(host: str) -> Spec:
+    """Return a spec whose way to a managed target leads through this jump host."""
+    return {**SMALL, "via": [{**EXTERNAL, "host": host}]}
+
+
+def forwarding(host: str) -> Spec:
+    """Return a spec whose external target is asked to connect to this host."""
+    return changed(EXTERNAL_BURST, "scenario.steps", [{"forward": {"host": host, "port": 22}}])
+
+
+def refused(spec: Spec, *allowed: AllowedTarget) -> str:
+    """Return how a spec is refused: by the parser, which takes some hosts for none, or else before anything is made."""
+    try:
+        found = preflight(planned(spec, *allowed))
+    except SpecError as error:
+        return str(error)
+    assert found is not None
+    assert found[0] is Reason.TARGET_NOT_ALLOWED
+    return found[1]
+
+
+FIELDS = {
+    "spec.target.external": external,
+    "spec.via[0]": through,
+    "spec.scenario.steps[0].forward": forwarding,
+}
+
+
+@pytest.mark.parametrize("field", FIELDS)
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+def test_what_is_attempted_is_refused_in_every_field(field: str, attempt: str) -> None:
+    said = refused(FIELDS[field](ATTEMPTS[attempt]), *all_but_explicit(22).targets)
+    assert said.startswith((f"{field}: {ATTEMPTS[attempt]} port 22 ", f"{field}.host: "))
+
+
+def test_what_a_forward_step_leads_to_must_be_allowed_as_the_target_must() -> None:
+    server = AllowedTarget("2001:db8::1", (22,))
+    refusal = preflight(planned(forwarding("db.example.com"), server))
+    assert refusal is not None
+    assert "spec.scenario.steps[0].forward: db.example.com port 22 is not among" in refusal[1]
+    assert preflight(planned(forwarding("db.example.com"), server, AllowedTarget("db.*", (22,)))) is None
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "::1"])
+def test_a_managed_target_may_be_asked_to_connect_to_itself_and_to_nothing_else(host: str) -> None:
+    spec = {**SMALL, "scenario": {"steps": [{"forward": {"host": host, "port": 9200}}]}}
+    assert preflight(planned(spec)) is None
+    assert preflight(planned(changed(spec, "scenario.steps.0.forward.host", "169.254.169.254"))) is not None
+
+
+def test_an_address_in_a_range_that_the_installer_denies_is_refused_by_what_is_there() -> None:
+    services = DeniedRange("10.96.0.0/12", "the cluster's services")
+    anywhere = allowing(AllowedTarget("10.0.0.0/8", (22,)), denied=(services,))
+    refusal = preflight(plan(external("10.96.0.1"), installation=anywhere))
+    assert refusal is not None
+    assert "10.96.0.1 port 22 is in 10.96.0.0/12 (the cluster's services)" in refusal[1]
+    assert preflight(plan(external("10.20.0.1"), installation=anywhere)) is None
+
+
+BROUGHT_ALONG = {
+    "spec.workers.image": ({"workers": {"replicas": 1, "image": "registry.example.com/own:1"}}, "customImages"),
+    "spec.target.managed.image": ({"target": {"managed": {"image": "registry.example.com/own:1"}}}, "customImages"),
+    "spec.scenario.locustfile": ({"scenario": {"locustfile": {"configMapRef": {"name": "own"}}}}, "locustfiles"),
+    "spec.scenario.steps[0].forward": (
+        {"scenario": {"steps": [{"forward": {"host": "localhost", "port": 2222}}]}},
+        "forwardSteps",
+    ),
+}
+
+
+@pytest.mark.parametrize("field", BROUGHT_ALONG)
+def test_what_a_test_may_bring_along_is_the_installers_choice(field: str) -> None:
+    change, value = BROUGHT_ALONG[field]
+    spec = {**SMALL, **change}
+    assert preflight(planned(spec)) is None
+    nothing = Permitted(custom_images=False, locustfiles=False, forward_steps=False)
+    refusal = preflight(plan(spec, installation=replace(INSTALLATION, permitted=nothing)))
+    assert refusal is not None
+    assert refusal[0] is Reason.NOT_PERMITTED
+    assert refusal[1].startswith(f"{field}: this installation does not permit it")
+    assert f"permitted.{value}" in refusal[1]
+
+
+def test_an_installation_that_permits_nothing_of_a_tests_own_runs_what_a_spec_describes() -> None:
+    nothing = Permitted(custom_images=False, locustfiles=False, forward_steps=False)
+    assert preflight(plan(SMALL, installation=replace(INSTALLATION, permitted=nothing))) is None
 
 
 def test_a_jump_host_before_a_managed_target_must_be_allowed() -> None:
@@ -156,14 +250,14 @@ def test_sessions_that_sleep_keep_their_ports_for_longer() -> None:
 
 def test_a_burst_of_more_connections_than_source_ports_is_refused() -> None:
     spec = changed(EXTERNAL_BURST, "load.burst", {"connections": SOURCE_PORTS + 1, "repeat": 1})
-    refusal = preflight(planned(spec, AllowedTarget("*", ())))
+    refusal = preflight(planned(spec, AllowedTarget("2001:db8::1", (22,))))
     assert refusal is not None
     assert "to at least 2" in refusal[1]
 
 
 def test_more_users_than_source_ports_are_refused() -> None:
     spec = changed(EXTERNAL_USERS, "load.users.stages.0.users", 3 * SOURCE_PORTS)
-    refusal = preflight(planned(spec, AllowedTarget("*", ())))
+    refusal = preflight(planned(spec, AllowedTarget("*", (2222,))))
     assert refusal is not None
     assert "to at least 3" in refusal[1]
 
