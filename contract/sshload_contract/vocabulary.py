@@ -115,6 +115,7 @@ class RunEnd(StrEnum):
     WORKERS_MISSING = "workersMissing"
     WORKER_LOST = "workerLost"
     TARGET_UNREACHABLE = "targetUnreachable"
+    TARGET_NOT_ALLOWED = "targetNotAllowed"
     STOPPED = "stopped"
     GENERATOR_FAULT = "generatorFault"
 

@@ -13,7 +13,7 @@ from time import monotonic, process_time  # noqa: E402
 from run_configs import NOWHERE, arrivals, client, run_config  # noqa: E402
 from sshload_worker.clients.interface import RemoteFile  # noqa: E402
 from sshload_worker.clients.libraries import new_connection  # noqa: E402
-from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve  # noqa: E402
+from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop  # noqa: E402
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     config = run_config(target, arrivals(rate=1, seconds=1))
     sizes = {"window_bytes": options.bytes} if options.protocol == "scp" else {"sftp_read_bytes": options.bytes}
     config = replace(config, client=replace(client(), ciphers=(options.cipher,), **sizes))
-    connection = new_connection(prepare_login(config, resolve(first_hop(config), print)).in_turn(), None)
+    connection = new_connection(prepare_login(config, resolve_first_hop(config, print)).in_turn(), None)
     for part in (connection.connect, connection.banner, connection.kex, connection.auth):
         part()
     sftp = connection.open_sftp() if options.protocol == "sftp" else None

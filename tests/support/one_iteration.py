@@ -12,7 +12,8 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.session_reuse import make_sessions
 from sshload_worker.scenario.step_clock import Due
-from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
+from sshload_worker.scenario.steps.forward import forward_rule
+from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def unexpected(problem: str) -> None:
 
 def prepare(config: RunConfig, recorder: Recorder) -> Iteration:
     """Return the configured iteration, which counts into `recorder`."""
-    login = prepare_login(config, resolve(first_hop(config), unexpected))
+    login = prepare_login(config, resolve_first_hop(config, unexpected))
     return Iteration(
         worker=0,
         sessions=make_sessions(config.scenario, login, recorder, config.scenario.pool_sessions),
@@ -42,6 +43,7 @@ def prepare(config: RunConfig, recorder: Recorder) -> Iteration:
         timeouts=config.client.timeouts,
         recorder=recorder,
         numbers=count(),
+        forward_rule=forward_rule(config),
     )
 
 

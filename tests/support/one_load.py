@@ -18,7 +18,7 @@ from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.log_in import LogIn
-from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
+from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 from sshload_worker.summary.merge import Totals
 
 _NS_PER_S = 1_000_000_000
@@ -60,7 +60,7 @@ def one_load(config: RunConfig) -> Iterator[OneLoad]:
     """Run the whole load of a config with one worker in this process; nothing of it outlives the block."""
     heard = Heard(Step.LOGIN, Step.TOTAL)
     recorder = Recorder(config.run_id, 0, heard, heard.steps)
-    login = prepare_login(config, resolve(first_hop(config), unexpected))
+    login = prepare_login(config, resolve_first_hop(config, unexpected))
     held = HeldSessions(LogIn(login, recorder), config.client.timeouts, recorder)
     start_ns = monotonic_ns() + int(config.start_lead_s * _NS_PER_S)
     generator = Generator(config, Share(0, 1), prepare(config, recorder), held, start_ns)

@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -55,6 +56,24 @@ class SshServer:
     def accepted(self) -> int:
         """How many logins sshd says that it accepted: each of them for sure once its client has opened a channel."""
         return len(re.findall(r"^Accepted (publickey|password) for ", self.log, re.MULTILINE))
+
+    def logins_by_address(self) -> dict[str, int]:
+        """Return how many logins each of its addresses granted; needs LogLevel VERBOSE.
+
+        A look whether it is there is none.
+        """
+        address_by_port: dict[str, str] = {}
+        logins: Counter[str] = Counter()
+        for connecting, address, logged_in in re.findall(
+            r"^Connection from \S+ port (\d+) on (\S+) port|^Accepted publickey for \S+ from \S+ port (\d+)",
+            self.log,
+            re.MULTILINE,
+        ):
+            if connecting:
+                address_by_port[connecting] = address
+            else:
+                logins[address_by_port[logged_in]] += 1
+        return logins
 
     def commands_by_connection(self) -> list[int]:
         """How many commands each connection ran, in the order of their logins; needs LogLevel VERBOSE."""

@@ -36,6 +36,11 @@ _ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
         "not all workers connected to the master in time (spec.startTimeout)",
     ),
     RunEnd.TARGET_UNREACHABLE: (Verdict.ERROR, Reason.TARGET_UNREACHABLE, "the workers could not reach the target"),
+    RunEnd.TARGET_NOT_ALLOWED: (
+        Verdict.ERROR,
+        Reason.TARGET_NOT_ALLOWED,
+        "the load was not begun, because externalTargets of the installation's chart do not allow where it would go",
+    ),
     RunEnd.STOPPED: (Verdict.ERROR, Reason.MASTER_LOST, "the master was stopped before the end of the load"),
 }
 

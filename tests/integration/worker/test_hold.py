@@ -21,7 +21,7 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.log_in import LogIn
 from sshload_worker.scenario.step_clock import Due
-from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
+from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 from sshload_worker.summary.merge import Totals
 from whole_run import whole_run
 
@@ -123,7 +123,7 @@ class OneHeld:
     def __init__(self, server: SshServer) -> None:
         config = holding(server)
         self._recorder = Recorder("test-run", 0)
-        log_in = _RememberedLogIn(prepare_login(config, resolve(first_hop(config), unexpected)), self._recorder)
+        log_in = _RememberedLogIn(prepare_login(config, resolve_first_hop(config, unexpected)), self._recorder)
         self.sessions = HeldSessions(log_in, config.client.timeouts, self._recorder)
         now_ns = monotonic_ns()
         self.sessions.begin(0, Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12))

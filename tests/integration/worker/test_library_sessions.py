@@ -23,7 +23,7 @@ from sshload_worker.clients.libraries import new_connection
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
-from sshload_worker.scenario.target_login import GeneratorFaultError, first_hop, prepare_login, resolve
+from sshload_worker.scenario.target_login import GeneratorFaultError, prepare_login, resolve_first_hop
 
 SFTP = "Subsystem sftp internal-sftp"
 PATIENCE_S = 120
@@ -49,7 +49,7 @@ def config_for(kind: Kind, server: SshServer, *steps: ScenarioStep, **settings: 
 
 @contextmanager
 def logged_in(config: RunConfig, *, shared: bool = False) -> Iterator[Connection]:
-    connection = new_connection(prepare_login(config, resolve(first_hop(config), pytest.fail)), shared=shared)
+    connection = new_connection(prepare_login(config, resolve_first_hop(config, pytest.fail)), shared=shared)
     try:
         with Timeout(PATIENCE_S):
             for part in (connection.connect, connection.banner, connection.kex, connection.auth):

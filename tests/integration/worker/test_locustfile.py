@@ -14,6 +14,7 @@ import pytest
 from locust.env import Environment
 from run_configs import arrivals, endpoint, run_config
 from ssh_server import SshServer
+from sshload_contract.allow_list import AllowedTarget, AllowList
 from sshload_contract.capacity import amount_of
 from sshload_contract.load import BurstLoad, Load, UsersLoad, UsersStage
 from sshload_contract.run_config import RunConfig, Scenario, SessionReuse
@@ -28,7 +29,7 @@ from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.pacing.load import Share
 from sshload_worker.pacing.trial_order import TrialOrder
 from sshload_worker.recording.port_board import PortBoard
-from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
+from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 from sshload_worker.summary.merge import Totals
 from whole_run import whole_run
 
@@ -201,6 +202,21 @@ def test_what_goes_wrong_in_a_task_is_one_outcome_of_its_iteration(  # noqa: PLR
     assert_fails_with(totals_of(config_of(sshd, str(path), ONE_BURST)), outcome, step, message)
 
 
+def test_a_task_asks_for_no_forward_that_the_installation_does_not_allow(sshd: SshServer, tmp_path: Path) -> None:
+    path = locustfile(
+        tmp_path,
+        """
+        class Forwarding(SSHUser):
+            @task
+            def work(self):
+                self.forward("169.254.169.254", 80)
+        """,
+    )
+    allowed = AllowList((AllowedTarget("127.0.0.1", (sshd.port,)), AllowedTarget("0.0.0.0/0", (80,))), ())
+    config = replace(config_of(sshd, path, ONE_BURST), allow_list=allowed)
+    assert_fails_with(totals_of(config), Outcome.GENERATOR_FAULT, "forward", "is in 169.254.0.0/16 (link-local)")
+
+
 def totals_of(config: RunConfig) -> Totals:
     """Run the whole load as a worker does, in this process, and return all that it reports."""
     totals = Totals()
@@ -208,7 +224,7 @@ def totals_of(config: RunConfig) -> Totals:
     path = config.scenario.locustfile_path
     equipment = Equipment(
         run=config,
-        login=prepare_login(config, resolve(first_hop(config), pytest.fail)),
+        login=prepare_login(config, resolve_first_hop(config, pytest.fail)),
         crowd=Crowd(path, load_users(path), environment, "test"),
         listener=SummedRequests(environment),
         numbers=count(),

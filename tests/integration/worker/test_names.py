@@ -1,7 +1,5 @@
 """Names of the target in a mount namespace of the run's own, whose /etc/hosts says what they mean."""
 
-import re
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -28,22 +26,6 @@ def config_of(server: SshServer, workers: int = 1) -> RunConfig:
     return run_config(target, arrivals(10, 2.0), workers=workers)
 
 
-def logins_by_address(server: SshServer) -> Counter[str]:
-    """Return how many logins each of the server's addresses granted: a look whether it is there is none."""
-    address_by_port: dict[str, str] = {}
-    logins: Counter[str] = Counter()
-    for connecting, address, logged_in in re.findall(
-        r"^Connection from \S+ port (\d+) on (\S+) port|^Accepted publickey for \S+ from \S+ port (\d+)",
-        server.log,
-        re.MULTILINE,
-    ):
-        if connecting:
-            address_by_port[connecting] = address
-        else:
-            logins[address_by_port[logged_in]] += 1
-    return logins
-
-
 @pytest.fixture
 def farm(start_sshd: Callable[[str], SshServer]) -> SshServer:
     """A server at ten addresses."""
@@ -55,7 +37,7 @@ def test_connections_take_the_ten_addresses_of_a_name_in_turn(farm: SshServer, t
     with whole_run(tmp_path, config_of(farm), launcher=launcher(tmp_path, *addresses)) as run:
         summary = run.summary()
     assert summary.load.succeeded == 20, summary.errors
-    assert logins_by_address(farm) == dict.fromkeys(addresses, 2)
+    assert farm.logins_by_address() == dict.fromkeys(addresses, 2)
 
 
 def test_each_worker_begins_with_another_address(farm: SshServer, tmp_path: Path) -> None:
@@ -63,7 +45,7 @@ def test_each_worker_begins_with_another_address(farm: SshServer, tmp_path: Path
     with whole_run(tmp_path, config, launcher=launcher(tmp_path, "127.0.0.1", "127.0.0.2")) as run:
         summary = run.summary()
     assert summary.load.succeeded == 2, summary.errors
-    assert logins_by_address(farm) == {"127.0.0.1": 1, "127.0.0.2": 1}
+    assert farm.logins_by_address() == {"127.0.0.1": 1, "127.0.0.2": 1}
 
 
 def test_an_address_where_nobody_listens_is_counted_as_refusing(farm: SshServer, tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from sshload_worker.clients.interface import Channel, CommandEnd, Connection
 from sshload_worker.clients.libraries import new_connection
 from sshload_worker.clients.ssh2.shared_connection import SharedConnection
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
+from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 
 PATIENCE_S = 300
 MEGABYTE = 1_000_000
@@ -28,7 +28,7 @@ MEGABYTE = 1_000_000
 @contextmanager
 def shared_sessions(server: SshServer, sessions: int) -> Iterator[list[Connection]]:
     config = run_config(endpoint(server), arrivals(1, 1))
-    login = prepare_login(config, resolve(first_hop(config), pytest.fail))
+    login = prepare_login(config, resolve_first_hop(config, pytest.fail))
     connections = [new_connection(login, shared=True) for _ in range(sessions)]
     try:
         for connection in connections:

@@ -35,5 +35,8 @@ END = "sshloadEnd"
 FAULT = "sshloadFault"
 """Worker: {worker, message}. It cannot generate the load, and exits."""
 
+NOT_ALLOWED = "sshloadNotAllowed"
+"""Worker: {worker, message}. It may not connect to the target, or to a host on the way there, and exits."""
+
 LEAVE = "sshloadLeave"
 """Worker: {worker, message}. It was told to terminate, and exits."""

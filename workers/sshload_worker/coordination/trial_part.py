@@ -22,6 +22,7 @@ from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.log_in import LogIn
 from sshload_worker.scenario.session_reuse import make_sessions
+from sshload_worker.scenario.steps.forward import forward_rule
 
 REPORT_INTERVAL_S = 0.5
 
@@ -92,5 +93,6 @@ def _iteration(config: RunConfig, equipment: Equipment, share: Share, recorder: 
         timeouts=config.client.timeouts,
         recorder=recorder,
         numbers=equipment.numbers,
+        forward_rule=forward_rule(config),
         task=None if crowd is None else crowd.run_task,
     )

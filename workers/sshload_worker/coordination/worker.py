@@ -21,12 +21,12 @@ from sshload_worker.coordination.trial_part import Equipment, TrialPart
 from sshload_worker.locustfile.crowd import Crowd
 from sshload_worker.locustfile.load_users import load_users
 from sshload_worker.locustfile.request_events import SummedRequests
-from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.login.fault import GeneratorFaultError, TargetNotAllowedError
 from sshload_worker.pacing.load import Share
 from sshload_worker.pacing.trial_order import TrialOrder
 from sshload_worker.recording.port_board import PortBoard
 from sshload_worker.recording.port_room import TIME_WAIT_S, has_port_room
-from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve
+from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve_first_hop
 
 if TYPE_CHECKING:
     from sshload_worker.login.login import Address
@@ -108,9 +108,10 @@ class Worker:
             preparation.kill()
             return
         equipment = preparation.get()
-        if isinstance(equipment, GeneratorFaultError):
+        if not isinstance(equipment, Equipment):
             self._leave_reason = str(equipment)
-            self._send(messages.FAULT, worker=self._index, message=self._leave_reason)
+            kind = messages.FAULT if isinstance(equipment, GeneratorFaultError) else messages.NOT_ALLOWED
+            self._send(kind, worker=self._index, message=self._leave_reason)
             return
         opened = 0
         while self._make_ready(opened) and self._came(self._ordered_to_start):
@@ -128,13 +129,13 @@ class Worker:
         """Wait for it, or for the order to end."""
         gevent.wait([awaited, self._ordered_to_end], timeout=timeout_s, count=1)
 
-    def _prepare(self) -> Equipment | GeneratorFaultError:
+    def _prepare(self) -> Equipment | GeneratorFaultError | TargetNotAllowedError:
         """Resolve the first hop, and read what logging in takes.
 
-        A fault is returned, because gevent would print the traceback of one that is raised.
+        Why that fails is returned, because gevent would print the traceback of what is raised.
         """
-        self._addresses = resolve(first_hop(self._config), self._tell, self._index)
         try:
+            self._addresses = resolve_first_hop(self._config, self._tell, self._index)
             return Equipment(
                 run=self._config,
                 login=prepare_login(self._config, self._addresses),
@@ -143,7 +144,7 @@ class Worker:
                 numbers=count(),
                 ports=self._ports,
             )
-        except GeneratorFaultError as fault:
+        except (GeneratorFaultError, TargetNotAllowedError) as fault:
             return fault
         except Exception as error:  # whatever it is, the master is to know at once
             log.exception("the worker met an error of its own")
@@ -178,7 +179,7 @@ class Worker:
         host, port = str(self._addresses[0][1][0]), first_hop(self._config).port
         if opened:
             dial_until_greeted(host, port, self._tell)
-        elif self._index == 0 and not self._config.stats_url:
+        elif self._index == 0 and not self._config.is_managed:
             dial_until_accepted(host, port, self._tell)
 
     def _generate(self, equipment: Equipment) -> int:

@@ -51,6 +51,7 @@ class WorkerLine:
             (messages.TARGET_PROBLEM, self._on_target_problem),
             (messages.REPORT, self._on_report),
             (messages.FAULT, self._on_fault),
+            (messages.NOT_ALLOWED, self._on_not_allowed),
             (messages.LEAVE, self._on_leave),
         ):
             self._runner.register_message(kind, listener)
@@ -90,6 +91,9 @@ class WorkerLine:
 
     def _on_fault(self, msg: Any, **_: object) -> None:
         self._hearer.end_early(RunEnd.GENERATOR_FAULT, f"worker {msg.data['worker']}: {msg.data['message']}")
+
+    def _on_not_allowed(self, msg: Any, **_: object) -> None:
+        self._hearer.end_early(RunEnd.TARGET_NOT_ALLOWED, f"worker {msg.data['worker']}: {msg.data['message']}")
 
     def _on_leave(self, msg: Any, **_: object) -> None:
         self._roll_call.left(msg.data["worker"], msg.data["message"])

@@ -23,6 +23,7 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.log_in import LogIn
 from sshload_worker.scenario.step_clock import Due, StepClock
 from sshload_worker.scenario.steps.dispatch import run_step
+from sshload_worker.scenario.steps.forward import unrestricted
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.target_login import prepare_target, resolve
 
@@ -68,7 +69,7 @@ class PlainSession:
                 now_ns = monotonic_ns()
                 clock = StepClock(self._recorder, Due(now_ns, Window.MEASURED, now_ns + _NS_PER_HOUR))
                 connection = self._log_in.begin(clock)
-                self._step_run = StepRun(connection, clock, _TIMEOUTS, str(next(_NUMBERS)))
+                self._step_run = StepRun(connection, clock, _TIMEOUTS, str(next(_NUMBERS)), unrestricted)
             run_step(step, self._step_run)
         except BaseException:  # a kill too
             self.close()

@@ -13,7 +13,7 @@ from sshload_worker.scenario.failure import finding
 from sshload_worker.scenario.sessions import Sessions
 from sshload_worker.scenario.step_clock import Due, StepClock
 from sshload_worker.scenario.steps.dispatch import run_step
-from sshload_worker.scenario.steps.step_run import StepRun
+from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 
 _START_DELAY = str(Step.START_DELAY)
 _HARMLESS = frozenset((Outcome.OK, Outcome.EXIT_CODE, Outcome.KILLED_BY_SIGNAL, Outcome.CHANNEL_REFUSED))
@@ -33,6 +33,7 @@ class Iteration:
     timeouts: Timeouts
     recorder: Recorder
     numbers: Iterator[int]
+    forward_rule: ForwardRule
     task: Callable[[StepRun, int | None], None] | None = None
 
     def run(self, due: Due, user: int | None = None) -> None:
@@ -44,7 +45,8 @@ class Iteration:
         run = None
         try:
             connection = self.sessions.take(clock, user)
-            run = StepRun(connection, clock, self.timeouts, f"{self.worker}-{next(self.numbers)}")
+            number = f"{self.worker}-{next(self.numbers)}"
+            run = StepRun(connection, clock, self.timeouts, number, self.forward_rule)
             if self.task is not None:
                 self.task(run, user)
             for step in self.steps:

@@ -4,19 +4,24 @@ A name with several addresses stands for all of them: connections take them in t
 one, so that a load test of a round-robin name loads every server behind it alike. Addresses of another family than the
 first one's are left out, because they are other ways to the same servers. What one of the addresses then refuses is
 counted as any refusal is. A jump host is resolved by the one before it, as is the target behind it.
+
+Where the run has an allow-list, all hosts and the addresses are held against it here, and every connection is to one of
+these addresses: no name is resolved a second time, so none can lead elsewhere later.
 """
 
 import socket
 from collections.abc import Callable
 from dataclasses import replace
+from ipaddress import ip_address
 from itertools import cycle
 
 import gevent
+from sshload_contract.allow_list import address_refusal, host_refusal, lookup_name
 from sshload_contract.run_config import Client, Endpoint, Library, RunConfig
 
 from sshload_worker.clients.libraries import check_client, prepare_library
 from sshload_worker.login.credentials import read_credentials, read_file
-from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.login.fault import GeneratorFaultError, TargetNotAllowedError
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
 from sshload_worker.login.login import Address, Login
 from sshload_worker.outcomes import UnsupportedSettingError
@@ -55,14 +60,36 @@ def prepare_target(
     return replace(_login(target, client, () if jumps else addresses, "the target"), via=jumps)
 
 
-def resolve(server: Endpoint, on_problem: Callable[[str], None], first: int = 0) -> tuple[Address, ...]:
+def resolve_first_hop(config: RunConfig, on_problem: Callable[[str], None], first: int = 0) -> tuple[Address, ...]:
+    """Return the addresses of the server that the workers connect to, as `resolve` does, if all of them are allowed.
+
+    Raises TargetNotAllowedError where one is not, or another host on the way to the target.
+    """
+    server, allow_list = first_hop(config), config.allow_list
+    if allow_list is None:
+        return resolve(server, on_problem, first)
+    listed = config.via if config.is_managed else (*config.via, config.target)
+    for host in listed:
+        _refuse(host, "", host_refusal(allow_list, host.host, host.port))
+    addresses = resolve(server, on_problem, first, name=lookup_name(server.host))
+    if server in listed:
+        for _, (address, *_) in addresses:
+            why = address_refusal(allow_list, ip_address(str(address)), server.port)
+            _refuse(server, f"leads to {address}, which ", why)
+    return addresses
+
+
+def resolve(server: Endpoint, on_problem: Callable[[str], None], first: int = 0, name: str = "") -> tuple[Address, ...]:
     """Return a server's addresses, as soon as its name has one; tell each problem meanwhile.
 
-    They are in the resolver's order, but for that they begin with the one of number `first`.
+    They are in the resolver's order, but for that they begin with the one of number `first`. `name` is what to look up
+    in place of the host.
     """
     while True:
         try:
-            found = socket.getaddrinfo(server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+            found = socket.getaddrinfo(
+                name or server.host, server.port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG
+            )
         except (OSError, UnicodeError) as error:  # the latter for what can be no name at all
             on_problem(f"{server.host}: {getattr(error, 'strerror', None) or error}")
             gevent.sleep(_RESOLVE_PAUSE_S)
@@ -71,6 +98,11 @@ def resolve(server: Endpoint, on_problem: Callable[[str], None], first: int = 0)
             addresses = tuple(dict.fromkeys((family, entry[4]) for entry in found if entry[0] == family))
             first %= len(addresses)
             return addresses[first:] + addresses[:first]
+
+
+def _refuse(server: Endpoint, how: str, why: str) -> None:
+    if why:
+        raise TargetNotAllowedError(f"{server.host} port {server.port} {how}{why}")
 
 
 def _login(server: Endpoint, client: Client, addresses: tuple[Address, ...], role: str) -> Login:

@@ -69,7 +69,7 @@ def _empty(config: RunConfig, summary: RunSummary) -> tuple[Invalidity | None, s
 
 
 def _defective(config: RunConfig, summary: RunSummary) -> tuple[Invalidity | None, str] | None:
-    found = defects(summary, managed=bool(config.stats_url))
+    found = defects(summary, managed=config.is_managed)
     return (found[0].invalidity, ". Also: ".join(defect.message for defect in found)) if found else None
 
 

@@ -165,6 +165,7 @@ def test_a_run_in_which_nothing_worked_fails_whatever_was_promised() -> None:
         (RunEnd.GENERATOR_FAULT, Verdict.INVALID, Reason.GENERATOR_FAULT),
         (RunEnd.WORKERS_MISSING, Verdict.ERROR, Reason.WORKERS_MISSING),
         (RunEnd.TARGET_UNREACHABLE, Verdict.ERROR, Reason.TARGET_UNREACHABLE),
+        (RunEnd.TARGET_NOT_ALLOWED, Verdict.ERROR, Reason.TARGET_NOT_ALLOWED),
         (RunEnd.STOPPED, Verdict.ERROR, Reason.MASTER_LOST),
     ],
 )

@@ -1,13 +1,30 @@
 """The step that lets the server connect to somewhere else for us (direct-tcpip), as `ssh -L` and `ssh -W` do."""
 
-from functools import partial
+from functools import lru_cache, partial
 
-from sshload_contract.run_config import ForwardStep
-from sshload_contract.vocabulary import Step, measured_step
+from sshload_contract.allow_list import forward_refusal
+from sshload_contract.run_config import ForwardStep, RunConfig
+from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.interface import Channel
+from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.steps.awaited_text import await_text
-from sshload_worker.scenario.steps.step_run import StepRun
+from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
+
+_REMEMBERED = 1_024
+"""Of how many destinations the answer is kept: an iteration must not wait for a long allow-list."""
+
+
+def forward_rule(config: RunConfig) -> ForwardRule:
+    """Return the rule of a run, which allows everything where the run has no allow-list."""
+    if config.allow_list is None:
+        return unrestricted
+    return lru_cache(_REMEMBERED)(partial(forward_refusal, config.allow_list, managed=config.is_managed))
+
+
+def unrestricted(host: str, port: int) -> str:  # noqa: ARG001 - a ForwardRule
+    """Allow everything."""
+    return ""
 
 
 def run_forward(step: ForwardStep, run: StepRun) -> None:
@@ -16,7 +33,11 @@ def run_forward(step: ForwardStep, run: StepRun) -> None:
 
 
 def _run_forward(step: ForwardStep, run: StepRun) -> None:
-    connect = partial(run.connection.open_forward, run.filled(step.host), step.port)
+    host = run.filled(step.host)
+    why = run.forward_rule(host, step.port)
+    if why:
+        raise StepFailure(Outcome.GENERATOR_FAULT, f"a forward to {host} port {step.port}, which {why}")
+    connect = partial(run.connection.open_forward, host, step.port)
     with run.channel_limit():
         channel = run.part(step.name, Step.CHANNEL_OPEN, connect)
     with run.step_limit(Step.FORWARD):

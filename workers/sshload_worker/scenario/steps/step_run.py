@@ -12,6 +12,9 @@ from sshload_worker.scenario.time_limit import TimeLimit
 
 T = TypeVar("T")
 
+ForwardRule = Callable[[str, int], str]
+"""Why no server may be asked to connect to a host and port, as a sentence about these; empty where it may."""
+
 ITERATION_MARK = "{iteration}"
 
 
@@ -21,13 +24,21 @@ class StepRun:
     The steps of an iteration share one SFTP subsystem, which the first of them that needs it opens.
     """
 
-    __slots__ = ("_sftp", "clock", "connection", "iteration", "timeouts")
+    __slots__ = ("_sftp", "clock", "connection", "forward_rule", "iteration", "timeouts")
 
-    def __init__(self, connection: Connection, clock: StepClock, timeouts: Timeouts, iteration: str) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        clock: StepClock,
+        timeouts: Timeouts,
+        iteration: str,
+        forward_rule: ForwardRule,
+    ) -> None:
         self.connection = connection
         self.clock = clock
         self.timeouts = timeouts
         self.iteration = iteration
+        self.forward_rule = forward_rule
         self._sftp: Sftp | None = None
 
     def filled(self, text: str) -> str:

@@ -1,0 +1,202 @@
+"""The allow-list holds where a worker connects: whatever is written, and whatever a name resolves to."""
+
+import socket
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+from attempts import ATTEMPTS, MAPPED_ATTEMPTS, all_but_explicit
+from client_kinds import Kind, every_kind
+from name_server import name_server
+from one_iteration import run_once
+from run_configs import arrivals, endpoint, run_config, scenario
+from ssh_server import SshServer
+from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
+from sshload_contract.run_config import Endpoint, ForwardStep, RunConfig
+from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_worker.login.fault import TargetNotAllowedError
+from unkind_servers import speaking
+from whole_run import whole_run
+
+NAME = "farm.example.org"
+ALLOWED, DENIED = "127.0.0.1", "127.0.0.2"
+
+
+@dataclass
+class Victim:
+    """A server that is not to be reached, and how often it was."""
+
+    port: int
+    reached: int = 0
+
+    def serve(self, connection: socket.socket) -> None:
+        """Count a connection, and refuse to speak SSH."""
+        self.reached += 1
+        connection.sendall(b"not here\r\n")
+
+
+@pytest.fixture
+def victim() -> Iterator[Victim]:
+    found = Victim(port=0)
+    with speaking(found.serve) as found.port:
+        yield found
+
+
+def to(server: Endpoint, host: str, port: int) -> Endpoint:
+    return replace(server, host=host, port=port, known_hosts_path="")
+
+
+def as_target(config: RunConfig, host: str, port: int) -> RunConfig:
+    return replace(config, target=to(config.target, host, port))
+
+
+def as_target_behind_a_jump_host(config: RunConfig, host: str, port: int) -> RunConfig:
+    return replace(as_target(config, host, port), via=(config.target,))
+
+
+def as_jump_host(config: RunConfig, host: str, port: int) -> RunConfig:
+    return replace(config, via=(to(config.target, host, port),))
+
+
+def as_second_jump_host(config: RunConfig, host: str, port: int) -> RunConfig:
+    return replace(config, via=(config.target, to(config.target, host, port)))
+
+
+def as_forward(config: RunConfig, host: str, port: int) -> RunConfig:
+    return replace(config, scenario=scenario(ForwardStep("", host, port, "", "not here")))
+
+
+SERVERS = {
+    "target": as_target,
+    "target behind a jump host": as_target_behind_a_jump_host,
+    "jump host": as_jump_host,
+    "second jump host": as_second_jump_host,
+}
+EVERY_ATTEMPT = {**ATTEMPTS, **MAPPED_ATTEMPTS}
+
+
+def config_of(server: SshServer, allow_list: AllowList | None) -> RunConfig:
+    """Return a run that logs in to the server, which the list allows by its address."""
+    if allow_list is not None:
+        allow_list = replace(allow_list, targets=(AllowedTarget("127.0.0.1", (server.port,)), *allow_list.targets))
+    return replace(run_config(endpoint(server), arrivals(10, 1.0)), allow_list=allow_list)
+
+
+def test_a_server_that_is_listed_by_its_address_is_reached(sshd: SshServer) -> None:
+    assert run_once(config_of(sshd, AllowList((), ()))).outcome is Outcome.OK
+
+
+@pytest.mark.parametrize("field", SERVERS)
+@pytest.mark.parametrize("attempt", EVERY_ATTEMPT)
+def test_what_is_attempted_is_connected_to_by_no_worker(
+    sshd: SshServer, victim: Victim, field: str, attempt: str
+) -> None:
+    config = config_of(sshd, all_but_explicit(victim.port))
+    with pytest.raises(TargetNotAllowedError, match=f" port {victim.port} "):
+        run_once(SERVERS[field](config, EVERY_ATTEMPT[attempt], victim.port))
+    assert victim.reached == 0
+
+
+@pytest.mark.parametrize("attempt", EVERY_ATTEMPT)
+def test_no_server_is_asked_to_connect_to_what_is_attempted(sshd: SshServer, victim: Victim, attempt: str) -> None:
+    config = config_of(sshd, all_but_explicit(victim.port))
+    done = run_once(as_forward(config, EVERY_ATTEMPT[attempt], victim.port))
+    assert (done.outcome, done.failed_step) == (Outcome.GENERATOR_FAULT, "forward")
+    assert f" port {victim.port}, which " in done.message
+    assert victim.reached == 0
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    ["loopback", "loopback in two numbers", "loopback in hexadecimal", "loopback as one number", "all addresses"],
+)
+@pytest.mark.parametrize("build", [as_target, as_jump_host, as_forward])
+def test_without_an_allow_list_the_same_is_reached(
+    sshd: SshServer, victim: Victim, build: Callable[[RunConfig, str, int], RunConfig], attempt: str
+) -> None:
+    """So it is the list that keeps workers away, and not the machine. `sshload run` has none."""
+    run_once(build(config_of(sshd, None), ATTEMPTS[attempt], victim.port))
+    assert victim.reached == 1
+
+
+def test_a_forward_to_what_is_listed_is_made(sshd: SshServer, victim: Victim) -> None:
+    config = config_of(sshd, AllowList((AllowedTarget("localhost", (victim.port,)),), ()))
+    assert run_once(as_forward(config, "localhost", victim.port)).outcome is Outcome.OK
+    assert victim.reached == 1
+
+
+@pytest.fixture
+def farm(start_sshd: Callable[[str], SshServer]) -> SshServer:
+    """A server at an address that is allowed and at one that is not."""
+    return start_sshd(f"ListenAddress {ALLOWED}\nListenAddress {DENIED}\nLogLevel VERBOSE")
+
+
+def by_name(server: SshServer, folder: Path, name: str = NAME) -> RunConfig:
+    """Return a run that logs in by a name, whose host key is known by it."""
+    known_hosts = folder / "known_hosts_by_name"
+    known_hosts.write_text(server.known_hosts.read_text().replace("[127.0.0.1]", f"[{name}]"))
+    target = replace(endpoint(server), host=name, known_hosts_path=str(known_hosts))
+    names = AllowList((AllowedTarget("*.org", (server.port,)), AllowedTarget(ALLOWED, (server.port,))), ())
+    return replace(run_config(target, arrivals(5, 1.0)), allow_list=names)
+
+
+@every_kind
+def test_a_name_that_leads_elsewhere_later_is_connected_to_where_it_led_first(
+    farm: SshServer, tmp_path: Path, kind: Kind
+) -> None:
+    config = replace(by_name(farm, tmp_path), client=kind.client())
+    with (
+        name_server({NAME: [[ALLOWED], [DENIED]]}) as names,
+        whole_run(tmp_path, config, launcher=names.launcher(tmp_path)) as run,
+    ):
+        summary = run.summary()
+        assert (summary.end, summary.load.succeeded) == (RunEnd.COMPLETED, 5), (summary.message, summary.errors)
+        assert names.asked == [NAME]
+    assert farm.logins_by_address() == {ALLOWED: 5}
+
+
+@pytest.mark.parametrize(
+    "first", [pytest.param([DENIED], id="the only address"), pytest.param([ALLOWED, DENIED], id="one of two")]
+)
+def test_a_name_that_leads_to_a_denied_address_ends_the_run_before_any_connection(
+    farm: SshServer, tmp_path: Path, first: list[str]
+) -> None:
+    config = by_name(farm, tmp_path)
+    with (
+        name_server({NAME: [first, [ALLOWED]]}) as names,
+        whole_run(tmp_path, config, launcher=names.launcher(tmp_path)) as run,
+    ):
+        summary = run.summary()
+    assert summary.end is RunEnd.TARGET_NOT_ALLOWED
+    assert f"{NAME} port {farm.port} leads to {DENIED}, which is in 127.0.0.0/8 (loopback)" in summary.message
+    assert summary.load.started == 0
+    assert "Connection from" not in farm.log
+
+
+def test_a_name_that_leads_into_a_range_of_the_installers_ends_the_run(farm: SshServer, tmp_path: Path) -> None:
+    config = by_name(farm, tmp_path)
+    services = (DeniedRange("192.0.2.0/24", "the cluster's services"),)
+    assert config.allow_list is not None
+    config = replace(config, allow_list=replace(config.allow_list, denied=services))
+    with (
+        name_server({NAME: [["192.0.2.7"]]}) as names,
+        whole_run(tmp_path, config, launcher=names.launcher(tmp_path)) as run,
+    ):
+        summary = run.summary()
+    assert summary.end is RunEnd.TARGET_NOT_ALLOWED
+    assert "leads to 192.0.2.7, which is in 192.0.2.0/24 (the cluster's services)" in summary.message
+
+
+def test_no_search_list_puts_a_name_below_a_domain_of_the_cluster(farm: SshServer, tmp_path: Path) -> None:
+    """With the resolv.conf of a pod, `farm.example.org` would be tried below the namespace's domain first."""
+    pod = ("search tenant.svc.cluster.local svc.cluster.local cluster.local", "options ndots:5")
+    of_tenant = f"{NAME}.tenant.svc.cluster.local"
+    with (
+        name_server({of_tenant: [[DENIED]], NAME: [[ALLOWED]]}) as names,
+        whole_run(tmp_path, by_name(farm, tmp_path), launcher=names.launcher(tmp_path, *pod)) as run,
+    ):
+        summary = run.summary()
+        assert summary.load.succeeded == 5, (summary.message, summary.errors)
+        assert names.asked == [NAME]
+    assert farm.logins_by_address() == {ALLOWED: 5}
