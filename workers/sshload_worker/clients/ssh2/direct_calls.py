@@ -47,7 +47,8 @@ class UnsupportedLibraryError(ImportError):
 def _load_libssh2() -> ctypes.CDLL:
     if any(kind.__basicsize__ != expected_bytes for kind, expected_bytes in _BYTES.items()):
         raise UnsupportedLibraryError("ssh2-python's objects have another layout than version 1.2.0.post1")
-    loaded = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines() if "/libssh2" in line}
+    mapped = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines()}
+    loaded = {path for path in mapped if Path(path).name.startswith("libssh2")}
     if len(loaded) != 1:
         raise UnsupportedLibraryError("ssh2-python does not use one libssh2 as a shared library: install its wheel")
     library = ctypes.CDLL(loaded.pop())
