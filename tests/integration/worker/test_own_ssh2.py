@@ -3,8 +3,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from own_ssh2 import own_ssh2
 from ssh2 import session
+
+BUILT = [pytest.param(path, id=path.name.partition(".")[0]) for path in sorted(own_ssh2().glob("ssh2/*.so*"))]
+
+
+def readelf(*arguments: str | Path) -> str:
+    return subprocess.run(["readelf", "--wide", *arguments], check=True, capture_output=True, text=True).stdout
 
 
 def test_these_tests_and_their_workers_have_the_ssh2_python_of_the_worker_s_image() -> None:
@@ -12,6 +19,18 @@ def test_these_tests_and_their_workers_have_the_ssh2_python_of_the_worker_s_imag
     child = subprocess.run([sys.executable, "-P", "-c", ask], check=True, capture_output=True, text=True).stdout
     for path in (session.__file__, child):
         assert Path(path).is_relative_to(own_ssh2())
+
+
+@pytest.mark.parametrize("path", BUILT)
+def test_what_the_linker_has_bound_cannot_be_written_to(path: Path) -> None:
+    assert "GNU_RELRO" in readelf("--program-headers", path)
+    assert "BIND_NOW" in readelf("--dynamic", path)
+
+
+def test_libssh2_checks_its_stack_and_the_sizes_of_its_buffers() -> None:
+    symbols = readelf("--dyn-syms", own_ssh2() / "ssh2/libssh2.so.1")
+    assert "__stack_chk_fail@" in symbols
+    assert "__memcpy_chk@" in symbols
 
 
 def test_libssh2_is_found_by_its_name_whatever_its_folder_is_called(tmp_path: Path) -> None:
