@@ -1,6 +1,8 @@
-"""Servers and lines that break off, fall silent or lie at any byte: each ends ssh2-python's step in one outcome."""
+"""Servers and lines that break off, fall silent or lie: each ends ssh2-python's step in one outcome."""
 
 import gc
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +25,26 @@ PLACES = range(1, ALL_BYTES, 61)
 FEW_PLACES = range(1, ALL_BYTES, 401)  # each takes the whole limit
 PLAYS_AT_ONCE = 8
 SILENT = "silent"
+HOSTILE_LOGIN = Path(__file__).parents[2] / "support/hostile_login.py"
+HANGS_AFTER_S = 120.0
+FAULTS = {
+    "no fault": Outcome.OK,
+    "extensions without end": Outcome.OK,
+    "key exchange by a name that is no method": Outcome.KEX_FAILED,
+    "chacha20: length that overflows": Outcome.DISCONNECTED,
+    "chacha20: packet shorter than its length field": Outcome.DISCONNECTED,
+    "aes-gcm: packet shorter than its tag": Outcome.DISCONNECTED,
+    "aes-gcm beside aes-ctr": Outcome.OK,
+    "aes-ctr: packet of no whole blocks": Outcome.DISCONNECTED,
+    "etm: length that overflows": Outcome.DISCONNECTED,
+    "etm: packet shorter than a block": Outcome.DISCONNECTED,
+    "etm: padding longer than the packet": Outcome.DISCONNECTED,
+    "dh: value 1": Outcome.KEX_FAILED,
+    "dh: value p - 1": Outcome.KEX_FAILED,
+    "name of a signal longer than its packet": Outcome.DISCONNECTED,
+    "sftp: names of four gigabytes": Outcome.SFTP_BAD_MESSAGE,
+    "sftp: file opened without a handle": Outcome.SFTP_BAD_MESSAGE,
+}
 
 
 def play(server: SshServer, treat: Treat, cipher: str, limit_s: float) -> Outcome | str:
@@ -94,3 +116,14 @@ def test_a_connection_that_goes_wrong_at_any_byte_ends_in_one_outcome(
 
 def open_files() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+@pytest.mark.parametrize(("fault", "expected"), FAULTS.items(), ids=FAULTS)
+def test_a_server_that_breaks_the_protocol_neither_crashes_nor_occupies_the_process(
+    fault: str, expected: Outcome
+) -> None:
+    """patches/README.md says which of libssh2's flaws each fault is for."""
+    done = subprocess.run(
+        [sys.executable, HOSTILE_LOGIN, fault], capture_output=True, text=True, check=False, timeout=HANGS_AFTER_S
+    )
+    assert (done.stdout, done.returncode) == (f"{expected}\n", 0), done.stderr

@@ -1,0 +1,172 @@
+"""One login by ssh2-python at a server that breaks the protocol: `python hostile_login.py FAULT` prints its outcome.
+
+It is a program because a fault may crash the process that it is played in, or keep it busy for ever.
+"""
+
+from gevent import monkey
+
+monkey.patch_all()
+
+import socket  # noqa: E402 - gevent patches before anything else is imported
+import struct  # noqa: E402
+import sys  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from contextlib import suppress  # noqa: E402
+from dataclasses import dataclass  # noqa: E402
+from functools import partial  # noqa: E402
+
+import bare_ssh_server as bare  # noqa: E402
+from bare_ssh_server import CHACHA, CTR, ETM, GCM, MAC, BareServer, Exchange, string  # noqa: E402
+from paramiko.kex_group14 import KexGroup14SHA256  # noqa: E402
+from ssh2_connections import credentials, login_at  # noqa: E402
+from sshload_contract.run_config import Auth  # noqa: E402
+from sshload_contract.vocabulary import Outcome  # noqa: E402
+from sshload_worker.clients.ssh2.connection import SSH2Connection  # noqa: E402
+from sshload_worker.outcomes import StepFailure  # noqa: E402
+from unkind_servers import speaking  # noqa: E402
+
+_MOST = 2**32 - 1
+_SFTP_VERSION = string(struct.pack(">BI", 2, 3))  # draft-ietf-secsh-filexfer-02 section 4
+_SFTP_STATUS_OK = string(struct.pack(">BIIII", 101, 0, 0, 0, 0))  # section 7: of the first request, without a text
+_SFTP_HANDLE = string(struct.pack(">BI", 102, 0) + string(b"handle"))
+
+
+def _exchanging(by: Exchange) -> Callable[[BareServer], None]:
+    """Return a server that is honest after the key exchange."""
+
+    def serve(server: BareServer) -> None:
+        server.exchange_keys(by)
+        _let_in(server)
+
+    return serve
+
+
+def _sending(cipher: str, mac: str, body: bytes, length: int | None = None) -> Callable[[BareServer], None]:
+    """Return a server whose first encrypted packet is out of order: a body, and its length or another one."""
+
+    def serve(server: BareServer) -> None:
+        server.exchange_keys(Exchange(cipher, mac))
+        server.send_body(body, length)
+        _let_in(server)
+
+    return serve
+
+
+def _let_in(server: BareServer) -> None:
+    """Send the answers of a login: libssh2 keeps what comes before its question."""
+    server.send(bytes([bare.SERVICE_ACCEPT]) + string(b"ssh-userauth"))
+    server.send(bytes([bare.USERAUTH_SUCCESS]))
+
+
+def _after_login(*says: bytes) -> Callable[[BareServer], None]:
+    """Return a server that is honest until a command or subsystem has begun, and then says these payloads."""
+
+    def serve(server: BareServer) -> None:
+        _begin(server)
+        server.send_at_once(says)
+
+    return serve
+
+
+def _begin(server: BareServer) -> None:
+    """Let the client log in and begin a command or subsystem."""
+    server.exchange_keys(Exchange())
+    server.receive()  # NEWKEYS
+    server.receive_encrypted()  # the request for the service
+    _let_in(server)
+    server.receive_encrypted()  # the request to log in
+    server.receive_encrypted()  # the request for a channel
+    server.send(struct.pack(">BIIII", bare.CHANNEL_CONFIRMATION, 0, 0, 2**20, 2**15))
+    server.receive_encrypted()  # the request for the command or subsystem
+    server.send(struct.pack(">BI", bare.CHANNEL_SUCCESS, 0))
+
+
+def _request(kind: bytes, rest: bytes) -> bytes:
+    return struct.pack(">BI", bare.CHANNEL_REQUEST, 0) + string(kind) + bytes(1) + rest
+
+
+def _data(data: bytes) -> bytes:
+    return struct.pack(">BI", bare.CHANNEL_DATA, 0) + string(data)
+
+
+def _log_in(connection: SSH2Connection) -> None:
+    for part in (connection.connect, connection.banner, connection.kex, connection.auth):
+        part()
+
+
+def _run_command(connection: SSH2Connection) -> None:
+    _log_in(connection)
+    channel = connection.open_channel()
+    channel.execute("true")
+    while channel.read():
+        pass
+    channel.close()
+
+
+def _open_file(connection: SSH2Connection) -> None:
+    _log_in(connection)
+    connection.open_sftp().open_to_read("/any")
+
+
+def _list_directory(connection: SSH2Connection) -> None:
+    _log_in(connection)
+    connection.open_sftp().list_directory("/any")
+
+
+@dataclass(frozen=True, slots=True)
+class Play:
+    """What the server does, and the client. Where that is to log in, the fault comes before the host key's check."""
+
+    serve: Callable[[BareServer], None]
+    client: Callable[[SSH2Connection], None] = _log_in
+
+
+PLAYS = {
+    "no fault": Play(_exchanging(Exchange())),
+    "extensions without end": Play(_exchanging(Exchange(first=[struct.pack(">BI", bare.EXT_INFO, _MOST)] * 100))),
+    "key exchange by a name that is no method": Play(_exchanging(Exchange(method="ext-info-c"))),
+    "chacha20: length that overflows": Play(_sending(CHACHA, MAC, bytes(8), _MOST)),
+    "chacha20: packet shorter than its length field": Play(_sending(CHACHA, MAC, bytes(3))),
+    "aes-gcm: packet shorter than its tag": Play(_sending(GCM, MAC, bytes(1))),
+    "aes-gcm beside aes-ctr": Play(_exchanging(Exchange(GCM, from_client=CTR))),
+    "aes-ctr: packet of no whole blocks": Play(_sending(CTR, MAC, bytes(17))),
+    "etm: length that overflows": Play(_sending(CTR, ETM, bytes(16), _MOST - 29)),
+    "etm: packet shorter than a block": Play(_sending(CTR, ETM, bytes([4, bare.IGNORE]) + bytes(10))),
+    "etm: padding longer than the packet": Play(_sending(CTR, ETM, bytes([255, bare.IGNORE]) + bytes(14))),
+    "dh: value 1": Play(_exchanging(Exchange(dh_value=1))),
+    "dh: value p - 1": Play(_exchanging(Exchange(dh_value=KexGroup14SHA256.P - 1))),
+    "name of a signal longer than its packet": Play(
+        _after_login(_request(b"exit-signal", struct.pack(">I", 2**31)), struct.pack(">BI", bare.CHANNEL_CLOSE, 0)),
+        _run_command,
+    ),
+    "sftp: names of four gigabytes": Play(
+        _after_login(_data(_SFTP_VERSION), _data(_SFTP_HANDLE), _data(struct.pack(">IBI", _MOST, 104, 1))),
+        _list_directory,
+    ),
+    "sftp: file opened without a handle": Play(
+        _after_login(_data(_SFTP_VERSION), _data(_SFTP_STATUS_OK + struct.pack(">I5x", _MOST))), _open_file
+    ),
+}
+
+
+def _serve(play: Play, connection: socket.socket) -> None:
+    with suppress(ConnectionError):
+        server = BareServer(connection)
+        play.serve(server)
+        server.await_end()
+
+
+def _outcome(play: Play) -> Outcome:
+    with speaking(partial(_serve, play)) as port:
+        connection = SSH2Connection(login_at(port, "tester", credentials(Auth.PASSWORD, password="any")))
+        try:
+            play.client(connection)
+        except StepFailure as failure:
+            return failure.outcome
+        finally:
+            connection.close()
+    return Outcome.OK
+
+
+if __name__ == "__main__":
+    print(_outcome(PLAYS[sys.argv[1]]))  # noqa: T201 - for whoever started this
