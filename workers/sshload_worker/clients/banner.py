@@ -1,7 +1,7 @@
 """What the server says first, read from the socket itself, because libssh2 hides the reason of a refusal.
 
-The version line is only peeked at, so that libssh2 still finds it. Lines before it, which RFC 4253 allows, are taken
-out as libssh2 would skip them.
+The version line is only peeked at, so that libssh2 still finds it. Lines before it, which RFC 4253 section 4.2 allows,
+are taken out as libssh2 would skip them. How many there may be is OpenSSH's rule, since the RFC has none.
 """
 
 import socket
@@ -14,7 +14,8 @@ from sshload_contract.vocabulary import Outcome
 from sshload_worker.outcomes import StepFailure, pre_banner_outcome
 
 _VERSION_START = b"SSH-"
-_LINE_LIMIT_BYTES = 255
+_LINE_LIMIT_BYTES = 255  # with its end
+_LINES_LIMIT = 1_024
 _PARTIAL_LINE_PAUSE_S = 0.001
 
 
@@ -43,7 +44,7 @@ def await_banner(speaker: Speaker) -> str:
     """Return the server's version line, without its end; raises StepFailure where it has none."""
     earlier = ""
     try:
-        while True:
+        for _ in range(_LINES_LIMIT + 1):
             line = _peek_line(speaker, earlier)
             if line.startswith(_VERSION_START):
                 return _text(line)
@@ -51,13 +52,15 @@ def await_banner(speaker: Speaker) -> str:
             if outcome is not None:
                 raise StepFailure(outcome, _text(line))
             earlier = earlier or _text(line)
-            if len(line) >= _LINE_LIMIT_BYTES:
+            if len(line) >= _LINE_LIMIT_BYTES and not line.endswith(b"\n"):
                 raise StepFailure(Outcome.NOT_SSH, earlier)
             speaker.socket.recv(len(line))
+            sleep(0)  # a server that sends lines faster than they are read must not keep others from their turn
     except Timeout:
         if earlier:
             raise StepFailure(Outcome.NOT_SSH, f"no SSH version followed: {earlier}") from None
         raise
+    raise StepFailure(Outcome.NOT_SSH, f"no SSH version in {_LINES_LIMIT:,} lines: {earlier}")
 
 
 def _peek_line(speaker: Speaker, earlier: str) -> bytes:

@@ -1,0 +1,83 @@
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from itertools import count
+
+import gevent
+import pytest
+from gevent import sleep
+from sshload_contract.vocabulary import Outcome
+from sshload_worker.clients.banner import await_banner
+from sshload_worker.clients.descriptor import Descriptor, open_socket
+from sshload_worker.outcomes import StepFailure
+from unkind_servers import speaking
+
+VERSION = b"SSH-2.0-server\r\n"
+MOST_LINES = 1_024
+LONGEST_LINE = b"x" * 254 + b"\n"
+FLOOD_LINES = 100_000
+
+
+@contextmanager
+def connected_to(said: bytes) -> Iterator[Descriptor]:
+    """Connect to a server that says this and closes."""
+
+    def say(connection: socket.socket) -> None:
+        with suppress(ConnectionError):  # the client does not listen to the end
+            connection.sendall(said)
+
+    with speaking(say) as port:
+        descriptor = Descriptor(open_socket(socket.AF_INET), quick_ack=False)
+        descriptor.connect(("127.0.0.1", port))
+        try:
+            yield descriptor
+        finally:
+            descriptor.shut_down()
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        pytest.param(b"", id="nothing"),
+        pytest.param(b"\n" * MOST_LINES, id="as many lines as OpenSSH reads"),
+        pytest.param(LONGEST_LINE, id="a line as long as the RFC allows"),
+    ],
+)
+def test_the_version_is_found_behind_what_may_come_before_it(before: bytes) -> None:
+    with connected_to(before + VERSION) as descriptor:
+        assert await_banner(descriptor) == "SSH-2.0-server"
+        assert descriptor.socket.recv(len(VERSION)) == VERSION
+
+
+@pytest.mark.parametrize(
+    ("before", "message"),
+    [
+        pytest.param(b"\n" * (MOST_LINES + 1), "no SSH version in 1,024 lines: ", id="a line too many"),
+        pytest.param(b"hello\n" * FLOOD_LINES, "no SSH version in 1,024 lines: hello", id="lines without end"),
+        pytest.param(b"x" + LONGEST_LINE, "x" * 200, id="a line too long"),
+    ],
+)
+def test_a_server_that_says_more_before_its_version_does_not_speak_ssh(before: bytes, message: str) -> None:
+    with connected_to(before + VERSION) as descriptor, pytest.raises(StepFailure) as failed:
+        await_banner(descriptor)
+    assert failed.value.outcome is Outcome.NOT_SSH
+    assert failed.value.message == message
+
+
+def test_others_run_while_a_server_sends_line_after_line() -> None:
+    turns = count()
+
+    def take_turns() -> None:
+        while True:
+            next(turns)
+            sleep(0)
+
+    said = b"\n" * MOST_LINES + VERSION
+    with connected_to(said) as descriptor:
+        descriptor.wait_readable()
+        while len(descriptor.socket.recv(len(said), socket.MSG_PEEK)) < len(said):
+            sleep(0)
+        other = gevent.spawn(take_turns)
+        await_banner(descriptor)
+        other.kill()
+    assert next(turns) >= MOST_LINES
