@@ -191,15 +191,15 @@ class Observed:
     """All facts of one pass. `pods` are the test's, of any run; `log` is this run's master's, None while unreadable.
 
     `rejected_message` is what a controller said of pods that it could not create (quota, Pod Security), else empty.
-    `baseline` is None until the run is over, and where the spec asks for none. `queued` says why a run that is to begin
-    has to wait for others, and is empty where it need not.
+    `baseline` is None until the run is over, and where the spec asks for none. `queued` is the position of a
+    test in the queue for a run, 0 where it need not wait.
     """
 
     pods: tuple[PodFacts, ...]
     log: MasterLog | None
     rejected_message: str
     baseline: BaselineSight | None = None
-    queued: str = ""
+    queued: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ STUCK = {
     "CreateContainerConfigError": "secret not found",
 }
 NOTHING_TO_DO = Decision(
-    None, start=False, store=None, sweep=(), announcements=(), delete_self=False, requeue_after_s=None
+    None, start=False, replaced=(), store=None, sweep=(), announcements=(), delete_self=False, requeue_after_s=None
 )
 OF_ANOTHER_RUN = "of another run"
 SOUND = ("passes", "fails")

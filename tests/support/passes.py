@@ -24,7 +24,7 @@ START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 class Passes:
     """One test and its status. `run` does a pass as the operator does, with the pods and the log that it is given.
 
-    `beside` are the tests that are seen where a baseline is looked for, `queued` why the test has to wait for others.
+    `beside` are the tests that are seen where a baseline is looked for, `queued` the position in the queue.
     """
 
     spec: Mapping[str, Any] = field(default_factory=lambda: QUICKSTART)
@@ -33,7 +33,7 @@ class Passes:
     now: datetime = START
     installation: Installation = INSTALLATION
     beside: BaselineSight | None = None
-    queued: str = ""
+    queued: int = 0
 
     @property
     def plan(self) -> Plan | SpecError:

@@ -21,7 +21,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class LogReading:
-    """One reading of a master's log: what it says, and its last lines, which tell whether there is anything new."""
+    """One reading of a master's log: what it says, and its last lines, which tell whether there is anything new.
+
+    `tail` is empty where the log has to be read again in any case.
+    """
 
     tail: str
     log: MasterLog
@@ -48,6 +51,8 @@ class Judging:
                 lines = min(log.summary_lines, SUMMARY_LINES_LIMIT) + _TAIL_LINES
                 whole = await cluster.read_log(namespace, pod, lines)
                 log = log if whole is None else await self.run(lambda: read_master_log(whole))
+            if log.summary is None and not log.problem:
+                return LogReading("", log)  # what was to be read was not given: it is to be asked for again
         return LogReading(tail, log)
 
     async def run(self, work: Callable[[], T]) -> T:

@@ -114,7 +114,7 @@ class _TestPasses:
         if done.test is None:
             self.shared.room.leave(key)
             return Rest()
-        self.shared.room.seen(done.test)
+        self.shared.room.end_of_pass(done.test)
         live.offer(done.test)
         if is_finished(live.body or done.test):
             sight.is_ending = True

@@ -1,5 +1,6 @@
 """All facts of one pass over a test: the watched pods, the master's log, and what could not be created or mounted."""
 
+import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -22,6 +23,8 @@ _LIST_EVERY_S: Final = 30.0
 _LOG_KEEPS_S: Final = 0.4
 _REJECTION_KEEPS_S: Final = 5.0
 _PODS_ARE_MISSING_AFTER_S: Final = 3.0
+_JOBS_REMEMBERED: Final = 200
+_SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _WAITS_FOR_MOUNTS: Final = "ContainerCreating"
 _MOUNT_FAILED: Final = "FailedMount"
 # What the kubelet says of a Secret or a key that is not there; anything else of that kind passes by itself.
@@ -66,10 +69,10 @@ class Sight:
         membership = membership_of_job(metadata)
         if membership is None:
             return
-        self.owner_of_job[metadata["uid"]] = membership.controller_uid
-        proof_sha256 = (metadata.get("annotations") or {}).get(PROOF_SHA256_ANNOTATION)
-        if proof_sha256 is not None:
-            self.proof_sha256[membership.run_id] = proof_sha256
+        _remember(self.owner_of_job, metadata["uid"], membership.controller_uid)
+        proof_sha256 = (metadata.get("annotations") or {}).get(PROOF_SHA256_ANNOTATION, "")
+        if _SHA256.fullmatch(proof_sha256):
+            _remember(self.proof_sha256, membership.run_id, proof_sha256)
 
     def pods_of(self, test_uid: str) -> tuple[PodFacts, ...]:
         """Return the pods that the test's own Jobs and Deployments made, of any run."""
@@ -78,6 +81,14 @@ class Sight:
             for pod in self.pods.values()
             if pod.role is Role.TARGET or self.owner_of_job.get(pod.controller_uid) == test_uid
         )
+
+
+def _remember(known: dict[str, str], name: str, value: str) -> None:
+    """Keep the newest entries only: whoever may make Jobs can make any number that look like a run's."""
+    known.pop(name, None)
+    known[name] = value
+    if len(known) > _JOBS_REMEMBERED:
+        del known[next(iter(known))]
 
 
 @dataclass(frozen=True, slots=True)

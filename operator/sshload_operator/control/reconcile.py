@@ -52,6 +52,11 @@ from sshload_operator.state import Decision, Manifest, Observed, Phase, Remember
 _LOG = logging.getLogger(__name__)
 _PODS_COME_FROM: Final = ("Deployment", "Job")
 # What the API server will say again however often it is asked.
+_UNACCEPTABLE: Final = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
 _REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 # A webhook says as much as it likes.
 _REFUSAL_LIMIT_CHARACTERS: Final = 1_000
@@ -149,7 +154,7 @@ async def reconcile(shared: Shared, asked: Question, sight: Sight, now: datetime
         try:
             newest = await cluster.write_status(TEST, asked.body, status)
         except ApiError as error:
-            if error.status in _REFUSED and _has_results(observed):  # a number that the CRD does not allow
+            if error.status in _UNACCEPTABLE and _has_results(observed):  # a number that the CRD does not allow
                 _discard_results(asked, sight, str(error))
             elif error.status in _REFUSED:  # the object does not fit its CRD: an Event is all that can be said
                 await _announce(cluster, asked, decision, now)
@@ -218,7 +223,10 @@ async def _start(cluster: Cluster, plan: Plan) -> str:
     try:
         manifests = children(plan, await _create_keys(cluster, plan))
         await _all(*(_apply(cluster, found) for found in manifests if found["kind"] not in _PODS_COME_FROM))
-        await _all(*(_apply(cluster, found) for found in manifests if found["kind"] in _PODS_COME_FROM))
+        pods_come_from = [found for found in manifests if found["kind"] in _PODS_COME_FROM]
+        master = [found for found in pods_come_from if found["metadata"]["name"] == child_name(plan, Part.MASTER)]
+        await _all(*(_apply(cluster, found) for found in master))
+        await _all(*(_apply(cluster, found) for found in pods_come_from if found not in master))
     except ApiError as error:
         if error.status in _REFUSED:
             return str(error)
@@ -233,8 +241,8 @@ async def _apply(cluster: Cluster, manifest: Manifest) -> None:
 async def _create_keys(cluster: Cluster, plan: Plan) -> str:
     """Create the run's Secret with a new token, and return the SHA-256 of the proof that belongs to it.
 
-    Where an attempt that was cut short left a Secret behind, that hash is what the master's Job says. Without that Job
-    no pod has the token yet, and the Secret is made anew.
+    Where an attempt that was cut short left a Secret behind, that hash is what the master's Job says. That Job is
+    applied before all that pods come from: without it no pod has the token, and the Secret is made anew.
     """
     token = secrets.token_hex(32)
     secret = keys_secret(plan, token, await _keys(plan))

@@ -7,7 +7,7 @@ from typing import Final
 
 from sshload_operator.control.cluster import Object
 from sshload_operator.control.live_objects import Key, key_of
-from sshload_operator.decision.turns import Waiting, position
+from sshload_operator.decision.turns import Waiting, positions
 from sshload_operator.planning.limits import Limits
 from sshload_operator.state import Phase
 
@@ -17,51 +17,72 @@ _AT_REST: Final = (None, Phase.PENDING, Phase.FINISHED)
 
 
 class Room:
-    """The tests that run or wait. Only the event loop's thread uses it."""
+    """The tests that run, those that were given room in a pass that goes on, and those that wait.
+
+    Only the event loop's thread uses it. Positions are computed anew only after a change: a queue may be long.
+    """
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
+        self._is_limited = limits.tests is not None or limits.tests_per_namespace is not None
         self._running: set[Key] = set()
+        self._given: set[Key] = set()
         self._waiting: dict[Key, Waiting] = {}
+        self._positions: dict[Waiting, int] | None = None
         self._started_s = time.monotonic()
 
     def seen(self, test: Object) -> None:
-        """Take in a version of a test."""
+        """Take in a version of a test, which may be an old one: it takes away no room that a pass was given."""
         key, phase = key_of(test), (test.get("status") or {}).get("phase")
-        if phase in _AT_REST:
-            self._running.discard(key)
-        else:
-            self._running.add(key)
+        if (key in self._running) == (phase in _AT_REST):
+            self._positions = None
+            self._running.symmetric_difference_update((key,))
+        if phase not in (None, Phase.PENDING):
             self.withdraw(key)
+
+    def end_of_pass(self, test: Object) -> None:
+        """Take in what a pass left of a test: room that it was given and did not use is free again."""
+        self.seen(test)
+        self._free(key_of(test))
 
     def leave(self, key: Key) -> None:
         """Take in that a test is gone."""
-        self._running.discard(key)
+        if key in self._running:
+            self._positions = None
+            self._running.discard(key)
+        self._free(key)
         self.withdraw(key)
 
     def withdraw(self, key: Key) -> None:
         """Take in that a test asks for no run any more."""
-        self._waiting.pop(key, None)
+        if self._waiting.pop(key, None) is not None:
+            self._positions = None
 
-    def ask(self, test: Object) -> str:
-        """Give a test room for its run, and return ""; or return why it has to wait."""
+    def ask(self, test: Object) -> int:
+        """Give a test room for its run and return 0, or return its position in the queue."""
+        if not self._is_limited:
+            return 0
+        position = self._position(test)
+        if position == 0 and time.monotonic() - self._started_s < _HEARD_OF_ALL_S:
+            return 1
+        if position == 0:
+            self._given.add(key_of(test))
+            self.withdraw(key_of(test))
+        return position
+
+    def _position(self, test: Object) -> int:
         key, since = key_of(test), datetime.fromisoformat(test["metadata"]["creationTimestamp"])
-        self._waiting[key] = me = Waiting(since, *key)
-        in_namespaces = Counter(namespace for namespace, _ in self._running - {key})
-        ahead = position(me, self._waiting.values(), in_namespaces, self._limits)
-        was_queued = (test.get("status") or {}).get("phase") == Phase.PENDING
-        if ahead == 0 and was_queued and time.monotonic() - self._started_s < _HEARD_OF_ALL_S:
-            ahead = 1
-        if ahead == 0:
-            self._running.add(key)
-            del self._waiting[key]
-            return ""
-        here, everywhere = in_namespaces[key[0]], in_namespaces.total()
-        return (
-            f"position {ahead} in the queue: {here} of {_shown(self._limits.tests_per_namespace)} tests run in this"
-            f" namespace, {everywhere} of {_shown(self._limits.tests)} in all"
-        )
+        self._free(key)
+        me = Waiting(since, *key)
+        if self._waiting.get(key) != me:
+            self._waiting[key] = me
+            self._positions = None
+        if self._positions is None:
+            running = Counter(namespace for namespace, _ in self._running | self._given)
+            self._positions = positions(self._waiting.values(), running, self._limits)
+        return self._positions[me]
 
-
-def _shown(limit: int | None) -> str:
-    return "any number" if limit is None else str(limit)
+    def _free(self, key: Key) -> None:
+        if key in self._given:
+            self._positions = None
+            self._given.discard(key)

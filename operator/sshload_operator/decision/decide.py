@@ -37,8 +37,11 @@ from sshload_operator.state import (
 STARTING_PASS_S = 1.0
 RUNNING_PASS_S = 5.0
 COLLECTING_PASS_S = 0.5
-QUEUE_PASS_S = 2.0
+QUEUE_PASS_S = 1.0
+QUEUE_PASS_MOST_S = 60.0
+QUEUE_LOOKS_PER_S = 20
 _AFTER_LOAD_S = 0.3
+_RUNS_LOOKED_AT = 1_000  # a tenant can raise the generation without end
 _SHORTEST_PASS_S = 0.05
 _SUSPENDED = "spec.suspend holds the test back. Set it to false to run it"
 _PAUSED = "this installation begins no runs at present (chart value paused)"
@@ -70,8 +73,8 @@ class _Pass:
         stated = {pod.run_id for pod in self.observed.pods if not pod.deleting} - {*keep}
         if not stated:
             return ()
-        runs = (run_id(self.test.uid, run) for run in range(self.test.generation, 0, -1))
-        return tuple(sorted(stated.intersection(runs)))
+        last = range(self.test.generation, max(0, self.test.generation - _RUNS_LOOKED_AT), -1)
+        return tuple(sorted(stated.intersection(run_id(self.test.uid, run) for run in (*last, self.remembered.run))))
 
     @property
     def remembered_run_id(self) -> str:
@@ -195,8 +198,13 @@ def _start(this: _Pass, situation: Situation) -> Decision:
     if plan.installation.paused:
         return _hold_back(this, situation, Reason.INSTALLATION_PAUSED, _PAUSED)
     if situation.observed.queued:
-        return _hold_back(this, situation, Reason.QUEUED, situation.observed.queued)
+        return _hold_back(this, situation, Reason.QUEUED, _queue(situation))
     return _go_on(this, situation)
+
+
+def _next_look_at_queue_s(situation: Situation) -> float:
+    """Return when to ask again: whoever is far behind asks seldom, so that a long queue costs little."""
+    return min(QUEUE_PASS_MOST_S, QUEUE_PASS_S + situation.observed.queued / QUEUE_LOOKS_PER_S)
 
 
 def may_begin(plan: Plan | SpecError, remembered: Remembered) -> bool:
@@ -204,7 +212,19 @@ def may_begin(plan: Plan | SpecError, remembered: Remembered) -> bool:
     if isinstance(plan, SpecError) or plan.spec.abort or plan.spec.suspend or plan.installation.paused:
         return False
     same = remembered.spec_hash == plan.spec_hash
-    return not same or (remembered.phase is Phase.FINISHED and remembered.verdict is Verdict.ABORTED)
+    begins = not same or (remembered.phase is Phase.FINISHED and remembered.verdict is Verdict.ABORTED)
+    return begins and preflight(plan) is None
+
+
+def _queue(situation: Situation) -> str:
+    limits = situation.plan.installation.limits
+    here, everywhere = (
+        "any number" if limit is None else limit for limit in (limits.tests_per_namespace, limits.tests)
+    )
+    return (
+        f"position {situation.observed.queued} in the queue: of a namespace {here} tests may run at once, of the"
+        f" installation {everywhere} (chart value limits)"
+    )
 
 
 def _hold_back(this: _Pass, situation: Situation, reason: Reason, message: str) -> Decision:
@@ -224,7 +244,7 @@ def _hold_back(this: _Pass, situation: Situation, reason: Reason, message: str) 
         replaced=_replaced(this, situation),
         sweep=tuple(sorted({*this.leftovers(), this.unfinished_run_id} - {""})),
         announcements=_superseded(this, situation),
-        requeue_after_s=QUEUE_PASS_S if reason is Reason.QUEUED else None,
+        requeue_after_s=_next_look_at_queue_s(situation) if reason is Reason.QUEUED else None,
     )
     return _decision(this, standing, actions)
 

@@ -4,7 +4,7 @@ The tests that wait are ordered by how many tests of their namespace run or wait
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -20,25 +20,23 @@ class Waiting:
     name: str
 
 
-def position(me: Waiting, waiting: Iterable[Waiting], running: Counter[str], limits: Limits) -> int:
-    """Return how many tests begin before this one does, itself included; 0 where it may begin now.
+def positions(waiting: Iterable[Waiting], running: Mapping[str, int], limits: Limits) -> dict[Waiting, int]:
+    """Return the position of each test in the queue, from 1; 0 for those that may begin now.
 
     `waiting` holds all tests that wait, `running` how many run in each namespace.
     """
-    running, ahead = Counter(running), 0
+    begun, found, ahead = Counter(running), {}, 0
     for one in _in_order(waiting, running):
-        if _has_room(one.namespace, running, limits):
-            running[one.namespace] += 1
-            if one == me:
-                return 0
+        if _has_room(one.namespace, begun, limits):
+            begun[one.namespace] += 1
+            found[one] = 0
         else:
             ahead += 1
-            if one == me:
-                return ahead
-    return 0
+            found[one] = ahead
+    return found
 
 
-def _in_order(waiting: Iterable[Waiting], running: Counter[str]) -> list[Waiting]:
+def _in_order(waiting: Iterable[Waiting], running: Mapping[str, int]) -> list[Waiting]:
     before, ranked = Counter(running), []
     for one in sorted(waiting):
         ranked.append((before[one.namespace], one))

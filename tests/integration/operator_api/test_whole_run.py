@@ -48,6 +48,6 @@ def test_nothing_is_left_on_objects_that_would_block_their_deletion(
         len(objects) - 2
     )
     kept = [set(found["metadata"].get("annotations", {})) for found in objects]
-    assert set().union(*kept) <= {"kubectl.kubernetes.io/last-applied-configuration"}
+    assert set().union(*kept) <= {"kubectl.kubernetes.io/last-applied-configuration", "sshload.dev/proof-sha256"}
     cluster.kubectl("delete", "sshloadtest", "clean", "--timeout=60s")
     assert not cluster.exists("sshloadtest", "clean")

@@ -61,11 +61,12 @@ def test_a_paused_installation_begins_no_run_and_says_why() -> None:
 
 
 def test_a_queued_test_says_where_it_is_in_the_queue_and_can_be_aborted() -> None:
-    passes = Passes(queued="position 2 in the queue")
+    passes = Passes(queued=2)
     decision = passes.run()
     assert not decision.start
     assert decision.requeue_after_s is not None
-    assert (passes.status["reason"], passes.status["message"]) == ("Queued", "position 2 in the queue")
+    assert passes.status["reason"] == "Queued"
+    assert passes.status["message"].startswith("position 2 in the queue: ")
     passes.edit(abort=True)
     passes.run(after_s=1)
     assert passes.status["verdict"] == "Aborted"

@@ -1,9 +1,9 @@
 """Which test begins next where only so many may run at once."""
 
-from collections import Counter
 from datetime import UTC, datetime, timedelta
 
-from sshload_operator.decision.turns import Waiting, position
+from sshload_operator.decision.turns import Waiting
+from sshload_operator.decision.turns import positions as all_positions
 from sshload_operator.planning.limits import Limits
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -14,7 +14,7 @@ def a_test(namespace: str, age_s: int) -> Waiting:
 
 
 def positions(waiting: list[Waiting], running: dict[str, int], limits: Limits) -> dict[str, int]:
-    return {one.name: position(one, waiting, Counter(running), limits) for one in waiting}
+    return {one.name: found for one, found in all_positions(waiting, running, limits).items()}
 
 
 def test_without_limits_nobody_waits() -> None:

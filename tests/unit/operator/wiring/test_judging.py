@@ -1,0 +1,72 @@
+"""What is read of a master's log, and what is read again."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any
+
+from plans import TOKEN
+from runs import summary
+from sshload_contract.master_log import summary_lines
+from sshload_contract.sample import EncodedHistogram
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_operator.control.judging import Judging, LogReading
+
+# Random enough that it takes more lines than a tail has.
+RANDOM = EncodedHistogram("total", Window.MEASURED, Outcome.OK, 1, "".join(map(str, range(99_999))))
+LONG = "\n".join(summary_lines(summary(histograms=(RANDOM,)), TOKEN))
+SHORT = "\n".join(summary_lines(summary(), TOKEN))
+
+
+class Logs:
+    """The API server, as far as it gives logs: each answer once, in this order."""
+
+    def __init__(self, answers: Sequence[str | None]) -> None:
+        self.answers = list(answers)
+
+    async def read_log(self, _namespace: str, _pod: str, _lines: int) -> str | None:
+        return self.answers.pop(0)
+
+
+def read(*answers: str | None, times: int = 1) -> tuple[LogReading | None, int]:
+    """Read so many times; return the last reading, and how many answers were not asked for."""
+    logs: Any = Logs(answers)
+
+    async def reading() -> LogReading | None:
+        judging, found = Judging(), None
+        for _ in range(times):
+            found = await judging.read(logs, "namespace", "pod", found)
+        judging.stop()
+        return found
+
+    return asyncio.run(reading()), len(logs.answers)
+
+
+def tail(text: str) -> str:
+    return "\n".join(text.splitlines()[-10:])
+
+
+def test_a_long_summary_is_read_whole() -> None:
+    found, _ = read(tail(LONG), LONG)
+    assert found is not None
+    assert found.log.summary is not None
+
+
+def test_a_long_summary_that_was_not_given_is_asked_for_again() -> None:
+    found, left = read(tail(LONG), None, tail(LONG), "unable to retrieve container logs", tail(LONG), LONG, times=3)
+    assert left == 0
+    assert found is not None
+    assert found.log.summary is not None
+
+
+def test_a_log_that_says_nothing_new_is_not_read_whole_again() -> None:
+    spoilt = tail(LONG).replace('"sha256":"', '"sha256":"0')
+    whole = LONG.replace('"sha256":"', '"sha256":"0')
+    found, left = read(spoilt, whole, spoilt, "never asked for", times=2)
+    assert left == 1
+    assert found is not None
+    assert "SHA-256" in found.log.problem
+
+
+def test_a_short_summary_takes_one_request() -> None:
+    found, left = read(SHORT, "never asked for")
+    assert (found is not None and found.log.summary is not None, left) == (True, 1)

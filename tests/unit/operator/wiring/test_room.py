@@ -1,0 +1,66 @@
+"""Room for runs: who is given it, and that nobody keeps what he does not use."""
+
+from typing import Any
+
+import pytest
+from sshload_operator.control import room as room_module
+from sshload_operator.control.room import Room
+from sshload_operator.planning.limits import Limits
+
+ONE = Limits(tests=1)
+
+
+@pytest.fixture(autouse=True)
+def _has_heard_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room_module, "_HEARD_OF_ALL_S", 0.0)
+
+
+def a_test(name: str, phase: str = "", age_s: int = 0) -> dict[str, Any]:
+    metadata = {"namespace": "team", "name": name, "creationTimestamp": f"2026-11-22T12:00:{59 - age_s:02}Z"}
+    return {"metadata": metadata, "status": {"phase": phase} if phase else {}}
+
+
+def test_a_test_that_ended_without_a_run_keeps_no_place_in_the_queue() -> None:
+    room = Room(ONE)
+    assert room.ask(a_test("first", age_s=9)) == 0
+    assert room.ask(a_test("refused", age_s=8)) == 1
+    assert room.ask(a_test("last", age_s=7)) == 2
+    room.end_of_pass(a_test("refused", "Finished"))
+    assert room.ask(a_test("last", age_s=7)) == 1
+    room.end_of_pass(a_test("first", "Finished"))
+    assert room.ask(a_test("last", age_s=7)) == 0
+
+
+def test_an_event_of_an_older_version_takes_no_room_away_from_a_pass_that_goes_on() -> None:
+    room = Room(ONE)
+    assert room.ask(a_test("begins")) == 0
+    room.seen(a_test("begins"))
+    room.seen(a_test("begins", "Pending"))
+    assert room.ask(a_test("other")) == 1
+
+
+def test_room_that_a_pass_did_not_use_is_free_again() -> None:
+    room = Room(ONE)
+    assert room.ask(a_test("begins")) == 0
+    room.end_of_pass(a_test("begins", "Finished"))
+    assert room.ask(a_test("other")) == 0
+
+
+def test_a_test_whose_pass_failed_may_ask_again() -> None:
+    room = Room(ONE)
+    assert room.ask(a_test("begins")) == 0
+    assert room.ask(a_test("begins")) == 0
+
+
+def test_a_deleted_test_leaves_its_room_to_the_next() -> None:
+    room = Room(ONE)
+    room.seen(a_test("runs", "Running"))
+    assert room.ask(a_test("waits")) == 1
+    room.leave(("team", "runs"))
+    assert room.ask(a_test("waits")) == 0
+
+
+def test_an_operator_that_was_started_just_now_gives_no_room_yet(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room_module, "_HEARD_OF_ALL_S", 3600.0)
+    assert Room(ONE).ask(a_test("early")) == 1
+    assert Room(Limits()).ask(a_test("early")) == 0
