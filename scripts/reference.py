@@ -17,29 +17,42 @@ refused by its name. `[]` marks the items of a list, `{}` the values of a map, *
 Schema = Mapping[str, Any]
 
 
+# What is said of fields whose own fields are described elsewhere.
+_AS_A_SPEC = "As the [spec of an SSHLoadTest](sshloadtest.md#spec)."
+_KUBERNETES = "https://kubernetes.io/docs/concepts/scheduling-eviction"
+_OF_PODS = {
+    f"{pods}.{field}": f"Its fields are those of [Kubernetes]({_KUBERNETES}/{page}/)."
+    for pods in ("target.managed", "workers")
+    for field, page in (
+        ("affinity", "assign-pod-node"),
+        ("topologySpreadConstraints", "topology-spread-constraints"),
+    )
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind's page. `embedded` are the paths of an SSHLoadTest's spec, which has a page of its own."""
+    """One kind's page. `elsewhere` has the paths of the fields whose own are described elsewhere, and says where."""
 
     name: str
     page: Path
     crd: Path
-    embedded: tuple[str, ...] = ()
+    elsewhere: Mapping[str, str]
 
 
 KINDS = (
-    Kind("SSHLoadTest", ROOT / "docs/reference/sshloadtest.md", ROOT / "crds/sshloadtests.yaml"),
+    Kind("SSHLoadTest", ROOT / "docs/reference/sshloadtest.md", ROOT / "crds/sshloadtests.yaml", _OF_PODS),
     Kind(
         "SSHLoadTestSchedule",
         ROOT / "docs/reference/sshloadtestschedule.md",
         ROOT / "crds/sshloadtestschedules.yaml",
-        embedded=("testTemplate.spec",),
+        elsewhere={"testTemplate.spec": _AS_A_SPEC},
     ),
     Kind(
         "SSHLoadTestComparison",
         ROOT / "docs/reference/sshloadtestcomparison.md",
         ROOT / "crds/sshloadtestcomparisons.yaml",
-        embedded=("base",),
+        elsewhere={"base": _AS_A_SPEC},
     ),
 )
 
@@ -61,35 +74,34 @@ def page(kind: Kind) -> str:
                 "This page is made from the CRD by `scripts/reference.py`.",
                 "",
                 WRITING,
-                *_section("spec", top["spec"], kind.embedded),
+                *_section("spec", top["spec"], kind.elsewhere),
                 "",
-                *_section("status", top["status"], ()),
+                *_section("status", top["status"], {}),
             ]
         )
         + "\n"
     )
 
 
-def _section(name: str, schema: Schema, embedded: tuple[str, ...]) -> Iterator[str]:
+def _section(name: str, schema: Schema, elsewhere: Mapping[str, str]) -> Iterator[str]:
     yield f"## {name}"
     yield ""
     yield _text(schema)
     yield ""
     yield "| field | type | default | |"
     yield "|---|---|---|---|"
-    yield from _rows(schema, "", embedded)
+    yield from _rows(schema, "", elsewhere)
 
 
-def _rows(schema: Schema, above: str, embedded: tuple[str, ...]) -> Iterator[str]:
+def _rows(schema: Schema, above: str, elsewhere: Mapping[str, str]) -> Iterator[str]:
     for name, field in schema.get("properties", {}).items():
         path = f"{above}{name}"
         shown = f"**`{path}`**" if name in schema.get("required", ()) else f"`{path}`"
-        if path in embedded:
-            yield f"| {shown} | object | | {_text(field)} As the [spec of an SSHLoadTest](sshloadtest.md#spec). |"
-            continue
-        yield f"| {shown} | {_type(field)} | {_default(field)} | {_text(field)} |"
-        yield from _rows(field, f"{path}.", embedded)
-        yield from _rows(field.get("items", {}), f"{path}[].", embedded)
+        said = f"{_text(field)} {elsewhere.get(path, '')}".rstrip()
+        yield f"| {shown} | {_type(field)} | {_default(field)} | {said} |"
+        if path not in elsewhere:
+            yield from _rows(field, f"{path}.", elsewhere)
+            yield from _rows(field.get("items", {}), f"{path}[].", elsewhere)
 
 
 def _type(field: Schema) -> str:

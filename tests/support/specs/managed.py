@@ -1,5 +1,6 @@
 """SSHLoadTest specs for a managed target that, between them, use every field such a test can have."""
 
+from specs.scheduling import AFFINITY, SPREAD
 from specs.spec import Spec
 
 _PLACEMENT: Spec = {
@@ -113,7 +114,7 @@ MANAGED_ARRIVALS: Spec = {
 _SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 MANAGED_STEPS: Spec = {
-    "target": {"managed": {}},
+    "target": {"managed": {"affinity": AFFINITY, "topologySpreadConstraints": SPREAD}},
     "client": {
         "library": "paramiko",
         "auth": "certificate",
@@ -151,6 +152,7 @@ MANAGED_STEPS: Spec = {
         ],
     },
     "load": {"users": {"stages": [{"users": 5, "duration": "10s"}]}},
+    "workers": {"affinity": AFFINITY, "topologySpreadConstraints": SPREAD},
     "thresholds": [{"latency": {"step": "clone.advertise", "percentile": 50, "below": "1s"}}],
 }
 

@@ -11,7 +11,7 @@ from sshload_operator.api.comparison.spec import TEST_NAME_CHARACTERS, Compariso
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import check_name, parse
 from sshload_operator.api.parse.fields import Fields
-from sshload_operator.api.parse.readers import choice, flag, free_form, integer, items, text
+from sshload_operator.api.parse.readers import choice, flag, free_form, integer, items, mapping, text
 from sshload_operator.api.spec import LoadTestSpec
 
 MOST_TESTS = 200
@@ -43,7 +43,7 @@ _NOT_A_TESTS: Mapping[str, str] = {
 def parse_comparison(name: str, body_spec: Mapping[str, Any]) -> ComparisonSpec:
     """Return the values of what stands under `spec` in the comparison `name`; raises SpecError naming the field."""
     fields = Fields(body_spec, "spec")
-    base = fields.required("base", free_form)
+    base = fields.required("base", mapping)
     _check_base(base)
     spec = ComparisonSpec(
         variants=fields.required("variants", items(_variant_of(base), least=_VARIANTS[0], most=_VARIANTS[1])),

@@ -5,13 +5,12 @@ from typing import Any
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
-from sshload_operator.api.parse.readers import Reader, choice, entries, free_form, items, shown, text, whole
+from sshload_operator.api.parse.readers import Reader, entries, items, shown, text, whole
+from sshload_operator.api.parse.scheduling import AFFINITY, LABEL_VALUE, SPREAD_CONSTRAINT, TOLERATION
 from sshload_operator.api.spec import Placement
 
 _AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
 _AMOUNT_CHARACTERS = 32
-_LABEL_VALUE = text(longest=63)
-_LABEL_KEY_CHARACTERS = 316
 _INT64_MOST = 2**63 - 1
 
 object_name: Reader[str] = text(
@@ -43,14 +42,13 @@ def read_reference(value: Any, path: str) -> str:
 
 def read_placement(fields: Fields) -> Placement:
     """Return the placement whose fields stand beside others in `fields`."""
-    tolerations = fields.optional("tolerations", items(_read_toleration, most=20))
-    spread = fields.optional("topologySpreadConstraints", items(_read_spread_constraint, most=10))
     return Placement(
         resources=fields.optional("resources", read_resources) or {},
-        node_selector=fields.optional("nodeSelector", entries(_LABEL_VALUE, most=20)) or {},
-        tolerations=tolerations or (),
-        affinity=fields.optional("affinity", free_form) or {},
-        topology_spread_constraints=spread or (),
+        node_selector=fields.optional("nodeSelector", entries(LABEL_VALUE, most=20)) or {},
+        tolerations=fields.optional("tolerations", items(TOLERATION, most=20)) or (),
+        affinity=fields.optional("affinity", AFFINITY) or {},
+        topology_spread_constraints=fields.optional("topologySpreadConstraints", items(SPREAD_CONSTRAINT, most=10))
+        or (),
         priority_class_name=fields.optional("priorityClassName", text(longest=253)) or "",
     )
 
@@ -78,27 +76,3 @@ def _read_amount(value: Any, path: str) -> int | str:
     elif len(value) > _AMOUNT_CHARACTERS or _AMOUNT.fullmatch(value) is None:
         raise SpecError(path, "must be an amount, such as 500m or 256Mi")
     return value
-
-
-def _read_toleration(value: Any, path: str) -> dict[str, Any]:
-    fields = Fields(value, path)
-    toleration = {
-        "key": fields.optional("key", text(longest=_LABEL_KEY_CHARACTERS)),
-        "operator": fields.optional("operator", choice("Exists", "Equal")),
-        "value": fields.optional("value", _LABEL_VALUE),
-        "effect": fields.optional("effect", choice("NoSchedule", "PreferNoSchedule", "NoExecute")),
-        "tolerationSeconds": fields.optional("tolerationSeconds", whole(-_INT64_MOST - 1, _INT64_MOST)),
-    }
-    fields.end()
-    return {name: item for name, item in toleration.items() if item is not None}
-
-
-def _read_spread_constraint(value: Any, path: str) -> dict[str, Any]:
-    """Read a constraint: three fields are checked here, the others by the API server when the pod is made."""
-    fields = Fields(value, path)
-    checked = {
-        "maxSkew": fields.required("maxSkew", whole(1, _INT64_MOST)),
-        "topologyKey": fields.required("topologyKey", text(shortest=1, longest=_LABEL_KEY_CHARACTERS)),
-        "whenUnsatisfiable": fields.required("whenUnsatisfiable", choice("DoNotSchedule", "ScheduleAnyway")),
-    }
-    return {**free_form(value, path), **checked}

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import parse
 from sshload_operator.api.parse.fields import Fields
-from sshload_operator.api.parse.readers import choice, duration, entries, flag, free_form, integer, shown, text
+from sshload_operator.api.parse.readers import choice, duration, entries, flag, integer, mapping, shown, text
 from sshload_operator.api.quantities import duration_s
 from sshload_operator.api.schedule.calendars import Calendar, CronCalendar, EveryCalendar
 from sshload_operator.api.schedule.cron import canonical
@@ -89,7 +89,7 @@ def _zone(value: Any, path: str) -> ZoneInfo:
 def _template(value: Any, path: str) -> TestTemplate:
     fields = Fields(value, path)
     labels, annotations = fields.defaulted("metadata", _metadata, {})
-    spec = fields.required("spec", free_form)
+    spec = fields.required("spec", mapping)
     fields.end()
     try:
         parse(spec)
