@@ -5,6 +5,7 @@ them is replaced by the part, at the comments' own indentation. The parts are:
 
 - `pod placement`: the fields under `properties` in scripts/pod-placement.yaml.
 - `SSHLoadTest.spec as NAME`: the schema of SSHLoadTest's spec, as it stands in crds/sshloadtests.yaml, under NAME.
+- `SSHLoadTest.spec as a merge patch`: the `properties` of a patch of such a spec.
 
 The chart's copies of the CRDs follow.
 """
@@ -14,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import yaml
+from merge_patch_schema import merge_patch_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 CRDS = ROOT / "crds"
@@ -64,7 +66,11 @@ def spec_of(tests: str) -> Part:
 
     def part(name: str) -> str | None:
         field = _SPEC_AS_FIELD.fullmatch(name)
-        return None if field is None else f"{field[1]}:\n{lines}"
+        if field is not None:
+            return f"{field[1]}:\n{lines}"
+        if name == "SSHLoadTest.spec as a merge patch":
+            return _yaml({"properties": merge_patch_schema(yaml.safe_load(lines))["properties"]})
+        return None
 
     return part
 

@@ -19,6 +19,7 @@ Schema = Mapping[str, Any]
 
 # What is said of fields whose own fields are described elsewhere.
 _AS_A_SPEC = "As the [spec of an SSHLoadTest](sshloadtest.md#spec)."
+_AS_PART_OF_A_SPEC = "Its fields are those of the [spec of an SSHLoadTest](sshloadtest.md#spec)."
 _KUBERNETES = "https://kubernetes.io/docs/concepts/scheduling-eviction"
 _OF_PODS = {
     f"{pods}.{field}": f"Its fields are those of [Kubernetes]({_KUBERNETES}/{page}/)."
@@ -52,7 +53,7 @@ KINDS = (
         "SSHLoadTestComparison",
         ROOT / "docs/reference/sshloadtestcomparison.md",
         ROOT / "crds/sshloadtestcomparisons.yaml",
-        elsewhere={"base": _AS_A_SPEC},
+        elsewhere={"base": _AS_A_SPEC, "variants[].patch": _AS_PART_OF_A_SPEC},
     ),
 )
 

@@ -19,6 +19,7 @@ from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import COMPARISON
 
 Spec = dict[str, Any]
+NOT_A_VARIANTS = ("abort", "baseline", "suspend", "ttlAfterFinished")
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,40 @@ def test_what_only_base_and_patch_together_show_is_left_to_the_operator(comparis
     spec, says = BAD[name]
     assert comparisons.refusal(spec) == ""
     assert str(parsed(spec)).startswith(says)
+
+
+def patch_between(one: Any, other: Any) -> Any:
+    """Return the merge patch that makes the other of one."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return other
+    changes = {name: patch_between(one.get(name), value) for name, value in other.items() if one.get(name) != value}
+    return {**dict.fromkeys(one.keys() - other.keys()), **changes}
+
+
+def as_variant(spec: Spec) -> Spec:
+    """Return a test without what a variant must not have."""
+    return {name: value for name, value in spec.items() if name not in NOT_A_VARIANTS}
+
+
+def with_patch(base: Spec, patch: Spec) -> Spec:
+    return comparison_spec(base=base, variants=[{"name": "a"}, {"name": "b", "patch": patch}])
+
+
+@pytest.mark.parametrize("name", [name for name in GOOD_TESTS if "baseline" not in GOOD_TESTS[name]])
+def test_every_good_test_can_be_made_of_another_by_a_patch(comparisons: DryRun, name: str) -> None:
+    """There and back: the patch sets what only the other has, and takes away what only the first has."""
+    one, other = as_variant(quickstart()), as_variant(GOOD_TESTS[name])
+    for base, goal in ((one, other), (other, one)):
+        spec = with_patch(base, patch_between(base, goal))
+        found = comparisons.completed(spec)["variants"][1]["patch"]
+        assert found == spec["variants"][1]["patch"]
+        assert isinstance(parsed(spec), ComparisonSpec)
+
+
+@pytest.mark.parametrize("name", BAD_TESTS)
+def test_a_patch_that_the_server_refuses_makes_a_bad_test(comparisons: DryRun, name: str) -> None:
+    spec = with_patch(quickstart(), as_variant(dict(BAD_TESTS[name].spec)))
+    assert comparisons.refusal(spec) == "" or isinstance(parsed(spec), str)
 
 
 @pytest.mark.parametrize(("name", "repeats"), [("c" * 36, 9), ("c" * 35, 10), ("c" * 36, 10), ("c" * 37, 9), ("1c", 3)])

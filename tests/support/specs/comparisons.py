@@ -18,12 +18,23 @@ def with_second(**variant: Any) -> Spec:
     return spec
 
 
+def nested(levels: int) -> Spec:
+    """Return an object inside an object, and so on."""
+    found: Spec = {}
+    for _ in range(levels):
+        found = {"deeper": found}
+    return found
+
+
 GOOD: Mapping[str, Spec] = {
     "two variants": comparison_spec(),
     "ten variants": comparison_spec(*"abcdefghij", repeats=20),
     "no patch": with_second(),
     "another load": with_second(remove=["load.arrivals"], patch={"load": BURST}),
     "another load, by null": with_second(patch={"load": {**BURST, "arrivals": None}}),
+    "words and maps, by null": with_second(
+        patch={"client": {"library": None, "auth": None}, "workers": {"nodeSelector": {"a": None}, "affinity": None}}
+    ),
     "in words": comparison_spec(order="interleaved", abort=True),
     "names": comparison_spec("1", "a-1", "z" * 20),
 }
@@ -41,6 +52,22 @@ BAD: Mapping[str, tuple[Spec, str]] = {
     "a patch that is misspelt": (
         with_second(patch={"client": {"libary": "paramiko"}}),
         "spec.variants[1].patch: makes an invalid test of variant b: spec.client.libary: unknown field",
+    ),
+    "a patch of the wrong type": (
+        with_second(patch={"client": {"library": 5}}),
+        "spec.variants[1].patch: makes an invalid test of variant b: spec.client.library: is a number",
+    ),
+    "a patch of an unknown word": (
+        with_second(patch={"client": {"library": "libssh"}}),
+        'spec.variants[1].patch: makes an invalid test of variant b: spec.client.library: is "libssh"',
+    ),
+    "a patch with half an item": (
+        with_second(patch={"load": {"arrivals": {"stages": [{"rate": 5}]}}}),
+        "spec.variants[1].patch: makes an invalid test of variant b: spec.load.arrivals.stages[0].duration",
+    ),
+    "a patch nested without end": (
+        with_second(patch=nested(60)),
+        "spec.variants[1].patch: is nested more than 50 levels deep",
     ),
     "a patch that contradicts the base": (
         with_second(patch={"load": BURST}),
@@ -70,7 +97,6 @@ BAD: Mapping[str, tuple[Spec, str]] = {
 
 # What only the sum of base and patch shows, which the CRD never sees.
 PATCHED = (
-    "a patch that is misspelt",
     "a patch that contradicts the base",
     "a patch that sets abort",
     "a patch with a time to live",

@@ -8,8 +8,8 @@ import pytest
 import yaml
 from crd_schema import CRDS, crd_version
 
-# What is laid over a test's spec, which is checked as the spec that it makes.
-PATCH = ".spec.variants[].patch"
+# Its fields are those of the base, which describes them.
+PATCH = ".spec.variants[].patch."
 
 
 def schemas(schema: dict[str, Any], path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
@@ -39,7 +39,7 @@ def test_there_are_fields() -> None:
 
 @of_every_kind
 def test_every_field_is_described(fields: Fields) -> None:
-    described = {path: schema.get("description", "") for path, schema in fields.items()}
+    described = {path: schema.get("description", "") for path, schema in fields.items() if not path.startswith(PATCH)}
     assert [path for path, text in described.items() if not text.strip().endswith((".", "wait`."))] == []
 
 
@@ -86,7 +86,7 @@ def test_no_field_takes_what_it_does_not_know(fields: Fields) -> None:
         for path, schema in fields.items()
         if schema.get("type") == "object" and not {"properties", "additionalProperties"} & schema.keys()
     }
-    assert (free | open_objects) - {PATCH} == set()
+    assert free | open_objects == set()
 
 
 @pytest.mark.parametrize("plural", VERSIONS)

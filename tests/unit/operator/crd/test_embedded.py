@@ -1,15 +1,18 @@
 """What stands in several places of the CRDs is the same everywhere: it has one source each."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
 from crd_schema import crd_version
 from embed_schema import POD_PLACEMENT, written
+from merge_patch_schema import merge_patch_schema
 
 Schema = dict[str, Any]
 # Where the spec of an SSHLoadTest stands in the spec of another kind.
 PLACES = {"sshloadtestschedules": ("testTemplate", "spec"), "sshloadtestcomparisons": ("base",)}
+OF_WHOLE_OBJECTS = {"default", "description", "minProperties", "required", "x-kubernetes-validations"}
 
 
 def schema(plural: str, *path: str) -> Schema:
@@ -17,6 +20,31 @@ def schema(plural: str, *path: str) -> Schema:
     for name in path:
         found = found["items"] if name == "[]" else found["properties"][name]
     return found
+
+
+PATCH = schema("sshloadtestcomparisons", "variants", "[]", "patch")
+
+
+def members(patch: Schema) -> Iterator[Schema]:
+    """Yield the schemas of all that a merge patch merges, but not of lists' items, which it replaces."""
+    for member in [*patch.get("properties", {}).values(), *filter(None, [patch.get("additionalProperties")])]:
+        yield member
+        yield from members(member)
+
+
+def inside(value: Schema) -> Iterator[Schema]:
+    """Yield a schema and all below it."""
+    yield value
+    below = [*value.get("properties", {}).values(), value.get("additionalProperties"), value.get("items")]
+    for inner in filter(None, below):
+        yield from inside(inner)
+
+
+def items(patch: Schema) -> Iterator[Schema]:
+    """Yield the schemas of everything in lists of a merge patch."""
+    for member in members(patch):
+        if "items" in member:
+            yield from inside(member["items"])
 
 
 def test_every_crd_is_as_the_script_writes_it() -> None:
@@ -34,3 +62,46 @@ def test_pods_of_both_kinds_are_placed_alike(pods: tuple[str, ...]) -> None:
     source = yaml.safe_load(POD_PLACEMENT.read_text(encoding="utf-8"))["properties"]
     assert set(source) == {"affinity", "topologySpreadConstraints"}
     assert {name: schema("sshloadtests", *pods, name) for name in source} == source
+
+
+def test_a_patch_has_the_fields_of_a_spec() -> None:
+    spec = schema("sshloadtests")
+    assert PATCH["properties"] == merge_patch_schema(spec)["properties"]
+    assert PATCH["properties"].keys() == spec["properties"].keys()
+
+
+def test_a_patch_may_take_away_every_member() -> None:
+    found = list(members(PATCH))
+    assert found
+    assert all(member["nullable"] for member in found)
+    assert not any("enum" in member for member in found), "the API server takes no null beside an enum"
+
+
+def test_a_patch_is_held_to_no_rule_of_the_whole() -> None:
+    assert [member for member in members(PATCH) if OF_WHOLE_OBJECTS & member.keys()] == []
+    assert OF_WHOLE_OBJECTS & PATCH.keys() == {"description", "default"}
+
+
+def test_an_item_of_a_patch_is_whole_but_for_rules_and_defaults() -> None:
+    found = list(items(PATCH))
+    assert any("required" in item for item in found)
+    assert not any({"nullable", "default", "x-kubernetes-validations"} & item.keys() for item in found)
+
+
+@pytest.mark.parametrize(
+    ("whole", "patch"),
+    [
+        ({"type": "string", "enum": ["yes", "no"]}, {"type": "string", "maxLength": 3, "pattern": "^(yes|no)$"}),
+        ({"type": "boolean", "enum": [True]}, {"type": "boolean"}),
+        ({"type": "integer", "minimum": 1, "default": 5}, {"type": "integer", "minimum": 1}),
+        ({"x-kubernetes-int-or-string": True, "pattern": "a"}, {"x-kubernetes-int-or-string": True, "pattern": "a"}),
+    ],
+)
+def test_a_member_of_a_patch_may_be_what_it_may_be_in_the_whole_or_null(whole: Schema, patch: Schema) -> None:
+    found = merge_patch_schema({"type": "object", "required": ["a"], "properties": {"a": whole}})
+    assert found == {"type": "object", "properties": {"a": {**patch, "nullable": True}}}
+
+
+def test_a_patch_of_a_map_may_take_away_all_entries_and_set_as_many() -> None:
+    whole = {"type": "object", "maxProperties": 20, "additionalProperties": {"type": "string", "maxLength": 63}}
+    assert merge_patch_schema(whole)["maxProperties"] == 40
