@@ -6,7 +6,7 @@ MAKEFLAGS += --no-print-directory
 
 CLUSTER := tests/cluster/cluster
 PYTHON := .venv/bin/python
-LOCKED := .venv/.locked-$(shell sha256sum requirements/dev.txt | cut -c1-16)
+LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; scripts/ssh2-wheel --version) | sha256sum | cut -c1-16)
 
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
@@ -46,14 +46,17 @@ test-e2e: venv ## on a real cluster: main job, examples, faults, bad input, secu
 
 bench: venv ## how fast the worker is, and how near to the limit, beside Go's client (needs root for the wire)
 	@scripts/debian-packages cmake gcc libc6-dev make openssh-server patch python3-dev util-linux valgrind zlib1g-dev
+	@scripts/own-ssh2 $(PYTHON) --install > /dev/null
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_speed.py
 
 bench-libraries: venv ## ssh2-python against paramiko by operation, in threads and greenlets, into docs/measurements
 	@scripts/debian-packages cmake gcc libc6-dev make patch python3-dev zlib1g-dev
+	@scripts/own-ssh2 $(PYTHON) --install > /dev/null
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_libraries.py
 
 bench-windows: venv ## windows and read sizes by SCP and SFTP, near and far, into docs/measurements
 	@scripts/debian-packages cmake gcc libc6-dev make openssh-server patch python3-dev zlib1g-dev
+	@scripts/own-ssh2 $(PYTHON) --install > /dev/null
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_window.py
 
 bench-operator: venv ## how fast and how frugal the operator is, on the cluster
@@ -77,7 +80,7 @@ cluster-down: ## stop it; what was compiled stays
 lock: venv ## lock requirements/*.txt anew, after a change of dependencies in pyproject.toml
 	@scripts/lock
 
-venv: $(LOCKED) ## .venv from requirements/dev.txt, and nothing else
+venv: $(LOCKED) ## .venv from requirements/dev.txt and the SSH library that scripts/ssh2-wheel compiles, and nothing else
 
 $(LOCKED):
 	@scripts/venv $@

@@ -74,7 +74,7 @@ PACKAGES = Need(
         "openssh-server", "patch", "prometheus", "python3-dev", "shellcheck", "zlib1g-dev",
     ),
 )  # fmt: skip
-SSH_LIBRARY = Need("ssh library", (".venv/bin/python", "tests/support/own_ssh2.py"))
+SSH_LIBRARY = Need("ssh library", ("scripts/own-ssh2", ".venv/bin/python", "--install"))
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
 GITOPS_READER = Need("reader of GitOps objects", (".venv/bin/python", "tests/support/flux_and_argo.py"))
 API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))

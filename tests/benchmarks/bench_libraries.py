@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cost import CIPHER, FILE_BYTES, KEX
-from own_ssh2 import own_ssh2
+from index_ssh2 import index_ssh2
 from programs import server_double
 from record import add_folder, keep, machine, table
 from speed_rows import make_key
@@ -33,25 +33,25 @@ def main() -> None:
     options = parser.parse_args()
     where = machine("ssh2-python", "paramiko", "gevent", "cryptography")
     figures = []
-    with tempfile.TemporaryDirectory() as folder, server_double() as server:
-        key = make_key(Path(folder))
+    with tempfile.TemporaryDirectory() as name, server_double() as server:
+        server_and_key = ("--port", str(server.port), "--key", str(make_key(Path(name))))
+        index = index_ssh2(Path(name, "ssh2"))
         for mode, sizes in (("threads", options.threads), ("gevent", options.greenlets)):
             for sessions in sizes:
                 for kind in _KINDS:
-                    measured = measure(kind, mode, sessions, server.port, key)
+                    measured = measure(kind, index, "--mode", mode, "--sessions", str(sessions), *server_and_key)
                     figures.append({"library": kind, "mode": mode, "sessions": sessions, **measured})
     tables = [f"## In {mode}\n\n{_table(figures, mode)}" for mode in ("threads", "gevent")]
     keep(options.out / "libraries", where, [_TITLE, _WHAT, *tables], figures)
     print("\n\n".join(tables))  # noqa: T201 - its output is what it is for
 
 
-def measure(kind: str, mode: str, sessions: int, port: int, key: Path) -> dict[str, Any]:
-    """Run one process of one kind."""
+def measure(kind: str, index: Path, *options: str) -> dict[str, Any]:
+    """Run one process of one kind; `index` is where the package index's ssh2-python is imported from."""
     library, _, image = kind.partition(" of the ")
-    command = [sys.executable, str(Path(__file__).with_name("library_client.py")), "--library", library,
-               "--mode", mode, "--sessions", str(sessions), "--port", str(port), "--key", str(key),
+    command = [sys.executable, str(Path(__file__).with_name("library_client.py")), "--library", library, *options,
                "--path", str(FILE_BYTES), "--kex", KEX, "--ciphers", CIPHER]  # fmt: skip
-    environment = {"PYTHONPATH": str(own_ssh2())} if image else {}
+    environment = {} if image else {"PYTHONPATH": str(index)}
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return dict(json.loads(done.stdout))
 

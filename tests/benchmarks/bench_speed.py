@@ -17,8 +17,8 @@ from importlib.metadata import version
 from pathlib import Path
 
 from cost import CIPHER, FILE_BYTES, KEX, Clients, Works
+from index_ssh2 import index_ssh2
 from instructions import per_operation
-from own_ssh2 import own_ssh2
 from programs import ROOT, compiled, output, server_double
 from speed_rows import (
     Row,
@@ -47,16 +47,15 @@ def main() -> None:
     warm_up_s = options.warm_up_seconds
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
+        ssh2 = None if options.ssh2 == "own" else index_ssh2(folder / "ssh2")
         if options.only != "sshd":
             with server_double() as server:
                 key = make_key(folder)
-                ssh2 = own_ssh2() if options.ssh2 == "own" else None
                 clients = Clients(server, "load", key, folder, compiled("go_client"), ssh2, warm_up_s)
                 show(against_double(clients, options))
         if options.only != "double":
             keys = make_keys(folder)
             with ssh_server(folder, keys) as sshd:
-                ssh2 = own_ssh2() if options.ssh2 == "own" else None
                 clients = Clients(
                     server_of(sshd), getpass.getuser(), keys.user, folder, compiled("go_client"), ssh2, warm_up_s
                 )

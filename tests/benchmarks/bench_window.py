@@ -14,7 +14,6 @@ from statistics import median
 from typing import Any
 
 from cost import CIPHER
-from own_ssh2 import own_ssh2
 from programs import delay_proxy
 from record import add_folder, keep, machine, table
 from ssh_server import SshServer, make_keys, ssh_server
@@ -67,7 +66,7 @@ def read(server: SshServer, port: int, protocol: str, size: int, file: Path) -> 
                "--bytes", str(size), "--path", str(file), "--port", str(port), "--user", getpass.getuser(),
                "--key", str(server.keys.user), "--known-hosts", str(known_hosts), "--cipher", CIPHER]  # fmt: skip
     support = Path(__file__).parents[1] / "support"
-    environment = {**os.environ, "PYTHONPATH": f"{own_ssh2()}:{support}"}
+    environment = {**os.environ, "PYTHONPATH": str(support)}
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return dict(json.loads(done.stdout))
 

@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from sshload_operator.control.keys import KeysAsked, make_keys
 from sshload_operator.local.credentials import Credentials, target_endpoint, via_endpoints
 from sshload_operator.local.locustfile import locustfile_path
 from sshload_operator.local.priority import at_real_time, may_run_at_real_time
+from sshload_operator.local.ssh2_build import ssh2_build_notes
 from sshload_operator.local.sshd import (
     SSHD_PATH,
     LocalRunError,
@@ -84,6 +86,7 @@ def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     """Write keys and configurations into `folder`, which must be private; raises LocalRunError, KeysError, OSError."""
     spec = plan.spec
     _require_libraries(spec.client.library)
+    build_notes = ssh2_build_notes(spec, version("ssh2-python"))
     sshd_port, stats_port, locust_port, master_port = _free_ports(4)
     if isinstance(spec.target, ManagedTarget):
         places = TargetPlaces(
@@ -113,7 +116,8 @@ def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
         workers = tuple(replace(worker, command=at_real_time(worker.command)) for worker in workers)
     else:
         notes = (*notes, "the workers run at ordinary priority: as root they would not have to wait for a CPU")
-    return LocalPlan(processes=(*processes, _master(locust_port, master_port), *workers), notes=notes)
+    processes = (*processes, _master(locust_port, master_port), *workers)
+    return LocalPlan(processes, (*notes, *build_notes))
 
 
 def _require_libraries(client: Library) -> None:

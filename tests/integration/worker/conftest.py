@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from gevent_process import patch_for_gevent
-from own_ssh2 import import_own_ssh2
+from own_ssh2 import require_own_ssh2
 from ssh_server import Keys, SshServer, make_keys, ssh_server
 
 _WHOLE_RUNS = {"whole_run", "master_here"}
@@ -21,7 +21,7 @@ _WHOLE_RUNS = {"whole_run", "master_here"}
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare the process before test modules are imported."""
     patch_for_gevent(config)
-    import_own_ssh2()
+    require_own_ssh2()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

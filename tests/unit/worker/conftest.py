@@ -3,7 +3,7 @@
 import pytest
 from gevent_process import patch_for_gevent
 from hypothesis import settings
-from own_ssh2 import import_own_ssh2
+from own_ssh2 import require_own_ssh2
 
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
@@ -12,4 +12,4 @@ settings.load_profile("untimed")
 def pytest_configure(config: pytest.Config) -> None:
     """Prepare the process before test modules are imported: some import Locust, which would patch it later."""
     patch_for_gevent(config)
-    import_own_ssh2()
+    require_own_ssh2()
