@@ -19,7 +19,12 @@ from argo_lua import customizations
 
 ROOT = Path(__file__).parents[2]
 SOURCES = ROOT / "tests/support/gitops_reader"
-CACHE = ROOT / ".cache/gitops_reader"
+CACHE = (
+    Path(os.environ.get("SSHLOAD_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "sshload"))
+    / "gitops_reader"
+)
+"""With the project's other compiled things, for all checkouts."""
+
 
 Object = Mapping[str, Any]
 
