@@ -148,11 +148,11 @@ def test_a_patch_that_makes_an_invalid_test_is_an_error_that_names_variant_and_f
     cluster: LiveCluster, operator: OperatorProcess
 ) -> None:
     operator.start()
-    variants = [{"name": "a"}, {"name": "b", "patch": {"client": {"libary": "paramiko"}}}]
-    cluster.apply(comparison("misspelt", variants=variants))
-    status = finished(cluster, "misspelt")
+    variants = [{"name": "a"}, {"name": "b", "patch": {"load": {"burst": {"connections": 5}}}}]
+    cluster.apply(comparison("two-loads", variants=variants))
+    status = finished(cluster, "two-loads")
     assert (status["verdict"], status["reason"]) == ("Error", "InvalidSpec")
-    assert "variant b: spec.client.libary: unknown field" in condition(status, "Stalled")["message"]
+    assert "variant b: spec.load: exactly one of" in condition(status, "Stalled")["message"]
     assert made_tests(cluster) == []
 
 
