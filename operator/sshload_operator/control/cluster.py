@@ -13,6 +13,7 @@ import aiohttp
 
 from sshload_operator.api.kinds import API_VERSION, Kind
 from sshload_operator.control.access import Access, AccessError
+from sshload_operator.control.lean_json import read_json
 
 FIELD_MANAGER: Final = "sshload"
 
@@ -20,6 +21,12 @@ _TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=5)
 # Few connections, much used: each costs a TLS handshake, which on small machines takes longer than the requests do.
 _CONNECTIONS: Final = 6
 _LOG_PIECE_BYTES: Final = 16_384
+LIST_PAGE: Final = 5
+"""Objects per page of a list.
+
+An object can have 1.5 MiB. Its text takes up to six times as much while it is parsed: twice as bytes, and as a string
+of up to four bytes per character.
+"""
 
 Object = Mapping[str, Any]
 CountRequest = Callable[[str, str], None]
@@ -78,7 +85,7 @@ class Cluster:
             if error.status == HTTPStatus.CONFLICT:
                 return None
             raise
-        created: Object = json.loads(answer)
+        created: Object = read_json(answer)
         return created
 
     async def delete(self, path: str, preconditions: Mapping[str, str] | None = None) -> bool:
@@ -167,12 +174,19 @@ class Cluster:
         self, api_version: str, namespace: str, plural: str, query: Sequence[tuple[str, str]]
     ) -> Sequence[Object]:
         path = collection_path(api_version, namespace, plural)
-        items: Sequence[Object] = json.loads(await self._send(_Request("list", plural, "GET", path, query)))["items"]
-        return items
+        items: list[Object] = []
+        page_query = [*query, ("limit", str(LIST_PAGE))]
+        while True:
+            page = read_json(await self._send(_Request("list", plural, "GET", path, page_query)))
+            items += page["items"]
+            following = page["metadata"].get("continue")
+            if not following:
+                return items
+            page_query = [*query, ("limit", str(LIST_PAGE)), ("continue", following)]
 
     async def _get_or_none(self, plural: str, path: str) -> Object | None:
         try:
-            found: Object = json.loads(await self._send(_Request("get", plural, "GET", path)))
+            found: Object = read_json(await self._send(_Request("get", plural, "GET", path)))
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None
@@ -182,7 +196,7 @@ class Cluster:
     async def _patch(self, resource: str, path: str, body: Object) -> Object:
         query = [("fieldManager", FIELD_MANAGER), ("force", "true")]
         request = _Request("patch", resource, "PATCH", path, query, "application/apply-patch+yaml", body)
-        applied: Object = json.loads(await self._send(request))
+        applied: Object = read_json(await self._send(request))
         return applied
 
     async def _send(self, request: _Request) -> bytes:

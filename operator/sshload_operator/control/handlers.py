@@ -12,18 +12,17 @@ import kopf
 
 from sshload_operator.api.kinds import COMPARISON, GROUP, SCHEDULE, TEST, VERSION
 from sshload_operator.control.access import find_access
-from sshload_operator.control.cluster import Cluster
+from sshload_operator.control.cluster import LIST_PAGE, Cluster
 from sshload_operator.control.live_kinds import LiveKinds
 from sshload_operator.control.metrics import OperatorMetrics
 from sshload_operator.control.metrics_server import MetricsServer
+from sshload_operator.control.watch_session import watch_session
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation
 
 _LOG = logging.getLogger(__name__)
 # Short, so that an operator is back within 3 s of its API server, however long that was away.
 _ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
-# Lists come in pages: a thousand finished tests with their results would take 50 MB in one piece.
-_LIST_PAGE: Final = 25
 _OWNERS: Final = (SCHEDULE, COMPARISON)
 _NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
 
@@ -89,20 +88,10 @@ class Operator:
             await self._cluster.close()
         await self._server.stop()
 
-    async def _log_in(self, **_unused: Any) -> kopf.ConnectionInfo:
+    async def _log_in(self, **_: Any) -> kopf.AiohttpSession:
         """Let kopf reach the API server exactly as the operator's own requests do."""
         access = await find_access()
-        scheme, _, token = (await access.authorization()).partition(" ")
-        return kopf.ConnectionInfo(
-            server=access.server,
-            ca_path=access.ca_path,
-            insecure=not access.verify_tls,
-            scheme=scheme or None,
-            token=token or None,
-            certificate_path=access.certificate_path,
-            private_key_path=access.private_key_path,
-            proxy_url=access.proxy_url,
-        )
+        return kopf.AiohttpSession(server=access.server, aiohttp_session=await watch_session(access))
 
     async def _probe(self, **_: Any) -> str:
         return "ok"
@@ -128,7 +117,7 @@ def _settings() -> kopf.OperatorSettings:
     settings = kopf.OperatorSettings()
     settings.posting.enabled = False  # the Events about tests are our own
     settings.scanning.disabled = True  # else kopf lists CRDs and namespaces, which a namespaced role may not
-    settings.watching.chunk_size = _LIST_PAGE
+    settings.watching.chunk_size = LIST_PAGE
     settings.watching.label_selectors["pods"] = TEST_LABEL
     settings.watching.label_selectors["jobs.batch"] = TEST_LABEL
     settings.networking.error_backoffs = _ERROR_BACK_OFFS_S

@@ -197,6 +197,44 @@ def test_what_is_nested_without_end_in_a_spec_is_refused(
     cluster.wait("neighbour", lambda status: status.get("phase") == "PreparingTarget", "start")
 
 
+@pytest.mark.parametrize("levels", [900, 9000])
+def test_deeply_nested_metadata_delays_no_other_test(
+    cluster: LiveCluster, operator: OperatorProcess, levels: int
+) -> None:
+    """Of managedFields the API server keeps what a client writes. The operator meets it in a watch and in a list."""
+    operator.start()
+    nested = '{"f:deeper":' * levels + "{}" + "}" * levels
+    manifest = json.dumps(with_fields_managed(load_test("deep"), "NESTED")).replace('"NESTED"', nested)
+    cluster.kubectl("create", "-f", "-", stdin=manifest)
+    assert cluster.kubectl("get", "slt", "deep", "--show-managed-fields", "-o", "json").count("f:deeper") == levels
+    cluster.gone(lambda: cluster.status("deep").get("phase") != "PreparingTarget", "lack of a start")
+    operator.stop()
+    operator.start()
+    cluster.apply(load_test("neighbour"))
+    cluster.wait("neighbour", lambda status: status.get("phase") == "PreparingTarget", "start")
+
+
+@pytest.mark.parametrize("filling", ["managedFields", "arguments"])
+def test_memory_stays_bounded_at_a_restart_among_the_largest_objects(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, filling: str
+) -> None:
+    """Of pods, which whoever may create them in a namespace can fill with what he likes."""
+    pod = stranger("", "large", "1", "worker", [])
+    if filling == "managedFields":
+        pod = with_fields_managed(pod, {f"f:{number:05x}": {} for number in range(100_000)})
+    else:
+        pod["spec"]["containers"][0]["args"] = [f"{number % 100:02}" for number in range(270_000)]
+    for number in range(30):
+        pod["metadata"]["name"] = f"large-{number:02}"
+        text = json.dumps(pod, separators=(",", ":"))
+        assert len(text) > 1_300_000
+        path = f"/api/v1/namespaces/{cluster.namespace}/pods"
+        cluster.kubectl("create", f"--raw={path}", "-f", "-", stdin=text)
+    operator.start()
+    running(cluster, proxy, pods, "neighbour")  # of its pods it hears when it has read all others
+    assert memory_kb(operator) < MOST_MEMORY_KB
+
+
 def test_a_new_run_takes_away_the_results_of_the_one_before(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
 ) -> None:
@@ -219,3 +257,16 @@ def stranger(name: str, test: str, run_id: str, role: str, owners: list[dict[str
         "metadata": {"name": name, "labels": labels, "ownerReferences": owners},
         "spec": {"containers": [{"name": "main", "image": "any"}]},
     }
+
+
+def with_fields_managed(manifest: Manifest, fields: Any) -> dict[str, Any]:
+    """Return an object of which a client says that it manages these fields."""
+    entry = {
+        "manager": "anybody",
+        "operation": "Update",
+        "apiVersion": manifest["apiVersion"],
+        "time": "2026-01-01T00:00:00Z",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+    }
+    return {**manifest, "metadata": {**manifest["metadata"], "managedFields": [entry]}}

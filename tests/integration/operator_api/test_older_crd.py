@@ -37,6 +37,27 @@ def test_a_spec_that_an_older_crd_let_pass_ends_in_a_clear_condition(
     ] == []
 
 
+@pytest.mark.parametrize("levels", [900, 9000])
+def test_a_spec_nested_without_end_that_an_older_crd_let_pass_ends_in_a_clear_condition(
+    cluster: LiveCluster, operator: OperatorProcess, levels: int
+) -> None:
+    nested = '{"deeper":' * levels + "{}" + "}" * levels
+    test = json.dumps(load_test("deep", workers={"affinity": "NESTED"})).replace('"NESTED"', nested)
+    with any_spec_allowed(cluster):
+        operator.start()
+        cluster.kubectl("create", "--validate=ignore", "-f", "-", stdin=test)
+        cluster.gone(lambda: reason(cluster, "deep") != "InvalidSpec", "lack of an end")
+        operator.stop()
+        operator.start()
+        cluster.apply(load_test("readable"))
+        cluster.wait("readable", lambda status: status.get("phase") == "PreparingTarget", "start")
+
+
+def reason(cluster: LiveCluster, test: str) -> str:
+    """Return the reason in a test's status; kubectl picks it, for this process cannot parse the test either."""
+    return cluster.kubectl("get", "slt", test, "-o", "jsonpath={.status.reason}")
+
+
 def test_an_object_whose_status_cannot_be_written_gets_an_event_and_holds_up_nobody(
     cluster: LiveCluster, operator: OperatorProcess
 ) -> None:

@@ -57,7 +57,7 @@ class Reads:
 
     async def answer(self, request: web.Request) -> web.Response:
         if not request.path.endswith("/nightly"):
-            return web.json_response({"items": []})
+            return web.json_response({"items": [], "metadata": {}})
         self.asked.set()
         await asyncio.wait_for(self.may_answer.wait(), _WITHIN_S)
         return web.json_response(self.owner)
