@@ -13,22 +13,27 @@ from sshload_operator.api.kinds import API_VERSION, TEST, Kind
 
 
 class DryRun:
-    """Creates objects of one kind in a namespace, each with `dryRun=All` and `fieldValidation=Strict`."""
+    """Creates objects of one kind in a namespace, each with `dryRun=All` and `fieldValidation=Strict`.
 
-    def __init__(self, cluster: LiveCluster, kind: Kind = TEST) -> None:
+    It is the administrator who does, or `user`.
+    """
+
+    def __init__(self, cluster: LiveCluster, kind: Kind = TEST, user: str = "") -> None:
         self._kind = kind
         config = yaml.safe_load(cluster.kubeconfig.read_text())
-        server, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
+        server, administrator = config["clusters"][0]["cluster"], config["users"][0]["user"]
         context = ssl.create_default_context(cafile=server["certificate-authority"])
         self._connection = http.client.HTTPSConnection(urlsplit(server["server"]).netloc, context=context, timeout=60)
-        self._headers = {"Authorization": f"Bearer {user['token']}", "Content-Type": "application/json"}
+        self._headers = {"Authorization": f"Bearer {administrator['token']}", "Content-Type": "application/json"}
+        if user:
+            self._headers["Impersonate-User"] = user
         path = f"/apis/{API_VERSION}/namespaces/{cluster.namespace}/{kind.plural}"
         self._path = f"{path}?dryRun=All&fieldValidation=Strict"
 
     def refusal(self, spec: Mapping[str, Any] | None, name: str = "dry") -> str:
         """Return the message with which the server refuses an object of this spec, empty where it accepts it."""
         status, answer = self._create(spec, name)
-        assert status in {201, 400, 422}, answer
+        assert status in {201, 400, 403, 422}, answer
         return "" if status == http.client.CREATED else answer["message"]
 
     def completed(self, spec: Mapping[str, Any]) -> dict[str, Any]:
