@@ -192,7 +192,8 @@ class Observed:
 
     `rejected_message` is what a controller said of pods that it could not create (quota, Pod Security), else empty.
     `baseline` is None until the run is over, and where the spec asks for none. `queued` is the position of a
-    test in the queue for a run, 0 where it need not wait.
+    test in the queue for a run, 0 where it need not wait. `unread` says what could not be read in this pass, so that
+    the facts may be old or missing, and is empty where all was read.
     """
 
     pods: tuple[PodFacts, ...]
@@ -200,6 +201,7 @@ class Observed:
     rejected_message: str
     baseline: BaselineSight | None = None
     queued: int = 0
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)

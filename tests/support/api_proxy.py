@@ -24,6 +24,7 @@ from running_target import wait_until
 _LOG_PATH = re.compile(r"/api/v1/namespaces/[^/]+/pods/([^/]+)/log")
 _WRITES = ("POST", "PATCH", "DELETE")
 _ANSWER_LIMIT_S = 60
+NO_ANSWER = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +41,7 @@ class ApiProxy:
     """The proxy as a test sees it. `before` and `after` are called with each write, around its forwarding.
 
     Where `before` returns true, the write is not forwarded: the operator was killed before it got out.
+    A read of a path for which `instead_of_read` returns a status is answered with it, and never for NO_ANSWER.
     `logs` are the logs of pods by name. `writes` are those that were forwarded, in order.
     """
 
@@ -47,6 +49,7 @@ class ApiProxy:
     port: int
     writes: list[Write] = field(default_factory=list)
     logs: dict[str, str] = field(default_factory=dict)
+    instead_of_read: Callable[[str], int | None] = lambda _: None
     before: Callable[[Write], bool] = lambda _: False
     after: Callable[[Write], object] = lambda _: None
     _gate: "_Gate | None" = None
@@ -137,6 +140,11 @@ class _Gate:
             self._runner = None
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
+        status = self._proxy.instead_of_read(request.path) if request.method not in _WRITES else None
+        if status == NO_ANSWER:
+            await asyncio.Event().wait()
+        if status is not None:
+            return web.Response(status=status)
         log = _LOG_PATH.fullmatch(request.path)
         if log is not None and log[1] in self._proxy.logs:
             return web.Response(text=_tail(self._proxy.logs[log[1]], int(request.query["tailLines"])))

@@ -24,7 +24,8 @@ START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 class Passes:
     """One test and its status. `run` does a pass as the operator does, with the pods and the log that it is given.
 
-    `beside` are the tests that are seen where a baseline is looked for, `queued` the position in the queue.
+    `beside` are the tests that are seen where a baseline is looked for, `queued` the position in the queue,
+    `unread` what could not be read.
     """
 
     spec: Mapping[str, Any] = field(default_factory=lambda: QUICKSTART)
@@ -34,6 +35,7 @@ class Passes:
     installation: Installation = INSTALLATION
     beside: BaselineSight | None = None
     queued: int = 0
+    unread: str = ""
 
     @property
     def plan(self) -> Plan | SpecError:
@@ -78,7 +80,7 @@ class Passes:
                 summary_lines=2 if summary else 0,
                 problem="",
             )
-        observed = Observed(pods=mine, log=log, rejected_message=rejected, baseline=self.beside, queued=self.queued)
+        observed = Observed(mine, log, rejected, baseline=self.beside, queued=self.queued, unread=self.unread)
         decision = decide(self.identity(), self.plan, remembered(self.status), observed, self.now)
         if decision.status is not None:
             self.status = decision.status

@@ -1,8 +1,13 @@
-"""All facts of one pass over a test: the watched pods, the master's log, and what could not be created or mounted."""
+"""All facts of one pass over a test: the watched pods, the master's log, and what could not be created or mounted.
 
+A read that fails or takes long never holds up a pass: an abort and the deadline are decided without its answer.
+"""
+
+import asyncio
+import logging
 import re
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -10,16 +15,20 @@ from sshload_contract.master_log import MasterLog
 
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.control.baseline import look_for_baseline
-from sshload_operator.control.cluster import Cluster, Object
+from sshload_operator.control.cluster import ApiError, Cluster, Object
 from sshload_operator.control.judging import Judging, LogReading
 from sshload_operator.control.pod_facts import pod_facts
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, TEST_LABEL, membership_of_job
 from sshload_operator.planning.plan import Plan, TestIdentity
-from sshload_operator.state import Observed, PodFacts, Role
+from sshload_operator.state import BaselineSight, Observed, PodFacts, Role
+
+_LOG = logging.getLogger(__name__)
 
 # The watch tells of every pod at once; the list corrects what it may have missed while the connection was away.
 _LIST_EVERY_S: Final = 30.0
+_PATIENCE_S: Final = 10.0
+_UNREAD_LIMIT_CHARACTERS: Final = 300
 _LOG_KEEPS_S: Final = 0.4
 _REJECTION_KEEPS_S: Final = 5.0
 _PODS_ARE_MISSING_AFTER_S: Final = 3.0
@@ -40,6 +49,7 @@ class Sight:
     by the Job's uid: together they tell which pods are this test's. `proof_sha256` is that of a run's token, by run id.
     `refused_message` is what the API server said of a child that it refused, `rejected_message` what a controller said
     of pods that it could not create, `mount_failures` what the kubelet said of Secrets that it could not mount, by pod.
+    `reads` are the reads under way, `unread` is what failed in those before.
     """
 
     pods: dict[str, PodFacts] = field(default_factory=dict)
@@ -54,6 +64,9 @@ class Sight:
     rejection_read_at_s: float | None = None
     mount_failures: Mapping[str, str] = field(default_factory=dict)
     mounts_read_at_s: float | None = None
+    baseline: BaselineSight | None = None
+    reads: "asyncio.Task[str] | None" = None
+    unread: str = ""
 
     def pod_changed(self, event_type: str | None, pod: Mapping[str, Any]) -> None:
         """Take in a watch event of a pod."""
@@ -103,24 +116,79 @@ class RunUnderWay:
 async def observe(
     cluster: Cluster, judging: Judging, sight: Sight, test: TestIdentity, run: RunUnderWay | None
 ) -> Observed:
-    """Return the facts as they are now, asking the API server for those that may have changed; raises ApiError.
+    """Return the facts as they are now, asking the API server for those that may have changed.
 
-    Without a `run` (none was started, or it is finished) only the pods are observed.
+    Without a `run` (none was started, or it is finished) only the pods are observed, and ApiError is raised where they
+    cannot be listed. Of a run, `unread` says what could not be read within 10 s. Reads that take longer go on.
     """
-    if _older(sight.listed_at_s, _LIST_EVERY_S):
-        await _list_children(cluster, sight, test)
-    if run is not None:
-        await _read_log(cluster, judging, sight, run.plan)
-        await _read_rejection(cluster, sight, run)
-        await _read_mount_failures(cluster, sight, run)
-    log = _log_of(sight, run.plan) if run is not None else None
-    is_over = log is not None and log.summary is not None
+    if run is None:
+        if _older(sight.listed_at_s, _LIST_EVERY_S):
+            await _list_children(cluster, sight, test)
+        return Observed(pods=sight.pods_of(test.uid), log=None, rejected_message="")
+    _forget_other_runs(sight, run.plan)
+    if sight.reads is None:
+        sight.reads = asyncio.create_task(_read(cluster, judging, sight, run))
+        sight.reads.add_done_callback(_retrieve)
+    await asyncio.wait({sight.reads}, timeout=_PATIENCE_S)
+    unread = f"no answer within {_PATIENCE_S:g} s"
+    if sight.reads.done():
+        reads, sight.reads = sight.reads, None
+        unread = reads.result()
+    if unread and not sight.unread:
+        _LOG.warning("%s/%s: not all could be read: %s", test.namespace, test.name, unread)
+    sight.unread = unread
     return Observed(
         pods=tuple(_with_mount_failure(sight, pod) for pod in sight.pods_of(test.uid)),
-        log=log,
-        rejected_message=(sight.refused_message or sight.rejected_message) if run is not None else "",
-        baseline=await look_for_baseline(cluster, run.plan, run.body) if run is not None and is_over else None,
+        log=_log_of(sight, run.plan),
+        rejected_message=sight.refused_message or sight.rejected_message,
+        baseline=sight.baseline,
+        unread=unread,
     )
+
+
+def _forget_other_runs(sight: Sight, plan: Plan) -> None:
+    if sight.log_of_run_id == plan.run_id:
+        return
+    if sight.reads is not None:
+        sight.reads.cancel()
+    sight.reads, sight.unread, sight.baseline = None, "", None
+    sight.reading, sight.log_of_run_id, sight.log_read_at_s = None, plan.run_id, None
+
+
+def _retrieve(reads: "asyncio.Task[str]") -> None:
+    """Take note of how the reads of a test ended that nobody asks about any more."""
+    if not reads.cancelled():
+        reads.exception()
+
+
+async def _read(cluster: Cluster, judging: Judging, sight: Sight, run: RunUnderWay) -> str:
+    """Read what may have changed of a run, each as if it were alone; return what failed first, or ""."""
+    test = run.plan.test
+    reads: list[Coroutine[Any, Any, None]] = [
+        _read_log(cluster, judging, sight, run.plan),
+        _read_rejection(cluster, sight, run),
+        _read_mount_failures(cluster, sight, run),
+    ]
+    if _older(sight.listed_at_s, _LIST_EVERY_S):
+        reads.insert(0, _list_children(cluster, sight, test))
+    failed = [await _failure(read) for read in reads]
+    log = _log_of(sight, run.plan)
+    if log is not None and log.summary is not None:
+        failed.append(await _failure(_look_for_baseline(cluster, sight, run)))
+    return next(filter(None, failed), "")
+
+
+async def _failure(read: Coroutine[Any, Any, None]) -> str:
+    """Return why a read failed, "" where it did not."""
+    try:
+        await read
+    except ApiError as error:
+        return str(error)[:_UNREAD_LIMIT_CHARACTERS]
+    return ""
+
+
+async def _look_for_baseline(cluster: Cluster, sight: Sight, run: RunUnderWay) -> None:
+    sight.baseline = await look_for_baseline(cluster, run.plan, run.body)
 
 
 async def _list_children(cluster: Cluster, sight: Sight, test: TestIdentity) -> None:
@@ -134,8 +202,6 @@ async def _list_children(cluster: Cluster, sight: Sight, test: TestIdentity) -> 
 
 
 async def _read_log(cluster: Cluster, judging: Judging, sight: Sight, plan: Plan) -> None:
-    if sight.log_of_run_id != plan.run_id:
-        sight.reading, sight.log_of_run_id, sight.log_read_at_s = None, plan.run_id, None
     master = _master(sight, plan)
     log = _log_of(sight, plan)
     complete = log is not None and log.summary is not None

@@ -25,6 +25,8 @@ def under_way(situation: Situation) -> tuple[Finding, Findings]:
     target, workers = _target(situation), _workers(situation)
     blocked = next((finding for finding in (target, workers) if _blocks(finding)), None)
     reason, message = (blocked.reason, blocked.message) if blocked is not None else _headline(situation)
+    if situation.observed.unread:
+        message = f"{message}. Not all could be read: {situation.observed.unread}"
     headline = Finding(ConditionStatus.UNKNOWN, reason, message)
     return headline, {
         ConditionType.TARGET_READY: target,

@@ -14,7 +14,7 @@ from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.results import to_status
 from sshload_operator.decision.situation import Situation
 from sshload_operator.decision.verdict import judge
-from sshload_operator.state import BaselineRef, ConditionType, Judgement, PodFacts, Reason, Role
+from sshload_operator.state import BaselineRef, BaselineSight, ConditionType, Judgement, PodFacts, Reason, Role
 
 _EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target's own word for a configuration that sshd rejects
 
@@ -36,13 +36,14 @@ class Ending:
 
 
 def ending(situation: Situation) -> Ending | None:
-    """Return how the run ends now, None while it goes on."""
-    return next((found for rule in _RULES if (found := rule(situation)) is not None), None)
+    """Return how the run ends now, None while it goes on. Where not all could be read, only certain facts end it."""
+    rules = _CERTAIN if situation.observed.unread else _RULES
+    return next((found for rule in rules if (found := rule(situation)) is not None), None)
 
 
 def _judged(situation: Situation) -> Ending | None:
     summary = situation.summary
-    if summary is None:
+    if summary is None or (_lacks_baseline(situation) and not _is_past_deadline(situation)):
         return None
     judgement = _judgement(situation, summary)
     return Ending(
@@ -61,15 +62,29 @@ def _judgement(situation: Situation, summary: RunSummary) -> Judgement:
     if not plan.spec.relative_thresholds:
         return by_itself
     measured = {"results": to_status(plan, summary), "capacity": capacity_status(plan, summary)}
-    return against_baseline(plan, by_itself, measured, situation.observed.baseline, situation.start_time)
+    observed = situation.observed
+    baseline = observed.baseline or BaselineSight((), observed.unread)
+    return against_baseline(plan, by_itself, measured, baseline, situation.start_time)
+
+
+def _lacks_baseline(situation: Situation) -> bool:
+    """Whether the tests that may be the baseline could not be read."""
+    asked = bool(situation.plan.spec.relative_thresholds)
+    return asked and situation.observed.baseline is None and bool(situation.observed.unread)
+
+
+def _is_past_deadline(situation: Situation) -> bool:
+    return situation.elapsed_s >= situation.plan.spec.deadline_s
 
 
 def _past_deadline(situation: Situation) -> Ending | None:
     deadline_s = situation.plan.spec.deadline_s
-    if situation.elapsed_s < deadline_s:
+    if not _is_past_deadline(situation):
         return None
     blocker = target_blocker(situation) or workers_blocker(situation)
     why = f"; last seen: {blocker.message}" if blocker is not None else ""
+    if situation.observed.unread:
+        why += f"; not all could be read: {situation.observed.unread}"
     phase = situation.last_phase
     where = f" in phase {phase}" if phase is not None else ""
     message = (
@@ -200,3 +215,4 @@ _RULES: tuple[Callable[[Situation], Ending | None], ...] = (
     _workers_blocked,
     _start_timed_out,
 )
+_CERTAIN = (_judged, _past_deadline)

@@ -2,7 +2,8 @@ import json
 import time
 from collections.abc import Callable
 
-from api_proxy import ApiProxy
+import pytest
+from api_proxy import NO_ANSWER, ApiProxy
 from live_cluster import LiveCluster, load_test
 from master_words import says_running, says_summary
 from operator_process import OperatorProcess
@@ -40,6 +41,25 @@ def test_a_run_outlives_an_api_server_that_is_away_for_ten_seconds(
     assert cluster.finished("away")["verdict"] == "Passed"
     cluster.wait("meanwhile", lambda status: status.get("phase") == "PreparingTarget", "start")
     assert "sshload_operator_failed_passes_total 0.0" not in operator.metrics()
+
+
+@pytest.mark.parametrize("answer", [500, NO_ANSWER])
+def test_a_master_log_that_cannot_be_read_holds_up_neither_deadline_nor_abort(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, answer: int
+) -> None:
+    proxy.instead_of_read = lambda path: answer if path.endswith("/log") else None
+    operator.start()
+    for name in ("late", "aborted"):
+        cluster.apply(load_test(name, startTimeout="15s", deadline="19s" if name == "late" else "10m"))
+        cluster.wait(name, lambda status: status.get("phase") == "PreparingTarget", "start")
+        pods(name).create()
+        pods(name).all_fare(READY)
+    cluster.wait("aborted", lambda status: "Not all could be read" in status["message"], "word of what was not read")
+    cluster.apply(load_test("aborted", abort=True, startTimeout="15s", deadline="10m"))
+    assert cluster.finished("aborted")["verdict"] == "Aborted"
+    status = cluster.finished("late")
+    assert (status["verdict"], status["reason"]) == ("Error", "DeadlineExceeded")
+    assert "not all could be read" in status["message"]
 
 
 def test_a_child_that_the_api_server_refuses_is_an_error_that_says_why(
