@@ -92,10 +92,10 @@ def _template(value: Any, path: str) -> TestTemplate:
     spec = fields.required("spec", mapping)
     fields.end()
     try:
-        parse(spec)
+        parsed = parse(spec)
     except SpecError as error:
         raise SpecError(f"{path}.{error.path}" if error.path else path, error.problem) from error
-    return TestTemplate(labels, annotations, spec)
+    return TestTemplate(labels, annotations, spec, parsed)
 
 
 def _metadata(value: Any, path: str) -> tuple[dict[str, str], dict[str, str]]:

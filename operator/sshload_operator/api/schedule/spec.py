@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from sshload_operator.api.schedule.calendars import Calendar
+from sshload_operator.api.spec import LoadTestSpec
 
 
 @unique
@@ -21,13 +22,17 @@ class ConcurrencyPolicy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TestTemplate:
-    """The tests that are made. `spec` is as it was written: the API server reads it again, as that of a test."""
+    """The tests that are made. `spec` is as it was written: the API server reads it again, as that of a test.
+
+    `parsed` is what it means.
+    """
 
     __test__ = False  # not a pytest class
 
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
     spec: Mapping[str, Any]
+    parsed: LoadTestSpec
 
 
 @dataclass(frozen=True, slots=True)

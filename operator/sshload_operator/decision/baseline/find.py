@@ -1,7 +1,7 @@
 """Which test a run is held against, and whether it can be."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -22,10 +22,15 @@ _TRUSTED = frozenset({Verdict.PASSED, Verdict.FAILED})
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A baseline that the run can be held against, with its status."""
+    """A baseline that the run can be held against, with its status.
+
+    `oldest` is the oldest test of the schedule that can be one too, None where that is the same test. Were a run held
+    against the last one only, a server that gets a little slower each time would pass for ever.
+    """
 
     ref: BaselineRef
     status: Mapping[str, Any]
+    oldest: "Found | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,7 @@ def _named(plan: Plan, name: str, tests: Iterable[Manifest]) -> Found | Unusable
     if ref.verdict not in _TRUSTED and not _lacked_only_a_baseline(test):
         said = f"ended as {status.get('verdict')} ({status.get('reason')}), which is nothing to be held against"
         return Unusable(Reason.NO_BASELINE, f"the baseline {ref.test} {said}. Run it again", ref)
-    return _comparable(plan, test)
+    return _comparable(plan.spec, test)
 
 
 def _last_passed(plan: Plan, tests: Iterable[Manifest], start_time: datetime) -> Found | Unusable:
@@ -70,28 +75,42 @@ def _last_passed(plan: Plan, tests: Iterable[Manifest], start_time: datetime) ->
     earlier.sort(key=_newest_last, reverse=True)
     passed = [test for test in earlier if _ref(test).verdict is Verdict.PASSED]
     firsts = list(filter(_lacked_only_a_baseline, earlier))
-    judged = [_comparable(plan, test) for test in (*passed, *firsts)]
+    judged = [_comparable(plan.spec, test) for test in (*passed, *firsts)]
     if not judged:
-        message = (
-            "no earlier test of the schedule has passed and is kept. Unless this is its first, raise the schedule's "
-            "successfulTestsHistoryLimit and failedTestsHistoryLimit to 1 or more"
-        )
+        message = "no earlier test of the schedule has passed and is kept. The next test is held against this one"
         return Unusable(Reason.NO_BASELINE, message)
-    return next((found for found in judged if isinstance(found, Found)), judged[0])
+    found = [one for one in judged if isinstance(one, Found)]
+    if not found:
+        return judged[0]
+    oldest = min(found, key=lambda one: (one.ref.completion_time, one.ref.test))
+    return found[0] if oldest is found[0] else replace(found[0], oldest=oldest)
 
 
-def _comparable(plan: Plan, test: Manifest) -> Found | Unusable:
+def measured_by(test: Manifest) -> LoadTestSpec | None:
+    """Return what a test measured if a later test of its schedule can have it as its baseline, else None."""
+    if not _is_finished(test) or _ref(test).completion_time is None:
+        return None
+    sound = _ref(test).verdict is Verdict.PASSED or _lacked_only_a_baseline(test)
+    return _measured_spec(test) if sound else None
+
+
+def is_comparable(ours: LoadTestSpec, measured: LoadTestSpec, delay_ms: float | None) -> bool:
+    """Tell whether a run can be held against a test that measured this with so much delay of its generator's own."""
+    return not difference(ours, measured) and (delay_ms is None or not compares_figures(ours))
+
+
+def _comparable(ours: LoadTestSpec, test: Manifest) -> Found | Unusable:
     ref = _ref(test)
     spec = _measured_spec(test)
     if spec is None:
         message = f"the spec of the baseline {ref.test} is not the one that it measured"
         return Unusable(Reason.NO_BASELINE, f"{message}: it was changed since. Run it again", ref)
-    field = difference(plan.spec, spec)
+    field = difference(ours, spec)
     if field:
         message = f"the baseline {ref.test} measured something else: {field}"
         return Unusable(Reason.BASELINE_DIFFERS, message, ref)
     delay_ms = own_delay_ms(test["status"])
-    if delay_ms is not None and compares_figures(plan.spec):
+    if not is_comparable(ours, spec, delay_ms):
         message = (
             f"the baseline {ref.test} is not clean: its latencies may include {delay_ms:.4g} ms of its generator's own "
             f"delay. Run it again, with whole CPUs for its workers"

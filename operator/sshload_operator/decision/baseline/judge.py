@@ -3,15 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import TypeAlias
 
 from sshload_contract.vocabulary import Verdict
 
+from sshload_operator.api.spec import RelativeThreshold
 from sshload_operator.decision.baseline.find import Found, Unusable, compares_figures, find_baseline
 from sshload_operator.decision.baseline.measured import Status, own_delay_ms
 from sshload_operator.decision.baseline.threshold import RelativeResult, judge_relative, unjudged
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import BaselineSight, Judgement, Reason
 
+# A result, and the name of the test that it is about.
+_Held: TypeAlias = tuple[str, RelativeResult]
+_BEST_FIRST = (True, None, False)
 _MEASURED = (Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE)
 
 
@@ -32,11 +37,23 @@ def against_baseline(
     found = find_baseline(plan, sight, start_time)
     if isinstance(found, Unusable):
         return _without(plan, by_itself, found)
-    results = [judge_relative(threshold, measured, found.status) for threshold in plan.spec.relative_thresholds]
+    held = [_hold(threshold, measured, found) for threshold in plan.spec.relative_thresholds]
     judged = replace(
-        by_itself, thresholds=(*by_itself.thresholds, *(one.result for one in results)), baseline=found.ref
+        by_itself, thresholds=(*by_itself.thresholds, *(one.result for _, one in held)), baseline=found.ref
     )
-    return _judged(judged, found, results)
+    return _judged(judged, held)
+
+
+def _hold(threshold: RelativeThreshold, measured: Status, found: Found) -> _Held:
+    """Hold a figure against its baseline, and against the oldest one too: the worse result counts."""
+    last = judge_relative(threshold, measured, found.status)
+    if found.oldest is None:
+        return found.ref.test, last
+    oldest, name = judge_relative(threshold, measured, found.oldest.status), found.oldest.ref.test
+    if _BEST_FIRST.index(last.result.passed) >= _BEST_FIRST.index(oldest.result.passed):
+        return found.ref.test, last
+    observed = oldest.result.observed and f"{oldest.result.observed} ({name}, the oldest baseline)"
+    return f"{name}, the oldest", replace(oldest, result=replace(oldest.result, observed=observed))
 
 
 def _without(plan: Plan, by_itself: Judgement, why: Unusable) -> Judgement:
@@ -60,21 +77,20 @@ def _spoiled(plan: Plan, by_itself: Judgement, delay_ms: float) -> Judgement:
     return replace(judged, verdict=Verdict.INVALID, reason=Reason.GENERATOR_SATURATED, message=message)
 
 
-def _judged(judged: Judgement, found: Found, results: Sequence[RelativeResult]) -> Judgement:
-    name = found.ref.test
-    broken = "; ".join(_in_full(one, name, ", but it was") for one in results if one.result.passed is False)
+def _judged(judged: Judgement, held: Sequence[_Held]) -> Judgement:
+    broken = "; ".join(_in_full(one, name, ", but it was") for name, one in held if one.result.passed is False)
     if broken and judged.reason is Reason.THRESHOLD_BROKEN:
         return replace(judged, message=f"{judged.message}; {broken}")
     if broken and judged.verdict is not Verdict.FAILED:
         return replace(judged, verdict=Verdict.FAILED, reason=Reason.THRESHOLD_BROKEN, message=broken)
     if judged.verdict is not Verdict.PASSED:
         return judged
-    unknown = [one for one in results if one.result.passed is None]
+    unknown = [(name, one) for name, one in held if one.result.passed is None]
     if unknown:
-        reason = unknown[0].reason or Reason.NO_BASELINE
-        message = f"{'; '.join(one.message for one in unknown)} (baseline: {name})"
+        reason = unknown[0][1].reason or Reason.NO_BASELINE
+        message = "; ".join(f"{one.message} (baseline: {name})" for name, one in unknown)
         return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=reason, message=message)
-    kept = "; ".join(_in_full(one, name, ":") for one in results)
+    kept = "; ".join(_in_full(one, name, ":") for name, one in held)
     if judged.reason is Reason.NO_THRESHOLDS:
         return replace(judged, reason=Reason.THRESHOLDS_MET, message=f"the thresholds were met: {kept}")
     return replace(judged, message=f"{judged.message}; {kept}")

@@ -10,6 +10,9 @@ from sshload_contract.vocabulary import SearchEnd, Verdict
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import GROUP
 from sshload_operator.api.schedule.spec import ScheduleSpec
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.decision.baseline.find import measured_by
+from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.findings import read_conditions, read_time, word
 from sshload_operator.decision.schedule.words import ScheduleCondition, ScheduleReason
 from sshload_operator.state import Condition, Phase
@@ -46,7 +49,11 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class ScheduledTest:
-    """One test of the schedule. `time` is the one it was scheduled for. It is active until it is finished."""
+    """One test of the schedule. `time` is the one it was scheduled for. It is active until it is finished.
+
+    `measured` is what it measured if a later one can have it as its baseline, else None; its latencies may include
+    `delay_ms` of its generator's own delay.
+    """
 
     name: str
     uid: str
@@ -56,6 +63,8 @@ class ScheduledTest:
     verdict: Verdict | None
     completion_time: datetime | None
     figures: Figures
+    measured: LoadTestSpec | None = None
+    delay_ms: float | None = None
 
     @property
     def active(self) -> bool:
@@ -141,6 +150,8 @@ def scheduled_test(body: Mapping[str, Any]) -> ScheduledTest:
             p99_ms=results.get("p99Ms"),
             completed_rate=results.get("completedRate"),
         ),
+        measured=measured_by(body),
+        delay_ms=own_delay_ms(status),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.schedule.spec import ScheduleSpec
+from sshload_operator.decision.baseline.find import is_comparable
 from sshload_operator.decision.findings import time_text
 from sshload_operator.decision.schedule.facts import ScheduledTest
 
@@ -14,11 +15,29 @@ _MOST_SHOWN = 200
 
 
 def surplus(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> tuple[ScheduledTest, ...]:
-    """Return the finished tests beyond the limits, the oldest of each sort: Passed, and every other verdict."""
+    """Return the finished tests beyond the limits, the oldest of each sort: Passed, and every other verdict.
+
+    Those that the next test is held against are kept whatever the limits.
+    """
     finished = [test for test in in_order(tests) if test.finished and not test.deleting]
     passed = [test for test in finished if test.verdict is Verdict.PASSED]
     failed = [test for test in finished if test.verdict is not Verdict.PASSED]
-    return (*_oldest(passed, spec.passed_limit), *_oldest(failed, spec.failed_limit))
+    kept = _baselines(spec, finished)
+    old = (*_oldest(passed, spec.passed_limit), *_oldest(failed, spec.failed_limit))
+    return tuple(test for test in old if test not in kept)
+
+
+def _baselines(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> Sequence[ScheduledTest]:
+    """Return the tests that the next one is held against: the last that passed, and the oldest (see find_baseline)."""
+    ours = spec.template.parsed
+    if ours.baseline is None or ours.baseline.test:
+        return ()
+    usable = sorted(
+        (test for test in tests if test.measured is not None and is_comparable(ours, test.measured, test.delay_ms)),
+        key=_completion,
+    )
+    passed = [test for test in usable if test.verdict is Verdict.PASSED]
+    return (*usable[:1], *(passed or usable)[-1:])
 
 
 def in_order(tests: Iterable[ScheduledTest]) -> list[ScheduledTest]:

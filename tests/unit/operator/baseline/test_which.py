@@ -183,7 +183,25 @@ def test_after_a_change_of_the_load_the_schedule_begins_anew() -> None:
     assert held_against(old, first) == "new"
 
 
-def test_a_schedule_that_keeps_nothing_is_told_what_to_change() -> None:
+def test_a_schedules_first_test_says_that_the_next_is_held_against_it() -> None:
     passes = run_to_end(OF_SCHEDULE, slower(1.0), seen())
     assert passes.said() == ("Inconclusive", "NoBaseline")
-    assert "successfulTestsHistoryLimit" in passes.status["message"]
+    assert "The next test is held against this one" in passes.status["message"]
+
+
+def test_a_run_is_held_against_the_oldest_of_its_schedule_too() -> None:
+    tests = [
+        finished(slower(slowness), OF_SCHEDULE, name=name, now=ago(minutes), verdict="Passed", reason="ThresholdsMet")
+        for name, slowness, minutes in (("second", 1.12, 30), ("first", 1.0, 60), ("third", 1.2, 10))
+    ]
+    passes = run_to_end(OF_SCHEDULE, slower(1.25), seen(*tests))
+    assert passes.said() == ("Failed", "ThresholdBroken")
+    assert passes.status["baseline"]["test"] == "third"
+    assert passes.status["message"] == (
+        "p90 of total within 10 % of the baseline first, the oldest, but it was 75 ms, 1.25 (1.23 to 1.27) times the "
+        "baseline's 60 ms"
+    )
+    assert passes.status["thresholds"][0]["observed"].endswith(
+        "times the baseline's 60 ms (first, the oldest baseline)"
+    )
+    assert run_to_end(OF_SCHEDULE, slower(1.05), seen(*tests)).said() == ("Passed", "ThresholdsMet")

@@ -48,10 +48,22 @@ def test_the_least_history_is_enough() -> None:
     assert len(world.tests) == 2
 
 
-def test_without_a_history_no_test_ever_has_a_baseline_and_each_says_why() -> None:
+def test_baselines_are_kept_whatever_the_history_limits() -> None:
     world = held(successfulTestsHistoryLimit=0, failedTestsHistoryLimit=0)
-    for hour in (10, 11, 12):
-        assert run_next(world, hour, 1.0) == ("Inconclusive", "NoBaseline", None)
+    assert [run_next(world, hour, slowness) for hour, slowness in ((10, 1.0), (11, 1.0), (12, 2.0), (13, 1.0))] == [
+        ("Inconclusive", "NoBaseline", None),
+        ("Passed", "ThresholdsMet", "10:00"),
+        ("Failed", "ThresholdBroken", "11:00"),
+        ("Passed", "ThresholdsMet", "11:00"),
+    ]
+    world.run_pass()
+    assert len(world.tests) == 2  # the first, and the last that passed
+
+
+def test_a_regression_never_becomes_its_own_baseline() -> None:
+    world = held(failedTestsHistoryLimit=1)
+    verdicts = [run_next(world, 10 + night, 1.0 if night == 0 else 2.0)[0] for night in range(6)]
+    assert verdicts == ["Inconclusive", *["Failed"] * 5]
 
 
 def test_a_changed_template_begins_a_new_row() -> None:
@@ -65,8 +77,7 @@ def test_a_changed_template_begins_a_new_row() -> None:
     ]
 
 
-def test_slow_drift_passes_each_time() -> None:
-    """As the how-to warns: who minds it names a fixed test."""
+def test_a_slow_drift_fails_once_it_is_beyond_the_limit() -> None:
     world = held()
-    drifting = [run_next(world, 10 + night, 1.05**night)[0] for night in range(8)]
-    assert drifting == ["Inconclusive", *["Passed"] * 7]
+    drifting = [run_next(world, 10 + night, 1.03**night)[0] for night in range(8)]
+    assert drifting == ["Inconclusive", "Passed", "Passed", "Inconclusive", *["Failed"] * 4]
