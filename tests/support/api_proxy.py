@@ -25,6 +25,7 @@ _LOG_PATH = re.compile(r"/api/v1/namespaces/[^/]+/pods/([^/]+)/log")
 _WRITES = ("POST", "PATCH", "DELETE")
 _ANSWER_LIMIT_S = 60
 NO_ANSWER = 0
+_GONE = '{"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}}\n'
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class ApiProxy:
     """The proxy as a test sees it. `before` and `after` are called with each write, around its forwarding.
 
     Where `before` returns true, the write is not forwarded: the operator was killed before it got out.
-    A read of a path for which `instead_of_read` returns a status is answered with it, and never for NO_ANSWER.
+    A read of a path with its query for which `instead_of_read` returns a status is answered with it, and never for
+    NO_ANSWER. The next watch of each kind in `too_old`, such as pods, ends with 410 Gone.
     `logs` are the logs of pods by name. `writes` are those that were forwarded, in order.
     """
 
@@ -50,6 +52,7 @@ class ApiProxy:
     writes: list[Write] = field(default_factory=list)
     logs: dict[str, str] = field(default_factory=dict)
     instead_of_read: Callable[[str], int | None] = lambda _: None
+    too_old: set[str] = field(default_factory=set)
     before: Callable[[Write], bool] = lambda _: False
     after: Callable[[Write], object] = lambda _: None
     _gate: "_Gate | None" = None
@@ -140,11 +143,15 @@ class _Gate:
             self._runner = None
 
     async def _handle(self, request: web.Request) -> web.StreamResponse:
-        status = self._proxy.instead_of_read(request.path) if request.method not in _WRITES else None
+        status = self._proxy.instead_of_read(request.path_qs) if request.method not in _WRITES else None
         if status == NO_ANSWER:
             await asyncio.Event().wait()
         if status is not None:
             return web.Response(status=status)
+        plural = request.path.rpartition("/")[2]
+        if plural in self._proxy.too_old and "watch" in request.query:
+            self._proxy.too_old.remove(plural)
+            return web.Response(text=_GONE)
         log = _LOG_PATH.fullmatch(request.path)
         if log is not None and log[1] in self._proxy.logs:
             return web.Response(text=_tail(self._proxy.logs[log[1]], int(request.query["tailLines"])))

@@ -199,7 +199,7 @@ class SimComparison:
         pods = sorted(pod for name in names for pod in self.pods.get(name, ())) if look else None
         if look and isinstance(plan, ComparisonPlan):
             found = refusal(plan, INSTALLATION)
-            refused = refused or (None if found is None else (ComparisonReason(found[0].value), found[1]))
+            refused = refused or (None if found is None else Refused(ComparisonReason(found[0].value), found[1]))
         sight = ComparisonSight(seen, pods, refused)
         return decide_comparison(self.comparison, plan, comparison_past(self.status), sight, self.now)
 

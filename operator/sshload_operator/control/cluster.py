@@ -21,6 +21,7 @@ _TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=5)
 # Few connections, much used: each costs a TLS handshake, which on small machines takes longer than the requests do.
 _CONNECTIONS: Final = 6
 _LOG_PIECE_BYTES: Final = 16_384
+_ALREADY_EXISTS: Final = "AlreadyExists"
 LIST_PAGE: Final = 5
 """Objects per page of a list.
 
@@ -33,11 +34,15 @@ CountRequest = Callable[[str, str], None]
 
 
 class ApiError(Exception):
-    """The API server refused or did not answer (`status` 0). The text is the server's own, never a request's body."""
+    """The API server refused or did not answer (`status` 0). The text is the server's own, never a request's body.
 
-    def __init__(self, status: int, message: str) -> None:
+    `reason` is the server's word for it, such as AlreadyExists, empty where it gives none.
+    """
+
+    def __init__(self, status: int, message: str, reason: str = "") -> None:
         super().__init__(f"{status or 'no answer'}: {message}")
         self.status = status
+        self.reason = reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +87,7 @@ class Cluster:
         try:
             answer = await self._send(_Request("create", _plural_of(path), "POST", collection, query, body=manifest))
         except ApiError as error:
-            if error.status == HTTPStatus.CONFLICT:
+            if error.reason == _ALREADY_EXISTS:  # 409 is also what a quota answers that was changed meanwhile
                 return None
             raise
         created: Object = read_json(answer)
@@ -219,7 +224,8 @@ class Cluster:
         except (aiohttp.ClientError, AccessError, TimeoutError, OSError) as error:
             raise ApiError(0, f"{request.method} {request.path}: {type(error).__name__} {error}") from error
         if response.status >= HTTPStatus.BAD_REQUEST:
-            raise ApiError(response.status, f"{request.method} {request.path}: {_server_message(content)}")
+            message, reason = _said(content)
+            raise ApiError(response.status, f"{request.method} {request.path}: {message}", reason)
         return content
 
 
@@ -238,9 +244,10 @@ def _plural_of(path: str) -> str:
     return path.split("/")[-2]
 
 
-def _server_message(content: bytes) -> str:
+def _said(content: bytes) -> tuple[str, str]:
+    """Return message and reason of a Status, or the beginning of what is none."""
     try:
         status = json.loads(content)
     except ValueError:
-        return content[:200].decode(errors="replace")
-    return str(status.get("message", "")) if isinstance(status, dict) else ""
+        return content[:200].decode(errors="replace"), ""
+    return (str(status.get("message", "")), str(status.get("reason", ""))) if isinstance(status, dict) else ("", "")

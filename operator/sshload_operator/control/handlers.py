@@ -16,7 +16,7 @@ from sshload_operator.control.cluster import LIST_PAGE, Cluster
 from sshload_operator.control.live_kinds import LiveKinds
 from sshload_operator.control.metrics import OperatorMetrics
 from sshload_operator.control.metrics_server import MetricsServer
-from sshload_operator.control.watch_session import watch_session
+from sshload_operator.control.watch_session import Listed, watch_session
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation
 
@@ -91,7 +91,11 @@ class Operator:
     async def _log_in(self, **_: Any) -> kopf.AiohttpSession:
         """Let kopf reach the API server exactly as the operator's own requests do."""
         access = await find_access()
-        return kopf.AiohttpSession(server=access.server, aiohttp_session=await watch_session(access))
+        return kopf.AiohttpSession(server=access.server, aiohttp_session=await watch_session(access, self._listed))
+
+    def _listed(self, listed: Listed) -> None:
+        if self._live is not None:
+            self._live.listed(listed)
 
     async def _probe(self, **_: Any) -> str:
         return "ok"

@@ -39,7 +39,6 @@ from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation, TestIdentity
 from sshload_operator.state import Manifest
 
-# What the API server will say again however often it is asked.
 _REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 _LIST_EVERY_S: Final = 300.0
 
@@ -122,7 +121,7 @@ async def _pods(cluster: Cluster, plan: ComparisonPlan, tests: Tests) -> Sequenc
 
 def _preflight(plan: ComparisonPlan, installation: Installation) -> Refused | None:
     found = refusal(plan, installation)
-    return None if found is None else (ComparisonReason(found[0].value), found[1])
+    return None if found is None else Refused(ComparisonReason(found[0].value), found[1])
 
 
 async def _create(cluster: Cluster, body: Object, tests: Tests, manifest: Manifest) -> Refused | None:
@@ -133,10 +132,12 @@ async def _create(cluster: Cluster, body: Object, tests: Tests, manifest: Manife
     except ApiError as error:
         if error.status not in _REFUSED:
             raise
-        return ComparisonReason.TEST_REFUSED, f"the test {name} was refused: {error}"
+        quota_or_right = error.status == HTTPStatus.FORBIDDEN
+        return Refused(ComparisonReason.TEST_REFUSED, f"the test {name} was refused: {error}", may_pass=quota_or_right)
     found = made or await cluster.read(TEST, namespace, name)
     if found is not None and not is_controlled_by(found, body):
-        return ComparisonReason.NAME_TAKEN, f"there is a test {name} that is not of this comparison: rename one of them"
+        message = f"there is a test {name} that is not of this comparison: rename one of them"
+        return Refused(ComparisonReason.NAME_TAKEN, message)
     if found is not None:
         tests.put(found, seen_test(found))
     return None

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from sshload_operator.api.kinds import TEST
 from sshload_operator.control.cluster import Cluster, Object
 from sshload_operator.control.live_comparisons import ComparisonKind
 from sshload_operator.control.live_schedules import ScheduleKind
@@ -10,6 +11,7 @@ from sshload_operator.control.live_tests import LiveTests
 from sshload_operator.control.metrics import OperatorMetrics
 from sshload_operator.control.owned_tests import LiveOwners
 from sshload_operator.control.published import Published
+from sshload_operator.control.watch_session import Listed
 from sshload_operator.planning.plan import Installation
 
 
@@ -49,6 +51,17 @@ class LiveKinds:
                 if owners.published is not None:
                     owners.published.object_changed(event_type, body)
                 owners.live.object_changed(event_type, body)
+
+    def listed(self, listed: Listed) -> None:
+        """Take in all objects of a kind that there are: those that are gone are forgotten."""
+        if listed.plural == TEST.plural:
+            self._metrics.tests.forget(listed.lacks)
+            self.tests.forget(listed.lacks)
+        for owners in self._owners:
+            if owners.plural == listed.plural:
+                owners.live.forget(listed.lacks)
+                if owners.published is not None:
+                    owners.published.forget(listed.lacks)
 
     async def stop(self) -> None:
         """End all work, wherever it is."""

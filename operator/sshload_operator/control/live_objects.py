@@ -102,6 +102,14 @@ class LiveObjects(Generic[S]):
         else:
             live.offer(body)
 
+    def forget(self, is_gone: Callable[[Key], bool]) -> None:
+        """Take in that objects are gone: no more is done about them."""
+        for key in filter(is_gone, {*self._live, *self._alarms}):
+            self._silence(key)
+            live = self._live.pop(key, None)
+            if live is not None and live.task is not None:
+                live.task.cancel()
+
     def find(self, key: Key) -> Live[S] | None:
         """Return the object if it is worked on."""
         return self._live.get(key)

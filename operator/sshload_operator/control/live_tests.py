@@ -58,6 +58,11 @@ class LiveTests(LiveObjects[TestSight]):
             self._shared.room.seen(body)
         super().object_changed(event_type, body)
 
+    def forget(self, is_gone: Callable[[Key], bool]) -> None:
+        """Take in that tests are gone."""
+        self._shared.room.forget(is_gone)
+        super().forget(is_gone)
+
     def pod_changed(self, event_type: str | None, pod: Object) -> None:
         """Take in a watch event of a pod that carries the test label; one that no run made wakes nobody."""
         live = self._owner_changed(event_type, pod, membership_of_pod(pod["metadata"]))
@@ -118,5 +123,6 @@ class _TestPasses:
         live.offer(done.test)
         if is_finished(live.body or done.test):
             sight.is_ending = True
-            return Wait(min(_PODS_GO_WITHIN_S, done.requeue_after_s or _PODS_GO_WITHIN_S))
+            wait_s = done.requeue_after_s
+            return Wait(_PODS_GO_WITHIN_S if wait_s is None else min(_PODS_GO_WITHIN_S, wait_s))
         return Wait(done.requeue_after_s)

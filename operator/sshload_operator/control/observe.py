@@ -13,14 +13,13 @@ from typing import Any, Final
 
 from sshload_contract.master_log import MasterLog
 
-from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.control.baseline import look_for_baseline
 from sshload_operator.control.cluster import ApiError, Cluster, Object
 from sshload_operator.control.judging import Judging, LogReading
 from sshload_operator.control.pod_facts import pod_facts
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, TEST_LABEL, membership_of_job
-from sshload_operator.planning.plan import Plan, TestIdentity
+from sshload_operator.planning.plan import Plan, TestIdentity, pods_asked
 from sshload_operator.state import BaselineSight, Observed, PodFacts, Role
 
 _LOG = logging.getLogger(__name__)
@@ -231,7 +230,8 @@ def _log_of(sight: Sight, plan: Plan) -> MasterLog | None:
 
 
 async def _read_rejection(cluster: Cluster, sight: Sight, run: RunUnderWay) -> None:
-    missing = [role for role in _expected_roles(run.plan) if not any(_pods_of(sight, run.plan, role))]
+    asked = pods_asked(run.plan.spec)
+    missing = [role for role, count in asked.items() if len(tuple(_pods_of(sight, run.plan, role))) < count]
     if not missing or run.elapsed_s < _PODS_ARE_MISSING_AFTER_S:
         sight.rejected_message = ""
         return
@@ -282,11 +282,6 @@ def _with_mount_failure(sight: Sight, pod: PodFacts) -> PodFacts:
 def _replica_failure(deployment: Mapping[str, Any]) -> str:
     conditions = deployment.get("status", {}).get("conditions") or ()
     return next((str(found.get("message", "")) for found in conditions if found["type"] == "ReplicaFailure"), "")
-
-
-def _expected_roles(plan: Plan) -> tuple[Role, ...]:
-    managed = isinstance(plan.spec.target, ManagedTarget)
-    return (Role.TARGET, Role.MASTER, Role.WORKER) if managed else (Role.MASTER, Role.WORKER)
 
 
 def _pods_of(sight: Sight, plan: Plan, role: Role) -> Iterable[PodFacts]:

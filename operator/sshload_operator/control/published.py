@@ -1,7 +1,7 @@
 """Figures of all objects of one kind, for Prometheus: they vanish with their object, and change with it only."""
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -36,6 +36,12 @@ class Published(Collector, Generic[F]):
             self.published[key] = self.figures(body)
             self.taken_in()
         self._rendered = None
+
+    def forget(self, is_gone: Callable[[Key], bool]) -> None:
+        """Take in that objects are gone."""
+        for key in filter(is_gone, tuple(self.published)):
+            del self.published[key]
+            self._rendered = None
 
     def render(self) -> bytes:
         """Return the text for Prometheus; the same bytes as long as no object changes."""

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime
 from typing import Final
 
@@ -52,6 +53,11 @@ class Room:
             self._running.discard(key)
         self._free(key)
         self.withdraw(key)
+
+    def forget(self, is_gone: Callable[[Key], bool]) -> None:
+        """Take in that tests are gone."""
+        for key in filter(is_gone, {*self._running, *self._given, *self._waiting}):
+            self.leave(key)
 
     def withdraw(self, key: Key) -> None:
         """Take in that a test asks for no run any more."""

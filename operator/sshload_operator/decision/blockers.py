@@ -7,6 +7,7 @@ from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.decision.situation import Situation
+from sshload_operator.planning.plan import pods_asked
 from sshload_operator.state import PodFacts, Reason, Role
 
 BLOCKED_PATIENCE_S = 15.0
@@ -65,8 +66,9 @@ def _pods_blocker(situation: Situation, *roles: Role) -> Blocker | None:
     blocked = next((blocker for pod in pods for blocker in _pod_blockers(situation, pod)), None)
     if blocked is not None:
         return blocked
-    missing = any(not situation.pods(role) for role in roles)
-    if situation.observed.rejected_message and missing:
+    asked = pods_asked(situation.plan.spec)
+    missing = any(len(situation.pods(role)) < asked[role] for role in roles)
+    if situation.observed.rejected_message and missing and not situation.start_over:
         message = f"pods are not admitted: {situation.observed.rejected_message}. {_REJECTED_ADVICE}"
         return _error(Reason.POD_REJECTED, message, BLOCKED_PATIENCE_S)
     return None

@@ -82,6 +82,14 @@ class _Pass:
         return run_id(self.test.uid, self.remembered.run) if self.remembered.run else ""
 
     @property
+    def is_finished_as_written(self) -> bool:
+        """Whether the status is the end of a run of the spec as it stands: that verdict stays, come what may."""
+        seen = self.remembered.written.get("observedGeneration")
+        return (
+            self.remembered.phase is Phase.FINISHED and bool(self.remembered.spec_hash) and seen == self.test.generation
+        )
+
+    @property
     def unfinished_run_id(self) -> str:
         """The id of the run that is remembered as being under way, else empty."""
         return "" if self.remembered.phase in (Phase.PENDING, Phase.FINISHED) else self.remembered_run_id
@@ -112,7 +120,7 @@ def decide(
     """Return what is to be done now. Total: every combination of facts has a decision."""
     this = _Pass(test, remembered, observed, now)
     if isinstance(plan, SpecError):
-        return _refuse(this, plan)
+        return _keep_unreadable(this) if this.is_finished_as_written else _refuse(this, plan)
     same = remembered.spec_hash == plan.spec_hash
     if same and remembered.phase is Phase.FINISHED and (remembered.verdict is not Verdict.ABORTED or plan.spec.abort):
         return _keep_finished(this, plan)
@@ -148,6 +156,20 @@ def _refuse(this: _Pass, error: SpecError) -> Decision:
     edited = before.run not in (0, this.test.generation)
     replaced = (this.remembered_run_id,) if edited else ()
     return _decision(this, standing, _Actions(replaced=replaced, sweep=tuple(sorted(sweep))))
+
+
+def _keep_unreadable(this: _Pass) -> Decision:
+    """Leave the verdict of an older operator, whose spec this one does not read."""
+    return Decision(
+        status=None,
+        start=False,
+        replaced=(),
+        store=None,
+        sweep=this.leftovers(),
+        announcements=(),
+        delete_self=False,
+        requeue_after_s=None,
+    )
 
 
 def _keep_finished(this: _Pass, plan: Plan) -> Decision:

@@ -10,9 +10,10 @@ from sshload_contract.allow_list import AllowList
 from sshload_contract.codec import to_plain
 
 from sshload_operator.api.load_duration import load_duration_s
-from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.spec import LoadTestSpec, ManagedTarget
 from sshload_operator.planning.limits import Limits
 from sshload_operator.planning.processes import processes_per_pod
+from sshload_operator.state import Role
 
 _NOT_MEASURED = frozenset({"abort", "suspend", "time_to_live"})
 _EMPTY: tuple[Any, ...] = (None, "", (), {})
@@ -94,6 +95,12 @@ class Plan:
     def workers(self) -> int:
         """How many workers there are: processes of all pods together."""
         return self.spec.workers.replicas * self.processes_per_pod
+
+
+def pods_asked(spec: LoadTestSpec) -> Mapping[Role, int]:
+    """Return how many pods a run with this spec has of each role, those with none left out."""
+    target = {Role.TARGET: 1} if isinstance(spec.target, ManagedTarget) else {}
+    return {**target, Role.MASTER: 1, Role.WORKER: spec.workers.replicas}
 
 
 def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation, run: int) -> Plan:

@@ -43,11 +43,28 @@ def test_a_run_outlives_an_api_server_that_is_away_for_ten_seconds(
     assert "sshload_operator_failed_passes_total 0.0" not in operator.metrics()
 
 
+def test_what_was_deleted_while_the_watch_was_away_is_forgotten(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy
+) -> None:
+    operator.start()
+    cluster.apply(load_test("gone", abort=True), load_test("kept", abort=True))
+    for name in ("gone", "kept"):
+        cluster.finished(name)
+        cluster.gone(lambda name=name: f'test="{name}"' not in operator.metrics(), "lack of the metric")  # type: ignore[misc]
+    proxy.go_away()
+    cluster.kubectl("delete", "sshloadtest", "gone")
+    proxy.too_old.add("sshloadtests")
+    proxy.come_back()
+    cluster.gone(lambda: 'test="gone"' in operator.metrics(), "metric of a deleted test")
+    assert 'test="kept"' in operator.metrics()
+    assert not proxy.too_old
+
+
 @pytest.mark.parametrize("answer", [500, NO_ANSWER])
 def test_a_master_log_that_cannot_be_read_holds_up_neither_deadline_nor_abort(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, answer: int
 ) -> None:
-    proxy.instead_of_read = lambda path: answer if path.endswith("/log") else None
+    proxy.instead_of_read = lambda path: answer if "/log?" in path else None
     operator.start()
     for name in ("late", "aborted"):
         cluster.apply(load_test(name, startTimeout="15s", deadline="19s" if name == "late" else "10m"))

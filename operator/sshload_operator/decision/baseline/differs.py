@@ -33,7 +33,7 @@ def _via(spec: LoadTestSpec) -> str:
 
 
 def _server(server: ExternalTarget) -> str:
-    return f"{server.host} port {server.port}"
+    return f"{server.user}@{server.host} port {server.port}"
 
 
 def _load(spec: LoadTestSpec) -> object:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.decision.comparison.compare import compare
@@ -33,8 +33,16 @@ from sshload_operator.state import Announcement, ConditionStatus, Manifest
 _PODS_NAMED = 5
 TEST_PASS_S = 20.0
 GOING_PASS_S = 1.0
+REFUSED_PASS_S = 30.0
 
-Refused: TypeAlias = tuple[ComparisonReason, str]
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """Why the next test cannot be made. `may_pass` says that it may be possible later, as once a quota has room."""
+
+    reason: ComparisonReason
+    message: str
+    may_pass: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +95,9 @@ def decide_comparison(
 ) -> ComparisonDecision:
     """Return what is to be done now. Total: every combination of facts has a decision."""
     if isinstance(plan, SpecError):
+        seen = past.written.get("observedGeneration")
+        if past.phase is ComparisonPhase.FINISHED and past.spec_hash and seen == comparison.generation:
+            return ComparisonDecision(abort=_unfinished(sight))  # the verdict of an older operator, which read the spec
         return _refuse(comparison, plan, past, sight, now)
     is_same = past.spec_hash == plan.spec_hash
     is_over = past.phase is ComparisonPhase.FINISHED
@@ -180,7 +191,7 @@ class _Run:
             standing = self.under_way(ComparisonReason.TEST_RUNNING, f"{place.test} {what}", place)
             return _write(self.past, standing, ComparisonDecision(requeue_after_s=TEST_PASS_S))
         if self.sight.refused is not None:
-            return self.finish(Ending(ComparisonVerdict.ERROR, *self.sight.refused))
+            return self.refused(self.sight.refused, place)
         if self.sight.pods is None:
             return ComparisonDecision(look_for_pods=True)
         if self.sight.pods:
@@ -190,6 +201,13 @@ class _Run:
         standing = self.under_way(ComparisonReason.TEST_STARTING, f"{place.test} is being made", place)
         create = test_manifest(self.plan, place)
         return _write(self.past, standing, ComparisonDecision(create=create, requeue_after_s=GOING_PASS_S))
+
+    def refused(self, why: Refused, place: Place) -> ComparisonDecision:
+        """Wait where the next test may be let in later, else end."""
+        if not why.may_pass:
+            return self.finish(Ending(ComparisonVerdict.ERROR, why.reason, why.message))
+        standing = self.under_way(why.reason, why.message, place)
+        return _write(self.past, standing, ComparisonDecision(requeue_after_s=REFUSED_PASS_S))
 
     def make_way(self, place: Place, seen: SeenTest, lagged: TestRun) -> ComparisonDecision:
         """Delete a test whose generator lagged, once it is remembered, so that another takes its place."""

@@ -135,15 +135,18 @@ def test_what_does_not_change_the_question_may_differ(theirs: dict[str, Any]) ->
     assert said(finished(slower(1.0), quickstart(**theirs))) == ("Passed", "ThresholdsMet")
 
 
-def test_external_servers_are_compared_by_address_and_port() -> None:
+def test_external_servers_are_compared_by_user_address_and_port() -> None:
     def external(**changes: Any) -> dict[str, Any]:
         return {"target": {"external": {**EXTERNAL, **changes}}, "baseline": NAMED}
 
     here, there = asked(**external()), finished(slower(1.0), asked(**external(port=2222)), verdict="Passed")
     passes = run_to_end(here, slower(1.0), seen(there))
     assert passes.said()[1] == "BaselineDiffers"
-    assert "is bastion.example.com port 22 here and bastion.example.com port 2222 there" in passes.status["message"]
-    same = finished(slower(1.0), asked(**external(user="another")), verdict="Passed")
+    said = "is probe@bastion.example.com port 22 here and probe@bastion.example.com port 2222 there"
+    assert said in passes.status["message"]
+    other_user = finished(slower(1.0), asked(**external(user="other")), verdict="Passed")
+    assert run_to_end(here, slower(1.0), seen(other_user)).said()[1] == "BaselineDiffers"
+    same = finished(slower(1.0), asked(**external(credentialsSecretRef={"name": "newer"})), verdict="Passed")
     assert run_to_end(here, slower(1.0), seen(same)).said()[1] == "ThresholdsMet"
 
 

@@ -6,6 +6,7 @@ import pytest
 from crd_schema import problems, status_schema
 from plans import quickstart
 from sim_comparison import SimComparison, comparison_spec, measured
+from sshload_operator.decision.comparison.decide import REFUSED_PASS_S, Refused
 from sshload_operator.decision.comparison.words import ComparisonReason
 
 SCHEMA = status_schema("sshloadtestcomparisons")
@@ -382,10 +383,33 @@ def test_what_would_be_refused_is_refused_before_anything_runs() -> None:
 
 
 def test_a_test_that_the_api_server_refuses_ends_it() -> None:
-    world = SimComparison(refused=(ComparisonReason.TEST_REFUSED, "the test cmp-1-a was refused: 403"))
+    world = SimComparison(refused=Refused(ComparisonReason.TEST_REFUSED, "the test cmp-1-a was refused: 422"))
     world.settle()
     assert said(world) == ("Error", "TestRefused")
     assert world.condition("Ready") == "False"
+
+
+def test_it_waits_for_room_in_a_quota_and_keeps_what_was_measured() -> None:
+    world = started()
+    world.end("cmp-1-a")
+    world.refused = Refused(ComparisonReason.TEST_REFUSED, "the test cmp-1-b was refused: 403", may_pass=True)
+    world.settle()
+    assert (world.status["phase"], world.status["reason"]) == ("Running", "TestRefused")
+    assert world.last is not None
+    assert world.last.requeue_after_s == REFUSED_PASS_S
+    world.refused = None
+    world.settle()
+    assert world.under_way() == ["cmp-1-b"]
+    assert [one["test"] for one in world.status["tests"]] == ["cmp-1-a"]
+
+
+def test_a_verdict_stays_where_a_newer_operator_cannot_read_the_spec() -> None:
+    world = started()
+    play(world)
+    before = world.status
+    world.spec = {**world.spec, "repeat": "a word of the past"}  # no edit: the generation is the same
+    world.settle()
+    assert world.status == before
 
 
 def test_every_status_on_the_way_fits_the_crd() -> None:

@@ -73,6 +73,19 @@ def test_the_deadline_ends_a_run_that_goes_on_and_on(running: Passes) -> None:
     assert "spec.deadline" in running.status["message"]
 
 
+def test_a_quota_that_admits_some_of_the_workers_is_named(started: Passes) -> None:
+    for after_s in (3, 16):
+        started.run(TARGET, MASTER, WORKER, after_s=after_s, rejected="exceeded quota: few")
+    assert started.said() == ("Error", "PodRejected")
+    assert "exceeded quota: few" in started.status["message"]
+
+
+def test_a_worker_lost_while_the_load_runs_is_not_blamed_on_an_old_quota(running: Passes) -> None:
+    for _ in range(2):
+        running.run(TARGET, MASTER, WORKER, after_s=16, snapshot=snapshot(), rejected="exceeded quota: few")
+    assert running.said() == ("Invalid", "WorkerLost")
+
+
 def test_a_rejected_sshd_config_is_told_in_sshds_own_words(started: Passes) -> None:
     words = "sshd_config line 9: Bad configuration option: MaxStartup"
     broken = pod(Role.TARGET, ready=False, exit_code=78, restarts=1, termination_message=f"{words}\n")

@@ -239,6 +239,13 @@ def test_a_spec_that_becomes_unreadable_ends_the_run_under_way(running: Passes) 
     assert running.said() == ("Error", "InvalidSpec")
 
 
+def test_a_verdict_stays_where_a_newer_operator_cannot_read_the_spec(finished: Passes) -> None:
+    before = finished.status
+    finished.spec = {**finished.spec, "deadline": "a word of the past"}  # no edit: the generation is the same
+    decision = finished.run(after_s=1)
+    assert (finished.status, decision.requeue_after_s) == (before, None)
+
+
 def test_a_spec_that_becomes_readable_again_is_a_new_run(finished: Passes) -> None:
     finished.edit(deadline="soon")
     finished.run(after_s=1)

@@ -1,14 +1,13 @@
 """Owners of tests at work: a change of one is worked on, however late the watch tells of it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
 
 from aiohttp import web
+from played_api import played_api
 from sshload_operator.api.kinds import SCHEDULE, Kind
-from sshload_operator.control.access import Access
 from sshload_operator.control.cluster import Cluster, Object
 from sshload_operator.control.live_objects import Wait
 from sshload_operator.control.owned_tests import LiveOwners, OwnedTests, OwnerPass
@@ -66,27 +65,12 @@ class Reads:
 @asynccontextmanager
 async def cluster_of(reads: Reads) -> AsyncIterator[Cluster]:
     """Run the server, and return what asks it."""
-
-    async def nobody() -> str:
-        return ""
-
-    app = web.Application()
-    app.router.add_get("/{path:.*}", reads.answer)
-    runner = web.AppRunner(app)
-    await runner.setup()
-    site = web.TCPSite(runner, "127.0.0.1", 0)
-    await site.start()
-    addresses: list[Any] = runner.addresses
-    unset: Mapping[str, None] = dict.fromkeys(
-        ("ca_path", "certificate_path", "private_key_path", "tls_server_name", "proxy_url")
-    )
-    server = f"http://127.0.0.1:{addresses[0][1]}"
-    cluster = Cluster(Access(server=server, verify_tls=True, authorization=nobody, **unset), lambda *_: None)
-    try:
-        yield cluster
-    finally:
-        await cluster.close()
-        await runner.cleanup()
+    async with played_api(reads.answer) as access:
+        cluster = Cluster(access, lambda *_: None)
+        try:
+            yield cluster
+        finally:
+            await cluster.close()
 
 
 async def passes_over(answer: Object, *events: Object) -> list[int]:

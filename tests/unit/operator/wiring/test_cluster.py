@@ -1,0 +1,82 @@
+"""What the operator makes of the API server's answers."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from aiohttp import web
+from played_api import played_api
+from sshload_operator.control.cluster import ApiError, Cluster
+from sshload_operator.control.watch_session import Listed, watch_session
+
+PATH = "/api/v1/namespaces/a/secrets/b"
+TESTS = "/apis/sshload.dev/v1alpha1/sshloadtests"
+
+
+def status(code: int, reason: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Status", "code": code, "reason": reason, "message": f"said {reason}"}
+
+
+def created(code: int, reason: str) -> bool:
+    """Create an object, which is answered so."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response(status(code, reason), status=code)
+
+    async def play() -> bool:
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            try:
+                return await cluster.create(PATH, {})
+            finally:
+                await cluster.close()
+
+    return asyncio.run(play())
+
+
+def test_an_object_that_exists_already_is_left_as_it_is() -> None:
+    assert not created(409, "AlreadyExists")
+
+
+def test_a_quota_that_was_changed_meanwhile_is_no_object_that_exists() -> None:
+    with pytest.raises(ApiError, match=r"409: POST .*: said Conflict"):
+        created(409, "Conflict")
+
+
+def test_each_whole_list_is_reported() -> None:
+    pages = {
+        "": {"items": [item("a", "one"), item("b", "one")], "metadata": {"continue": "2"}},
+        "2": {"items": [item("a", "two")], "metadata": {}},
+    }
+    heard: list[Listed] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response(pages[request.query.get("continue", "")])
+
+    async def play() -> None:
+        async with played_api(answer) as access, await watch_session(access, heard.append) as session:
+            for query in ("limit=2", "limit=2&continue=2"):
+                async with session.get(f"{access.server}{TESTS}?{query}") as response:
+                    await response.json()
+
+    asyncio.run(play())
+    assert heard == [Listed("sshloadtests", None, frozenset({("a", "one"), ("b", "one"), ("a", "two")}))]
+
+
+@pytest.mark.parametrize(
+    ("namespace", "key", "lacks"),
+    [
+        (None, ("a", "x"), True),
+        (None, ("a", "one"), False),
+        ("a", ("a", "x"), True),
+        ("b", ("a", "x"), False),
+    ],
+)
+def test_a_list_of_one_namespace_says_nothing_of_others(
+    namespace: str | None, key: tuple[str, str], *, lacks: bool
+) -> None:
+    assert Listed("sshloadtests", namespace, frozenset({("a", "one")})).lacks(key) is lacks
+
+
+def item(namespace: str, name: str) -> dict[str, Any]:
+    return {"metadata": {"namespace": namespace, "name": name}}
