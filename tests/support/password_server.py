@@ -12,9 +12,9 @@ PASSWORD = "correct horse battery staple"
 
 
 @contextmanager
-def password_server(host_key: Path, method: str) -> Iterator[int]:
-    """Run a server that takes `password` or `keyboard-interactive` only, and yield its port."""
-    command = [sys.executable, __file__, str(host_key), method]
+def password_server(host_key: Path, method: str, port: int = 0) -> Iterator[int]:
+    """Run a server that takes `password` or `keyboard-interactive` only, at a free port or this one; yield its port."""
+    command = [sys.executable, __file__, str(host_key), method, str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout is not None
@@ -23,7 +23,7 @@ def password_server(host_key: Path, method: str) -> Iterator[int]:
             server.terminate()
 
 
-async def _serve(host_key: str, method: str) -> None:
+async def _serve(host_key: str, method: str, port: str) -> None:
     import asyncssh  # noqa: PLC0415 - only the program needs it, which gevent has not patched
 
     class Gate(asyncssh.SSHServer):
@@ -50,7 +50,12 @@ async def _serve(host_key: str, method: str) -> None:
         process.exit(0)
 
     acceptor = await asyncssh.create_server(
-        Gate, "127.0.0.1", 0, server_host_keys=[host_key], process_factory=answer, server_version="PasswordServer"
+        Gate,
+        "127.0.0.1",
+        int(port),
+        server_host_keys=[host_key],
+        process_factory=answer,
+        server_version="PasswordServer",
     )
     print(acceptor.get_port(), flush=True)  # noqa: T201 - for whoever started this
     await asyncio.Event().wait()

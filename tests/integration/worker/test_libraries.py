@@ -302,6 +302,71 @@ def test_files_are_written_and_read_by_scp(sftp_sshd: SshServer, kind: Kind, tmp
     assert (tmp_path / "a file").stat().st_size == 0
 
 
+SPECIAL_NAMES = (
+    pytest.param("a*b?c[d]", id="patterns"),
+    pytest.param("back\\slash \\* \\\\", id="backslashes"),
+    pytest.param("\"two\" 'kinds' of quotes", id="quotes"),
+    pytest.param("-rf", id="a hyphen first"),
+    pytest.param("#$HOME;`id`&|~{x,y}é", id="what a shell knows"),
+)
+
+
+@pytest.mark.parametrize("name", SPECIAL_NAMES)
+def test_a_path_is_taken_as_it_stands_over_sftp(
+    start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "home").mkdir()
+    steps = (
+        SftpMkdirStep(name="", path=name),
+        SftpListStep(name="", path=name, expect_entries=0),
+        SftpRmdirStep(name="", path=name),
+        SftpWriteStep(name="", path=name, size_bytes=10, verify=Verify.CONTENT),
+        SftpStatStep(name="", path=name),
+        SftpRenameStep(name="", path=name, to=f"{name}2"),
+    )
+    server = start_sshd(f"Subsystem sftp internal-sftp -d {tmp_path}/home")
+    done = run_once(config_for(kind, server, *steps))
+    assert done.outcome is Outcome.OK, done
+    assert [path.name for path in (tmp_path / "home").iterdir()] == [f"{name}2"]
+    removed = run_once(config_for(kind, server, SftpRemoveStep(name="", path=f"{name}2")))
+    assert removed.outcome is Outcome.OK, removed
+    assert list((tmp_path / "home").iterdir()) == []
+
+
+@pytest.mark.parametrize("name", SPECIAL_NAMES)
+def test_a_path_is_taken_as_it_stands_by_scp(
+    start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / "home").mkdir()
+    steps = (
+        ScpWriteStep(name="put", path=name, size_bytes=10, verify=Verify.CONTENT),
+        ScpReadStep(name="get", path=name, expect_bytes=10, expect_sha256=""),
+    )
+    server = start_sshd(f'ForceCommand cd {tmp_path}/home && eval "$SSH_ORIGINAL_COMMAND"')
+    done = run_once(config_for(kind, server, *steps))
+    assert done.outcome is Outcome.OK, done
+    assert [path.name for path in (tmp_path / "home").iterdir()] == [name]
+
+
+def test_a_server_at_an_ipv6_address_does_all_that_others_do(
+    start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path
+) -> None:
+    server = start_sshd("ListenAddress ::1\nSubsystem sftp internal-sftp")
+    known_hosts = tmp_path / "known_hosts_of_ipv6"
+    known_hosts.write_text(f"[::1]:{server.port} {server.keys.host.with_suffix('.pub').read_text()}")
+    path = str(tmp_path / "file")
+    steps = (
+        replace(EXEC_TRUE, name="exec"),
+        ScpWriteStep(name="scp", path=path, size_bytes=10, verify=Verify.CONTENT),
+        SftpReadStep(name="sftp", path=path, expect_bytes=10, expect_sha256=""),
+        ForwardStep(name="forward", host="::1", port=server.port, send="", expect="SSH-2.0-OpenSSH"),
+    )
+    config = config_for(kind, server, *steps)
+    target = replace(config.target, host="::1", known_hosts_path=str(known_hosts))
+    done = run_once(replace(config, target=target, via=(target,)))
+    assert done.outcome is Outcome.OK, done
+
+
 def test_a_shell_echoes_what_is_typed(sshd: SshServer, kind: Kind) -> None:
     step = ShellStep(name="", command="", ready="", send="echo $((40+2))x\n", expect="42x", repeat=1)
     done = run_once(config_for(kind, sshd, step))

@@ -67,6 +67,17 @@ def test_a_method_that_the_server_does_not_take_is_rejected(keys: Keys, tmp_path
     assert (done.outcome, done.failed_step) == (Outcome.AUTH_REJECTED, "auth"), done
 
 
+@pytest.mark.parametrize("auth", METHODS)
+def test_a_password_logs_in_at_a_name_whose_host_key_changes_where_any_will_do(
+    keys: Keys, tmp_path: Path, kind: Kind, auth: Auth
+) -> None:
+    with password_server(keys.host, auth.value) as port:
+        first = run_once(config_at(with_password(port, auth, PASSWORD, tmp_path), kind))
+    with password_server(keys.stranger, auth.value, port):
+        second = run_once(config_at(with_password(port, auth, PASSWORD, tmp_path), kind))
+    assert (first.outcome, second.outcome) == (Outcome.OK, Outcome.OK), second
+
+
 @pytest.mark.parametrize("key_type", ["ed25519", "rsa", "ecdsa"])
 def test_a_certificate_logs_in(
     start_sshd: Callable[[str], SshServer], copied_key: Callable[..., Path], tmp_path: Path, kind: Kind, key_type: str

@@ -135,6 +135,8 @@ def test_openssh_says_what_went_wrong(step: Step, line: str, outcome: Outcome, m
         ('Can\'t ls: "/missing" not found', Outcome.SFTP_NO_SUCH_FILE),
         ('remote mkdir "/tmp": Failure', Outcome.SFTP_FAILURE),
         ('remote open "/secret": Permission denied', Outcome.SFTP_PERMISSION_DENIED),
+        ('File "/missing" not found.', Outcome.SFTP_NO_SUCH_FILE),
+        ('remote mkdir "/Permission denied": Failure', Outcome.SFTP_FAILURE),
         ("something else", Outcome.SFTP_OTHER),
     ],
 )

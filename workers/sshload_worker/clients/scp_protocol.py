@@ -24,7 +24,7 @@ _WORDS_OF_A_FILE = 3
 def begin_read(channel: Channel, path: str) -> RemoteFile:
     """Ask for a file, and read what is announced; raises StepFailure where the server has none to send."""
     stream = _Stream(channel)
-    channel.execute(f"scp -f {shlex.quote(path)}")
+    channel.execute(f"scp -f {_operand(path)}")
     channel.write(_FINE)
     words = stream.line().split(" ", _WORDS_OF_A_FILE - 1)
     if len(words) != _WORDS_OF_A_FILE or not words[0].startswith("C") or not words[1].isdecimal():
@@ -36,7 +36,7 @@ def begin_read(channel: Channel, path: str) -> RemoteFile:
 def begin_write(channel: Channel, path: str, size_bytes: int) -> RemoteFile:
     """Announce a file; raises StepFailure where the server does not take it."""
     stream = _Stream(channel)
-    channel.execute(f"scp -t {shlex.quote(path)}")
+    channel.execute(f"scp -t {_operand(path)}")
     stream.expect_fine()
     channel.write(f"C{_MODE} {size_bytes} {basename(path)}\n".encode())
     stream.expect_fine()
@@ -132,6 +132,11 @@ def _end(channel: Channel) -> None:
     end = channel.close()
     if end.exit_code or end.signal:
         raise StepFailure(Outcome.SCP_FAILED, _text(end.stderr) or f"the server's scp ended with {end.exit_code}")
+
+
+def _operand(path: str) -> str:
+    """Return a path for the server's shell, as OpenSSH's scp does: one with a hyphen first is no option."""
+    return f"-- {shlex.quote(path)}" if path.startswith("-") else shlex.quote(path)
 
 
 def _text(line: bytes) -> str:

@@ -5,6 +5,7 @@ from typing import Protocol
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.interface import CommandEnd
+from sshload_worker.clients.openssh.config_text import SERVER, forward_to
 from sshload_worker.clients.openssh.directory import Directory
 from sshload_worker.clients.openssh.errors import failure
 from sshload_worker.clients.openssh.master import Master
@@ -96,19 +97,18 @@ class OwnSession:
 class ClientSession:
     """A session of a program of its own (`ssh -S`). Its exit code 255 is either its own or the command's."""
 
-    def __init__(self, master: Master, directory: Directory, host: str) -> None:
+    def __init__(self, master: Master, directory: Directory) -> None:
         self._master = master
         self._directory = directory
-        self._host = host
         self._process: Process | None = None
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
-        self._run(["-tt" if terminal else "-T", self._host, *([command] if command else [])], pipes)
+        self._run(["-tt" if terminal else "-T", SERVER, *([command] if command else [])], pipes)
 
     def forward(self, host: str, port: int, pipes: Pipes) -> None:
         """Open a forward."""
-        self._run(["-W", f"{host}:{port}", self._host], pipes)
+        self._run(["-W", forward_to(host, port), SERVER], pipes)
 
     def end(self, pipes: Pipes) -> CommandEnd:
         """Wait for the end."""

@@ -10,6 +10,10 @@ from sshload_contract.run_config import Auth, Client
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.login.login import Credentials
 
+SERVER = "server"
+"""What OpenSSH's programs call the server. Its own host may be an IPv6 address, which each of them would take apart in
+another way; it stands in settings only."""
+
 _METHODS = {Auth.PASSWORD: "password", Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive"}
 
 
@@ -30,9 +34,11 @@ def config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
     settings: dict[str, object] = {
         "Port": port,
         "User": user,
+        "HostName": as_host_name(host),
         "HostKeyAlias": host,
         "CheckHostIP": "no",
-        "UserKnownHostsFile": path / "known_hosts",
+        # Where any key will do, ssh is not to remember one: shown another later, it would give no password away.
+        "UserKnownHostsFile": "/dev/null" if host_keys.any_key else path / "known_hosts",
         "GlobalKnownHostsFile": "/dev/null",
         "StrictHostKeyChecking": "no" if host_keys.any_key else "yes",
         "UpdateHostKeys": "no",
@@ -72,6 +78,16 @@ def config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
         if names:
             settings[keyword] = ",".join(names)
     return "".join(f"{keyword} {_quoted(value)}\n" for keyword, value in settings.items())
+
+
+def as_host_name(host: str) -> str:
+    """Return a host or an address as ssh_config(5) has it: a percent sign, as of a scope in IPv6, begins a token."""
+    return host.replace("%", "%%")
+
+
+def forward_to(host: str, port: int) -> str:
+    """Return a host and a port as `ssh -W` takes them, whatever is in the host."""
+    return f"[{host}]:{port}"
 
 
 def _key(blob: bytes) -> str:

@@ -7,6 +7,7 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.interface import Connection, RemoteFile
 from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel, OwnSession
+from sshload_worker.clients.openssh.config_text import SERVER, as_host_name, forward_to
 from sshload_worker.clients.openssh.directory import directory_of
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.settings import sftp_sizes
@@ -30,7 +31,7 @@ class OpenSSHConnection:
 
     def connect(self) -> None:
         """Start ssh, and wait until it has a connection."""
-        self._running = Master(self._directory, self._login.host, self._way())
+        self._running = Master(self._directory, self._way())
         self._master.reach(Step.CONNECT)
 
     def banner(self) -> None:
@@ -61,7 +62,7 @@ class OpenSSHConnection:
         """Return a channel, which ssh opens with its command."""
         if not self._login.client.control_master:
             return OpenSSHChannel(OwnSession(self._master))
-        session = ClientSession(self._master, self._directory, self._login.host)
+        session = ClientSession(self._master, self._directory)
         self._sessions.append(session)
         return OpenSSHChannel(session)
 
@@ -100,7 +101,7 @@ class OpenSSHConnection:
     def way_through(self, host: str, port: int) -> str:
         """Return the command that connects to a server behind this one (`ProxyCommand`)."""
         shared = ["-F", self._directory.config, "-o", "LogLevel=ERROR", "-S", self._master.socket_path]
-        return shlex.join(["ssh", *shared, "-W", f"{host}:{port}", self._login.host])
+        return shlex.join(["ssh", *shared, "-W", forward_to(host, port), SERVER])
 
     def _way(self) -> list[str]:
         if isinstance(self._jump, OpenSSHConnection):
@@ -108,12 +109,12 @@ class OpenSSHConnection:
             return ["-o", f"ProxyCommand={command}"]
         if self._login.address is None:
             raise StepFailure(Outcome.GENERATOR_FAULT, "a server without an address needs a jump host")
-        return ["-o", f"HostName={self._login.address[1][0]}"]
+        return ["-o", f"HostName={as_host_name(str(self._login.address[1][0]))}"]
 
     def _copies(self) -> Programs:
         if self._programs is None:
             sizes = sftp_sizes(self._login.client)
-            self._programs = Programs(self._master, self._directory, self._login.host, sizes)
+            self._programs = Programs(self._master, self._directory, sizes)
         return self._programs
 
     @property

@@ -46,7 +46,8 @@ def _directory(  # noqa: PLR0913, PLR0917 - what the settings depend on
     path = Path(tempfile.mkdtemp(prefix="sshload-"))  # short, because the paths of sockets may not be long
     atexit.register(rmtree, path, ignore_errors=True)
     environment = {"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath), "HOME": str(path)}
-    _write(path / "known_hosts", known_hosts_text(host, host_keys).encode(), _PRIVATE)
+    if not host_keys.any_key:
+        _write(path / "known_hosts", known_hosts_text(host, host_keys).encode(), _PRIVATE)
     if credentials.private_key:
         _write(path / "key", credentials.private_key, _PRIVATE)
     if credentials.certificate:

@@ -62,9 +62,9 @@ def failure(step: Step, lines: list[str]) -> StepFailure:
 
 
 def sftp_failure(text: str) -> StepFailure:
-    """Return what sftp said when it ended ill."""
+    """Return what sftp said when it ended ill: its words for the status stand last, after the path."""
     for words, outcome in SFTP_ERRORS.items():
-        if words in text:
+        if text.rstrip(".").endswith(words):
             return StepFailure(outcome, _message(text))
     return StepFailure(Outcome.SFTP_OTHER, _message(text))
 

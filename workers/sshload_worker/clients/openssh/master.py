@@ -6,6 +6,7 @@ import gevent
 from gevent.event import Event
 from sshload_contract.vocabulary import Step
 
+from sshload_worker.clients.openssh.config_text import SERVER
 from sshload_worker.clients.openssh.directory import Directory
 from sshload_worker.clients.openssh.errors import failure
 from sshload_worker.clients.openssh.login_log import LoginLog
@@ -18,14 +19,14 @@ from sshload_worker.outcomes import StepFailure
 class Master:
     """`ssh -M -N`: logs in, and then waits at its control socket."""
 
-    def __init__(self, directory: Directory, host: str, options: list[str]) -> None:
+    def __init__(self, directory: Directory, options: list[str]) -> None:
         """Start it; raises OSError."""
         self.socket_path = directory.new_name("s")
         self.log = LoginLog()
         self._ended = Event()
         self._stderr = PipeEnd(reading=True)
         nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        command = ["ssh", "-F", directory.config, "-M", "-N", "-S", self.socket_path, *options, host]
+        command = ["ssh", "-F", directory.config, "-M", "-N", "-S", self.socket_path, *options, SERVER]
         try:
             self.process = Process(command, directory.environment, (nothing, nothing, self._stderr.given))
         finally:

@@ -12,6 +12,7 @@ from pathlib import Path
 import gevent
 from sshload_contract.vocabulary import Outcome
 
+from sshload_worker.clients.openssh.config_text import SERVER
 from sshload_worker.clients.openssh.directory import Directory
 from sshload_worker.clients.openssh.errors import sftp_failure
 from sshload_worker.clients.openssh.master import Master
@@ -27,11 +28,10 @@ _SIZE_WORD = 4  # of a line of `ls -ln`
 class Programs:
     """Runs sftp and scp on the connection of a login."""
 
-    def __init__(self, master: Master, directory: Directory, host: str, sizes: list[str]) -> None:
+    def __init__(self, master: Master, directory: Directory, sizes: list[str]) -> None:
         """Take the login, and what sftp is told of sizes."""
         self._master = master
         self._directory = directory
-        self._host = host
         self._sizes = sizes
         self._running: Process | None = None
 
@@ -41,7 +41,7 @@ class Programs:
 
     def sftp(self, request: str) -> str:
         """Let sftp do one request of its own language, and return what it prints; raises StepFailure."""
-        code, said, wrong = self._run(["sftp", "-q", *self._sizes, *self._shared(), "-b", "-", self._host], request)
+        code, said, wrong = self._run(["sftp", "-q", *self._sizes, *self._shared(), "-b", "-", SERVER], request)
         if code:
             raise self._failure(wrong) or sftp_failure(_last_line(wrong))
         return said.partition("\n")[2]  # the first line is the request
@@ -54,7 +54,7 @@ class Programs:
 
     def remote(self, path: str) -> str:
         """Return scp's word for a file on the server: what is special to a shell is escaped, and scp knows that."""
-        return f"{self._host}:" + re.sub(r"([^\w@%+=:,./-])", r"\\\1", path)
+        return f"{SERVER}:" + re.sub(r"([^\w@%+=:,./-])", r"\\\1", path)
 
     def close(self) -> None:
         """End what runs; never waits."""
@@ -159,46 +159,57 @@ class OpenSSHSftp:
 
     def open_to_read(self, path: str) -> LocalCopy:
         """Fetch a file."""
-        return copied_here(self._programs, lambda here: self._programs.sftp(f"get {_quoted(path)} {here}\n"))
+        return copied_here(
+            self._programs, lambda here: self._programs.sftp(f"get -- {_escaped(path)} {_escaped(str(here))}\n")
+        )
 
     def open_to_write(self, path: str) -> LocalCopy:
         """Take a file, which closing it sends."""
-        return to_be_copied(self._programs, lambda here: self._programs.sftp(f"put {here} {_quoted(path)}\n"))
+        return to_be_copied(
+            self._programs, lambda here: self._programs.sftp(f"put -- {_escaped(str(here))} {_escaped(path)}\n")
+        )
 
     def list_directory(self, path: str) -> int:
         """Return how many entries a directory has."""
-        lines = self._programs.sftp(f"ls -1a {_quoted(path)}\n").splitlines()
+        lines = self._programs.sftp(f"ls -1a -- {_listed(path)}\n").splitlines()
         return len([line for line in lines if line.rstrip("/").rpartition("/")[2] not in (".", "..")])
 
     def stat(self, path: str) -> int:
         """Return a file's size in bytes."""
-        words = self._programs.sftp(f"ls -ln {_quoted(path)}\n").split()
+        words = self._programs.sftp(f"ls -ln -- {_listed(path)}\n").split()
         return int(words[_SIZE_WORD]) if len(words) > _SIZE_WORD else 0
 
     def mkdir(self, path: str) -> None:
         """Make a directory."""
-        self._programs.sftp(f"mkdir {_quoted(path)}\n")
+        self._programs.sftp(f"mkdir -- {_escaped(path)}\n")
 
     def rmdir(self, path: str) -> None:
         """Remove an empty directory."""
-        self._programs.sftp(f"rmdir {_quoted(path)}\n")
+        self._programs.sftp(f"rmdir -- {_escaped(path)}\n")
 
     def rename(self, path: str, to: str) -> None:
         """Rename a file."""
-        self._programs.sftp(f"rename -l {_quoted(path)} {_quoted(to)}\n")
+        self._programs.sftp(f"rename -l -- {_escaped(path)} {_escaped(to)}\n")
 
     def remove(self, path: str) -> None:
         """Remove a file."""
-        self._programs.sftp(f"rm {_quoted(path)}\n")
+        self._programs.sftp(f"rm -- {_escaped(path)}\n")
 
     def close(self) -> None:
         """Do nothing: each operation ended its own."""
 
 
-def _quoted(path: str) -> str:
-    """Return a path in sftp's own quotes, in which nothing is a pattern."""
-    special = '\\"*?['
-    return '"' + "".join(f"\\{one}" if one in special else one for one in path) + '"'
+def _escaped(path: str) -> str:
+    """Return a path as one word of sftp's, in which nothing is a pattern.
+
+    Within quotes sftp would escape patterns by itself, but a backslash in a way that it does not undo.
+    """
+    return re.sub(r"([\s\\\"'*?\[#])", r"\\\1", path)
+
+
+def _listed(path: str) -> str:
+    """Return a path as one word of sftp's `ls`, to which a brace is special too, unless it is escaped within quotes."""
+    return _escaped(path).replace("{", '"\\{"')
 
 
 def _last_line(text: str) -> str:
