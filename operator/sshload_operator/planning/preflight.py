@@ -104,9 +104,15 @@ def _too_small_pool(plan: Plan) -> Refusal | None:
     if scenario.session_reuse is not SessionReuse.POOL or scenario.pool_sessions >= plan.workers:
         return None
     return Reason.LOAD_IMPOSSIBLE, (
-        f"spec.scenario.poolSize is {scenario.pool_sessions}, and there are {plan.workers} worker processes, each of"
-        f" which needs a session: {plan.processes_per_pod} in each of {plan.spec.workers.replicas} pods; raise poolSize"
-        f" to at least {plan.workers}, or set spec.workers.processesPerPod"
+        f"spec.scenario.poolSize is {scenario.pool_sessions}, and {_each_worker_needs(plan, 'a session')}; raise"
+        f" poolSize to at least {plan.workers}, or set spec.workers.processesPerPod"
+    )
+
+
+def _each_worker_needs(plan: Plan, share: str) -> str:
+    return (
+        f"there are {plan.workers} worker processes, each of which needs {share}: {plan.processes_per_pod} in each of"
+        f" {plan.spec.workers.replicas} pods"
     )
 
 
@@ -144,18 +150,27 @@ def _most_ports(plan: Plan, held_s: float) -> int:
 
 
 def _too_few_in_flight(plan: Plan) -> Refusal | None:
-    """Refuse arrivals whose sleep steps alone keep more iterations open than may be in flight."""
+    """Refuse arrivals whose sleep steps alone keep more iterations open than may be in flight.
+
+    Of these, each worker has a share, which may be none: then it would drop whatever is due there.
+    """
     load, sleep_s = most_load(plan.spec), plan.spec.scenario.slept_s
-    if not isinstance(load, ArrivalsLoad) or sleep_s == 0:
-        return None
-    open_at_once = most_begun_within(load, plan.spec.warm_up_s, sleep_s)
-    if open_at_once <= load.max_in_flight:
+    if not isinstance(load, ArrivalsLoad):
         return None
     field, at = "spec.load.arrivals", ""
     if plan.spec.capacity is not None:
         field, at = "spec.load.capacity.arrivals", f" at {plan.spec.capacity.most:g} per second"
+    is_now = f"{field}.maxInFlight is {load.max_in_flight}"
+    if load.max_in_flight < plan.workers:
+        return Reason.LOAD_IMPOSSIBLE, (
+            f"{is_now}, and {_each_worker_needs(plan, 'one of them')}; raise maxInFlight to at least {plan.workers}, or"
+            " set spec.workers.processesPerPod"
+        )
+    open_at_once = most_begun_within(load, plan.spec.warm_up_s, sleep_s) if sleep_s else 0
+    if open_at_once <= load.max_in_flight:
+        return None
     return Reason.LOAD_IMPOSSIBLE, (
-        f"{field}.maxInFlight is {load.max_in_flight}, but the scenario sleeps {sleep_s:g} s, so that{at}"
+        f"{is_now}, but the scenario sleeps {sleep_s:g} s, so that{at}"
         f" {open_at_once} sessions are open at once; raise it to more than {open_at_once}, or lower the load"
     )
 

@@ -7,6 +7,7 @@ import pytest
 from attempts import ATTEMPTS, all_but_explicit
 from plans import EXTERNAL, INSTALLATION, allowing, plan
 from specs.external import EXTERNAL_BURST, EXTERNAL_USERS
+from specs.search import SEARCH_ARRIVALS
 from specs.small import SMALL
 from specs.spec import Spec, changed
 from specs.tables import WHOLE
@@ -191,6 +192,24 @@ def test_a_pool_has_a_session_for_each_worker_process() -> None:
     assert refusal[0] is Reason.LOAD_IMPOSSIBLE
     assert "poolSize is 7, and there are 8 worker processes" in refusal[1]
     assert preflight(planned({**SMALL, "scenario": {**scenario, "poolSize": 8}, "workers": workers})) is None
+
+
+@pytest.mark.parametrize("field", ["spec.load.arrivals", "spec.load.capacity.arrivals"])
+def test_each_worker_process_may_have_an_iteration_in_flight(field: str) -> None:
+    workers = {"replicas": 2, "resources": {"requests": {"cpu": 4}}}
+
+    def refusal(in_flight: int) -> tuple[Reason, str] | None:
+        if "capacity" in field:
+            spec = changed(SEARCH_ARRIVALS, "load.capacity.arrivals.maxInFlight", in_flight)
+            return preflight(planned({**spec, "workers": workers}))
+        return preflight(planned({**rate(20, "60s", maxInFlight=in_flight), "workers": workers}))
+
+    refused = refusal(7)
+    assert refused is not None
+    assert refused[0] is Reason.LOAD_IMPOSSIBLE
+    assert f"{field}.maxInFlight is 7, and there are 8 worker processes" in refused[1]
+    assert "raise maxInFlight to at least 8" in refused[1]
+    assert refusal(8) is None
 
 
 def test_a_pool_needs_no_more_ports_than_it_has_sessions() -> None:
