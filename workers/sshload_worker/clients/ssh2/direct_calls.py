@@ -14,6 +14,7 @@ against a real sshd.
 """
 
 import ctypes
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,8 @@ _BYTES = {
 _CLOSED_OFFSET_BYTES = _HEADER_BYTES + 2 * _POINTER_BYTES
 _EXIT_CODE_MASK = 0xFFFF_FFFF  # RFC 4254 section 6.10: a uint32, which libssh2 returns as an int
 _PATIENCE_S = 2**31 - 1
+_FIELDS_BEFORE_PATH = 5
+_LIBSSH2_FILE = re.compile(r"libssh2(-[0-9a-f]+)?\.so(\.\d+)*")  # wheels have a part of a checksum in the name
 
 DEFAULT_WINDOW_BYTES = 2_097_152
 DEFAULT_PACKET_BYTES = 32_768
@@ -44,11 +47,17 @@ class UnsupportedLibraryError(ImportError):
     """The installed ssh2-python is not laid out as the pinned version is."""
 
 
+def loaded_libssh2(maps: str) -> set[str]:
+    """Return the paths of libssh2 in the text of /proc/PID/maps (proc(5)): the last field, which may have blanks."""
+    fields = (line.split(maxsplit=_FIELDS_BEFORE_PATH) for line in maps.splitlines())
+    paths = {line[_FIELDS_BEFORE_PATH] for line in fields if len(line) > _FIELDS_BEFORE_PATH}
+    return {path for path in paths if _LIBSSH2_FILE.fullmatch(Path(path).name)}
+
+
 def _load_libssh2() -> ctypes.CDLL:
     if any(kind.__basicsize__ != expected_bytes for kind, expected_bytes in _BYTES.items()):
         raise UnsupportedLibraryError("ssh2-python's objects have another layout than version 1.2.0.post1")
-    mapped = {line.split()[-1] for line in Path("/proc/self/maps").read_text().splitlines()}
-    loaded = {path for path in mapped if Path(path).name.startswith("libssh2")}
+    loaded = loaded_libssh2(Path("/proc/self/maps").read_text(errors="surrogateescape"))
     if len(loaded) != 1:
         raise UnsupportedLibraryError("ssh2-python does not use one libssh2 as a shared library: install its wheel")
     library = ctypes.CDLL(loaded.pop())
