@@ -70,7 +70,7 @@ class GeneratorStats:
     workers_lost: int
     reports_missing: int
     cpu_share: float
-    run_delay_share: float
+    run_delay_share: float | None
     loop_lag_mean_us: int
     loop_lag_p50_us: int
     loop_lag_p99_us: int

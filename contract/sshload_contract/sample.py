@@ -63,13 +63,14 @@ class Health:
 
     `cpu_share` is CPU time over wall time of the busiest second: of the worker's one thread, or of it and the programs
     that it starts (OpenSSH's) as a part of all CPUs that they may run on, whichever is more; `run_delay_share` is
-    the share of time that the process was runnable and not run (/proc/self/schedstat). `loop_lag_mean_us`,
+    the share of time that the thread was runnable and not run (schedstat in proc(5)), None where the kernel does not
+    tell. `loop_lag_mean_us`,
     `loop_lag_p50_us`, `loop_lag_p99_us`, `loop_lag_p999_us` and `loop_lag_max_us` tell how late the event loop woke; a
     percentile with too few samples is the maximum.
     """
 
     cpu_share: float
-    run_delay_share: float
+    run_delay_share: float | None
     loop_lag_mean_us: int
     loop_lag_p50_us: int
     loop_lag_p99_us: int

@@ -1,5 +1,6 @@
 """Where this process's cgroups are in the file system."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +20,17 @@ def read_mounts(mountinfo: str) -> Iterator[CgroupMount]:
     """Yield the cgroup mounts in the text of /proc/self/mountinfo."""
     for line in mountinfo.splitlines():
         mount, _, file_system = line.partition(" - ")
-        _, _, _, top, mounted_at, *_ = mount.split()
-        kind, _, options = file_system.split()[:3]
+        _, _, _, top, mounted_at, *_ = mount.split(" ")
+        kind, _, options, *_ = file_system.split(" ")  # what is mounted may be called nothing at all
         if kind == "cgroup2":
-            yield CgroupMount(2, top, Path(mounted_at), frozenset())
+            yield CgroupMount(2, _unescaped(top), Path(_unescaped(mounted_at)), frozenset())
         elif kind == "cgroup":
-            yield CgroupMount(1, top, Path(mounted_at), frozenset(options.split(",")))
+            yield CgroupMount(1, _unescaped(top), Path(_unescaped(mounted_at)), frozenset(options.split(",")))
+
+
+def _unescaped(path: str) -> str:
+    """Return a path of mountinfo, in which the kernel writes blanks and backslashes in octal (proc(5))."""
+    return re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), path)
 
 
 def read_own_paths(own_cgroups: str) -> dict[str, str]:

@@ -8,6 +8,12 @@ from sshload_target.limits import Limits, smallest
 from sshload_target.usage import Usage, flat_keyed
 
 _NS_PER_S = 1_000_000_000
+_NEEDED = (
+    ("cpuacct", "cpuacct.usage"),
+    ("memory", "memory.usage_in_bytes"),
+    ("memory", "memory.stat"),
+    ("memory", "cgroup.procs"),
+)
 _NO_MEMORY_LIMIT_FROM_BYTES = 2**62  # without a limit the kernel says LONG_MAX, rounded down to whole pages
 
 
@@ -26,14 +32,15 @@ class CgroupV1Reader:
     def read(self) -> Usage:
         """Return the usage now."""
         own = self.memory[0]
+        peak = own / "memory.max_usage_in_bytes"
         memory = flat_keyed((own / "memory.stat").read_text())
         charged = int((own / "memory.usage_in_bytes").read_text())
         return Usage(
             cpu_s=int((self.cpuacct[0] / "cpuacct.usage").read_text()) / _NS_PER_S,
             cpu_throttled_s=self._throttled_s(),
-            memory_bytes=max(0, charged - memory["total_inactive_file"]),
+            memory_bytes=max(0, charged - memory.get("total_inactive_file", 0)),
             memory_is_upper_bound=False,
-            memory_peak_bytes=int((own / "memory.max_usage_in_bytes").read_text()),
+            memory_peak_bytes=int(peak.read_text()) if peak.exists() else 0,
             processes=len((own / "cgroup.procs").read_text().splitlines()),
             oom_kills=_told(self.memory, "memory.oom_control").get("oom_kill", 0),
             refused_forks=_told(self.pids, "pids.events").get("max", 0),
@@ -89,6 +96,8 @@ def find_reader(own_cgroups: str, mountinfo: str) -> CgroupV1Reader | None:
             seen = lineage(mount, paths[controller])
             if not (seen[0] / "release_agent").exists():  # only at the very top: all of the machine
                 places[controller] = seen
+    if any(not (places[name][0] / file).is_file() for name, file in _NEEDED if name in places):
+        return None  # another kernel's, such as gVisor's, that has cgroups without these files
     if "cpuacct" not in places or "memory" not in places:
         return None
     return CgroupV1Reader(places["cpuacct"], places["memory"], places.get("cpu", ()), places.get("pids", ()))

@@ -28,7 +28,7 @@ class CgroupV2Reader:
         return Usage(
             cpu_s=cpu["usage_usec"] / _US_PER_S,
             cpu_throttled_s=cpu.get("throttled_usec", 0) / _US_PER_S,
-            memory_bytes=max(0, charged - memory["inactive_file"]),
+            memory_bytes=max(0, charged - memory.get("inactive_file", 0)),
             memory_is_upper_bound=False,
             memory_peak_bytes=int(peak.read_text()) if peak.exists() else 0,
             processes=len((self.path / "cgroup.procs").read_text().splitlines()),

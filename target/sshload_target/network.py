@@ -22,9 +22,7 @@ def open_peers(local_port: int, proc_net: Path = _PROC_NET) -> set[Peer]:
     """Return the peers whose connections to `local_port` are open, or closed by the peer alone."""
     peers: set[Peer] = set()
     for table in ("tcp", "tcp6"):
-        path = proc_net / table
-        if path.exists():  # no tcp6 where the kernel has no IPv6
-            peers |= _peers_in(path.read_text(), local_port)
+        peers |= _peers_in(_kernels_words(proc_net / table), local_port)  # no tcp6 where the kernel has no IPv6
     return peers
 
 
@@ -50,10 +48,21 @@ def _address(digits: str) -> str:
 
 
 def listen_overflows(proc_net: Path = _PROC_NET) -> int:
-    """Return how many connections the network namespace has refused because a listener's backlog was full."""
-    lines = (proc_net / "netstat").read_text().splitlines()
+    """Return how many connections the network namespace has refused because a listener's backlog was full.
+
+    0 where the kernel does not tell, as gVisor does not.
+    """
+    lines = _kernels_words(proc_net / "netstat").splitlines()
     for names, values in zip(lines[::2], lines[1::2], strict=True):
         counters = dict(zip(names.split(), values.split(), strict=True))
         if "ListenOverflows" in counters:
             return int(counters["ListenOverflows"])
     return 0
+
+
+def _kernels_words(file: Path) -> str:
+    """Return what a file of /proc says, nothing where the kernel has no such file or lets nobody read it."""
+    try:
+        return file.read_text(encoding="ascii")
+    except OSError:
+        return ""

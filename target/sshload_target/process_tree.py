@@ -40,11 +40,21 @@ def reap() -> dict[int, int]:
     return ended
 
 
-def read_stat(pid: int, proc: Path = _PROC) -> ProcessStat | None:
-    """Return a process's stat, None where it is gone."""
+def read_of_process(pid: int, name: str, proc: Path = _PROC) -> str | None:
+    """Return a file of a process, None where it is gone, has no such file, or may not be read.
+
+    A process may call itself any bytes, which the kernel cuts after fifteen, within a letter too.
+    """
     try:
-        line = (proc / str(pid) / "stat").read_text()
-    except (FileNotFoundError, ProcessLookupError):
+        return (proc / str(pid) / name).read_text(encoding="utf-8", errors="replace")
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return None
+
+
+def read_stat(pid: int, proc: Path = _PROC) -> ProcessStat | None:
+    """Return a process's stat, None where it is gone, or is not ours to see (hidepid of proc(5))."""
+    line = read_of_process(pid, "stat", proc)
+    if line is None:
         return None
     after_name = line.rpartition(")")[2].split()
     user, system, reaped_user, reaped_system = (int(ticks) for ticks in after_name[11:15])  # fields 14 to 17

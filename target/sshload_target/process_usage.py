@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sshload_target.limits import Limits
-from sshload_target.process_tree import ProcessStat, descendants, read_stat
+from sshload_target.process_tree import ProcessStat, descendants, read_of_process, read_stat
 from sshload_target.usage import Usage
 
 _PROC = Path("/proc")
@@ -47,16 +47,11 @@ class ProcessTreeReader:
 
     def _cpu_s(self, process: ProcessStat) -> float:
         """Return CPU time; schedstat is exact, but of the first thread only, and not in every kernel."""
-        try:
-            first_thread_ns = int((self.proc / str(process.pid) / "schedstat").read_text().split()[0])
-        except (FileNotFoundError, ProcessLookupError):
-            first_thread_ns = 0
+        schedstat = read_of_process(process.pid, "schedstat", self.proc)
+        first_thread_ns = int(schedstat.split()[0]) if schedstat else 0
         return max(process.own_cpu_s, first_thread_ns / _NS_PER_S) + process.reaped_cpu_s
 
     def _anonymous_bytes(self, pid: int) -> int:
-        try:
-            status = (self.proc / str(pid) / "status").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            return 0
+        status = read_of_process(pid, "status", self.proc) or ""
         found = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
         return int(found[0]) * _BYTES_PER_KB if found else 0

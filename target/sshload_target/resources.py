@@ -41,7 +41,10 @@ def choose_reader(files: CgroupFiles | None = None) -> UsageReader:
     if os.getpid() != 1:
         return ProcessTreeReader()
     files = files or CgroupFiles()
-    own, mounts = files.own_cgroups.read_text(), files.mounts.read_text()
+    try:
+        own, mounts = files.own_cgroups.read_text(), files.mounts.read_text()
+    except FileNotFoundError:  # a kernel without cgroups
+        return ProcessTreeReader()
     return cgroup_v2.find_reader(own, mounts) or cgroup_v1.find_reader(own, mounts) or ProcessTreeReader()
 
 

@@ -94,9 +94,12 @@ def _start_delay(starts: StepStats | None, percentile: float | None) -> int:
 
 def _figures(summary: RunSummary, start_max_us: int) -> str:
     generator = summary.generator
+    waited = "how long it waited for a CPU, this kernel does not tell"
+    if generator.run_delay_share is not None:
+        waited = f"for {generator.run_delay_share:.0%} of the time it was ready to run and got no CPU"
     return (
         f"A worker's event loop woke up to {generator.loop_lag_max_us / 1_000:.1f} ms late "
         f"({generator.loop_lag_p99_us / 1_000:.1f} ms at p99), iterations began up to {start_max_us / 1_000:.1f} ms "
-        f"after they were due, a worker used {generator.cpu_share:.0%} of its core in its busiest second, and for "
-        f"{generator.run_delay_share:.0%} of the time it was ready to run and got no CPU"
+        f"after they were due, a worker used {generator.cpu_share:.0%} of its core in its busiest second, and "
+        f"{waited}"
     )

@@ -219,7 +219,10 @@ def _free_ports(count: int) -> tuple[int, ...]:
 
 def _ports_of_nobody() -> Sequence[int]:
     """Return the ports that the kernel does not give to outgoing connections, or all where it gives them all."""
-    first, last = (int(word) for word in _OUTGOING_PORTS.read_text(encoding="ascii").split())
+    try:
+        first, last = (int(word) for word in _OUTGOING_PORTS.read_text(encoding="ascii").split())
+    except OSError:  # a kernel that does not tell
+        return _PORTS
     return [port for port in _PORTS if not first <= port <= last] or _PORTS
 
 

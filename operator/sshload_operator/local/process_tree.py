@@ -113,9 +113,9 @@ def _parents() -> Iterator[tuple[int, int]]:
         if not entry.name.isdigit():
             continue
         try:
-            stat = (entry / "stat").read_text()
-        except (FileNotFoundError, ProcessLookupError):
-            continue  # it ended between the listing and the reading
+            stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")  # a name may be cut within a letter
+        except (FileNotFoundError, ProcessLookupError, PermissionError):
+            continue  # it ended between the listing and the reading, or is not ours to see
         # proc(5): the name in brackets may hold anything, so count from its last bracket: state, parent
         yield int(entry.name), int(stat.rpartition(")")[2].split()[1])
 

@@ -3,6 +3,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from time import monotonic, monotonic_ns
 
 import gevent
@@ -70,8 +71,10 @@ def test_a_program_that_the_worker_runs_is_seen_in_the_cpu_share(monitor: Health
 def test_waiting_for_a_cpu_is_counted_from_the_start_on(monitor: HealthMonitor) -> None:
     stand_still(0.05)
     monitor.start()
-    assert run_delay_ns() >= 0
-    assert 0.0 <= monitor.health(connections=0, overflows=0).run_delay_share <= 1.0
+    share = monitor.health(connections=0, overflows=0).run_delay_share
+    assert run_delay_ns() is not None
+    assert share is not None
+    assert 0.0 <= share <= 1.0
 
 
 def test_no_share_of_waiting_is_above_one_though_the_cpu_is_taken_away_while_it_is_told(
@@ -87,8 +90,28 @@ def test_no_share_of_waiting_is_above_one_though_the_cpu_is_taken_away_while_it_
     monkeypatch.setattr(health_module, "run_delay_ns", waited_all_the_time_ns)
     monitor = HealthMonitor()
     monitor.start()
-    assert monitor.health(connections=0, overflows=0).run_delay_share <= 1.0
+    share = monitor.health(connections=0, overflows=0).run_delay_share
+    assert share is not None
+    assert share <= 1.0
     monitor.stop()
+
+
+def test_what_a_kernel_does_not_tell_is_left_out_and_the_rest_is_watched(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """As in gVisor, which has none of these files."""
+    for name in ("_SCHEDSTAT", "_SOCKSTAT", "_PORT_RANGE"):
+        monkeypatch.setattr(health_module, name, tmp_path / name)
+    monitor = HealthMonitor()
+    monitor.start()
+    gevent.sleep(0.05)
+    stand_still(0.2)
+    gevent.sleep(0.05)
+    health = monitor.health(connections=3, overflows=0)
+    monitor.stop()
+    assert health.run_delay_share is None
+    assert (health.ports_used, health.ports_available) == (3, 28_232)
+    assert health.loop_lag_max_us > 0
 
 
 def test_ports_in_use_are_those_open_and_those_in_time_wait() -> None:

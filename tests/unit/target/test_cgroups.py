@@ -227,6 +227,35 @@ def test_what_is_not_told_of_kills_and_refused_forks_is_none(tmp_path: Path) -> 
         assert (usage.oom_kills, usage.refused_forks) == (0, 0)
 
 
+def test_mounts_are_read_whatever_they_are_called(tmp_path: Path) -> None:
+    """What is mounted may have no name at all, and a path may have a blank, which the kernel writes in octal."""
+    place = tmp_path / "a folder"
+    _write(place, V2_FILES)
+    mounts = f"29 20 0:25 / / rw - overlay  rw\n30 20 0:26 / {tmp_path}/a\\040folder ro - cgroup2  rw\n"
+    reader = cgroup_v2.find_reader("0::/\n", mounts)
+    assert reader is not None
+    assert reader.read() == EXPECTED
+
+
+@pytest.mark.parametrize("lacking", ["cpuacct/cpuacct.usage", "memory/memory.stat", "memory/memory.usage_in_bytes"])
+def test_cgroups_of_v1_that_tell_no_usage_are_no_reader(tmp_path: Path, lacking: str) -> None:
+    """Such are gVisor's."""
+    _write(tmp_path, {name: text for name, text in V1_FILES.items() if name != lacking})
+    assert cgroup_v1.find_reader(V1_OWN, _v1_mounts("/kubepods/pod1/c1", tmp_path)) is None
+
+
+def test_what_is_not_told_of_the_page_cache_and_of_the_peak_is_none(tmp_path: Path) -> None:
+    _write(tmp_path / "v2", V2_FILES | {"memory.stat": "anon 30000000\n"})
+    v1 = {name: text for name, text in V1_FILES.items() if "max_usage" not in name}
+    _write(tmp_path / "v1", v1 | {"memory/memory.stat": "cache 20000000\n"})
+    of_v2 = cgroup_v2.find_reader("0::/\n", _v2_mount("/", tmp_path / "v2"))
+    of_v1 = cgroup_v1.find_reader(V1_OWN, _v1_mounts("/kubepods/pod1/c1", tmp_path / "v1"))
+    assert of_v2 is not None
+    assert of_v1 is not None
+    assert of_v2.read().memory_bytes == of_v1.read().memory_bytes == 50_000_000
+    assert of_v1.read().memory_peak_bytes == 0
+
+
 def test_no_cgroups_at_all_are_no_reader() -> None:
     assert cgroup_v2.find_reader("", "") is None
     assert cgroup_v1.find_reader("", "") is None

@@ -55,3 +55,8 @@ def test_listen_overflows_are_read_by_their_name(tmp_path: Path) -> None:
 def test_this_kernel_tells_its_listen_overflows() -> None:
     assert listen_overflows() >= 0
     assert "ListenOverflows" in Path("/proc/net/netstat").read_text()
+
+
+def test_a_kernel_that_tells_nothing_of_its_network_has_no_peers_and_no_overflows(tmp_path: Path) -> None:
+    assert open_peers(SSHD_PORT, tmp_path) == set()
+    assert listen_overflows(tmp_path) == 0

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sshload_target.limits import Limits
+from sshload_target.process_tree import descendants
 from sshload_target.process_usage import ProcessTreeReader
 from sshload_target.resources import Resources, choose_reader
 from sshload_target.usage import Usage
@@ -88,6 +89,19 @@ def test_a_process_tree_counts_its_grandchildren_living_and_reaped(busy_grandchi
     assert reaped.cpu_s >= living.cpu_s - 0.02  # two clock ticks of rounding
     assert reaped.memory_bytes <= living.memory_bytes - 50_000_000
     assert before.cpu_s <= living.cpu_s
+
+
+@pytest.mark.parametrize("name", [b"fourteen bytes\xc3", b"a) R 1 (b"], ids=["cut within a letter", "brackets"])
+def test_a_process_may_call_itself_anything(name: bytes) -> None:
+    work = f"open('/proc/self/comm', 'wb').write({name!r}); print(flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", work], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdout.readline()
+        assert child.pid in {stat.pid for stat in descendants(os.getpid())}
+        assert ProcessTreeReader().read().processes >= 2
+        child.stdin.write(b"\n")
+        child.stdin.flush()
 
 
 def test_a_process_that_is_not_pid_1_measures_its_own_tree() -> None:

@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import permutations
 
 from hypothesis import given
@@ -182,6 +183,12 @@ def test_the_worst_worker_stands_for_all() -> None:
     assert (worst.cpu_share, worst.run_delay_share, worst.loop_lag_p99_us) == (0.9, 0.5, 1)
     assert (worst.loop_lag_mean_us, worst.loop_lag_p50_us, worst.loop_lag_p999_us) == (1, 1, 2)
     assert (worst.loop_lag_max_us, worst.ports_used, worst.ports_available, worst.overflows) == (2, 3, 100, 8)
+
+
+def test_what_no_worker_can_tell_is_told_for_none() -> None:
+    silent = replace(HEALTHY, run_delay_share=None)
+    assert worst_health([silent, silent]).run_delay_share is None
+    assert worst_health([silent, replace(HEALTHY, run_delay_share=0.25)]).run_delay_share == 0.25
 
 
 def test_subtracting_counts_undoes_adding_them() -> None:

@@ -101,9 +101,10 @@ class RunCollector(Collector):
             ("sshload_generator_ports_used", "Source ports in use or in TIME_WAIT", health.ports_used),
             ("sshload_generator_ports_available", "Source ports there are", health.ports_available),
         ):
-            family = GaugeMetricFamily(name, f"{text}.", labels=_TEST_LABELS)
-            family.add_metric(self._test, value)
-            yield family
+            if value is not None:  # what no worker can tell
+                family = GaugeMetricFamily(name, f"{text}.", labels=_TEST_LABELS)
+                family.add_metric(self._test, value)
+                yield family
 
 
 def _buckets(histogram: LatencyHistogram) -> list[tuple[str, float]]:

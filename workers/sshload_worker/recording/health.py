@@ -1,7 +1,8 @@
 """HealthMonitor: what this worker's numbers are worth, from its own lag and shortages.
 
 A generator that is starved of CPU measures itself. The kernel tells it exactly (schedstat: how long the process was
-runnable and not run), the event loop by how late it wakes, and the source ports by what the kernel holds.
+runnable and not run), the event loop by how late it wakes, and the source ports by what the kernel holds. Not every
+kernel tells: gVisor, for one, has no schedstat. What it does not tell is left out, and the event loop's lag remains.
 """
 
 import os
@@ -23,6 +24,8 @@ _US_PER_S = 1_000_000
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 _SOCKSTAT = Path("/proc/net/sockstat")
 _PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
+_USUAL_PORT_RANGE = "32768 60999"
+"""Linux's own, where the kernel does not tell."""
 
 
 class HealthMonitor:
@@ -51,11 +54,14 @@ class HealthMonitor:
     def health(self, *, connections: int, overflows: int) -> Health:
         """Return the figures since the start. `connections` are those open now."""
         self._ports_used = max(self._ports_used, connections + waiting_ports())
-        delayed_ns = run_delay_ns() - self._delay_before_ns
+        delay_ns = run_delay_ns()
         elapsed_ns = max(monotonic_ns() - self._begin_ns, 1)  # read last, so that no wait is longer than what passed
+        run_delay_share = None
+        if delay_ns is not None and self._delay_before_ns is not None:
+            run_delay_share = (delay_ns - self._delay_before_ns) / elapsed_ns
         return Health(
             cpu_share=self._cpu_share,
-            run_delay_share=delayed_ns / elapsed_ns,
+            run_delay_share=run_delay_share,
             loop_lag_mean_us=round(self._lag.mean_us() or 0),
             loop_lag_p50_us=self._lag_percentile_us(50),
             loop_lag_p99_us=self._lag_percentile_us(99),
@@ -94,9 +100,10 @@ class HealthMonitor:
             wall_s, own_s, programs_s = wall_now_s, own_now_s, programs_now_s
 
 
-def run_delay_ns() -> int:
-    """Return how long this thread was runnable and not run, in nanoseconds since it began."""
-    return int(_SCHEDSTAT.read_text(encoding="ascii").split()[1])
+def run_delay_ns() -> int | None:
+    """Return how long this thread was runnable and not run, in nanoseconds since it began; None where nobody tells."""
+    words = _kernels_words(_SCHEDSTAT).split()
+    return int(words[1]) if len(words) > 1 else None
 
 
 def programs_cpu_s() -> float:
@@ -106,8 +113,8 @@ def programs_cpu_s() -> float:
 
 
 def waiting_ports() -> int:
-    """Return how many connections of this network namespace hold their port in TIME_WAIT."""
-    for line in _SOCKSTAT.read_text(encoding="ascii").splitlines():
+    """Return how many connections of this network namespace hold their port in TIME_WAIT, 0 where nobody tells."""
+    for line in _kernels_words(_SOCKSTAT).splitlines():
         words = line.split()
         if words[0] == "TCP:":
             return int(words[words.index("tw") + 1])
@@ -116,5 +123,13 @@ def waiting_ports() -> int:
 
 def available_ports() -> int:
     """Return how many source ports the kernel may choose from for one target address and port."""
-    low, high = _PORT_RANGE.read_text(encoding="ascii").split()
+    low, high = (_kernels_words(_PORT_RANGE) or _USUAL_PORT_RANGE).split()
     return int(high) - int(low) + 1
+
+
+def _kernels_words(file: Path) -> str:
+    """Return what a file of /proc says, nothing where the kernel has no such file or lets nobody read it."""
+    try:
+        return file.read_text(encoding="ascii")
+    except OSError:
+        return ""

@@ -94,10 +94,11 @@ def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
     used += f"{sound.generator.cpu_share:.0%} of a core"
     needed = ceil(wanted * invalid.amount)
     if needed <= plan.workers:
+        delay = invalid.generator.run_delay_share
+        told = "" if delay is None else f" (ready to run and not run for {delay:.0%} of the time)"
         return (
-            f"As many workers should do, for {used}: what they lacked is CPU time that others took (ready to run and "
-            f"not run for {invalid.generator.run_delay_share:.0%} of the time). Give each a whole core, on nodes that "
-            f"they do not share with the target"
+            f"As many workers should do, for {used}: what they lacked is CPU time that others took{told}. Give each a"
+            " whole core, on nodes that they do not share with the target"
         )
     most = plan.spec.capacity.most if plan.spec.capacity is not None else invalid.amount
     further = f", {in_words(most, plan.spec.load)} about {ceil(wanted * most)}" if most > invalid.amount else ""
