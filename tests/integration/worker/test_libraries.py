@@ -154,6 +154,15 @@ def test_compression_is_used_where_asked_for(start_sshd: Callable[[str], SshServ
             id="both mixed",
         ),
         pytest.param(exec_step("kill -9 $PPID; sleep 5"), Outcome.DISCONNECTED, "", id="the connection dies"),
+        pytest.param(
+            exec_step(
+                "echo 'mux_client_request_session: session request failed: Session open refused by peer' >&2;"
+                " echo 'channel 2: open failed: connect failed: open failed' >&2; exit 255"
+            ),
+            Outcome.EXIT_CODE,
+            "exit code 255",
+            id="ssh's words for a refusal",
+        ),
     ],
 )
 def test_a_command_ends_in_the_outcome_of_what_it_did(
@@ -172,8 +181,8 @@ def test_a_command_that_a_signal_ended_is_told_from_one_that_ended_well_before_i
     read_log = Master._read_log
 
     def read_late(master: Master) -> None:
-        read = master._stderr.read
-        monkeypatch.setattr(master._stderr, "read", lambda: (gevent.sleep(0.4), read())[1])
+        read = master._log_pipe.read
+        monkeypatch.setattr(master._log_pipe, "read", lambda: (gevent.sleep(0.4), read())[1])
         read_log(master)
 
     monkeypatch.setattr(Master, "_read_log", read_late)
@@ -396,6 +405,26 @@ def test_a_wrong_key_is_rejected(sshd: SshServer, kind: Kind) -> None:
     assert (done.outcome, done.failed_step) == (Outcome.AUTH_REJECTED, "auth")
     assert done.steps["login"] is Outcome.AUTH_REJECTED
     assert done.steps["kex"] is Outcome.OK
+
+
+@pytest.mark.parametrize("key", ["user", "stranger"])
+def test_a_banner_in_ssh_s_own_words_changes_no_outcome(
+    start_sshd: Callable[[str], SshServer], kind: Kind, tmp_path: Path, key: str
+) -> None:
+    """Among them a sentence that many a bank shows."""
+    banner = tmp_path / "banner"
+    banner.write_text(
+        "You are about to connect to a restricted system: leave now\n"
+        "ssh: connect to host a port 1: Connection refused\n"
+        "Unable to negotiate with a port 1: no matching cipher found\n"
+        "Host key verification failed.\n"
+        "debug1: Entering interactive session.\n"
+    )
+    server = start_sshd(f"Banner {banner}")
+    config = config_for(kind, server)
+    done = run_once(replace(config, target=replace(config.target, private_key_path=str(getattr(server.keys, key)))))
+    expected = (Outcome.OK, "") if key == "user" else (Outcome.AUTH_REJECTED, "auth")
+    assert (done.outcome, done.failed_step) == expected, done
 
 
 @pytest.mark.parametrize("auth", [Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE])

@@ -115,11 +115,18 @@ def test_asyncsshs_errors_say_what_went_wrong(step: Step, error: Exception, lost
             id="told to go",
         ),
         pytest.param(
-            Step.EXEC,
-            "mux_client_request_session: session request failed: Session open refused by peer",
-            Outcome.CHANNEL_REFUSED,
+            Step.AUTH,
+            "Received disconnect from a port 1:2: ssh: connect to host a port 1: Connection refused",
+            Outcome.DISCONNECTED,
             "",
-            id="no channel",
+            id="a server that speaks as ssh does",
+        ),
+        pytest.param(
+            Step.BANNER,
+            "debug1: kex_exchange_identification: banner line 0: ssh: connect to host a port 1: Connection refused",
+            Outcome.NOT_SSH,
+            "",
+            id="a line before the banner in ssh's words",
         ),
     ],
 )

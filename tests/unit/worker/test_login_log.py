@@ -45,3 +45,21 @@ def test_a_command_that_a_signal_ended_is_claimed_once() -> None:
     log = LoginLog()
     log.take(b"debug1: client_input_channel_req: channel 2 rtype exit-signal reply 0\n")
     assert [log.claim_killed(), log.claim_killed()] == [True, False]
+
+
+def test_a_channel_that_the_server_refused_is_claimed_once_with_its_reason() -> None:
+    log = LoginLog()
+    log.take(b"channel 2: open failed: administratively prohibited: open failed\r\n")
+    assert [log.claim_refusal(), log.claim_refusal()] == ["administratively prohibited: open failed", None]
+
+
+def test_what_the_server_says_within_a_line_of_the_log_is_none_of_its_words() -> None:
+    log = LoginLog()
+    for words in (
+        b"debug1: Connection established",
+        b"debug1: Remote protocol version 2.0",
+        b"channel 2: open failed: x",
+    ):
+        log.take(b"debug1: kex_exchange_identification: banner line 0: " + words + b"\n")
+    assert log.reached == set()
+    assert log.claim_refusal() is None

@@ -7,7 +7,6 @@ from sshload_contract.vocabulary import Outcome, Step
 from sshload_worker.clients.interface import CommandEnd
 from sshload_worker.clients.openssh.config_text import SERVER, forward_to
 from sshload_worker.clients.openssh.directory import Directory
-from sshload_worker.clients.openssh.errors import failure
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.mux import ControlSocket
 from sshload_worker.clients.openssh.process import Process
@@ -54,6 +53,9 @@ class OwnSession:
             pipes.pass_on_unchanged()
         except (OSError, EOFError):
             raise self._lost() from None
+        except StepFailure:
+            self._master.claim_refusal()  # which is told here already
+            raise
         finally:
             pipes.give_away()
 
@@ -64,6 +66,9 @@ class OwnSession:
             self._control.open_forward(host, port, pipes.given())
         except (OSError, EOFError):
             raise self._lost() from None
+        except StepFailure:
+            self._master.claim_refusal()
+            raise
         finally:
             pipes.give_away()
 
@@ -95,7 +100,10 @@ class OwnSession:
 
 
 class ClientSession:
-    """A session of a program of its own (`ssh -S`). Its exit code 255 is either its own or the command's."""
+    """A session of a program of its own (`ssh -S`). Its exit code 255 is either its own or the command's.
+
+    What the program writes to stderr is either its own or the command's, too, so that the master has to tell.
+    """
 
     def __init__(self, master: Master, directory: Directory) -> None:
         self._master = master
@@ -118,10 +126,9 @@ class ClientSession:
         pipes.await_stderr()
         code, stderr = self._process.exit_code, pipes.stderr
         if code == _OWN_FAILURE:
-            lines = stderr.decode("utf-8", "replace").splitlines()
-            said = failure(Step.EXEC, lines)
-            if said.outcome is Outcome.CHANNEL_REFUSED:
-                raise said
+            refusal = self._master.claim_refusal()
+            if refusal is not None:
+                raise StepFailure(Outcome.CHANNEL_REFUSED, refusal)
             if self._master.was_killed():
                 return CommandEnd(exit_code=-1, signal=_UNNAMED_SIGNAL, stderr=stderr)
         return CommandEnd(exit_code=code, signal="", stderr=stderr)

@@ -36,7 +36,11 @@ class OpenSSHConnection:
 
     def banner(self) -> None:
         """Wait until ssh has the server's version line."""
-        self._master.reach(Step.BANNER)
+        try:
+            self._master.reach(Step.BANNER)
+        except StepFailure:
+            self._check_jump()
+            raise
 
     def kex(self) -> None:
         """Wait until ssh has exchanged keys, and checked the host key."""
@@ -102,6 +106,19 @@ class OpenSSHConnection:
         """Return the command that connects to a server behind this one (`ProxyCommand`)."""
         shared = ["-F", self._directory.config, "-o", "LogLevel=ERROR", "-S", self._master.socket_path]
         return shlex.join(["ssh", *shared, "-W", forward_to(host, port), SERVER])
+
+    def refusal_of_way(self) -> StepFailure | None:
+        """Return why this jump host leads nowhere, None where it is not to blame."""
+        refusal = self._master.claim_refusal()
+        if refusal is not None:
+            return StepFailure(Outcome.CHANNEL_REFUSED, refusal)
+        return None
+
+    def _check_jump(self) -> None:
+        """Raise StepFailure where it was the jump host that did not reach the server."""
+        refusal = self._jump.refusal_of_way() if isinstance(self._jump, OpenSSHConnection) else None
+        if refusal is not None:
+            raise refusal
 
     def _way(self) -> list[str]:
         if isinstance(self._jump, OpenSSHConnection):

@@ -1,4 +1,4 @@
-"""From what OpenSSH's programs say on stderr, in the C locale, to outcomes."""
+"""From what OpenSSH's programs say of themselves, in the C locale, to outcomes."""
 
 import re
 
@@ -6,24 +6,28 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.outcomes import StepFailure, pre_banner_outcome
 
+_CONNECT = r"ssh: connect to host .*: "
 _PATTERNS = (
-    (r"Session open refused by peer", Outcome.CHANNEL_REFUSED),
-    (r"open failed: |stdio forwarding failed", Outcome.CHANNEL_REFUSED),
-    (r"Cannot assign requested address|Address already in use", Outcome.GENERATOR_FAULT),
-    (r"connect to .*: Connection refused", Outcome.REFUSED),
-    (r"connect to .*: (Connection|Operation) timed out", Outcome.CONNECT_TIMEOUT),
-    (r"connect to .*: |Could not resolve hostname", Outcome.CONNECT_FAILED),
-    (r"Host key verification failed|host key for .* has changed|host key is known for", Outcome.HOST_KEY_MISMATCH),
-    (r"Unable to negotiate|no matching .* found", Outcome.KEX_FAILED),
-    (r"Permission denied \(", Outcome.AUTH_REJECTED),
-    (r"Load key .*:|Bad configuration option|Bad .* spec|UNPROTECTED PRIVATE KEY", Outcome.GENERATOR_FAULT),
-    (r"banner exchange: .*: (could not read|invalid format)|protocol (identification|mismatch)", Outcome.NOT_SSH),
+    (_CONNECT + r"(Cannot assign requested address|Address already in use)$", Outcome.GENERATOR_FAULT),
+    (_CONNECT + r"Connection refused$", Outcome.REFUSED),
+    (_CONNECT + r"(Connection|Operation) timed out$", Outcome.CONNECT_TIMEOUT),
+    (_CONNECT + r"|ssh: Could not resolve hostname ", Outcome.CONNECT_FAILED),
+    (r"No \S+ host key is known for ", Outcome.HOST_KEY_MISMATCH),
+    (r"(\S+ )?[Hh]ost key for \S+ (has changed|was revoked) and ", Outcome.HOST_KEY_MISMATCH),
+    (r"Host key verification failed", Outcome.HOST_KEY_MISMATCH),
+    (r"Unable to negotiate with ", Outcome.KEX_FAILED),
+    (r"\S+: Permission denied \(", Outcome.AUTH_REJECTED),
+    (r"Load key |\S+: line \d+: |Bad \S+ spec|@ +WARNING: UNPROTECTED PRIVATE KEY", Outcome.GENERATOR_FAULT),
+    (r"Bad remote protocol version identification|Protocol major versions differ", Outcome.NOT_SSH),
+    (r"banner exchange: .*: (could not read|invalid format|protocol version mismatch)", Outcome.NOT_SSH),
     (r"kex_exchange_identification: (read: |write: )?Connection (closed|reset)", Outcome.RESET_BEFORE_BANNER),
-    (r"Received disconnect from|Disconnected from|Connection (closed|reset) by|Connection to .* closed", None),
-    (r"Broken pipe|client_loop: |Connection reset by peer|Connection closed|Control socket connect", None),
+    (r"Received disconnect from |Disconnected from |Disconnecting ", Outcome.DISCONNECTED),
+    (r"Connection (closed|reset) by |Connection to \S+ closed", Outcome.DISCONNECTED),
+    (r"(\w+: )?Connection to .*: (Broken pipe|Connection reset by peer)", Outcome.DISCONNECTED),
+    (r"client_loop: |Read from remote host |Timeout, server ", Outcome.DISCONNECTED),
 )
-ERRORS = tuple((re.compile(pattern), outcome or Outcome.DISCONNECTED) for pattern, outcome in _PATTERNS)
-"""What a line says, the first that fits."""
+ERRORS = tuple((re.compile(pattern), outcome) for pattern, outcome in _PATTERNS)
+"""What a line begins with, the first that fits. Whatever the server's words are, ssh's own come before them."""
 
 OTHER_ERRORS = {
     Step.CONNECT: Outcome.CONNECT_FAILED,
@@ -44,19 +48,19 @@ SFTP_ERRORS = {
 }
 """The words that sftp has for status codes."""
 
-_PRE_BANNER_LINE = re.compile(r"kex_exchange_identification: banner line \d+: (.*)")
+_PRE_BANNER_LINE = re.compile(r"debug1: kex_exchange_identification: banner line \d+: (.*)")
 
 
 def failure(step: Step, lines: list[str]) -> StepFailure:
-    """Return what the lines of a program that ended in `step` say."""
+    """Return what the lines of ssh's own log say, where it ended in `step`."""
     for line in lines:
-        said = _PRE_BANNER_LINE.search(line)
+        said = _PRE_BANNER_LINE.match(line)
         if said:
             text = said[1].strip()
             return StepFailure(pre_banner_outcome(text) or Outcome.NOT_SSH, text)
     for pattern, outcome in ERRORS:
         for line in lines:
-            if pattern.search(line) and not line.startswith("debug"):
+            if pattern.match(line):
                 return StepFailure(_as_of(step, outcome), _message(line))
     return StepFailure(OTHER_ERRORS.get(step, Outcome.DISCONNECTED), lines[-1] if lines else "ssh ended")
 

@@ -1,4 +1,8 @@
-"""LoginLog: how far a login of ssh has come, from its log at DEBUG1."""
+"""LoginLog: how far a login of ssh has come, from its log at DEBUG1.
+
+The log has ssh's own lines only, and the words that tell one from another stand where it begins: what follows them may
+be the server's.
+"""
 
 import re
 
@@ -20,7 +24,8 @@ _AGREED = {
     "mac": re.compile(r"debug1: kex: client->server cipher: \S+ MAC: (\S+)"),
     "server_version": re.compile(r"debug1: Remote protocol version [\d.]+, remote software version (.*)"),
 }
-_KILLED = "rtype exit-signal"
+_KILLED = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-signal ")
+_REFUSED = re.compile(r"channel \d+: open failed: (.*)")
 
 
 class LoginLog:
@@ -31,6 +36,7 @@ class LoginLog:
         self.reached: set[Step] = set()
         self.lines: list[str] = []
         self._killed = 0
+        self._refusals: list[str] = []
         self._agreed = dict.fromkeys(_AGREED, "")
         self._rest = b""
 
@@ -53,6 +59,10 @@ class LoginLog:
         self._killed -= claimed
         return claimed
 
+    def claim_refusal(self) -> str | None:
+        """Return why the server has opened no channel, once for each; None where it has opened all."""
+        return self._refusals.pop(0) if self._refusals else None
+
     def negotiated(self) -> Negotiated:
         """Return what the first handshake agreed on."""
         agreed = self._agreed
@@ -68,10 +78,12 @@ class LoginLog:
         if len(self.lines) < _KEPT_LINES or Step.AUTH in self.reached:
             self.lines = [*self.lines[-_KEPT_LINES:], line]
         for step, pattern in _MILESTONES:
-            if step not in self.reached and pattern.search(line):
+            if step not in self.reached and pattern.match(line):
                 self.reached.add(step)
                 self.milestones[step].set()
         for name, pattern in _AGREED.items():
-            if not self._agreed[name] and (said := pattern.search(line)):
+            if not self._agreed[name] and (said := pattern.match(line)):
                 self._agreed[name] = said[1]
-        self._killed += _KILLED in line
+        self._killed += bool(_KILLED.match(line))
+        if refused := _REFUSED.match(line):
+            self._refusals.append(refused[1])

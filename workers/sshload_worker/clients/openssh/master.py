@@ -15,6 +15,9 @@ from sshload_worker.clients.openssh.process import Process
 from sshload_worker.clients.openssh.program_pipes import PipeEnd
 from sshload_worker.outcomes import StepFailure
 
+_OWN_STDOUT = "/proc/self/fd/1"
+_KEPT_BYTES = 4_096
+
 
 class Master:
     """`ssh -M -N`: logs in, and then waits at its control socket."""
@@ -24,14 +27,20 @@ class Master:
         self.socket_path = directory.new_name("s")
         self.log = LoginLog()
         self._ended = Event()
+        self._log_pipe = PipeEnd(reading=True)
         self._stderr = PipeEnd(reading=True)
         nothing = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
-        command = ["ssh", "-F", directory.config, "-M", "-N", "-S", self.socket_path, *options, SERVER]
+        # On stderr a server's banner would be among ssh's own words, so these have a pipe to themselves.
+        command = ["ssh", "-E", _OWN_STDOUT, "-F", directory.config, "-M", "-N", "-S", self.socket_path]
+        descriptors = (nothing, self._log_pipe.given, self._stderr.given)
         try:
-            self.process = Process(command, directory.environment, (nothing, nothing, self._stderr.given))
+            self.process = Process([*command, *options, SERVER], directory.environment, descriptors)
         finally:
             os.close(nothing)
+            self._log_pipe.give_away()
             self._stderr.give_away()
+        self._said = b""
+        self._stderr_reader = gevent.spawn(self._read_stderr)
         self._reader = gevent.spawn(self._read_log)
 
     def reach(self, step: Step) -> None:
@@ -39,7 +48,7 @@ class Master:
         self.log.milestones[step].wait()
         if step not in self.log.reached:
             self._ended.wait()
-            raise failure(step, self.log.lines)
+            raise self.failure(step)
 
     def is_lost(self) -> bool:
         """Tell whether it has ended."""
@@ -56,14 +65,26 @@ class Master:
         ssh logs that before it tells of the end. Where commands of one login run at once, the log does not tell them
         apart. Raises StepFailure where the connection has ended instead.
         """
-        while piece := self._stderr.read_what_is_here():
-            self.log.take(piece)
+        self._catch_up()
         if self.log.claim_killed():
             return True
         if not self.is_lost() and self._answers():
             return False
         self.await_end()
         raise self.failure(Step.EXEC)
+
+    def claim_refusal(self) -> str | None:
+        """Return why the server has opened no channel, None where it has opened all that were asked for.
+
+        ssh logs that before it tells of it. Where channels of one login are opened at once, the log does not tell them
+        apart.
+        """
+        self._catch_up()
+        return self.log.claim_refusal()
+
+    def _catch_up(self) -> None:
+        while piece := self._log_pipe.read_what_is_here():
+            self.log.take(piece)
 
     def _answers(self) -> bool:
         try:
@@ -73,16 +94,22 @@ class Master:
         return True
 
     def failure(self, step: Step) -> StepFailure:
-        """Return what it said on its way out."""
-        return failure(step, self.log.lines)
+        """Return what it said on its way out: in its log, unless it could not even begin one."""
+        return failure(step, self.log.lines or self._said.decode("utf-8", "replace").splitlines())
 
     def close(self) -> None:
         """End it now; never waits."""
         self.process.kill()
 
     def _read_log(self) -> None:
-        while piece := self._stderr.read():
+        while piece := self._log_pipe.read():
             self.log.take(piece)
-        self._stderr.close()
+        self._log_pipe.close()
+        self._stderr_reader.join()
         self._ended.set()
         self.log.end()
+
+    def _read_stderr(self) -> None:
+        while piece := self._stderr.read():
+            self._said = (self._said + piece)[:_KEPT_BYTES]
+        self._stderr.close()

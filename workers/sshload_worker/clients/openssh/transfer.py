@@ -43,14 +43,14 @@ class Programs:
         """Let sftp do one request of its own language, and return what it prints; raises StepFailure."""
         code, said, wrong = self._run(["sftp", "-q", *self._sizes, *self._shared(), "-b", "-", SERVER], request)
         if code:
-            raise self._failure(wrong) or sftp_failure(_last_line(wrong))
+            raise self._failure() or sftp_failure(_last_line(wrong))
         return said.partition("\n")[2]  # the first line is the request
 
     def scp(self, arguments: list[str]) -> None:
         """Let scp copy; raises StepFailure."""
         code, _, wrong = self._run(["scp", "-q", "-O", *self._shared(), *arguments], "")
         if code:
-            raise self._failure(wrong) or StepFailure(Outcome.SCP_FAILED, _last_line(wrong))
+            raise self._failure() or StepFailure(Outcome.SCP_FAILED, _last_line(wrong))
 
     def remote(self, path: str) -> str:
         """Return scp's word for a file on the server: what is special to a shell is escaped, and scp knows that."""
@@ -84,9 +84,10 @@ class Programs:
         finally:
             pipes.close()
 
-    def _failure(self, wrong: str) -> StepFailure | None:
-        if "Session open refused by peer" in wrong:
-            return StepFailure(Outcome.CHANNEL_REFUSED, "Session open refused by peer")
+    def _failure(self) -> StepFailure | None:
+        refusal = self._master.claim_refusal()
+        if refusal is not None:
+            return StepFailure(Outcome.CHANNEL_REFUSED, refusal)
         if self._master.is_lost():
             return StepFailure(Outcome.DISCONNECTED, "the connection ended")
         return None
