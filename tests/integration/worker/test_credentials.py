@@ -164,22 +164,39 @@ def test_known_hosts_with_an_authority_only_are_refused_where_the_library_cannot
 
 @pytest.mark.parametrize("library", [Library.ASYNCSSH, Library.OPENSSH])
 @pytest.mark.parametrize(
-    ("principal", "outcome"),
+    ("principal", "lines", "outcome"),
     [
-        pytest.param("127.0.0.1", Outcome.OK, id="for this host"),
-        pytest.param("elsewhere", Outcome.HOST_KEY_MISMATCH, id="for another host"),
+        pytest.param("127.0.0.1", "@cert-authority [127.0.0.1]:{port} {ca}", Outcome.OK, id="for this host"),
+        pytest.param("127.0.0.1", "@cert-authority 127.0.0.* {ca}", Outcome.OK, id="of an authority without a port"),
+        pytest.param(
+            "127.0.0.1",
+            "@cert-authority * {ca}[127.0.0.1]:{port} {stale}",
+            Outcome.OK,
+            id="beside the line of a key that is no more",
+        ),
+        pytest.param(
+            "elsewhere",
+            "@cert-authority [127.0.0.1]:{port} {ca}",
+            Outcome.HOST_KEY_MISMATCH,
+            id="for another host",
+        ),
     ],
 )
-def test_a_host_certificate_is_checked_where_the_library_can(
-    start_sshd: Callable[[str], SshServer], tmp_path: Path, library: Library, principal: str, outcome: Outcome
+def test_a_host_certificate_is_checked_where_the_library_can(  # noqa: PLR0913, PLR0917 - fixtures and parameters
+    start_sshd: Callable[[str], SshServer],
+    tmp_path: Path,
+    library: Library,
+    principal: str,
+    lines: str,
+    outcome: Outcome,
 ) -> None:
     host, ca = make_key(tmp_path / "hostkey"), make_key(tmp_path / "ca")
     command = ["ssh-keygen", "-q", "-s", ca, "-I", "host", "-h", "-n", principal, f"{host}.pub"]
     subprocess.run(command, check=True)
     server = start_sshd(f"HostKey {host}\nHostCertificate {host}-cert.pub")
-    known = written(
-        tmp_path / "known", f"@cert-authority [127.0.0.1]:{server.port} {(tmp_path / 'ca.pub').read_text()}"
-    )
+    keys = {"ca": f"{ca}.pub", "stale": f"{server.keys.stranger}.pub"}
+    texts = {name: Path(path).read_text() for name, path in keys.items()}
+    known = written(tmp_path / "known", lines.format(port=server.port, **texts))
     config = config_of(replace(endpoint(server), known_hosts_path=known))
     done = run_once(replace(config, client=replace(client(), library=library)))
     assert done.outcome is outcome, done

@@ -128,6 +128,7 @@ def test_a_certificate_that_is_cut_off_anywhere_is_refused(tmp_path: Path, certi
 
 def test_certificates_are_asked_for_only_where_an_authority_is_known(tmp_path: Path) -> None:
     make_key(tmp_path / "ca")
-    assert "ssh-ed25519-cert-v01@openssh.com" in known(tmp_path).certificate_algorithms
+    text = f"* {public(tmp_path / 'ca')}\n"
+    assert "ssh-ed25519-cert-v01@openssh.com" in known(tmp_path, text).algorithms_with_certificates
     assert known(tmp_path).algorithms == ()
-    assert known(tmp_path, host="elsewhere").certificate_algorithms == ()
+    assert known(tmp_path, text, host="elsewhere").algorithms_with_certificates == ("ssh-ed25519",)

@@ -9,6 +9,8 @@ from sshload_worker.login.known_hosts import ANY_HOST_KEY, KnownHostsError, read
 
 KEY = b"\x00\x00\x00\x0bssh-ed25519" + b"k" * 36
 OTHER = b"\x00\x00\x00\x0bssh-ed25519" + b"o" * 36
+RSA = b"\x00\x00\x00\x07ssh-rsa" + b"r" * 36
+RSA64 = base64.b64encode(RSA).decode()
 KEY64 = base64.b64encode(KEY).decode()
 OTHER64 = base64.b64encode(OTHER).decode()
 
@@ -45,7 +47,7 @@ def test_a_line_for_the_host_makes_its_key_known(hosts: str, host: str, port: in
 @pytest.mark.parametrize(
     ("hosts", "host", "port"),
     [
-        pytest.param("server", "server", 2222, id="the name without its other port"),
+        pytest.param("[server]:2222", "server", 22, id="the name with another port"),
         pytest.param("server", "server2", 22, id="a longer name"),
         pytest.param("*.example.org,!a.example.org", "a.example.org", 22, id="an exception"),
         pytest.param("!a.example.org,*.example.org", "a.example.org", 22, id="an exception before"),
@@ -56,6 +58,33 @@ def test_a_line_for_the_host_makes_its_key_known(hosts: str, host: str, port: in
 )
 def test_a_line_for_others_makes_nothing_known(hosts: str, host: str, port: int) -> None:
     assert not read_known_hosts(f"{hosts} ssh-ed25519 {KEY64}\n", host, port).accepts(KEY)
+
+
+@pytest.mark.parametrize("hosts", ["server", "*", hashed("server")])
+def test_a_line_without_a_port_will_do_at_another_port_where_none_names_that(hosts: str) -> None:
+    keys = read_known_hosts(f"{hosts} ssh-ed25519 {KEY64}\n[server]:2223 ssh-ed25519 {OTHER64}\n", "server", 2222)
+    assert keys.accepts(KEY)
+    assert not keys.accepts(OTHER)
+
+
+def test_a_line_with_the_port_comes_before_one_without_it_for_keys_of_its_type() -> None:
+    text = f"server ssh-ed25519 {OTHER64}\nserver ssh-rsa {RSA64}\n[server]:2222 ssh-ed25519 {KEY64}\n"
+    keys = read_known_hosts(text, "server", 2222)
+    assert [keys.accepts(key) for key in (KEY, OTHER, RSA)] == [True, False, True]
+
+
+def test_a_key_that_is_revoked_without_a_port_is_revoked_at_each() -> None:
+    text = f"[server]:2222 ssh-ed25519 {KEY64}\n@revoked server ssh-ed25519 {KEY64}\n"
+    assert not read_known_hosts(text, "server", 2222).accepts(KEY)
+
+
+def test_a_certificate_is_asked_for_before_a_key_where_an_authority_is_known() -> None:
+    line, authority = f"server ssh-ed25519 {KEY64}\n", f"@cert-authority * ssh-ed25519 {OTHER64}\n"
+    both = read_known_hosts(line + authority, "server", 22).algorithms_with_certificates
+    assert both[0] == "ssh-ed25519-cert-v01@openssh.com"
+    assert both[-1] == "ssh-ed25519"
+    assert read_known_hosts(line, "server", 22).algorithms_with_certificates == ("ssh-ed25519",)
+    assert read_known_hosts(authority, "server", 22).algorithms_with_certificates == ()
 
 
 def test_a_revoked_key_is_refused_even_where_another_line_knows_it() -> None:

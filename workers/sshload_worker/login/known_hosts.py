@@ -37,8 +37,8 @@ class HostKeys:
     """The keys that one host may show, by their wire form. With `any_key`, every key is accepted.
 
     `algorithms` are those that the known keys can answer, so that the server is asked for a key that can be checked.
-    `authorities` are the keys whose certificates for `host` will do too, and `certificate_algorithms` then those that
-    answer with one.
+    `authorities` are the keys whose certificates for `host` will do too. Who can check certificates asks for one first
+    (`algorithms_with_certificates`). What is to be asked for is empty where all will do.
     """
 
     any_key: bool
@@ -47,7 +47,13 @@ class HostKeys:
     algorithms: tuple[str, ...]
     host: str = ""
     authorities: frozenset[bytes] = frozenset()
-    certificate_algorithms: tuple[str, ...] = ()
+
+    @property
+    def algorithms_with_certificates(self) -> tuple[str, ...]:
+        """What to ask the server for where its certificate can be checked."""
+        if not self.authorities or not self.algorithms:
+            return self.algorithms
+        return (*(f"{name}{CERTIFICATE_SUFFIX}" for name in _CERTIFIED_TYPES), *self.algorithms)
 
     def accepts(self, blob: bytes) -> bool:
         """Tell whether the host may show this key, or this certificate."""
@@ -78,9 +84,17 @@ class _Entry:
 
 
 def read_known_hosts(text: str, host: str, port: int) -> HostKeys:
-    """Return the keys that `text` knows of `host` at `port`; raises KnownHostsError at a line that cannot be read."""
-    name = host.lower() if port == _SSH_PORT else f"[{host.lower()}]:{port}"
-    entries = [entry for entry in _entries(text) if _matches(entry.patterns, name)]
+    """Return the keys that `text` knows of `host` at `port`; raises KnownHostsError at a line that cannot be read.
+
+    As OpenSSH does, it looks at another port than 22 for lines with the port first, and for those without it too: for
+    types of keys that the former do not know, and for all authorities. What any of them revokes is revoked.
+    """
+    every = list(_entries(text))
+    entries = _of_name(every, host.lower() if port == _SSH_PORT else f"[{host.lower()}]:{port}")
+    if port != _SSH_PORT:
+        known_types = {entry.key_type for entry in entries if not entry.marker}
+        without_port = _of_name(every, host.lower())
+        entries += [entry for entry in without_port if entry.marker or entry.key_type not in known_types]
     plain = [entry for entry in entries if not entry.marker]
     authorities = frozenset(entry.blob for entry in entries if entry.marker == _CERTIFICATE_AUTHORITY)
     return HostKeys(
@@ -90,7 +104,6 @@ def read_known_hosts(text: str, host: str, port: int) -> HostKeys:
         algorithms=tuple(dict.fromkeys(name for entry in plain for name in _signatures(entry.key_type))),
         host=host.lower(),
         authorities=authorities,
-        certificate_algorithms=tuple(f"{name}{CERTIFICATE_SUFFIX}" for name in _CERTIFIED_TYPES) if authorities else (),
     )
 
 
@@ -107,6 +120,10 @@ def _entries(text: str) -> Iterator[_Entry]:
         except binascii.Error as error:
             raise KnownHostsError(f"known_hosts line {number}: the key is no base64") from error
         yield _Entry(marker=marker, patterns=words[0], key_type=words[1], blob=blob)
+
+
+def _of_name(entries: list[_Entry], name: str) -> list[_Entry]:
+    return [entry for entry in entries if _matches(entry.patterns, name)]
 
 
 def _matches(patterns: str, name: str) -> bool:

@@ -82,7 +82,8 @@ def connection_options(login: Login) -> Any:
 
 def _preferences(login: Login) -> dict[str, object]:
     client = login.client
-    host_keys = [name for name in client.host_key_algorithms or login.host_keys.algorithms if name in _HOST_KEYS]
+    asked_for = client.host_key_algorithms or login.host_keys.algorithms_with_certificates
+    host_keys = [name for name in asked_for if name in _HOST_KEYS]
     lists = {
         "kex_algs": client.kex_algorithms,
         "encryption_algs": client.ciphers,

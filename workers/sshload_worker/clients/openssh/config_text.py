@@ -73,7 +73,7 @@ def config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
         ("KexAlgorithms", client.kex_algorithms),
         ("Ciphers", client.ciphers),
         ("MACs", client.macs),
-        ("HostKeyAlgorithms", client.host_key_algorithms or host_keys.algorithms),
+        ("HostKeyAlgorithms", client.host_key_algorithms or host_keys.algorithms_with_certificates),
     ):
         if names:
             settings[keyword] = ",".join(names)
