@@ -71,11 +71,12 @@ def note_ports(iterations: list[tuple[int, int, int]]) -> None:
     latencies_us: dict[object, int] = {}
     ports: dict[object, int] = {}
 
-    def run_noted(self: Any, due: Any, user: int | None = None) -> None:
-        run(self, due, user)
+    def run_noted(self: Any, due: Any, user: int | None = None) -> bool:
+        goes_on = run(self, due, user)
         port, latency_us = ports.pop(getcurrent(), None), latencies_us.pop(getcurrent(), None)
         if port and latency_us and due.window is Window.MEASURED:
             iterations.append((port, due.at_ns, latency_us))
+        return goes_on
 
     def record_noted(self: Any, name: str, begin_ns: int, outcome: Outcome) -> None:
         total(self, name, begin_ns, outcome)

@@ -163,6 +163,13 @@ def test_a_session_can_be_kept_by_a_user(start_sshd: Callable[[str], SshServer],
             "locustfile line 5: KeyError: 'spoon'",
             id="an exception",
         ),
+        pytest.param(
+            "import sys; sys.exit(3)",
+            Outcome.GENERATOR_FAULT,
+            "",
+            "locustfile line 5: SystemExit: 3",
+            id="an exit",
+        ),
         pytest.param("open('/absent')", Outcome.GENERATOR_FAULT, "", "FileNotFoundError", id="an error of the system"),
         pytest.param(
             "import gevent\n        with gevent.Timeout(0.01): gevent.sleep(1)",
@@ -200,6 +207,50 @@ def test_what_goes_wrong_in_a_task_is_one_outcome_of_its_iteration(  # noqa: PLR
     path = tmp_path / "locustfile.py"
     path.write_text(f"{BEGIN}class Failing(SSHUser):\n    @task\n    def work(self):\n        {body}\n")
     assert_fails_with(totals_of(config_of(sshd, str(path), ONE_BURST)), outcome, step, message)
+
+
+def test_a_user_who_stops_is_no_more_and_nothing_has_failed(sshd: SshServer, tmp_path: Path) -> None:
+    """Of a closed load, others go on. It is what Locust's StopUser is for."""
+    path = locustfile(
+        tmp_path,
+        f"""
+        from locust.exception import StopUser
+
+        class Stopping(SSHUser):
+            def on_stop(self):
+                with open({str(tmp_path / "stopped")!r}, "a") as stopped:
+                    stopped.write("x")
+            @task
+            def work(self):
+                self.execute("true", name="once")
+                raise StopUser
+        """,
+    )
+    totals = totals_of(config_of(sshd, path, USERS))
+    counts = totals.counts[Window.MEASURED]
+    assert (counts.succeeded, counts.failed) == (4, 0), totals.errors
+    assert (tmp_path / "stopped").read_text() == "x" * 4
+
+
+def test_a_user_of_arrivals_who_stops_is_not_taken_again(sshd: SshServer, tmp_path: Path) -> None:
+    path = locustfile(
+        tmp_path,
+        """
+        from locust.exception import StopUser
+
+        class Stopping(SSHUser):
+            def on_start(self):
+                self.tasks_done = 0
+            @task
+            def work(self):
+                self.tasks_done += 1
+                self.execute(f"test {self.tasks_done} -eq 1", name="once")
+                raise StopUser
+        """,
+    )
+    totals = totals_of(config_of(sshd, path, arrivals(5, 1.0)))
+    counts = totals.counts[Window.MEASURED]
+    assert (counts.succeeded, counts.failed) == (5, 0), totals.errors
 
 
 def test_a_task_asks_for_no_forward_that_the_installation_does_not_allow(sshd: SshServer, tmp_path: Path) -> None:

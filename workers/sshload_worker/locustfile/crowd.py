@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from gevent import GreenletExit
 from gevent.timeout import Timeout
-from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately
+from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopUser
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.locustfile.load_users import line_of, said
@@ -47,21 +47,26 @@ class Crowd:
         self._dealt: list[type[SSHUser]] = []
         self._credits = dict.fromkeys(classes, 0.0)
 
-    def run_task(self, run: StepRun, number: int | None) -> None:
-        """Run one task of the user `number`, or of any; raises StepFailure where it or a step of it fails."""
+    def run_task(self, run: StepRun, number: int | None) -> bool:
+        """Run one task of the user `number`, or of any; raises StepFailure where it or a step of it fails.
+
+        Return whether the user goes on, which one that raised StopUser does not.
+        """
         try:
             member = self._member(number)
-        except Exception as error:  # noqa: BLE001 - whatever somebody's code raises
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
             raise self._fault(error) from None
         member.user.begin_iteration(run)
+        goes_on = True
         try:
-            self._run_code(member)
+            goes_on = self._run_code(member)
         finally:
             failure = member.user.end_iteration()
             if number is None:
-                self._idle[type(member.user)].append(member)
+                self._put_back(member, goes_on=goes_on)
         if failure is not None:  # which somebody's code has caught
             raise failure
+        return goes_on
 
     def leave(self, number: int) -> None:
         """End the user `number`, if there is one."""
@@ -77,7 +82,13 @@ class Crowd:
         for number in tuple(self._numbered):
             self.leave(number)
 
-    def _run_code(self, member: _Member) -> None:
+    def _put_back(self, member: _Member, *, goes_on: bool) -> None:
+        if goes_on:
+            self._idle[type(member.user)].append(member)
+        else:
+            self._stop(member)
+
+    def _run_code(self, member: _Member) -> bool:
         try:
             if not member.has_started:
                 member.user.on_start()
@@ -85,11 +96,14 @@ class Crowd:
             task: Any = member.random.choice(member.user.tasks)
             task(member.user)
         except (RescheduleTask, RescheduleTaskImmediately, InterruptTaskSet):
-            pass  # Locust's ways to end a task early
+            return True  # Locust's ways to end a task early
+        except StopUser:
+            return False
         except (StepFailure, TimeLimitReached, GreenletExit):
             raise
-        except (Exception, Timeout) as error:  # noqa: BLE001 - whatever somebody's code raises
+        except (Exception, Timeout, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
             raise self._fault(error) from None
+        return True
 
     def _member(self, number: int | None) -> _Member:
         if number is None:
@@ -118,7 +132,7 @@ class Crowd:
             return
         try:
             cast("Any", member.user).on_stop()
-        except Exception as error:  # noqa: BLE001 - whatever somebody's code raises
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
             log.warning("on_stop of %s%s: %s", type(member.user).__name__, line_of(error, self._path), said(error))
 
     def _fault(self, error: BaseException) -> StepFailure:

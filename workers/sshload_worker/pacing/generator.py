@@ -148,7 +148,8 @@ class Generator:
         try:
             while due_ns < self._end_ns and not leaving.is_set():
                 turn = loop.iteration
-                self._iteration.run(self._due((due_ns - self._start_ns) / _NS_PER_S), user)
+                if not self._iteration.run(self._due((due_ns - self._start_ns) / _NS_PER_S), user):
+                    break
                 think_s = random.uniform(load.think_time_min_s, load.think_time_max_s)
                 due_ns = monotonic_ns() + int(think_s * _NS_PER_S)
                 if loop.iteration == turn:  # a refusal may come without any wait, and others want to run too

@@ -24,7 +24,8 @@ _HARMLESS = frozenset((Outcome.OK, Outcome.EXIT_CODE, Outcome.KILLED_BY_SIGNAL, 
 class Iteration:
     """What every iteration does. TOTAL's latency counts from when it was due, the steps' from their own begin.
 
-    `numbers` counts this worker's iterations. `task` is what a locustfile does in place of steps.
+    `numbers` counts this worker's iterations. `task` is what a locustfile does in place of steps; it returns whether
+    its user goes on.
     """
 
     worker: int
@@ -34,21 +35,25 @@ class Iteration:
     recorder: Recorder
     numbers: Iterator[int]
     forward_rule: ForwardRule
-    task: Callable[[StepRun, int | None], None] | None = None
+    task: Callable[[StepRun, int | None], bool] | None = None
 
-    def run(self, due: Due, user: int | None = None) -> None:
-        """Run once and count it. A kill of the greenlet ends the iteration as UNFINISHED, and goes on."""
+    def run(self, due: Due, user: int | None = None) -> bool:
+        """Run once and count it; return whether the user goes on.
+
+        A kill of the greenlet ends the iteration as UNFINISHED, and goes on.
+        """
         self.recorder.started(due.window, monotonic_ns() - due.at_ns)
         clock = StepClock(self.recorder, due)
         clock.record(_START_DELAY, due.at_ns, Outcome.OK)
         outcome, message = Outcome.OK, ""
         run = None
+        goes_on = True
         try:
             connection = self.sessions.take(clock, user)
             number = f"{self.worker}-{next(self.numbers)}"
             run = StepRun(connection, clock, self.timeouts, number, self.forward_rule)
             if self.task is not None:
-                self.task(run, user)
+                goes_on = self.task(run, user)
             for step in self.steps:
                 run_step(step, run)
             run.close()
@@ -62,3 +67,4 @@ class Iteration:
             if run is not None:
                 usable = outcome in _HARMLESS and not run.holds_subsystem
                 self.sessions.give_back(run.connection, user, usable=usable)
+        return goes_on
