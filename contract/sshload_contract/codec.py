@@ -1,22 +1,25 @@
 """Frozen dataclasses to JSON and back, strictly: an unknown, missing or mistyped field is refused by its path.
 
+So is a figure beyond the bounds that its type is annotated with (bounds.py), and a text that UTF-8 cannot write: half
+of a surrogate pair, which JSON can spell, comes back from the API server as another character.
 Members of a union carry their tag in a class variable `kind`, which stands in the JSON under the same name.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from math import isfinite
 from types import NoneType, UnionType
-from typing import Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from sshload_contract.errors import ContractError
 
 T = TypeVar("T")
 _WHOLE_NUMBER_LIMIT = 2**63
 """Beyond it a whole number does not fit every type that it meets: a float, a metric, the API server's int64."""
+_SHOWN_CHARACTERS = 60
 
 
 def to_json(value: object) -> str:
@@ -61,18 +64,23 @@ def from_plain(kind: type[T], plain: object) -> T:
 
 
 def _read(kind: Any, plain: Any, path: str) -> Any:
-    origin = get_origin(kind)
-    if origin in (Union, UnionType):
-        return _read_union(get_args(kind), plain, path)
-    if origin is tuple:
-        return _read_tuple(get_args(kind), plain, path)
-    if origin is Mapping:
-        return _read_mapping(get_args(kind), plain, path)
+    read_as = _BY_ORIGIN.get(get_origin(kind))
+    if read_as is not None:
+        return read_as(get_args(kind), plain, path)
     if is_dataclass(kind):
         return _read_dataclass(kind, plain, path)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return _read_enum(kind, plain, path)
     return _read_scalar(kind, plain, path)
+
+
+def _read_bounded(kind_and_bound: tuple[Any, ...], plain: Any, path: str) -> Any:
+    kind, bound = kind_and_bound
+    value = _read(kind, plain, path)
+    problem = bound.problem(value)
+    if problem:
+        raise ContractError(path, problem)
+    return value
 
 
 def _read_union(members: tuple[Any, ...], plain: Any, path: str) -> Any:
@@ -86,7 +94,7 @@ def _read_union(members: tuple[Any, ...], plain: Any, path: str) -> Any:
         if member.kind == tag:
             return _read_dataclass(member, plain, path)
     known = ", ".join(sorted(member.kind for member in present))
-    raise ContractError(path, f"kind is {tag!r}, expected one of {known}")
+    raise ContractError(path, f"kind is {_shown(tag)}, expected one of {known}")
 
 
 def _read_tuple(members: tuple[Any, ...], plain: Any, path: str) -> tuple[Any, ...]:
@@ -98,7 +106,19 @@ def _read_tuple(members: tuple[Any, ...], plain: Any, path: str) -> tuple[Any, .
 def _read_mapping(members: tuple[Any, ...], plain: Any, path: str) -> dict[str, Any]:
     if not isinstance(plain, dict):
         raise ContractError(path, f"expected an object, got {type(plain).__name__}")
-    return {key: _read(members[1], item, _join(path, key)) for key, item in plain.items()}
+    return {
+        _read(members[0], key, _join(path, key)): _read(members[1], item, _join(path, key))
+        for key, item in plain.items()
+    }
+
+
+_BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...], Any, str], Any]] = {
+    Annotated: _read_bounded,
+    Union: _read_union,
+    UnionType: _read_union,
+    tuple: _read_tuple,
+    Mapping: _read_mapping,
+}
 
 
 def _read_dataclass(kind: Any, plain: Any, path: str) -> Any:
@@ -117,16 +137,18 @@ def _read_dataclass(kind: Any, plain: Any, path: str) -> Any:
 
 @cache
 def _field_types(kind: Any) -> dict[str, Any]:
-    hints = get_type_hints(kind)
+    hints = get_type_hints(kind, include_extras=True)
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
 def _read_enum(kind: type[Enum], plain: Any, path: str) -> Enum:
     try:
-        return kind(plain)
-    except ValueError as error:
-        known = ", ".join(str(member.value) for member in kind)
-        raise ContractError(path, f"is {plain!r}, expected one of {known}") from error
+        if isinstance(plain, str):
+            return kind(plain)
+    except ValueError:
+        pass
+    known = ", ".join(str(member.value) for member in kind)
+    raise ContractError(path, f"is {_shown(plain)}, expected one of {known}")
 
 
 def _read_scalar(kind: Any, plain: Any, path: str) -> Any:
@@ -142,8 +164,23 @@ def _read_scalar(kind: Any, plain: Any, path: str) -> Any:
         raise ContractError(path, f"expected {kind.__name__}, got {type(plain).__name__}")
     if kind is int and not -_WHOLE_NUMBER_LIMIT <= plain < _WHOLE_NUMBER_LIMIT:
         raise ContractError(path, "is no 64-bit number")
+    if kind is str and not plain.isascii():
+        _check_text(plain, path)
     return plain
 
 
+def _check_text(text: str, path: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ContractError(path, "has half of a surrogate pair, which is no character") from error
+
+
+def _shown(plain: Any) -> str:
+    """Return a value for a message: a text, shortened, or the type of anything else, which may be nested deeply."""
+    return ascii(plain[:_SHOWN_CHARACTERS]) if isinstance(plain, str) else type(plain).__name__
+
+
 def _join(path: str, key: str) -> str:
-    return f"{path}.{key}" if path else key
+    name = key if key.isprintable() and len(key) <= _SHOWN_CHARACTERS else _shown(key)
+    return f"{path}.{name}" if path else name

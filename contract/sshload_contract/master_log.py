@@ -130,7 +130,7 @@ def _proof(token: str) -> str:
 
 
 def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="replace")).hexdigest()
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _our_lines(text: str) -> Iterator[str]:
@@ -155,7 +155,7 @@ def _read_line(line: str) -> Snapshot | _Part | _End | None:
 
 
 def _unpack(packed: str, digest: str) -> tuple[RunSummary | None, str]:
-    if hashlib.sha256(packed.encode(errors="replace")).hexdigest() != digest:
+    if hashlib.sha256(packed.encode()).hexdigest() != digest:
         return None, "the summary in the master's log does not have the SHA-256 that it states"
     try:
         unpacking = zlib.decompressobj()

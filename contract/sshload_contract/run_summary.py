@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from sshload_contract.bounds import Amount, Count, PercentileKey
 from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ThresholdResult
@@ -26,16 +27,16 @@ class StepStats:
 
     step: str
     window: Window
-    count: int
-    failures: int
-    rate: float
-    min_us: int | None
-    mean_us: float | None
-    max_us: int | None
-    bytes_per_second: float | None
-    percentiles_us: Mapping[str, int | None]
-    percentiles_low_us: Mapping[str, int | None]
-    percentiles_high_us: Mapping[str, int | None]
+    count: Count
+    failures: Count
+    rate: Amount
+    min_us: Count | None
+    mean_us: Amount | None
+    max_us: Count | None
+    bytes_per_second: Amount | None
+    percentiles_us: Mapping[PercentileKey, Count | None]
+    percentiles_low_us: Mapping[PercentileKey, Count | None]
+    percentiles_high_us: Mapping[PercentileKey, Count | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,52 +48,52 @@ class LoadStats:
     `offered` is what the load model asked for, `achieved` what was begun, `completed` what ended well inside.
     """
 
-    duration_s: float
-    scheduled: int
-    started: int
-    succeeded: int
-    failed: int
-    late: int
-    dropped: int
-    offered_rate: float
-    achieved_rate: float
-    completed_rate: float
-    held_most: int | None
-    held_least: int | None
+    duration_s: Amount
+    scheduled: Count
+    started: Count
+    succeeded: Count
+    failed: Count
+    late: Count
+    dropped: Count
+    offered_rate: Amount
+    achieved_rate: Amount
+    completed_rate: Amount
+    held_most: Count | None
+    held_least: Count | None
 
 
 @dataclass(frozen=True, slots=True)
 class GeneratorStats:
     """Whether the generator can be trusted: the worst worker's figure of each kind."""
 
-    workers_expected: int
-    workers_connected: int
-    workers_lost: int
-    reports_missing: int
-    cpu_share: float
-    run_delay_share: float | None
-    loop_lag_mean_us: int
-    loop_lag_p50_us: int
-    loop_lag_p99_us: int
-    loop_lag_p999_us: int
-    loop_lag_max_us: int
-    ports_used: int
-    ports_available: int
-    overflows: int
+    workers_expected: Count
+    workers_connected: Count
+    workers_lost: Count
+    reports_missing: Count
+    cpu_share: Amount
+    run_delay_share: Amount | None
+    loop_lag_mean_us: Count
+    loop_lag_p50_us: Count
+    loop_lag_p99_us: Count
+    loop_lag_p999_us: Count
+    loop_lag_max_us: Count
+    ports_used: Count
+    ports_available: Count
+    overflows: Count
 
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
     """One interval of the time series, from the start of the run."""
 
-    at_s: float
-    users: int
-    held: int
-    in_flight: int
-    started: int
-    succeeded: int
-    failed: int
-    p99_us: int | None
+    at_s: Amount
+    users: Count
+    held: Count
+    in_flight: Count
+    started: Count
+    succeeded: Count
+    failed: Count
+    p99_us: Count | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,13 +105,13 @@ class Trial:
     `target_before` and `target_after` are the managed target's counts around it, `target_held` as in `RunSummary`.
     """
 
-    number: int
-    amount: float
+    number: Count
+    amount: Amount
     state: TrialState
     message: str
     invalidity: Invalidity | None
     thresholds: tuple[ThresholdResult, ...]
-    started_s: float
+    started_s: Amount
     load: LoadStats
     total: StepStats | None
     connect: StepStats | None
@@ -130,9 +131,9 @@ class CapacityResult:
     """
 
     end: SearchEnd
-    lower: float | None
-    upper: float | None
-    reported: int
+    lower: Amount | None
+    upper: Amount | None
+    reported: Count
     trials: tuple[Trial, ...]
 
 
@@ -149,8 +150,8 @@ class RunSummary:
     run_id: str
     end: RunEnd
     message: str
-    started_unix_s: float
-    finished_unix_s: float
+    started_unix_s: Amount
+    finished_unix_s: Amount
     load: LoadStats
     steps: tuple[StepStats, ...]
     errors: tuple[ErrorCount, ...]
@@ -160,7 +161,7 @@ class RunSummary:
     target_held: TargetStats | None
     target_after: TargetStats | None
     capacity: CapacityResult | None
-    series_interval_s: float
+    series_interval_s: Amount
     series: tuple[SeriesPoint, ...]
     histograms: tuple[EncodedHistogram, ...]
     omitted: tuple[str, ...]

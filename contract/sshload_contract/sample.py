@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from sshload_contract.bounds import Amount, Count, Ordinal
 from sshload_contract.vocabulary import Outcome, Window
 
 REPORT_VERSION = 5
@@ -15,7 +16,7 @@ class EncodedHistogram:
     step: str
     window: Window
     outcome: Outcome
-    count: int
+    count: Count
     data: str
 
 
@@ -25,7 +26,7 @@ class ByteCount:
 
     step: str
     window: Window
-    count: int
+    count: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +38,8 @@ class LateCount:
 
     step: str
     window: Window
-    count: int
-    bytes: int
+    count: Count
+    bytes: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +49,13 @@ class ArrivalCounts:
     `completed_inside` are those that ended well before the window's own end: the completed rate is theirs.
     """
 
-    scheduled: int
-    started: int
-    succeeded: int
-    failed: int
-    completed_inside: int
-    late: int
-    dropped: int
+    scheduled: Count
+    started: Count
+    succeeded: Count
+    failed: Count
+    completed_inside: Count
+    late: Count
+    dropped: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +70,16 @@ class Health:
     percentile with too few samples is the maximum.
     """
 
-    cpu_share: float
-    run_delay_share: float | None
-    loop_lag_mean_us: int
-    loop_lag_p50_us: int
-    loop_lag_p99_us: int
-    loop_lag_p999_us: int
-    loop_lag_max_us: int
-    ports_used: int
-    ports_available: int
-    overflows: int
+    cpu_share: Amount
+    run_delay_share: Amount | None
+    loop_lag_mean_us: Count
+    loop_lag_p50_us: Count
+    loop_lag_p99_us: Count
+    loop_lag_p999_us: Count
+    loop_lag_max_us: Count
+    ports_used: Count
+    ports_available: Count
+    overflows: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +98,7 @@ class NegotiatedCount:
     """How many logins agreed on this."""
 
     negotiated: Negotiated
-    count: int
+    count: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +108,7 @@ class ErrorCount:
     step: str
     outcome: Outcome
     window: Window
-    count: int
+    count: Count
     first_message: str
 
 
@@ -124,14 +125,14 @@ class Report:
 
     version: int
     run_id: str
-    worker: int
-    trial: int
-    sequence: int
+    worker: Count
+    trial: Count
+    sequence: Ordinal
     final: bool
-    in_flight: int
-    users: int
-    held: int
-    counts: Mapping[str, ArrivalCounts]
+    in_flight: Count
+    users: Count
+    held: Count
+    counts: Mapping[Window, ArrivalCounts]
     histograms: tuple[EncodedHistogram, ...]
     transferred: tuple[ByteCount, ...]
     late: tuple[LateCount, ...]

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
+from sshload_contract.bounds import Amount, Count
+
 SNAPSHOT_VERSION = 4
 
 
@@ -21,10 +23,10 @@ class Stage(StrEnum):
 class SearchProgress:
     """How far a search for the capacity has come: the trial under way, its amount of load, and the bounds so far."""
 
-    trial: int
-    amount: float
-    lower: float | None
-    upper: float | None
+    trial: Count
+    amount: Amount
+    lower: Amount | None
+    upper: Amount | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +40,15 @@ class Snapshot:
     version: int
     run_id: str
     stage: Stage
-    elapsed_s: float
-    remaining_s: float
-    workers_connected: int
-    users: int
-    held: int
-    in_flight: int
-    offered_rate: float
-    completed_rate: float
-    iterations: int
-    failures: int
-    p99_us: int | None
+    elapsed_s: Amount
+    remaining_s: Amount
+    workers_connected: Count
+    users: Count
+    held: Count
+    in_flight: Count
+    offered_rate: Amount
+    completed_rate: Amount
+    iterations: Count
+    failures: Count
+    p99_us: Count | None
     search: SearchProgress | None

@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from sshload_contract.bounds import Amount, Count
+
 TARGET_STATS_VERSION = 2
 
 
@@ -23,26 +25,26 @@ class TargetStats:
     """
 
     version: int
-    at_unix_s: float
+    at_unix_s: Amount
     sshd_version: str
-    accepted: int
-    auth_failed: int
-    dropped_max_startups: int
-    dropped_penalty: int
+    accepted: Count
+    auth_failed: Count
+    dropped_max_startups: Count
+    dropped_penalty: Count
     dropped_is_lower_bound: bool
-    sessions: int
-    cpu_s: float
-    cpu_throttled_s: float
-    cpu_limit_cores: float | None
-    memory_bytes: int
+    sessions: Count
+    cpu_s: Amount
+    cpu_throttled_s: Amount
+    cpu_limit_cores: Amount | None
+    memory_bytes: Count
     memory_is_upper_bound: bool
-    memory_peak_bytes: int
-    memory_limit_bytes: int | None
-    processes: int
-    processes_limit: int | None
-    oom_kills: int
-    refused_forks: int
-    listen_overflows: int
+    memory_peak_bytes: Count
+    memory_limit_bytes: Count | None
+    processes: Count
+    processes_limit: Count | None
+    oom_kills: Count
+    refused_forks: Count
+    listen_overflows: Count
 
 
 COUNTERS = (

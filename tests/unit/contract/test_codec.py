@@ -5,10 +5,13 @@ import json
 from typing import Any
 
 import pytest
-from sshload_contract.codec import from_json, to_json, to_plain
+from runs import snapshot, steps
+from sshload_contract.codec import from_json, from_plain, to_json, to_plain
 from sshload_contract.errors import ContractError
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
 from sshload_contract.run_config import ExecStep, RunConfig, SleepStep
+from sshload_contract.run_summary import StepStats
+from sshload_contract.snapshot import Snapshot
 from sshload_contract.target_config import TargetConfig
 
 TARGET: dict[str, Any] = {
@@ -97,3 +100,56 @@ def test_an_unknown_word_of_an_enum_is_refused_with_the_known_ones() -> None:
     load = ArrivalsLoad(stages=(), process=ArrivalProcess.POISSON, max_in_flight=1, seed=0)
     refused = _refusal(ArrivalsLoad, to_json(load).replace("poisson", "steady"))
     assert str(refused) == "process: is 'steady', expected one of constant, poisson"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "field"),
+    [
+        pytest.param(["user"], "\ud800", "user", id="in a text"),
+        pytest.param(["files", 0, "path"], "a\udfff", "files[0].path", id="further inside"),
+    ],
+)
+def test_half_of_a_surrogate_pair_is_refused_since_no_reader_gives_it_back(
+    path: list[str | int], value: str, field: str
+) -> None:
+    refused = _refusal(TargetConfig, _with(path, value))
+    assert (refused.path, refused.problem) == (field, "has half of a surrogate pair, which is no character")
+
+
+def test_the_name_of_an_unknown_field_is_shown_as_text_of_bounded_length() -> None:
+    for name in ("\ud800", "x" * 100_000):
+        refused = str(_refusal(TargetConfig, json.dumps({**TARGET, name: 1})))
+        refused.encode()
+        assert len(refused) < 100
+
+
+@pytest.mark.parametrize("levels", [900, 960, 970, 980, 985, 988, 990, 992])
+def test_a_value_nested_to_the_limit_of_the_json_reader_in_place_of_a_word_is_refused(levels: int) -> None:
+    load = to_json(ArrivalsLoad(stages=(), process=ArrivalProcess.POISSON, max_in_flight=1, seed=0))
+    nested = "[" * levels + "]" * levels
+    with pytest.raises(ContractError):
+        from_json(ArrivalsLoad, load.replace('"poisson"', nested))
+    with pytest.raises(ContractError):
+        from_json(RunConfig, f'{{"load": {load.replace(chr(34) + "arrivals" + chr(34), nested)}}}')
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        pytest.param({"iterations": -1}, "iterations: is not from 0 to 9.0072e+15", id="a negative count"),
+        pytest.param({"iterations": 2**53 + 1}, "iterations: is not from 0 to 9.0072e+15", id="too large a count"),
+        pytest.param({"offered_rate": -0.5}, "offered_rate: is not from 0 to 9.0072e+15", id="a negative rate"),
+        pytest.param({"completed_rate": 1e300}, "completed_rate: is not from 0 to 9.0072e+15", id="too high a rate"),
+    ],
+)
+def test_a_figure_beyond_its_bounds_is_refused(changes: dict[str, float], problem: str) -> None:
+    with pytest.raises(ContractError) as refused:
+        from_plain(Snapshot, {**to_plain(snapshot()), **changes})
+    assert str(refused.value) == problem
+
+
+@pytest.mark.parametrize("key", ["", "0", "100", "p99", "nan", "1e1000", "0.00000000001"])
+def test_a_percentile_that_is_none_is_refused(key: str) -> None:
+    step = to_plain(steps(600, 0)[-1])
+    with pytest.raises(ContractError, match="is no percentile"):
+        from_plain(StepStats, {**step, "percentiles_us": {key: 5}})

@@ -312,7 +312,7 @@ def test_a_spoilt_line_is_a_problem_and_no_summary(line: str) -> None:
     assert read.problem != ""
 
 
-@pytest.mark.parametrize("data", ["", "!", "\\ud800"], ids=["nothing", "not base64", "half a character"])
+@pytest.mark.parametrize("data", ["", "!"], ids=["nothing", "not base64"])
 def test_parts_without_the_stated_digest_are_a_problem_and_no_summary(data: str) -> None:
     read = read_master_log(
         f'{{"sshload":"part","number":0,"data":"{data}"}}\n{{"sshload":"end","parts":1,"sha256":"0","proof":"{TOKEN}"}}'

@@ -1,3 +1,6 @@
+import base64
+import struct
+import zlib
 from fractions import Fraction
 from math import ceil, log
 from random import Random
@@ -158,3 +161,25 @@ def test_an_end_of_an_interval_that_the_samples_do_not_bound_is_not_given() -> N
     assert LatencyHistogram([1]).percentile_interval_us(50) == (None, None)
     assert few.percentile_interval_us(99)[1] is None
     assert None not in enough.percentile_interval_us(99)
+
+
+def packed(payload: bytes) -> str:
+    """Return a payload in the envelope of a histogram of our range."""
+    header = struct.pack(">iiiiqqd", 0x1C849303 | 0x10, len(payload), 0, 3, 1, HIGHEST_US, 1.0)
+    compressed = zlib.compress(header + payload)
+    return base64.b64encode(struct.pack(">ii", 0x1C849304 | 0x10, len(compressed)) + compressed).decode()
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        pytest.param(b"\xff" * 8 + b"\x7f\x02", id="a count after very many zeros"),
+        pytest.param(b"\x02", id="a count of latencies of 0 us"),
+        pytest.param(b"\x01" * 20_000 + b"\x02" * 20_000, id="more buckets than there are"),
+        pytest.param(b"\x00" + b"\xfe" + b"\xff" * 7 + b"\xff", id="a count of more than 62 bits"),
+        pytest.param(b"\x00" * 10_000_000, id="much that is packed tightly"),
+    ],
+)
+def test_what_no_histogram_of_this_range_holds_is_refused(payload: bytes) -> None:
+    with pytest.raises(EncodingError):
+        LatencyHistogram.decode(packed(payload))

@@ -94,7 +94,10 @@ class Master:
         self.end_early(RunEnd.STOPPED, reason)
 
     def take_report(self, report: Report) -> bool:
-        """Count a report; return False for one that was counted before, or that is of no trial under way."""
+        """Count a report; return False for one that was counted before, or that is of no trial under way.
+
+        Raises EncodingError where a histogram of it cannot be read.
+        """
         return self.trial.add(report)
 
     def note_target_problem(self, problem: str) -> None:

@@ -4,6 +4,8 @@ A run has one trial or, where a capacity is searched, several. Each is READY fro
 which the last is final; then AGAIN, after which workers are READY again, or END.
 """
 
+from dataclasses import dataclass
+
 HELLO = "sshloadHello"
 """Worker: {run_id, worker}. It is connected."""
 
@@ -40,3 +42,33 @@ NOT_ALLOWED = "sshloadNotAllowed"
 
 LEAVE = "sshloadLeave"
 """Worker: {worker, message}. It was told to terminate, and exits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """The fields of HELLO."""
+
+    run_id: str
+    worker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """The fields of READY."""
+
+    worker: int
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The fields of TARGET_PROBLEM, FAULT, NOT_ALLOWED and LEAVE."""
+
+    worker: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class SentReport:
+    """The fields of REPORT."""
+
+    report: str

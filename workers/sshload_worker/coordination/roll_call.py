@@ -34,6 +34,11 @@ class RollCall:
         elif index in range(self._expected):
             self._members[index] = _Member(client_id=client_id, seen_s=now_s)
 
+    def check_expected(self, index: int) -> None:
+        """Raise ValueError for the index of a worker that the run has none of."""
+        if index not in range(self._expected):
+            raise ValueError(f"it is from worker {index}, and there are {self._expected}")
+
     def ready(self, index: int) -> None:
         """Note that a worker can be started, for the first time or again."""
         if index in self._members:

@@ -1,10 +1,10 @@
 """WorkerLine: the master's line to its workers. Who is there is noted in the roll call, all else is handed on."""
 
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from locust.env import Environment
-from sshload_contract.codec import from_json
+from sshload_contract.codec import from_json, from_plain
 from sshload_contract.errors import ContractError
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
@@ -15,12 +15,14 @@ from sshload_worker.coordination.roll_call import RollCall
 
 _LINGER_MS = 1_000
 
+M = TypeVar("M")
+
 
 class Hearer(Protocol):
     """Who is told what workers say."""
 
     def take_report(self, report: Report) -> bool:
-        """Take a report; return False for one that changes nothing."""
+        """Take a report; return False for one that changes nothing. Raises EncodingError where it cannot be read."""
 
     def note_target_problem(self, problem: str) -> None:
         """Take why the target is not ready yet."""
@@ -67,37 +69,65 @@ class WorkerLine:
         close_after_last_words(self._runner.server, _LINGER_MS)
 
     def _on_hello(self, msg: Any, **_: object) -> None:
-        if msg.data["run_id"] == self._run_id:
-            self._roll_call.hello(msg.data["worker"], msg.node_id, monotonic())
+        hello = self._read(messages.Hello, msg.data)
+        if hello is not None and hello.run_id == self._run_id:
+            self._roll_call.hello(hello.worker, msg.node_id, monotonic())
             self._hearer.note_change()
 
     def _on_ready(self, msg: Any, **_: object) -> None:
-        self._roll_call.ready(msg.data["worker"])
-        self._hearer.note_change()
+        ready = self._read(messages.Ready, msg.data)
+        if ready is not None:
+            self._roll_call.ready(ready.worker)
+            self._hearer.note_change()
 
     def _on_target_problem(self, msg: Any, **_: object) -> None:
-        self._hearer.note_target_problem(msg.data["message"])
+        said = self._read(messages.Words, msg.data)
+        if said is not None:
+            self._hearer.note_target_problem(said.message)
 
     def _on_report(self, msg: Any, **_: object) -> None:
-        try:
-            report = from_json(Report, msg.data["report"])
-        except ContractError as error:
-            self._hearer.end_early(RunEnd.GENERATOR_FAULT, f"a worker's report cannot be read: {error}")
-            return
         self._roll_call.seen(msg.node_id, monotonic())
-        if report.run_id == self._run_id and self._hearer.take_report(report) and report.final:
+        sent = self._read(messages.SentReport, msg.data)
+        if sent is None:
+            return
+        try:
+            report = from_json(Report, sent.report)
+            self._roll_call.check_expected(report.worker)
+            is_new = report.run_id == self._run_id and self._hearer.take_report(report)
+        except ValueError as error:  # ContractError, and EncodingError of a histogram
+            self._give_up(error)
+            return
+        if is_new and report.final:
             self._roll_call.final(report.worker)
             self._hearer.note_change()
 
     def _on_fault(self, msg: Any, **_: object) -> None:
-        self._hearer.end_early(RunEnd.GENERATOR_FAULT, f"worker {msg.data['worker']}: {msg.data['message']}")
+        self._end_by(RunEnd.GENERATOR_FAULT, msg.data)
 
     def _on_not_allowed(self, msg: Any, **_: object) -> None:
-        self._hearer.end_early(RunEnd.TARGET_NOT_ALLOWED, f"worker {msg.data['worker']}: {msg.data['message']}")
+        self._end_by(RunEnd.TARGET_NOT_ALLOWED, msg.data)
 
     def _on_leave(self, msg: Any, **_: object) -> None:
-        self._roll_call.left(msg.data["worker"], msg.data["message"])
-        self._hearer.note_change()
+        said = self._read(messages.Words, msg.data)
+        if said is not None:
+            self._roll_call.left(said.worker, said.message)
+            self._hearer.note_change()
 
     def _on_heartbeat(self, client_id: str, **_: object) -> None:
         self._roll_call.seen(client_id, monotonic())
+
+    def _end_by(self, end: RunEnd, data: object) -> None:
+        said = self._read(messages.Words, data)
+        if said is not None:
+            self._hearer.end_early(end, f"worker {said.worker}: {said.message}")
+
+    def _read(self, kind: type[M], data: object) -> M | None:
+        """Return a message's fields. Where they cannot be read the run ends: Locust would only log what is raised."""
+        try:
+            return from_plain(kind, data)
+        except ContractError as error:
+            self._give_up(error)
+            return None
+
+    def _give_up(self, error: ValueError) -> None:
+        self._hearer.end_early(RunEnd.GENERATOR_FAULT, f"what a worker says cannot be read: {error}")

@@ -27,6 +27,11 @@ _MOST_IN_A_BYTE = 63
 _MOST_NEGATIVE_IN_A_BYTE = 64
 _MORE = 0x80
 _LAST_BYTE_SHIFT = 56
+_BUCKETS = (HIGHEST_US.bit_length() - SUB_BUCKET_BITS) * _HALF + _SUB_BUCKETS
+_COUNT_LIMIT = 2**62 - 1
+_LONGEST_NUMBER_BYTES = 9
+_UNPACKED_LIMIT_BYTES = _HEADER.size + _LONGEST_NUMBER_BYTES * _BUCKETS
+"""What a histogram takes at most: nobody unpacks more of what a worker sends."""
 
 
 class EncodingError(ValueError):
@@ -69,13 +74,16 @@ def decode(text: str) -> dict[int, int]:
     try:
         raw = base64.b64decode(text, validate=True)
         cookie, length = _ENVELOPE.unpack_from(raw)
-        unpacked = zlib.decompress(raw[_ENVELOPE.size : _ENVELOPE.size + length])
+        unpacking = zlib.decompressobj()
+        unpacked = unpacking.decompress(raw[_ENVELOPE.size : _ENVELOPE.size + length], _UNPACKED_LIMIT_BYTES)
         header = _HEADER.unpack_from(unpacked)
     except (ValueError, zlib.error, struct.error) as error:
         raise EncodingError(f"no HDR histogram: {error}") from error
     expected = (_PAYLOAD_COOKIE, header[1], 0, SIGNIFICANT_DIGITS, LOWEST_US, HIGHEST_US, 1.0)
     if cookie != _COMPRESSED_COOKIE or header != expected:
         raise EncodingError("the HDR histogram has another version, range or precision")
+    if not unpacking.eof:
+        raise EncodingError("the HDR histogram is cut short, or larger than one of this range can be")
     payload = unpacked[_HEADER.size :]
     if len(payload) != header[1]:
         raise EncodingError("the HDR histogram's payload is cut short")
@@ -89,6 +97,10 @@ def _read_counts(payload: bytes) -> dict[int, int]:
         if number > 0:
             counts[_floor(index)] = number
         index += max(-number, 1)
+        if index > _BUCKETS or number > _COUNT_LIMIT:
+            raise EncodingError("the HDR histogram goes beyond its range")
+    if counts and not LOWEST_US <= min(counts) <= max(counts) <= HIGHEST_US:
+        raise EncodingError("the HDR histogram goes beyond its range")
     return counts
 
 

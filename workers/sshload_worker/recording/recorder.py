@@ -218,5 +218,5 @@ class Recorder:
         self._empty()
         return report
 
-    def _frozen_counts(self) -> Mapping[str, ArrivalCounts]:
-        return {str(window): counts.frozen() for window, counts in self._counts.items()}
+    def _frozen_counts(self) -> Mapping[Window, ArrivalCounts]:
+        return {window: counts.frozen() for window, counts in self._counts.items()}

@@ -46,7 +46,11 @@ class Totals:
     workers: dict[int, WorkerState] = field(default_factory=dict)
 
     def add(self, report: Report) -> bool:
-        """Add a report; return False for one that was added before, which changes nothing."""
+        """Add a report; return False for one that was added before, which changes nothing.
+
+        Raises EncodingError, and changes nothing either, where a histogram cannot be read.
+        """
+        latencies = [LatencyHistogram.decode(encoded.data) for encoded in report.histograms]
         state = self.workers.get(report.worker)
         if state is None:
             state = self.workers[report.worker] = WorkerState(latest=report)
@@ -57,13 +61,11 @@ class Totals:
         if report.sequence > state.latest.sequence:
             state.latest = report
         for window, counts in report.counts.items():
-            self._add_counts(Window(window), counts)
-        for encoded in report.histograms:
-            key = (encoded.step, encoded.window, encoded.outcome)
-            latencies = LatencyHistogram.decode(encoded.data)
+            self._add_counts(window, counts)
+        for encoded, histogram in zip(report.histograms, latencies, strict=True):
             if (encoded.window, encoded.outcome) == (Window.MEASURED, Outcome.OK):
-                self.slices.add(report.sequence, encoded.step, latencies)
-            self._add_histogram(key, latencies)
+                self.slices.add(report.sequence, encoded.step, histogram)
+            self._add_histogram((encoded.step, encoded.window, encoded.outcome), histogram)
         self._add_moved(report)
         for error in report.errors:
             self._add_error((error.step, error.outcome, error.window), error.count, error.first_message)

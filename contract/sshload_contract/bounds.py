@@ -1,0 +1,41 @@
+"""What a figure of another process may be, declared where its field is; the codec refuses any other.
+
+Who prints a summary or answers `/stats` may be a tenant's own program. Its figures are computed with, and stand in
+statuses whose schemas have bounds of their own, so none of them may be negative or beyond what a float can count to.
+"""
+
+from typing import Annotated, NamedTuple, TypeAlias
+
+_MOST = 2**53
+"""Up to here a float tells all whole numbers apart."""
+
+
+class Range(NamedTuple):
+    """The least and the most that a number may be."""
+
+    least: float
+    most: float
+
+    def problem(self, value: float) -> str:
+        """Return what is wrong with a number, empty where nothing is."""
+        return "" if self.least <= value <= self.most else f"is not from {self.least:g} to {self.most:g}"
+
+
+class PercentileText(NamedTuple):
+    """A percentile as it is written, "99.9": above 0 and below 100."""
+
+    characters: int = 12
+
+    def problem(self, value: str) -> str:
+        """Return what is wrong with a text, empty where nothing is."""
+        try:
+            found = 0 < float(value) < 100 and len(value) <= self.characters  # noqa: PLR2004 - percent
+        except ValueError:
+            found = False
+        return "" if found else "is no percentile"
+
+
+Count: TypeAlias = Annotated[int, Range(0, _MOST)]
+Ordinal: TypeAlias = Annotated[int, Range(1, _MOST)]
+Amount: TypeAlias = Annotated[float, Range(0, _MOST)]
+PercentileKey: TypeAlias = Annotated[str, PercentileText()]

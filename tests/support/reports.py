@@ -1,0 +1,34 @@
+"""A worker's report, as its master gets it."""
+
+from runs import NEGOTIATED
+from sshload_contract.sample import (
+    REPORT_VERSION,
+    ArrivalCounts,
+    ByteCount,
+    ErrorCount,
+    Health,
+    LateCount,
+    NegotiatedCount,
+    Report,
+)
+from sshload_contract.vocabulary import Outcome, Window
+
+REPORT = Report(
+    version=REPORT_VERSION,
+    run_id="test-run",
+    worker=0,
+    trial=0,
+    sequence=1,
+    final=False,
+    in_flight=2,
+    users=0,
+    held=0,
+    counts={Window.MEASURED: ArrivalCounts(9, 8, 6, 2, 6, 1, 0)},
+    histograms=(),
+    transferred=(ByteCount("read", Window.MEASURED, 700),),
+    late=(LateCount("read", Window.MEASURED, 1, 70),),
+    errors=(ErrorCount("auth", Outcome.AUTH_REJECTED, Window.MEASURED, 2, "refused"),),
+    negotiated=(NegotiatedCount(NEGOTIATED, 6),),
+    health=Health(0.1, 0.0, 1, 1, 1, 2, 2, 3, 28_232, 0),
+)
+"""A report without latencies."""

@@ -1,0 +1,75 @@
+"""What the master makes of messages that cannot be read: the run ends by name, and nothing is counted by half."""
+
+from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from reports import REPORT
+from sshload_contract.codec import to_json
+from sshload_contract.sample import EncodedHistogram, Report
+from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_worker.coordination.roll_call import RollCall
+from sshload_worker.coordination.worker_line import WorkerLine
+from sshload_worker.summary.merge import Totals
+
+READERS = ("_on_hello", "_on_ready", "_on_target_problem", "_on_report", "_on_fault", "_on_not_allowed", "_on_leave")
+
+
+@dataclass
+class Heard:
+    """A master, as far as it is told something."""
+
+    totals: Totals = field(default_factory=Totals)
+    ends: list[tuple[RunEnd, str]] = field(default_factory=list)
+
+    def take_report(self, report: Report) -> bool:
+        return self.totals.add(report)
+
+    def note_target_problem(self, problem: str) -> None: ...
+
+    def note_change(self) -> None: ...
+
+    def end_early(self, end: RunEnd, message: str) -> None:
+        self.ends.append((end, message))
+
+
+def hear(reader: str, fields: Any) -> Heard:
+    """Return what was heard of one message."""
+    heard = Heard()
+    line = WorkerLine("test-run", RollCall(1), heard)
+    getattr(line, reader)(SimpleNamespace(data=fields, node_id="node"))
+    return heard
+
+
+def test_a_report_is_counted() -> None:
+    heard = hear("_on_report", {"report": to_json(REPORT)})
+    assert heard.totals.window(Window.MEASURED).succeeded == 6
+    assert heard.ends == []
+
+
+@pytest.mark.parametrize("fields", [None, 7, "x", [], {}, {"worker": "0"}, {"worker": 0, "message": []}, {"report": 1}])
+@pytest.mark.parametrize("reader", READERS)
+def test_a_message_that_cannot_be_read_ends_the_run_as_the_generators_fault(reader: str, fields: Any) -> None:
+    ((end, message),) = hear(reader, fields).ends
+    assert end is RunEnd.GENERATOR_FAULT
+    assert message.startswith("what a worker says cannot be read: ")
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        pytest.param(
+            replace(REPORT, histograms=(EncodedHistogram("total", Window.MEASURED, Outcome.OK, 1, "no histogram"),)),
+            id="a histogram that is none",
+        ),
+        pytest.param(replace(REPORT, worker=1), id="a worker that the run has none of"),
+        pytest.param(replace(REPORT, sequence=0), id="a report before the first"),
+        pytest.param(replace(REPORT, in_flight=-1), id="a negative count"),
+    ],
+)
+def test_nothing_of_a_report_counts_where_a_part_of_it_cannot_be_read(report: Report) -> None:
+    heard = hear("_on_report", {"report": to_json(report)})
+    ((end, _),) = heard.ends
+    assert end is RunEnd.GENERATOR_FAULT
+    assert heard.totals == Totals()
