@@ -8,6 +8,9 @@ Network = IPv4Network | IPv6Network
 
 _NUMBER = re.compile(r"0x[0-9a-f]*|[0-9]+")
 _BYTES = 4
+_LONGEST_NUMBER = 255
+"""More characters than a host can have; Python reads no decimal number of some thousands."""
+
 _IPV4_COMPATIBLE = IPv6Network("::/96")  # RFC 4291 section 2.5.5.1
 _NAT64 = IPv6Network("64:ff9b::/96")  # RFC 6052 section 2.1
 _LOOPBACK = IPv6Address("::1")
@@ -65,7 +68,7 @@ def _low_ipv4(address: IPv6Address) -> IPv4Address:
 
 def _from_numbers(parts: list[str]) -> IPv4Address | None:
     """Return the address that inet_aton(3) reads, None where it reads none, or an octal number."""
-    if len(parts) > _BYTES or not all(_NUMBER.fullmatch(part) for part in parts):
+    if len(parts) > _BYTES or not all(_NUMBER.fullmatch(part) and len(part) <= _LONGEST_NUMBER for part in parts):
         return None
     if any(part.startswith("0") and part.isdigit() and len(part) > 1 for part in parts):
         return None

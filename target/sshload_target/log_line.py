@@ -95,7 +95,7 @@ def _dropped(found: re.Match[str]) -> Dropped:
 
 _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], LogEvent]], ...] = (
     (
-        re.compile(r"Accepted \S+ for .* from (?P<address>\S+) port (?P<port>\d+) ssh2(?:: .*)?$"),
+        re.compile(r"Accepted \S+ for .* from (?P<address>\S+) port (?P<port>\d{1,5}) ssh2(?:: .*)?$"),
         lambda found: Accepted(found["address"], int(found["port"])),
     ),
     (
@@ -113,12 +113,12 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], LogEvent]], ...
         _dropped,
     ),
     (
-        re.compile(r"(?P<reason>Maxstartups|PerSourcePenalties) logging rate-limited: additional (?P<count>\d+) "),
+        re.compile(r"(?P<reason>Maxstartups|PerSourcePenalties) logging rate-limited: additional (?P<count>\d{1,18}) "),
         lambda found: AlsoDropped(_RATE_LIMITED_REASONS[found["reason"]], int(found["count"])),
     ),
     (
         re.compile(
-            r"(?P<word>exited|in) MaxStartups throttling (?:after|for) \S+, (?P<total>\d+) connections dropped$"
+            r"(?P<word>exited|in) MaxStartups throttling (?:after|for) \S+, (?P<total>\d{1,18}) connections dropped$"
         ),
         lambda found: DropEpisode(int(found["total"]), ended=found["word"] == "exited"),
     ),
@@ -127,7 +127,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], LogEvent]], ...
         lambda _: ForkRefused(),
     ),
     (
-        re.compile(r"Server listening on \S+ port (?P<port>\d+)"),
+        re.compile(r"Server listening on \S+ port (?P<port>\d{1,5})\b"),
         lambda found: Listening(int(found["port"])),
     ),
 )

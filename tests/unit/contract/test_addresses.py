@@ -25,7 +25,9 @@ def test_an_address_is_read_however_it_is_written(host: str, address: str) -> No
     assert read_address(host) == ip_address(address)
 
 
-@pytest.mark.parametrize("host", ["0177.1", "192.0.2.07", "192.0.2.256", "256.1", "1.2.3.4.5", "4294967296", "", "a.1"])
+@pytest.mark.parametrize(
+    "host", ["0177.1", "192.0.2.07", "192.0.2.256", "256.1", "1.2.3.4.5", "4294967296", "", "a.1", "9" * 5_000]
+)
 def test_what_resolvers_read_differently_or_not_at_all_is_no_address(host: str) -> None:
     assert read_address(host) is None
 

@@ -161,3 +161,16 @@ def test_a_client_that_calls_itself_like_a_line_fails_once_and_logs_in_never() -
 @given(st.text())
 def test_any_line_is_read_without_an_error(line: str) -> None:
     read_log_line(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Accepted password for load from 10.0.0.9 port {} ssh2",
+        "Server listening on 0.0.0.0 port {}.",
+        "Maxstartups logging rate-limited: additional {} connections dropped",
+        "exited MaxStartups throttling after 00:00:10, {} connections dropped",
+    ],
+)
+def test_a_number_with_more_digits_than_python_reads_says_nothing(line: str) -> None:
+    assert read_log_line(line.format("9" * 5_000)) is None

@@ -12,6 +12,8 @@ OTHER = b"\x00\x00\x00\x0bssh-ed25519" + b"o" * 36
 RSA = b"\x00\x00\x00\x07ssh-rsa" + b"r" * 36
 RSA64 = base64.b64encode(RSA).decode()
 KEY64 = base64.b64encode(KEY).decode()
+RSA = b"\x00\x00\x00\x07ssh-rsa" + b"r" * 36
+RSA64 = base64.b64encode(RSA).decode()
 OTHER64 = base64.b64encode(OTHER).decode()
 
 
@@ -101,9 +103,9 @@ def test_comments_and_empty_lines_are_passed_over() -> None:
 
 
 def test_a_host_may_have_several_keys() -> None:
-    keys = read_known_hosts(f"server ssh-ed25519 {KEY64}\nserver ssh-rsa {OTHER64}\n", "server", 22)
+    keys = read_known_hosts(f"server ssh-ed25519 {KEY64}\nserver ssh-rsa {RSA64}\n", "server", 22)
     assert keys.accepts(KEY)
-    assert keys.accepts(OTHER)
+    assert keys.accepts(RSA)
     assert keys.algorithms == ("ssh-ed25519", "rsa-sha2-512", "rsa-sha2-256", "ssh-rsa")
 
 
@@ -133,3 +135,23 @@ def test_what_ssh_keygen_hashes_is_read(tmp_path: Path) -> None:
     assert "server" not in text
     assert read_known_hosts(text, "server.example.org", 2222).accepts(KEY)
     assert not read_known_hosts(text, "server.example.org", 22).accepts(KEY)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        pytest.param("server ssh-ed25519 \u00e9\u00e9\u00e9\u00e9", id="letters that base64 has not"),
+        pytest.param("server ssh-ed25519 AAAA", id="too short for a type"),
+        pytest.param(f"server ssh-rsa {KEY64}", id="a key of another type"),
+        pytest.param(
+            f"server ssh-ed25519 {base64.b64encode(bytes([0, 0, 0, 1, 255])).decode()}", id="a type that is no text"
+        ),
+    ],
+)
+def test_a_key_that_is_none_of_its_line_is_named_and_not_handed_on(line: str) -> None:
+    with pytest.raises(KnownHostsError, match="line 1"):
+        read_known_hosts(line, "server", 22)
+
+
+def test_a_hash_with_letters_that_base64_has_not_is_for_nobody() -> None:
+    assert not read_known_hosts(f"|1|\u00e9|\u00e9 ssh-ed25519 {KEY64}\n", "server", 22).accepts(KEY)

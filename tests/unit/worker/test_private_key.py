@@ -1,5 +1,5 @@
 import subprocess
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 import pytest
@@ -134,3 +134,13 @@ def test_a_key_in_hardware_is_told() -> None:
     body = b"openssh-key-v1\0" + b"\0\0\0\4none" * 2 + b"\0\0\0\0" + b"\0\0\0\1" + len(blob).to_bytes(4, "big") + blob
     text = b"-----BEGIN OPENSSH PRIVATE KEY-----\n" + b64encode(body) + b"\n-----END OPENSSH PRIVATE KEY-----\n"
     assert "sk-ssh-ed25519@openssh.com" in refusal(text)
+
+
+def test_a_key_whose_private_part_ends_early_is_damaged(tmp_path: Path) -> None:
+    lines = make_key(tmp_path, ["-t", "ed25519", "-C", ""]).read_bytes().split(b"\n")
+    packed = b64decode(b"".join(lines[1:-2]))
+    public_blob = packed[packed.index(b"ssh-ed25519") - 4 :][:51]
+    private = b"c" * 8 + public_blob[:15] + b"\0\0\0\x20short"
+    head = packed[: packed.index(public_blob) + len(public_blob)]
+    cut = b64encode(head + len(private).to_bytes(4, "big") + private)
+    assert "is damaged" in refusal(lines[0] + b"\n" + cut + b"\n" + lines[-2])

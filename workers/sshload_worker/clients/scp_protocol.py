@@ -5,6 +5,7 @@ bytes and a zero byte; the other side answers each of the three with a zero byte
 what is wrong.
 """
 
+import re
 import shlex
 from posixpath import basename
 from typing import NoReturn
@@ -19,6 +20,7 @@ _WARNING, _ERROR = 1, 2
 _LINE_LIMIT_BYTES = 8_192
 _MODE = "0644"
 _WORDS_OF_A_FILE = 3
+_SIZE = re.compile("[0-9]{1,19}")  # of 64 bits
 
 
 def begin_read(channel: Channel, path: str) -> RemoteFile:
@@ -27,7 +29,7 @@ def begin_read(channel: Channel, path: str) -> RemoteFile:
     channel.execute(f"scp -f {_operand(path)}")
     channel.write(_FINE)
     words = stream.line().split(" ", _WORDS_OF_A_FILE - 1)
-    if len(words) != _WORDS_OF_A_FILE or not words[0].startswith("C") or not words[1].isdecimal():
+    if len(words) != _WORDS_OF_A_FILE or not words[0].startswith("C") or _SIZE.fullmatch(words[1]) is None:
         stream.fail("the server's scp announced no file")
     channel.write(_FINE)
     return _Reading(stream, int(words[1]))

@@ -11,6 +11,7 @@ from time import time
 
 from sshload_worker.login.certificate_fields import CERTIFICATE_SUFFIX
 from sshload_worker.login.host_certificate import certificate_refusal, is_certificate
+from sshload_worker.login.wire import WireError, WireReader
 
 _SSH_PORT = 22
 _HASH_MARK = "|1|"
@@ -116,9 +117,11 @@ def _entries(text: str) -> Iterator[_Entry]:
         if marker not in ("", _REVOKED, _CERTIFICATE_AUTHORITY) or len(words) < _FIELDS:
             raise KnownHostsError(f"known_hosts line {number}: expected [marker] hosts key-type key")
         try:
-            blob = base64.b64decode(words[2], validate=True)
+            blob = base64.b64decode(words[2].encode(), validate=True)
         except binascii.Error as error:
             raise KnownHostsError(f"known_hosts line {number}: the key is no base64") from error
+        if not _is_of_type(blob, words[1]):
+            raise KnownHostsError(f"known_hosts line {number}: the key is not of the type that the line states")
         yield _Entry(marker=marker, patterns=words[0], key_type=words[1], blob=blob)
 
 
@@ -145,11 +148,19 @@ def _matches_glob(pattern: str, name: str) -> bool:
 def _matches_hash(pattern: str, name: str) -> bool:
     salt, _, digest = pattern.removeprefix(_HASH_MARK).partition("|")
     try:
-        expected = base64.b64decode(digest, validate=True)
-        key = base64.b64decode(salt, validate=True)
+        expected = base64.b64decode(digest.encode(), validate=True)
+        key = base64.b64decode(salt.encode(), validate=True)
     except binascii.Error:
         return False
     return hmac.compare_digest(hmac.new(key, name.encode(), hashlib.sha1).digest(), expected)
+
+
+def _is_of_type(blob: bytes, key_type: str) -> bool:
+    """Tell whether a key in wire form begins with the name of its type, as OpenSSH asks of a line."""
+    try:
+        return WireReader(blob).string() == key_type.encode()
+    except WireError:
+        return False
 
 
 def _signatures(key_type: str) -> tuple[str, ...]:

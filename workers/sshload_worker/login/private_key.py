@@ -62,9 +62,13 @@ def agent_identity(key: PrivateKey) -> bytes:
     private = WireReader(reader.string())
     private.fixed(_CHECK_BYTES)
     name = private.text()
+    return wire_string(name.encode()) + _private_fields(private, name) + wire_string(b"")
+
+
+def _private_fields(private: WireReader, name: str) -> bytes:
+    """Return the fields of a private key of this type; raises WireError where there are fewer."""
     strings = _PRIVATE_STRINGS[name.partition("-sha2-")[0]]
-    fields = b"".join(wire_string(private.string()) for _ in range(strings))
-    return wire_string(name.encode()) + fields + wire_string(b"")
+    return b"".join(wire_string(private.string()) for _ in range(strings))
 
 
 def _container(text: bytes) -> bytes:
@@ -87,6 +91,7 @@ def _read_openssh(text: bytes, role: str) -> PrivateKey | None:
             return None
         private = WireReader(reader.string())
         is_whole = private.uint32() == private.uint32() and private.string() == WireReader(public_blob).string()
+        _private_fields(private, WireReader(public_blob).text())
     except (WireError, binascii.Error) as error:
         raise GeneratorFaultError(f"{role} is damaged: {error}") from None
     if not is_whole:
