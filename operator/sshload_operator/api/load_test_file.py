@@ -84,6 +84,15 @@ class _UniqueKeyLoader(yaml.SafeLoader):
             seen.add(key)
         return super().construct_mapping(node, deep=deep)
 
+    def construct_scalar(self, node: yaml.ScalarNode | yaml.MappingNode) -> Any:
+        value = super().construct_scalar(node)
+        try:
+            str(value).encode()
+        except UnicodeEncodeError:
+            problem = "a text has half of a surrogate pair, which is no character"
+            raise yaml.constructor.ConstructorError(None, None, problem, node.start_mark) from None
+        return value
+
 
 def _documents(text: str) -> list[Any]:
     try:
@@ -91,8 +100,10 @@ def _documents(text: str) -> list[Any]:
     except yaml.MarkedYAMLError as error:
         where = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise SpecError("", f"not YAML: {where}{error.problem}") from error
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError, OverflowError) as error:  # the latter of a date or a number that is none
         raise SpecError("", f"not YAML: {error}") from error
+    except RecursionError as error:
+        raise SpecError("", "not YAML that can be read: it is nested too deeply") from error
     return [document for document in loaded if document is not None]
 
 

@@ -68,7 +68,7 @@ def _change(one: Status) -> str:
 
 
 def _interval(one: Status) -> str:
-    if "low" not in one:
+    if "low" not in one or "high" not in one:
         return _ABSENT
     form = "{:+.3g} to {:+.3g}" if "points" in one else "{:.3f} to {:.3f}"
     return form.format(one["low"], one["high"])
@@ -89,4 +89,5 @@ def _unmeasured(status: Status) -> Iterator[str]:
 def _verdict(status: Status) -> str:
     if status.get("phase") != ComparisonPhase.FINISHED:
         return f"no verdict yet: {status.get('phase', ComparisonPhase.PENDING)}"
-    return f"verdict    {status['verdict']} ({status['reason']})\n           {printable(status['message'])}"
+    verdict, reason = status.get("verdict", _ABSENT), status.get("reason", _ABSENT)
+    return f"verdict    {verdict} ({reason})\n           {printable(status.get('message', ''))}"

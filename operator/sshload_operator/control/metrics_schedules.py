@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Final
 
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
 from sshload_operator.control.published import Published
+from sshload_operator.decision.findings import read_time
 
 _LABELS: Final = ("namespace", "schedule")
 
@@ -68,4 +68,5 @@ class SchedulesCollector(Published[ScheduleFigures]):
 
 
 def _unix_s(text: str | None) -> float | None:
-    return datetime.fromisoformat(text).timestamp() if text else None
+    time = read_time(text)
+    return time.timestamp() if time is not None else None

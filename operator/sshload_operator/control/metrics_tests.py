@@ -7,7 +7,6 @@ the operator little; verdicts and capacities are published of all.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any, Final
 
 from prometheus_client import Metric
@@ -15,6 +14,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from sshload_operator.control.metrics_capacity import CapacityFigures, capacities, capacity_figures
 from sshload_operator.control.published import Key, Published
+from sshload_operator.decision.findings import read_time
 from sshload_operator.state import Phase
 
 _PUBLISHED_RESULTS: Final = 100
@@ -133,12 +133,12 @@ class TestsCollector(Published[TestFigures]):
 def test_figures(status: Mapping[str, Any]) -> TestFigures:
     """Return what is to be published of a test with this status."""
     phase = status.get("phase") or Phase.PENDING.value
-    completion_time = status.get("completionTime")
+    completion_time = read_time(status.get("completionTime"))
     results = status.get("results")
     return TestFigures(
         phase=phase,
         verdict=status.get("verdict", ""),
-        completed_unix_s=datetime.fromisoformat(completion_time).timestamp() if completion_time else 0.0,
+        completed_unix_s=completion_time.timestamp() if completion_time else 0.0,
         results=_results(results) if results else None,
         capacity=capacity_figures(status.get("capacity")),
     )

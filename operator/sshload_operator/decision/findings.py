@@ -62,8 +62,14 @@ def word(kind: type[Word], text: str | None) -> Word | None:
 
 
 def read_time(text: str | None) -> datetime | None:
-    """Return a time that a status has, None where it has none."""
-    return datetime.fromisoformat(text) if text else None
+    """Return a time that a status has, None where it has none, or one that the API server takes and Python does not.
+
+    Such as the year 0, a zone 99 hours away, or a small `t`: nobody but a person writes these.
+    """
+    try:
+        return datetime.fromisoformat(text).astimezone(UTC) if text else None
+    except (ValueError, OverflowError):
+        return None
 
 
 def time_text(time: datetime | None) -> str | None:

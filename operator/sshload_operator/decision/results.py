@@ -31,6 +31,10 @@ _ERRORS_LIMIT = 100
 _NEGOTIATED_LIMIT = 20
 _STEPS_LIMIT = 200
 _FIRST_MESSAGE_LIMIT_CHARACTERS = 200
+_STEP_LIMIT_CHARACTERS = 64
+_ALGORITHM_LIMIT_CHARACTERS = 128
+_VERSION_LIMIT_CHARACTERS = 255
+"""What the CRD takes of a text that a server or a tenant's own worker chose."""
 
 
 def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
@@ -89,7 +93,7 @@ def _step(step: StepStats) -> dict[str, Any]:
     }
     return stated(
         {
-            "step": step.step,
+            "step": step.step[:_STEP_LIMIT_CHARACTERS],
             "count": step.count,
             "failures": step.failures,
             "rate": rounded(step.rate),
@@ -108,7 +112,7 @@ def _errors(summary: RunSummary) -> Iterator[dict[str, Any]]:
     for error in sorted(measured, key=_most_frequent_first):
         yield stated(
             {
-                "step": error.step,
+                "step": error.step[:_STEP_LIMIT_CHARACTERS],
                 "outcome": str(error.outcome),
                 "count": error.count,
                 "firstMessage": error.first_message[:_FIRST_MESSAGE_LIMIT_CHARACTERS] or None,
@@ -125,17 +129,18 @@ def _negotiated(summary: RunSummary) -> Iterator[dict[str, Any]]:
     for one in summary.negotiated:
         counts[one.negotiated] += one.count
     for negotiated, count in counts.most_common():
-        yield _negotiated_entry(NegotiatedCount(negotiated, count))
+        if count:
+            yield _negotiated_entry(NegotiatedCount(negotiated, count))
 
 
 def _negotiated_entry(one: NegotiatedCount) -> dict[str, Any]:
     negotiated = one.negotiated
     return {
-        "kex": negotiated.kex,
-        "cipher": negotiated.cipher,
-        "mac": negotiated.mac,
-        "hostKey": negotiated.host_key,
-        "serverVersion": negotiated.server_version,
+        "kex": negotiated.kex[:_ALGORITHM_LIMIT_CHARACTERS],
+        "cipher": negotiated.cipher[:_ALGORITHM_LIMIT_CHARACTERS],
+        "mac": negotiated.mac[:_ALGORITHM_LIMIT_CHARACTERS],
+        "hostKey": negotiated.host_key[:_ALGORITHM_LIMIT_CHARACTERS],
+        "serverVersion": negotiated.server_version[:_VERSION_LIMIT_CHARACTERS],
         "count": one.count,
     }
 
@@ -171,7 +176,7 @@ def _target(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
     accepted = after.accepted - before.accepted
     logins = client_logins(summary)
     figures: dict[str, Any] = {
-        "sshdVersion": after.sshd_version or None,
+        "sshdVersion": after.sshd_version[:_VERSION_LIMIT_CHARACTERS] or None,
         "accepted": grown["accepted"],
         "clientLogins": logins,
         "loginDifference": accepted - logins,

@@ -74,7 +74,7 @@ def status(standing: Standing) -> dict[str, Any]:
 
 def progress(plan: Plan, snapshot: Snapshot) -> dict[str, Any]:
     """Return the status's progress as the newest snapshot has it."""
-    share = snapshot.failures / snapshot.iterations if snapshot.iterations else None
+    share = min(snapshot.failures / snapshot.iterations, 1.0) if snapshot.iterations else None
     figures = {
         "stage": str(snapshot.stage),
         "elapsedSeconds": rounded(snapshot.elapsed_s),

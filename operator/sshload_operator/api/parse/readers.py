@@ -14,6 +14,7 @@ from sshload_operator.api.quantities import duration_s, percent_share, size_byte
 T = TypeVar("T")
 Reader: TypeAlias = Callable[[Any, str], T]
 _FREE_FORM_LEVELS = 50
+_WHOLE_NUMBER_LIMIT = 2**63
 
 
 def text(*, longest: int, shortest: int = 0, pattern: str = "", wanted: str = "") -> Reader[str]:
@@ -138,6 +139,8 @@ def size(least: str, most: str) -> Reader[int]:
     def read(value: Any, path: str) -> int:
         if isinstance(value, bool) or not isinstance(value, int | str):
             raise SpecError(path, f"is {shown(value)}, but must be a size such as 26Ki")
+        if isinstance(value, int):
+            _check_64_bits(value, path)
         try:
             found = size_bytes(str(value))
         except ValueError as error:
@@ -231,9 +234,16 @@ _SHOWN_CHARACTERS = 60
 def _number(value: Any, path: str) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise SpecError(path, f"must be a number, not {kind(value)}")
+    _check_64_bits(value, path)
     if not isfinite(value):
         raise SpecError(path, "must be a finite number")
     return value
+
+
+def _check_64_bits(value: float, path: str) -> None:
+    """Refuse a whole number that the API server could not read, nor Python make a float of."""
+    if isinstance(value, int) and not -_WHOLE_NUMBER_LIMIT <= value < _WHOLE_NUMBER_LIMIT:
+        raise SpecError(path, "must be a number of 64 bits")
 
 
 def _check_range(value: float, path: str, least: float, most: float) -> None:

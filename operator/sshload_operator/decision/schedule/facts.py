@@ -165,7 +165,5 @@ def child_name(schedule_name: str, time: datetime) -> str:
 
 def _scheduled_time(metadata: Mapping[str, Any]) -> datetime:
     """Return the annotated time; the creation where somebody took the annotation away or garbled it."""
-    try:
-        return datetime.fromisoformat(metadata.get("annotations", {}).get(SCHEDULED_ANNOTATION, "")).astimezone(UTC)
-    except ValueError:
-        return datetime.fromisoformat(metadata["creationTimestamp"])
+    annotated = read_time(metadata.get("annotations", {}).get(SCHEDULED_ANNOTATION))
+    return annotated or datetime.fromisoformat(metadata["creationTimestamp"])

@@ -100,3 +100,13 @@ def test_the_progress_is_how_many_tests_are_over_and_what_is_waited_for() -> Non
     shown = progress_status(world.status)
     assert shown["phase"] == "Running"
     assert shown["message"].startswith("1/6 tests over, ")
+
+
+def test_a_status_that_somebody_has_taken_fields_from_is_shown_without_them() -> None:
+    status = played().status
+    (first, second) = status["results"]["variants"]
+    figures = [{key: value for key, value in one.items() if key != "high"} for one in second["figures"]]
+    half = {**status["results"], "variants": [first, {**second, "figures": figures}]}
+    text = comparison_text({"phase": "Finished", "results": half})
+    assert row(text, "total p50 ms")[4] == "-"
+    assert "verdict    - (-)" in text

@@ -36,3 +36,15 @@ def test_a_key_of_a_file_must_be_a_string() -> None:
 def test_the_whole_spec_must_be_an_object() -> None:
     with pytest.raises(SpecError, match="spec: must be an object, not a list"):
         parse([])  # type: ignore[arg-type] - what a file may hold
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), 2**63])
+@pytest.mark.parametrize("field", ["load.arrivals.stages.0.rate", "load.arrivals.maxInFlight", "workers.replicas"])
+def test_a_number_of_a_file_has_64_bits(field: str, value: int) -> None:
+    with pytest.raises(SpecError, match="must be a number of 64 bits"):
+        parse(changed(SMALL, field, value))
+
+
+def test_a_size_of_a_file_has_64_bits() -> None:
+    with pytest.raises(SpecError, match="must be a number of 64 bits"):
+        parse(changed(SMALL, "client.windowSize", 16**10_000))

@@ -204,3 +204,20 @@ def test_whatever_was_counted_fits_the_schema(succeeded: int, failed: int, accep
     found = summary(succeeded, failed, target_after=target_stats(accepted))
     kept = replace(found, errors=_MANY if many else errors(failed))
     assert list(problems(to_status(PLAN, kept), SCHEMA, "results")) == []
+
+
+def test_texts_that_a_tenants_own_worker_chose_are_as_long_as_the_crd_takes_them() -> None:
+    long = "x" * 5_000
+    agreed = NegotiatedCount(
+        replace(NEGOTIATED, kex=long, cipher=long, mac=long, host_key=long, server_version=long), 1
+    )
+    named = tuple(replace(step, step=long) for step in summary().steps)
+    after = target_stats(700, sshd_version=long)
+    error = ErrorCount(long, Outcome.EXIT_CODE, Window.MEASURED, 1, long)
+    found = replace(summary(), steps=named, errors=(error,), negotiated=(agreed,), target_after=after)
+    assert list(problems(to_status(PLAN, found), SCHEMA, "results")) == []
+
+
+def test_what_no_login_agreed_on_is_not_there() -> None:
+    assert "negotiated" in to_status(PLAN, summary())
+    assert to_status(PLAN, replace(summary(), negotiated=(NegotiatedCount(NEGOTIATED, 0),)))["negotiated"] == []

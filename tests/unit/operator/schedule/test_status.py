@@ -1,11 +1,13 @@
 """The status of a schedule: as the CRD has it, and true."""
 
+from datetime import datetime
 from typing import Any
 
 import pytest
 from crd_schema import problems, status_schema
 from live_cluster import condition
 from schedules import SimSchedule, quick, schedule
+from sshload_operator.decision.schedule.facts import SCHEDULED_ANNOTATION, scheduled_test
 
 RESULTS = {"p99Ms": 84.2, "completedRate": 19.97}
 CAPACITY = {"inWords": "41.5 arrivals/s", "value": 41.5, "unit": "arrivals/s", "end": "found"}
@@ -136,3 +138,12 @@ def test_what_this_version_does_not_know_of_a_status_is_forgotten() -> None:
     found.run_pass()
     assert found.status["lastVerdict"] == "Passed"
     assert len(found.status["conditions"]) == 5
+
+
+@pytest.mark.parametrize("annotated", ["0001-01-01T00:00:00+14:00", "soon", ""])
+def test_a_scheduled_time_that_somebody_has_garbled_is_that_of_the_creation(annotated: str) -> None:
+    found = schedule("09:55").go_to("10:30")
+    body = found.tests[found.made[0]]
+    garbled = {**body["metadata"], "annotations": {SCHEDULED_ANNOTATION: annotated}}
+    created = datetime.fromisoformat(body["metadata"]["creationTimestamp"])
+    assert scheduled_test({**body, "metadata": garbled}).time == created

@@ -136,3 +136,25 @@ def test_progress_states_no_rate_and_no_percentile_of_nothing() -> None:
     shown = progress(plan(), snapshot(Stage.WARM_UP, iterations=0, failures=0, p99_us=None))
     assert "errorPercent" not in shown
     assert "p99Ms" not in shown
+
+
+@pytest.mark.parametrize(
+    "time",
+    [
+        pytest.param("0000-01-01T00:00:00Z", id="the year 0"),
+        pytest.param("2026-01-01t00:00:00z", id="small letters"),
+        pytest.param("2026-01-01T00:00:00+99:99", id="a zone far away"),
+        pytest.param("0001-01-01T00:00:00+14:00", id="before all time in UTC"),
+        pytest.param("9999-12-31T23:59:59-14:00", id="after all time in UTC"),
+    ],
+)
+def test_a_time_that_the_api_server_takes_and_nobody_can_compute_with_counts_as_absent(time: str) -> None:
+    written = status(FINISHED)
+    changed = [{**item, "lastTransitionTime": time} for item in written["conditions"]]
+    past = remembered({**written, "startTime": time, "completionTime": time, "conditions": changed})
+    assert (past.start_time, past.completion_time, past.conditions) == (None, None, ())
+
+
+def test_more_failures_than_iterations_are_no_more_than_all() -> None:
+    said = progress(plan(quickstart()), snapshot(iterations=1, failures=3))
+    assert said["errorPercent"] == 100

@@ -112,3 +112,14 @@ def test_promtool_finds_nothing_to_complain_of() -> None:
     metrics.count_api_request("list", "pods")
     checked = subprocess.run(["promtool", "check", "metrics"], input=metrics.render(), capture_output=True, check=False)
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
+
+
+def test_a_time_that_nobody_can_compute_with_keeps_no_other_figures_from_being_published() -> None:
+    metrics = OperatorMetrics()
+    metrics.tests.object_changed(None, finished(completed="0000-01-01T00:00:00Z"))
+    assert samples(metrics, "sshload_test_verdict") == {("t", "Passed"): 1}
+    never = {"lastScheduleTime": "0000-01-01T00:00:00Z", "lastSuccessfulTime": "2026-01-01t00:00:00z"}
+    body = {"metadata": {"namespace": "ns", "name": "s"}, "spec": {}, "status": {**never, "lastVerdict": "Passed"}}
+    metrics.schedules.object_changed(None, body)
+    assert samples(metrics, "sshload_schedule_last_verdict") == {("s", "Passed"): 1}
+    assert samples(metrics, "sshload_schedule_last_schedule_timestamp_seconds") == {}
