@@ -11,7 +11,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; scripts/ssh2-wheel --
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e bench bench-libraries bench-windows bench-operator bench-search \
+.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e fuzz bench bench-libraries bench-windows bench-operator bench-search \
         images cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -43,6 +43,9 @@ test-integration: venv ## with a real sshd, a real API server and a real Prometh
 
 test-e2e: venv ## on a real cluster: main job, examples, faults, bad input, security
 	@$(PYTHON) scripts/run_tests.py e2e
+
+fuzz: venv ## every parser of what others say, TIME seconds each (60); with KEEP=1 what it finds joins the tests' corpus
+	@scripts/fuzz $(or $(TIME),60) $(if $(KEEP),--keep) $(TARGETS)
 
 bench: venv ## how fast the worker is, and how near to the limit, beside Go's client (needs root for the wire)
 	@scripts/debian-packages cmake gcc libc6-dev make openssh-server patch python3-dev util-linux valgrind zlib1g-dev

@@ -1,0 +1,139 @@
+"""The status of each of our kinds, which the operator reads back, and whoever has the right to may patch.
+
+Input: the kind's plural and a line end, then the status' JSON. One that the API server refuses is passed over.
+Oracle: nothing is raised by reading it, whether for a decision, for metrics or for a terminal.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from api_server_json import RefusedError, handed_on
+from crd_schema import problems, status_schema
+from json_mutation import mutate_json
+from passes import Passes
+from runs import pod, summary
+from schedules import quick
+from searches import failed, passed, searched
+from sim_comparison import SimComparison, measured
+from specs.search import SEARCHES
+from sshload_operator.cli.comparison_table import comparison_text
+from sshload_operator.cli.progress_line import progress_text
+from sshload_operator.cli.result_table import result_text
+from sshload_operator.control.metrics_schedules import SchedulesCollector
+from sshload_operator.control.metrics_tests import TestsCollector
+from sshload_operator.decision.comparison.facts import seen_test
+from sshload_operator.decision.comparison.status import comparison_past
+from sshload_operator.decision.schedule import facts
+from sshload_operator.decision.status import remembered
+from sshload_operator.state import Role
+
+_TESTS, _SCHEDULES, _COMPARISONS = "sshloadtests", "sshloadtestschedules", "sshloadtestcomparisons"
+_SCHEMAS = {plural: status_schema(plural) for plural in (_TESTS, _SCHEDULES, _COMPARISONS)}
+_DATE_TIME = re.compile(
+    r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])t([01][0-9]|2[0-3]):[0-5][0-9]:[0-5][0-9](.[0-9]+)?"
+    r"(z|[+-][0-9]{2}:[0-9]{2})",
+    re.IGNORECASE,
+)
+"""What the API server takes for `format: date-time`, but for the last days of months."""
+
+_METADATA = {
+    "name": "one",
+    "namespace": "load-tests",
+    "uid": "1",
+    "generation": 1,
+    "creationTimestamp": "2026-11-22T10:00:00Z",
+}
+
+
+def seeds() -> Iterator[bytes]:
+    """Yield the status of a test that has begun, of others that have ended, of a schedule and of a comparison."""
+    started, ended, search = Passes(), Passes(), Passes(spec=SEARCHES["search-arrivals"])
+    pods = tuple(pod(role) for role in (Role.TARGET, Role.MASTER, Role.WORKER))
+    started.run()
+    started.run(*pods)
+    yield _input(_TESTS, started.status)
+    for passes, found in (
+        (ended, summary(590, 10)),
+        (search, searched(passed(10), failed(140), lower=10, upper=140)),
+    ):
+        passes.run()
+        passes.run(*pods, summary=found)
+        yield _input(_TESTS, passes.status)
+    schedule = quick()
+    schedule.go_to("12:30")
+    yield _input(_SCHEDULES, schedule.status)
+    comparison = SimComparison()
+    comparison.settle()
+    yield _input(_COMPARISONS, comparison.status)
+    comparison.make_and_end_all(measured())
+    comparison.settle()
+    yield _input(_COMPARISONS, comparison.status)
+
+
+def _input(plural: str, status: Mapping[str, Any]) -> bytes:
+    return f"{plural}\n{json.dumps(status)}".encode()
+
+
+def mutate(data: bytes, seed: int) -> bytes:
+    """Change the status as JSON."""
+    plural, end, said = data.partition(b"\n")
+    return plural + end + mutate_json(said, seed)
+
+
+def check(data: bytes) -> None:
+    """Read the status for all that it is read for."""
+    name, _, text = data.partition(b"\n")
+    plural = name.decode("ascii", "replace")
+    try:
+        status = handed_on(text)
+    except RefusedError:
+        return
+    if plural in _SCHEMAS and not list(problems(status, _SCHEMAS[plural])) and _times_are_taken(status):
+        _READERS[plural](status)
+
+
+def _read_test(status: Mapping[str, Any]) -> None:
+    body = {"metadata": _METADATA, "spec": {}, "status": status}
+    remembered(status)
+    seen_test(body)
+    facts.scheduled_test(body)
+    collector = TestsCollector()
+    collector.object_changed("MODIFIED", body)
+    collector.render()
+    progress_text(status)
+    if "verdict" in status:
+        result_text(status)
+
+
+def _read_schedule(status: Mapping[str, Any]) -> None:
+    facts.remembered(status)
+    collector = SchedulesCollector()
+    collector.object_changed("MODIFIED", {"metadata": _METADATA, "spec": {}, "status": status})
+    collector.render()
+
+
+def _read_comparison(status: Mapping[str, Any]) -> None:
+    comparison_past(status)
+    if "verdict" in status:
+        comparison_text(status)
+
+
+_READERS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {
+    _TESTS: _read_test,
+    _SCHEDULES: _read_schedule,
+    _COMPARISONS: _read_comparison,
+}
+
+
+def _times_are_taken(status: Any) -> bool:
+    """Tell whether the API server takes all texts that are to be times, which it has its own format for."""
+    if isinstance(status, list):
+        return all(_times_are_taken(item) for item in status)
+    if not isinstance(status, dict):
+        return True
+    return all(
+        _DATE_TIME.fullmatch(item) is not None if key.endswith(("Time", "Since")) else _times_are_taken(item)
+        for key, item in status.items()
+    )

@@ -1,0 +1,9 @@
+"""The inputs that fuzzing has kept: each of them still passes its target's oracle. Workers' targets are with theirs."""
+
+import pytest
+from fuzz_corpus import replay, targets
+
+
+@pytest.mark.parametrize("target", targets("contract", "operator", "target"))
+def test_all_that_was_kept_passes_the_oracle(target: str) -> None:
+    assert replay(target)
