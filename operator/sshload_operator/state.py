@@ -75,6 +75,7 @@ class Reason(StrEnum):
     THRESHOLD_BROKEN = "ThresholdBroken"
     CAPACITY_BELOW_MIN = "CapacityBelowMin"
     ALL_FAILED = "AllFailed"
+    MANY_FAILED = "ManyFailed"
     # Inconclusive
     TOO_FEW_SAMPLES = "TooFewSamples"
     CAPACITY_ABOVE_MAX = "CapacityAboveMax"

@@ -1,9 +1,9 @@
 """The examples with loads of a few seconds, as the end-to-end tests run them.
 
-Each load makes the samples that the example's percentiles need, some at a higher rate than the example's. Limits of
-latencies are ten times as high, but for a search: the server shares two cores with other tests, and how fast it is
-then is not what these tests are about. `kubectl create --dry-run=server` and `sshload validate` see the examples as
-they are written.
+Each load makes the samples that the example's percentiles need, some at a higher rate than the example's. But for a
+search, limits of latencies are ten times as high, and a tenth of the iterations may fail: the server shares two cores
+with other tests, and how fast it is then is not what these tests are about. `kubectl create --dry-run=server` and
+`sshload validate` see the examples as they are written.
 """
 
 from collections.abc import Mapping
@@ -51,6 +51,7 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
 
 WARM_UP = "1s"
 SLOWER = 10
+FEW_ITERATIONS = "10%"
 _TEST_SPECS = {
     "SSHLoadTest": ("spec",),
     "SSHLoadTestComparison": ("spec", "base"),
@@ -73,6 +74,8 @@ def short_example(name: str) -> list[dict[str, Any]]:
 
 
 def _on_a_busy_machine(threshold: dict[str, Any]) -> dict[str, Any]:
+    if "errorRate" in threshold:
+        return {"errorRate": {"below": FEW_ITERATIONS}}
     limit = threshold.get("latency", {}).get("below", "")
     if not limit or limit.endswith("%"):
         return threshold

@@ -1,6 +1,7 @@
 """Whether a promise on the error rate was kept, with the failures that the generator's own delay may have made."""
 
 from sshload_contract.judgement.attempts import Attempts, attempts
+from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
 from sshload_contract.judgement.figures import total_step
 from sshload_contract.judgement.judged import Judged
 from sshload_contract.judgement.made_load import TOLERATED_SHORTFALL, shortfall
@@ -45,16 +46,20 @@ _BY_CROWD = frozenset(
 
 
 def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSummary) -> Judged:
-    """Return whether the share of failures stayed below its limit."""
+    """Return whether the share of failures is proven to be below its limit, or not below it, with 95 % confidence."""
     words, tried = in_words(threshold), attempts(load, summary)
     rate = tried.error_rate
     if rate is None:
         return Judged(ThresholdResult(words, None, None))
     observed = f"{rate * 100:.4g} % ({tried.failed} of {tried.ended})"
-    if own_delay(summary).is_small_beside_any_limit:
-        return Judged(ThresholdResult(words, observed, passed=rate < threshold.below))
-    if sure_failures(load, summary) / tried.ended >= threshold.below:
+    is_sound = own_delay(summary).is_small_beside_any_limit
+    if is_sound and is_below(tried.failed, tried.ended, threshold.below):
+        return Judged(ThresholdResult(words, observed, passed=True))
+    if is_not_below(tried.failed if is_sound else sure_failures(load, summary), tried.ended, threshold.below):
         return Judged(ThresholdResult(words, observed, passed=False))
+    if is_sound:
+        doubt = f"{words} cannot be told: it was {observed}. {_remedy(threshold, tried)}"
+        return Judged(ThresholdResult(words, observed, None), doubt=doubt, as_measured=rate < threshold.below)
     if _is_surely_below(threshold.below, tried, load, summary):
         return Judged(ThresholdResult(words, observed, passed=True))
     doubt = (
@@ -87,7 +92,15 @@ def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSumm
     stood_still_s = own_delay(summary).largest_us / _US_PER_S
     is_long = stood_still_s <= SHARE_OF_WINDOW * summary.load.duration_s
     is_made = is_long and shortfall(load, summary) <= TOLERATED_SHORTFALL
-    return is_made and (tried.failed + unsure) / tried.ended < limit
+    return is_made and is_below(min(tried.failed + unsure, tried.ended), tried.ended, limit)
+
+
+def _remedy(threshold: ErrorRateThreshold, tried: Attempts) -> str:
+    needed = tries_needed(tried.failed, tried.ended, threshold.below)
+    if needed is None:
+        return "It is just at the limit. Allow more or fewer failures"
+    failures = "without a failure" if not tried.failed else "with as many failures in a hundred"
+    return f"With 95 % confidence that takes {needed} iterations {failures}. Lengthen the load or raise its rate"
 
 
 def _is_burst_together(summary: RunSummary) -> bool:

@@ -4,7 +4,7 @@ The generator's own delay does not make a whole run Invalid: each threshold is j
 """
 
 from sshload_contract.judgement.attempts import attempts, held_sessions
-from sshload_contract.judgement.error_rate import sure_failures
+from sshload_contract.judgement.failures import all_failed, failed_by_delay, many_failed
 from sshload_contract.judgement.judged import Judged
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.threshold import judge_threshold, why_too_few
@@ -63,7 +63,7 @@ def judge(plan: Plan, summary: RunSummary) -> Judgement:
         or capacity_broken(plan, summary)
         or _by_own_delay(judged, summary)
         or _by_dropped_arrivals(summary)
-        or _by_total_failure(load, summary)
+        or _by_failures(plan, load, summary)
         or _by_too_few_samples(plan, summary, judged)
         or _by_nearness(judged)
         or capacity_kept(plan, summary)
@@ -149,22 +149,20 @@ def _by_own_delay(judged: tuple[Judged, ...], summary: RunSummary) -> Opinion | 
     return Verdict.INVALID, Reason(delay.invalidity), f"{'; '.join(doubts)}. {delay.advice}"
 
 
-def _by_total_failure(asked: Load, summary: RunSummary) -> Opinion | None:
-    """Fail a test in which nothing worked, even if it promises nothing about errors.
+def _by_failures(plan: Plan, load: Load, summary: RunSummary) -> Opinion | None:
+    """Fail a test of which much did not work, even if it promises nothing about errors.
 
-    Where the generator's own delay may have made all of these failures, that says nothing.
+    Where the generator's own delay may have made these failures, that says nothing. A search judges its trials so.
     """
-    load, held = summary.load, held_sessions(asked, summary)
-    if held.ended and held.failed == held.ended:
-        message = f"not one of {held.ended} sessions was held to the end; status.results.errors says why"
-    elif load.started > 0 and load.succeeded == 0:
-        message = f"not one of {load.failed} iterations ended well; status.results.errors says why"
-    else:
+    nothing_worked = all_failed(load, summary)
+    many = many_failed(plan.spec.thresholds, load, summary) if plan.spec.capacity is None else ""
+    if not nothing_worked and not many:
         return None
-    delay = own_delay(summary)
-    if not delay.is_small_beside_any_limit and not sure_failures(asked, summary):
+    message = f"{nothing_worked or many}; status.results.errors says why"
+    if failed_by_delay(load, summary):
+        delay = own_delay(summary)
         return Verdict.INVALID, Reason(delay.invalidity), f"{message}. {delay.advice}"
-    return Verdict.FAILED, Reason.ALL_FAILED, message
+    return Verdict.FAILED, Reason.ALL_FAILED if nothing_worked else Reason.MANY_FAILED, message
 
 
 def _by_too_few_samples(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Opinion | None:

@@ -3,16 +3,18 @@
 from collections.abc import Iterator
 from math import ceil
 
+from sshload_contract.judgement.binomial import tries_needed
+from sshload_contract.judgement.words import in_words
 from sshload_contract.load import ArrivalsLoad, BurstLoad
 from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.run_config import Library, SessionReuse
-from sshload_contract.thresholds import LatencyThreshold
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 
-from sshload_operator.api.spec import ExternalTarget, RelativeLatency
+from sshload_operator.api.spec import ExternalTarget, LoadTestSpec, RelativeLatency
 from sshload_operator.planning.hold_cautions import hold_cautions
 from sshload_operator.planning.iterations import measured_iterations, most_at_once, warm_up_iterations
 from sshload_operator.planning.plan import Plan
-from sshload_operator.planning.samples import most_samples
+from sshload_operator.planning.samples import most_attempts, most_samples
 from sshload_operator.planning.search import likely_trials, most_load
 from sshload_operator.planning.search_cautions import search_cautions
 from sshload_operator.planning.written_bytes import written_bytes
@@ -78,6 +80,8 @@ def _too_few_samples(plan: Plan) -> Iterator[str]:
     if spec.capacity is not None:
         return
     for threshold in (*spec.thresholds, *spec.relative_thresholds):
+        if isinstance(threshold, ErrorRateThreshold):
+            yield from _too_few_attempts(spec, threshold)
         if not isinstance(threshold, LatencyThreshold | RelativeLatency):
             continue
         needed, samples = samples_needed(threshold.percentile), most_samples(spec, spec.load, threshold.step)
@@ -87,6 +91,15 @@ def _too_few_samples(plan: Plan) -> Iterator[str]:
                 f"spec.thresholds: p{percentile_key(threshold.percentile)} of {threshold.step} takes {needed} samples,"
                 f" and the load makes about {samples:.0f}: it cannot be judged{longer}"
             )
+
+
+def _too_few_attempts(spec: LoadTestSpec, threshold: ErrorRateThreshold) -> Iterator[str]:
+    needed, made = tries_needed(0, 1, threshold.below), most_attempts(spec)
+    if needed is not None and made is not None and made < needed:
+        yield (
+            f"spec.thresholds: {in_words(threshold)} takes {needed} iterations without a failure, and the load makes"
+            f" about {made:.0f}: it cannot be met; make the load longer"
+        )
 
 
 def _any_host_key(plan: Plan) -> Iterator[str]:

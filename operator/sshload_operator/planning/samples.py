@@ -30,6 +30,13 @@ def most_samples(spec: LoadTestSpec, load: Load, step: str) -> float | None:
     return None if iterations is None else held + iterations * _in_one_iteration(spec, step)
 
 
+def most_attempts(spec: LoadTestSpec) -> float | None:
+    """Return how many iterations and held sessions the measured window can have; None where that is not known."""
+    iterations = _most_iterations(spec, spec.load)
+    held = spec.load.sessions if isinstance(spec.load, HoldLoad) else 0
+    return None if iterations is None else held + iterations
+
+
 def _of_held_sessions(load: HoldLoad, timing: str) -> float:
     if timing != Step.KEEP_ALIVE:
         return load.sessions

@@ -114,7 +114,8 @@ def test_held_sessions_are_told_of_in_the_results(tmp_path: Path) -> None:
 
 def test_held_sessions_that_the_server_ends_break_a_promise_about_errors(tmp_path: Path, own_server: OwnServer) -> None:
     hold = {"hold": {"sessions": 10, "rampUp": "1s", "duration": "12s", "probeRate": 2, "keepAlive": "0s"}}
-    path = write_test(tmp_path, load=hold, target=own_server.target())
+    thresholds = [{"errorRate": {"below": "1%"}}]
+    path = write_test(tmp_path, load=hold, target=own_server.target(), thresholds=thresholds)
 
     def hold_and_end_three() -> Ended:
         wait_until(lambda: not own_server.connections(), "the end of earlier sessions")

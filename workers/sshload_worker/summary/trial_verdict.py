@@ -10,7 +10,7 @@ sound one, which matters only near the limit, does not.
 from dataclasses import dataclass
 
 from sshload_contract.judgement.attempts import held_sessions
-from sshload_contract.judgement.error_rate import sure_failures
+from sshload_contract.judgement.failures import all_failed, failed_by_delay, many_failed
 from sshload_contract.judgement.judged import Judged
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.threshold import judge_threshold, why_too_few
@@ -52,7 +52,7 @@ def judge_trial(config: RunConfig, summary: RunSummary) -> TrialVerdict:
     invalid = _delayed(judged, summary) or _dropped(summary) or _failed_by_delay(config, summary)
     if invalid is not None:
         return TrialVerdict(TrialState.INVALID, invalid[1], invalid[0], results)
-    failed = _all_failed(config, summary) or "; ".join(why_too_few(config.thresholds, judged, summary))
+    failed = _failures(config, summary) or "; ".join(why_too_few(config.thresholds, judged, summary))
     return TrialVerdict(TrialState.FAILED if failed else TrialState.PASSED, failed, None, results)
 
 
@@ -87,15 +87,12 @@ def _dropped(summary: RunSummary) -> tuple[Invalidity | None, str] | None:
 
 
 def _failed_by_delay(config: RunConfig, summary: RunSummary) -> tuple[Invalidity | None, str] | None:
-    failed, delay = _all_failed(config, summary), own_delay(summary)
-    if not failed or delay.is_small_beside_any_limit or sure_failures(config.load, summary):
+    failed, delay = _failures(config, summary), own_delay(summary)
+    if not failed or not failed_by_delay(config.load, summary):
         return None
     return delay.invalidity, f"{failed}. {delay.advice}"
 
 
-def _all_failed(config: RunConfig, summary: RunSummary) -> str:
-    """Fail a trial in which nothing worked, even if nothing is promised about errors."""
-    load, held = summary.load, held_sessions(config.load, summary)
-    if held.ended and held.failed == held.ended:
-        return f"not one of {held.ended} sessions was held to the end"
-    return f"not one of {load.failed} iterations ended well" if load.started > 0 and load.succeeded == 0 else ""
+def _failures(config: RunConfig, summary: RunSummary) -> str:
+    """Fail a trial of which much did not work, even if nothing is promised about errors."""
+    return all_failed(config.load, summary) or many_failed(config.thresholds, config.load, summary)

@@ -129,6 +129,12 @@ def test_a_search_needs_no_caution(name: str) -> None:
     assert cautions(make_plan(TestIdentity("default", name, "uid", 1), read(name), INSTALLATION, 1)) == ()
 
 
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_no_promise_of_an_example_has_too_few_samples(name: str) -> None:
+    said = cautions(make_plan(TestIdentity("default", name, "uid", 1), read(name), INSTALLATION, 1))
+    assert [one for one in said if one.startswith("spec.thresholds")] == []
+
+
 def test_an_example_searches_the_capacity_of_a_server_that_its_cpu_limits() -> None:
     spec = read("19-capacity")
     assert isinstance(spec.target, ManagedTarget)

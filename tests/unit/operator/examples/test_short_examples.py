@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 import yaml
 from short_examples import EXAMPLES, SHORT_LOADS, least_iterations, short_example
+from sshload_contract.judgement.binomial import tries_needed
 from sshload_contract.percentile import samples_needed
-from sshload_contract.thresholds import LatencyThreshold
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
 from sshload_operator.api.load_duration import load_duration_s
 from sshload_operator.api.parse import parse
 
@@ -25,7 +26,7 @@ def spec_of(documents: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", SHORT_LOADS)
-def test_only_the_load_the_warm_up_and_limits_of_latencies_differ_from_the_example(name: str) -> None:
+def test_only_the_load_the_warm_up_and_limits_differ_from_the_example(name: str) -> None:
     written = spec_of(list(yaml.safe_load_all((EXAMPLES / f"{name}.yaml").read_text())))
     short = spec_of(short_example(name))
     assert short["load"].keys() == written["load"].keys()
@@ -33,20 +34,25 @@ def test_only_the_load_the_warm_up_and_limits_of_latencies_differ_from_the_examp
         del spec["load"]
         spec.pop("warmUp", None)
         for threshold in spec.get("thresholds", ()):
-            threshold.get("latency", {}).pop("below", None)
+            for kind in ("latency", "errorRate"):
+                threshold.get(kind, {}).pop("below", None)
     assert short == written
 
 
 @pytest.mark.parametrize("name", SHORT_LOADS)
 def test_a_short_load_makes_enough_samples_and_takes_seconds(name: str) -> None:
     spec = parse(spec_of(short_example(name)))
-    wanted = [threshold.percentile for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)]
-    assert all(
-        least_iterations(spec, LONGEST_ITERATION_S) >= samples_needed(percentile)
-        for percentile in wanted
-        if percentile is not None
-    )
+    judged = [one for one in spec.thresholds if spec.capacity is None or not isinstance(one, ErrorRateThreshold)]
+    needed = [_needed(threshold) for threshold in judged]
+    assert least_iterations(spec, LONGEST_ITERATION_S) >= max(needed, default=0)
     assert spec.warm_up_s + load_duration_s(spec.load) <= LONGEST_S
+
+
+def _needed(threshold: Threshold) -> int:
+    """Return how many iterations a promise needs."""
+    if isinstance(threshold, ErrorRateThreshold):
+        return tries_needed(0, 1, threshold.below) or 0
+    return samples_needed(threshold.percentile) if isinstance(threshold, LatencyThreshold) else 0
 
 
 def test_every_other_example_has_a_short_load() -> None:

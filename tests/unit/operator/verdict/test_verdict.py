@@ -59,8 +59,7 @@ def test_a_run_without_thresholds_passes_for_having_completed() -> None:
     ("found", "threshold"),
     [
         pytest.param(summary(), P99_BELOW_1MS, id="too-slow"),
-        pytest.param(summary(590, 10), ERRORS_BELOW_1_PERCENT, id="too-many-errors"),
-        pytest.param(summary(594, 6), ERRORS_BELOW_1_PERCENT, id="exactly-the-limit-is-not-below-it"),
+        pytest.param(summary(588, 12), ERRORS_BELOW_1_PERCENT, id="too-many-errors"),
         pytest.param(summary(560), THROUGHPUT_ABOVE_19, id="too-few-per-second"),
     ],
 )
@@ -69,6 +68,32 @@ def test_a_broken_threshold_fails(found: RunSummary, threshold: Any) -> None:
     assert outcome(judgement) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
     assert judgement.thresholds[0].passed is False
     assert str(judgement.thresholds[0].observed) in judgement.message
+
+
+@pytest.mark.parametrize(
+    ("found", "says"),
+    [
+        pytest.param(summary(10), "0 % (0 of 10). With 95 % confidence that takes 299 iterations", id="few"),
+        pytest.param(summary(590, 10), "takes 811 iterations with as many failures in a hundred", id="somewhat-above"),
+        pytest.param(summary(597, 3), "takes 1050 iterations with as many failures in a hundred", id="somewhat-below"),
+        pytest.param(summary(594, 6), "It is just at the limit", id="at-the-limit"),
+    ],
+)
+def test_an_error_rate_that_may_be_chance_is_inconclusive(found: RunSummary, says: str) -> None:
+    judgement = judged(found, ERRORS_BELOW_1_PERCENT)
+    assert outcome(judgement) == (Verdict.INCONCLUSIVE, Reason.WITHIN_NOISE)
+    assert judgement.thresholds[0].passed is None
+    assert says in judgement.message
+
+
+def test_a_tenth_may_fail_where_nothing_is_promised_about_errors() -> None:
+    assert outcome(judged(summary(541, 59))) == (Verdict.PASSED, Reason.NO_THRESHOLDS)
+    assert outcome(judged(summary(540, 60), P99_BELOW_2S)) == (Verdict.FAILED, Reason.MANY_FAILED)
+    assert outcome(judged(summary(15, 385))) == (Verdict.FAILED, Reason.MANY_FAILED)
+    assert outcome(judged(summary(15, 385), {"errorRate": {"below": "100%"}})) == (
+        Verdict.PASSED,
+        Reason.THRESHOLDS_MET,
+    )
 
 
 def test_a_fault_that_keeps_the_load_from_beginning_is_an_error_and_not_an_invalid_measurement() -> None:
