@@ -82,6 +82,7 @@ class Outcome(StrEnum):
     CHANNEL_REFUSED = "channelRefused"
     EXEC_REJECTED = "execRejected"
     EXIT_CODE = "exitCode"
+    NO_EXIT_STATUS = "noExitStatus"
     KILLED_BY_SIGNAL = "killedBySignal"
     OUTPUT_MISMATCH = "outputMismatch"
     STEP_TIMEOUT = "stepTimeout"

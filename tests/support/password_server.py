@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 USER = "tester"
+SAY_NO_STATUS = "say no status"
+"""A command that ends well, of which the server closes the channel without an exit status."""
 PASSWORD = "correct horse battery staple"
 
 
@@ -47,7 +49,10 @@ async def _serve(host_key: str, method: str, port: str) -> None:
 
     def answer(process: "asyncssh.SSHServerProcess[str]") -> None:
         process.stdout.write("welcome\n")
-        process.exit(0)
+        if process.command == SAY_NO_STATUS:
+            process.close()
+        else:
+            process.exit(0)
 
     acceptor = await asyncssh.create_server(
         Gate,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from client_kinds import Kind, every_kind
 from one_iteration import run_once
-from password_server import PASSWORD, USER, password_server
+from password_server import PASSWORD, SAY_NO_STATUS, USER, password_server
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer
 from sshload_contract.run_config import Auth, Endpoint, ExecStep, RunConfig
@@ -65,6 +65,21 @@ def test_a_method_that_the_server_does_not_take_is_rejected(keys: Keys, tmp_path
     with password_server(keys.host, "keyboard-interactive") as port:
         done = run_once(config_at(with_password(port, Auth.PASSWORD, PASSWORD, tmp_path), kind))
     assert (done.outcome, done.failed_step) == (Outcome.AUTH_REJECTED, "auth"), done
+
+
+def test_a_command_of_which_the_server_tells_no_exit_status_is_an_outcome_of_its_own(
+    keys: Keys, tmp_path: Path, kind: Kind
+) -> None:
+    steps = (
+        ExecStep(name="told", command="anything", expect_exit_code=0, expect_stdout="^welcome$"),
+        ExecStep(name="untold", command=SAY_NO_STATUS, expect_exit_code=0, expect_stdout="^welcome$"),
+    )
+    with password_server(keys.host, "password") as port:
+        config = config_at(with_password(port, Auth.PASSWORD, PASSWORD, tmp_path), kind)
+        done = run_once(replace(config, scenario=scenario(*steps)))
+    assert (done.outcome, done.failed_step) == (Outcome.NO_EXIT_STATUS, "untold.command"), done
+    assert done.steps["told.command"] is Outcome.OK
+    assert done.message.startswith("the server told no exit status")
 
 
 @pytest.mark.parametrize("auth", METHODS)

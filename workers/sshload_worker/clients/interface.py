@@ -18,9 +18,12 @@ from sshload_contract.sample import Negotiated
 
 @dataclass(frozen=True, slots=True)
 class CommandEnd:
-    """How a command ended: its exit code, or the signal that killed it, and what it said on stderr at first."""
+    """How a command ended: its exit code, or the signal that killed it, and what it said on stderr at first.
 
-    exit_code: int
+    Both are of RFC 4254 section 6.10. A server may close a channel with neither: then the exit code is None.
+    """
+
+    exit_code: int | None
     signal: str
     stderr: bytes
 

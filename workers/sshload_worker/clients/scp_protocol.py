@@ -132,6 +132,8 @@ def _end(channel: Channel) -> None:
     while channel.read():
         pass
     end = channel.close()
+    if end.exit_code is None and not end.signal:
+        raise StepFailure(Outcome.NO_EXIT_STATUS, "the server closed the channel of its scp without an exit status")
     if end.exit_code or end.signal:
         raise StepFailure(Outcome.SCP_FAILED, _text(end.stderr) or f"the server's scp ended with {end.exit_code}")
 

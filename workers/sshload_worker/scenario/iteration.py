@@ -16,7 +16,9 @@ from sshload_worker.scenario.steps.dispatch import run_step
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 
 _START_DELAY = str(Step.START_DELAY)
-_HARMLESS = frozenset((Outcome.OK, Outcome.EXIT_CODE, Outcome.KILLED_BY_SIGNAL, Outcome.CHANNEL_REFUSED))
+_HARMLESS = frozenset(
+    (Outcome.OK, Outcome.EXIT_CODE, Outcome.NO_EXIT_STATUS, Outcome.KILLED_BY_SIGNAL, Outcome.CHANNEL_REFUSED)
+)
 """After these a session has no channel of a step open, and is as good as before."""
 
 

@@ -52,7 +52,7 @@ class RequestChannel(SSHClientChannel[bytes]):
 
 
 class AsyncsshChannel:
-    """One open channel (clients.interface.Channel). A command that ended without a word has exit code -1."""
+    """One open channel (clients.interface.Channel)."""
 
     def __init__(self, driver: Driver, channel: RequestChannel, inbox: Inbox) -> None:
         self._driver = driver
@@ -91,9 +91,7 @@ class AsyncsshChannel:
         if not self._channel.closed_by_server:
             raise self._driver.lost()
         status, signal = self._channel.get_exit_status(), self._channel.get_exit_signal()
-        return CommandEnd(
-            exit_code=-1 if status is None else status, signal=signal[0] if signal else "", stderr=self._inbox.stderr
-        )
+        return CommandEnd(exit_code=status, signal=signal[0] if signal else "", stderr=self._inbox.stderr)
 
     def _granted(self, granted: object) -> None:
         if not granted:

@@ -83,7 +83,7 @@ class OwnSession:
             self._control.close()
 
     def end(self, pipes: Pipes) -> CommandEnd:
-        """Wait for the end. A command without an exit code was killed, unless the connection is."""
+        """Wait for the end. A command without an exit code was killed, or the server told none, unless all is over."""
         if self._control is None:
             return CommandEnd(exit_code=0, signal="", stderr=b"")
         code = self._control.exit_code()
@@ -92,7 +92,7 @@ class OwnSession:
         if code is not None:
             return CommandEnd(exit_code=code, signal="", stderr=pipes.stderr)
         killed = self._master.was_killed()
-        return CommandEnd(exit_code=-1, signal=_UNNAMED_SIGNAL if killed else "", stderr=pipes.stderr)
+        return CommandEnd(exit_code=None, signal=_UNNAMED_SIGNAL if killed else "", stderr=pipes.stderr)
 
     def _lost(self) -> StepFailure:
         self._master.await_end()
@@ -109,6 +109,7 @@ class ClientSession:
         self._master = master
         self._directory = directory
         self._process: Process | None = None
+        self._statuses_before = 0
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command."""
@@ -130,7 +131,9 @@ class ClientSession:
             if refusal is not None:
                 raise StepFailure(Outcome.CHANNEL_REFUSED, refusal)
             if self._master.was_killed():
-                return CommandEnd(exit_code=-1, signal=_UNNAMED_SIGNAL, stderr=stderr)
+                return CommandEnd(exit_code=None, signal=_UNNAMED_SIGNAL, stderr=stderr)
+            if self._master.exit_statuses() == self._statuses_before:
+                return CommandEnd(exit_code=None, signal="", stderr=stderr)
         return CommandEnd(exit_code=code, signal="", stderr=stderr)
 
     @property
@@ -146,6 +149,7 @@ class ClientSession:
     def _run(self, arguments: list[str], pipes: Pipes) -> None:
         shared = ["-o", "LogLevel=ERROR", *_NO_OTHER_WAY, "-S", self._master.socket_path]
         command = ["ssh", *shared, "-F", self._directory.config, *arguments]
+        self._statuses_before = self._master.exit_statuses()
         try:
             self._process = Process(command, self._directory.environment, tuple(pipes.given()))
         finally:
@@ -204,7 +208,7 @@ class OpenSSHChannel:
         try:
             if not self._at_end and (self._heard or self._session.is_open):
                 self._session.hang_up()
-                return CommandEnd(exit_code=-1, signal="", stderr=self._pipes.stderr)
+                return CommandEnd(exit_code=None, signal="", stderr=self._pipes.stderr)
             return self._session.end(self._pipes)
         finally:
             self._pipes.close()

@@ -25,6 +25,7 @@ _AGREED = {
     "server_version": re.compile(r"debug1: Remote protocol version [\d.]+, remote software version (.*)"),
 }
 _KILLED = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-signal ")
+_EXIT_STATUS = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-status ")
 _REFUSED = re.compile(r"channel \d+: open failed: (.*)")
 
 
@@ -35,6 +36,7 @@ class LoginLog:
         self.milestones = {step: Event() for step, _ in _MILESTONES}
         self.reached: set[Step] = set()
         self.lines: list[str] = []
+        self.exit_statuses = 0
         self._killed = 0
         self._refusals: list[str] = []
         self._agreed = dict.fromkeys(_AGREED, "")
@@ -84,6 +86,7 @@ class LoginLog:
         for name, pattern in _AGREED.items():
             if not self._agreed[name] and (said := pattern.match(line)):
                 self._agreed[name] = said[1]
+        self.exit_statuses += bool(_EXIT_STATUS.match(line))
         self._killed += bool(_KILLED.match(line))
         if refused := _REFUSED.match(line):
             self._refusals.append(refused[1])

@@ -82,6 +82,11 @@ class Master:
         self._catch_up()
         return self.log.claim_refusal()
 
+    def exit_statuses(self) -> int:
+        """Return of how many commands the server has told the exit status, which ssh logs before it tells of it."""
+        self._catch_up()
+        return self.log.exit_statuses
+
     def _catch_up(self) -> None:
         while piece := self._log_pipe.read_what_is_here():
             self.log.take(piece)

@@ -12,9 +12,11 @@ from sshload_worker.outcomes import StepFailure
 _READ_BYTES = 262_144
 _STDERR_BYTES = 4_096
 
+_NO_STATUS = -1  # paramiko's own, which no server can send
+
 
 class ParamikoChannel:
-    """One open channel (clients.interface.Channel). A command that ended without a word has exit code -1."""
+    """One open channel (clients.interface.Channel)."""
 
     def __init__(self, driver: Driver, channel: Channel, read_bytes: int | None) -> None:
         self._driver = driver
@@ -75,4 +77,7 @@ class ParamikoChannel:
         self._driver.transport.forget(self._channel)
         if not self._end.closed_by_server:
             raise StepFailure(Outcome.DISCONNECTED, "the server closed the connection before the channel")
-        return CommandEnd(exit_code=self._channel.exit_status, signal=self._end.signal, stderr=self._stderr)
+        status = self._channel.exit_status
+        return CommandEnd(
+            exit_code=None if status == _NO_STATUS else status, signal=self._end.signal, stderr=self._stderr
+        )

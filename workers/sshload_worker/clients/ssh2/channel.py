@@ -12,7 +12,7 @@ from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.interface import CommandEnd
-from sshload_worker.clients.ssh2.direct_calls import command_end
+from sshload_worker.clients.ssh2.direct_calls import command_end, expect_exit_status
 from sshload_worker.clients.ssh2.driver import Driver
 
 DEFAULT_READ_BYTES = 262_144
@@ -32,6 +32,7 @@ class SSH2Channel:
     def __init__(self, driver: Driver, channel: Any, read_bytes: int) -> None:
         self._driver = driver
         self._channel = channel
+        expect_exit_status(channel)
         self._read_bytes = read_bytes
         self._stderr = b""
         self._unread: list[bytes] = []
@@ -83,7 +84,7 @@ class SSH2Channel:
         self._closed = True
         self._driver.forget(self._channel)
         exit_code, signal = command_end(self._driver.session, self._channel)
-        if exit_code or signal or self._stderr:
+        if exit_code != 0 or signal or self._stderr:
             return CommandEnd(exit_code, signal, self._stderr)
         return _SUCCESS
 

@@ -4,8 +4,8 @@ The pointer to what libssh2 knows stands in ssh2-python's objects right behind t
 classes without methods table). Their layout is checked at import against the pinned version, and tests run all of this
 against a real sshd.
 
-- A killed command has exit code 0 there, and no signal. A server that closes a channel with neither an exit status nor
-  a signal passes for exit code 0 with libssh2 too; OpenSSH sends one of the two always.
+- A killed command has exit code 0 there, and no signal. Where a server closes a channel with neither an exit status nor
+  a signal, libssh2 too says 0, with which the channel began: so another number is put there first.
 - A file can be closed once only, not again after EAGAIN. An SFTP subsystem is ended when its object goes, without
   waiting for the server.
 - A channel's window and packet size cannot be chosen.
@@ -34,7 +34,10 @@ _BYTES = {
 }
 _CLOSED_OFFSET_BYTES = _HEADER_BYTES + 2 * _POINTER_BYTES
 _EXIT_CODE_MASK = 0xFFFF_FFFF  # RFC 4254 section 6.10: a uint32, which libssh2 returns as an int
+_NO_EXIT_STATUS = -0x5353_4820
+"""What a channel has for an exit status until the server tells one: a number with which no command ends."""
 _PATIENCE_S = 2**31 - 1
+_MOST_INTEGERS = 64
 _FIELDS_BEFORE_PATH = 5
 _LIBSSH2_FILE = re.compile(r"libssh2(-[0-9a-f]+)?\.so(\.\d+)*")  # wheels have a part of a checksum in the name
 
@@ -117,13 +120,31 @@ _exit_status = LIBSSH2.libssh2_channel_get_exit_status
 _exit_signal = LIBSSH2.libssh2_channel_get_exit_signal
 
 
-def command_end(session: Session, channel: Channel) -> tuple[int, str]:
-    """Return how a channel's command ended: its exit code, 0 where it has none, and the name of the signal (KILL).
+def _find_exit_status() -> int:
+    """Return where in a channel its exit status stands: libssh2 is given a channel that is full of numbers."""
+    numbers = (ctypes.c_int * _MOST_INTEGERS)(*range(_MOST_INTEGERS))
+    found: int = _exit_status(ctypes.addressof(numbers))
+    return found * ctypes.sizeof(ctypes.c_int)
 
-    The name is empty where no signal ended it.
+
+_EXIT_STATUS_OFFSET_BYTES = _find_exit_status()
+
+
+def expect_exit_status(channel: Channel) -> None:
+    """Let a new channel have no exit status until the server tells one."""
+    at = pointer(channel).value
+    if at is not None:
+        ctypes.c_int.from_address(at + _EXIT_STATUS_OFFSET_BYTES).value = _NO_EXIT_STATUS
+
+
+def command_end(session: Session, channel: Channel) -> tuple[int | None, str]:
+    """Return how the command of an expecting channel ended: its exit code and the name of the signal (KILL).
+
+    The code is None where the server told none, and the name empty where no signal ended it.
     """
     at = pointer(channel)
-    exit_code = _exit_status(at) & _EXIT_CODE_MASK
+    status = _exit_status(at)
+    exit_code = None if status == _NO_EXIT_STATUS else status & _EXIT_CODE_MASK
     _exit_signal(at, *_signal_results)
     if not _signal.value:
         return exit_code, ""

@@ -61,4 +61,6 @@ def check_end(end: CommandEnd, expect_exit_code: int) -> None:
     stderr = end.stderr.decode("utf-8", "replace").strip()
     if end.signal:
         raise StepFailure(Outcome.KILLED_BY_SIGNAL, f"killed by signal {end.signal}: {stderr}".rstrip(": "))
+    if end.exit_code is None:
+        raise StepFailure(Outcome.NO_EXIT_STATUS, f"the server told no exit status: {stderr}".rstrip(": "))
     raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code}: {stderr}".rstrip(": "))
