@@ -18,7 +18,8 @@ from sshload_worker.outcomes import StepFailure, connect_outcome
 
 _READ = 1
 _WRITE = 2
-_TCP_ENDED = (7, 8)  # CLOSE (reset) and CLOSE_WAIT of linux/include/net/tcp_states.h
+_TCP_BEGUN = 2  # SYN_SENT of linux/include/net/tcp_states.h
+_TCP_ENDED = (7, 8)  # CLOSE (reset) and CLOSE_WAIT there
 
 
 def open_socket(family: socket.AddressFamily) -> _socket.socket:
@@ -51,17 +52,25 @@ class Descriptor:
         return self.socket.fileno()
 
     def connect(self, address: tuple[object, ...]) -> None:
-        """Connect; raises StepFailure where that fails."""
+        """Connect; raises StepFailure where that fails.
+
+        A server on this machine answers within the system call, though that says EINPROGRESS: others that want to run
+        are not to run in the time that is taken for the connection's.
+        """
         number = self.socket.connect_ex(address)
         if number == errno.EINPROGRESS:
-            self._wait(self._writable)
+            if self._state() == _TCP_BEGUN:
+                self._wait(self._writable)
             number = self.socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if number:
             raise StepFailure(connect_outcome(number), os.strerror(number))
 
     def peer_has_closed(self) -> bool:
         """Tell whether the other side has sent its last byte, which may still be unread."""
-        return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] in _TCP_ENDED
+        return self._state() in _TCP_ENDED
+
+    def _state(self) -> int:
+        return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
 
     def hasten_acknowledgement(self) -> None:
         """Let the kernel acknowledge what comes next at once, where that is asked for."""
