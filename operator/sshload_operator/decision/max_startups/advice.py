@@ -95,6 +95,12 @@ def _what_to_set(need: Need, setting: MaxStartups | None) -> str:
     rates = (
         "" if not need.use else f": {need.per_s:.3g} connections come per second, and it logs in {need.most_per_s:.3g}"
     )
+    if need.start is None and need.start_if_waiting is not None:
+        return (
+            f"If logins slow each other down, the server cannot log in such a load, and no setting loses nothing{rates}"
+            f" at most. If they wait for something else (PAM, LDAP, distance), {recommended(need.start_if_waiting)}"
+            " loses nothing. A run at half the rate tells: logins that take as long there wait."
+        )
     if need.start is None:
         return f"No setting loses nothing of such a load, which is more than the server can log in{rates} at most."
     advised, room = recommended(need.start), f"with {HEADROOM:.0%} headroom"
@@ -104,4 +110,6 @@ def _what_to_set(need: Need, setting: MaxStartups | None) -> str:
         said = f"{advised} loses nothing of such a load, {room}."
     if need.use < _NEAR_THE_LIMIT:
         return said
+    if need.start_if_waiting is not None:
+        return f"{said} If logins slow each other down, the server is near what it can log in{rates} at most."
     return f"{said} The server is near what it can log in{rates} at most, so that a little more load needs far more."

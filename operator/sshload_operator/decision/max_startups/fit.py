@@ -4,15 +4,29 @@ from functools import lru_cache
 from math import inf, sqrt
 
 from sshload_operator.decision.max_startups.arrivals import Steady
+from sshload_operator.decision.max_startups.measured import Logins
 from sshload_operator.decision.max_startups.occupancy import occupancy
 from sshload_operator.decision.max_startups.service import LoginService
 from sshload_operator.decision.max_startups.setting import MaxStartups
 
 _PRECISION = 0.002
+_CPU_IN_DOUBT = 0.8
 _FASTEST = 1_000_000
 _MOST_STEPS = 60
 _FINEST = 1e-6
 _KEPT = 16
+
+
+def service_of(logins: Logins, arrivals: Steady, setting: MaxStartups | None) -> LoginService:
+    """Return the service that explains how long these logins took.
+
+    Where it would be full before the target's CPU is, logins took longer than the shortest one because they waited for
+    something else (PAM, LDAP, distance), which no number of them slows down.
+    """
+    shared = fitted(arrivals, setting, logins.alone_s, logins.time_s)
+    if logins.cpu_allows_per_s is None or shared.most_per_s >= logins.cpu_allows_per_s * _CPU_IN_DOUBT:
+        return shared
+    return LoginService(logins.time_s, inf)
 
 
 @lru_cache(maxsize=_KEPT)

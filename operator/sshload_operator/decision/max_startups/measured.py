@@ -35,7 +35,8 @@ class Logins:
 
     `dropped` of `attempted` were told that they were dropped; `unexplained` were closed before the banner without a
     word. Those that were not dropped took `time_s` to log in on average, and `alone_s` at least. `overflowed` says that
-    a burst was too large for sshd's listen queue: then the rest of it came later, or never.
+    a burst was too large for sshd's listen queue: then the rest of it came later, or never. The target's CPU allows at
+    least `cpu_allows_per_s` logins per second, None where the target does not tell; with `cpu_is_limited` no more.
     """
 
     arrivals: Arrivals
@@ -46,6 +47,8 @@ class Logins:
     alone_s: float
     time_s: float
     overflowed: bool
+    cpu_allows_per_s: float | None = None
+    cpu_is_limited: bool = False
 
     @property
     def drop_share(self) -> float:
@@ -155,7 +158,23 @@ def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float, *, over
         alone_s=_seconds(timed, "min_us"),
         time_s=_seconds(timed, "mean_us") + waited_s / accepted,
         overflowed=overflowed,
+        cpu_allows_per_s=_cpu_allows_per_s(summary),
+        cpu_is_limited=summary.target_after is not None and summary.target_after.cpu_limit_cores is not None,
     )
+
+
+def _cpu_allows_per_s(summary: RunSummary) -> float | None:
+    """Return how many logins the CPU that the target may use makes per second; without a limit, one core of it.
+
+    What sessions used beside their logins counts as theirs, so the server's CPU allows more rather than less.
+    """
+    before, after = summary.target_before, summary.target_after
+    if before is None or after is None:
+        return None
+    accepted, cpu_s = after.accepted - before.accepted, after.cpu_s - before.cpu_s
+    if accepted < LEAST_LOGINS or cpu_s <= 0:
+        return None
+    return (after.cpu_limit_cores or 1.0) * accepted / cpu_s
 
 
 def _failures(summary: RunSummary, name: str) -> dict[tuple[Step, Outcome], int]:

@@ -5,7 +5,7 @@ from math import inf, sqrt
 
 from sshload_operator.decision.max_startups.arrivals import Burst, Steady
 from sshload_operator.decision.max_startups.burst import burst_drops
-from sshload_operator.decision.max_startups.fit import fitted
+from sshload_operator.decision.max_startups.fit import service_of
 from sshload_operator.decision.max_startups.measured import Logins
 from sshload_operator.decision.max_startups.occupancy import occupancy
 from sshload_operator.decision.max_startups.service import LoginService
@@ -70,7 +70,7 @@ def _of_bursts(burst: Burst, setting: MaxStartups) -> Prediction:
 
 def _of_steady(logins: Logins, arrivals: Steady, setting: MaxStartups, *, shared: bool) -> Prediction | None:
     """Add the noise of each single decision, and that of the number of connections, which lasts as long as a login."""
-    service = fitted(arrivals, setting, logins.alone_s, logins.time_s) if shared else LoginService(logins.time_s, inf)
+    service = service_of(logins, arrivals, setting) if shared else LoginService(logins.time_s, inf)
     found = occupancy(arrivals, service, setting)
     if found is None:
         return None

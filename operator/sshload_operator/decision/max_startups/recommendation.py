@@ -4,9 +4,10 @@ from dataclasses import dataclass, replace
 from math import ceil, inf
 
 from sshload_operator.decision.max_startups.arrivals import Burst, Steady, Users
-from sshload_operator.decision.max_startups.fit import fitted
+from sshload_operator.decision.max_startups.fit import service_of
 from sshload_operator.decision.max_startups.measured import Logins
 from sshload_operator.decision.max_startups.occupancy import most_found, occupancy
+from sshload_operator.decision.max_startups.service import LoginService
 from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
 
 HEADROOM = 0.25
@@ -19,12 +20,14 @@ class Need:
     """The least `start` that loses nothing, without headroom; None where no setting does that.
 
     `per_s` connections come per second, and the server logs in `most_per_s` at most. Both are None in
-    bursts, and with users, who wait.
+    bursts, and with users, who wait. `start_if_waiting` is what it takes if logins wait for something else than each
+    other, None where the target's CPU tells whether they do.
     """
 
     start: int | None
     per_s: float | None = None
     most_per_s: float | None = None
+    start_if_waiting: int | None = None
 
     @property
     def use(self) -> float:
@@ -55,12 +58,19 @@ def _needed(logins: Logins, setting: MaxStartups | None) -> Need:
     if isinstance(logins.arrivals, Burst):
         return Need(logins.arrivals.connections)
     arrivals = logins.arrivals if setting is not None else _accepted(logins.arrivals, logins)
-    service = fitted(arrivals, setting, logins.alone_s, logins.time_s)
-    found = occupancy(logins.arrivals, service, None)
-    start = None if found is None else most_found(found, LOST_SHARE)
+    service = service_of(logins, arrivals, setting)
+    start = _start(logins.arrivals, service)
+    waiting = LoginService(logins.time_s, inf)
+    is_known = logins.cpu_is_limited or service == waiting
+    start_if_waiting = None if is_known else _start(logins.arrivals, waiting)
     if isinstance(logins.arrivals, Users):
-        return Need(start)
-    return Need(start, logins.arrivals.per_s, service.most_per_s)
+        return Need(start, start_if_waiting=start_if_waiting)
+    return Need(start, logins.arrivals.per_s, service.most_per_s, start_if_waiting)
+
+
+def _start(arrivals: Steady, service: LoginService) -> int | None:
+    found = occupancy(arrivals, service, None)
+    return None if found is None else most_found(found, LOST_SHARE)
 
 
 def _accepted(arrivals: Steady, logins: Logins) -> Steady:

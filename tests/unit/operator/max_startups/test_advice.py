@@ -120,18 +120,60 @@ def test_an_external_target_has_a_recommendation_and_no_setting() -> None:
     assert "which MaxStartups the target has is not known" in found["message"]
 
 
-def test_more_than_the_server_can_log_in_has_no_recommendation() -> None:
-    """What is let in takes three times as long as alone, and a quarter is dropped: the rest would wait for ever."""
-    found = told(managed("10:30:100", load=POISSON), 3_000, 750, min_us=15_000, mean_us=55_000.0)
+def with_cpu(found: RunSummary, login_s: float, limit_cores: float | None) -> RunSummary:
+    """Return the run on a target that used so much CPU for each login."""
+    before, after = found.target_before, found.target_after
+    assert before is not None
+    assert after is not None
+    used_s = login_s * (after.accepted - before.accepted)
+    last = replace(after, cpu_s=before.cpu_s + used_s, cpu_limit_cores=limit_cores)
+    return replace(found, target_before=replace(before, cpu_limit_cores=limit_cores), target_after=last)
+
+
+OVERLOADED = (3_000, 750, {"min_us": 15_000, "mean_us": 55_000.0})
+"""What is let in takes three times as long as alone, and a quarter is dropped."""
+
+
+def overloaded(login_s: float, limit_cores: float | None) -> dict[str, Any]:
+    count, dropped, times = OVERLOADED
+    whole = run(count, dropped, **times)
+    found = advice(plan(managed("10:30:100", load=POISSON)), with_cpu(whole, login_s, limit_cores))
+    assert found is not None
+    return found
+
+
+def test_more_than_the_cpu_can_log_in_has_no_recommendation() -> None:
+    """At 13 ms of CPU for a login, a core makes 77 in a second: the rest would wait for ever."""
+    found = overloaded(login_s=0.013, limit_cores=1.0)
     assert {"neededStart", "recommended", "headroomPercent"} & set(found) == set()
     assert "No setting loses nothing" in found["message"]
     assert "100 connections come per second" in found["message"]
 
 
+@pytest.mark.parametrize("limit_cores", [None, 1.0])
+def test_logins_that_wait_and_use_no_cpu_prove_no_maximum(limit_cores: float | None) -> None:
+    found = overloaded(login_s=0.002, limit_cores=limit_cores)
+    assert "loses nothing of such a load" in found["message"]
+    assert "at most" not in found["message"]
+    assert found["neededStart"] == 40
+
+
+def test_where_the_cpu_does_not_tell_both_answers_are_given() -> None:
+    found = overloaded(login_s=0.03, limit_cores=None)
+    assert {"neededStart", "recommended"} & set(found) == set()
+    assert "If logins slow each other down, the server cannot log in such a load" in found["message"]
+    assert "If they wait for something else (PAM, LDAP, distance), 50:30:100 loses nothing" in found["message"]
+
+
 def test_a_server_near_its_limit_is_told() -> None:
-    found = told(managed("3000:30:3000", load=POISSON), 1_200, 0, min_us=10_000, mean_us=200_000.0)
-    assert "near what it can log in" in found["message"]
-    assert found["neededStart"] > 100
+    whole = run(1_200, 0, min_us=10_000, mean_us=200_000.0)
+    spec = plan(managed("3000:30:3000", load=POISSON))
+    sure, unsure = (advice(spec, with_cpu(whole, 0.03, limit_cores)) for limit_cores in (1.0, None))
+    assert sure is not None
+    assert unsure is not None
+    assert "The server is near what it can log in" in sure["message"]
+    assert "If logins slow each other down, the server is near what it can log in" in unsure["message"]
+    assert sure["neededStart"] == unsure["neededStart"] > 100
 
 
 def test_closed_without_a_word_makes_the_drops_a_lower_bound() -> None:
