@@ -1,12 +1,16 @@
 """`python -m sshload_operator`: the operator's process."""
 
 import argparse
+import asyncio
 import logging
+import os
+import socket
 from pathlib import Path
 
 import prometheus_client
 
 from sshload_operator.control.handlers import Operator, Options
+from sshload_operator.control.lease import Terms
 from sshload_operator.planning.installation import read_installation
 
 
@@ -20,9 +24,11 @@ def main() -> None:
         namespaces=tuple(arguments.namespace),
         installation=installation,
         metrics_port=arguments.metrics_port,
-        liveness_url=f"http://0.0.0.0:{arguments.liveness_port}/healthz",
+        health_port=arguments.health_port,
+        lease_namespace=arguments.lease_namespace,
+        lease=Terms(arguments.identity, arguments.lease_duration),
     )
-    Operator(options).run()
+    asyncio.run(Operator(options).run())
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -33,8 +39,15 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--installation", type=Path, default=Path("/etc/sshload/installation.yaml"), help="images and allowed targets"
     )
-    parser.add_argument("--metrics-port", type=int, default=9100, help="for /metrics and /readyz")
-    parser.add_argument("--liveness-port", type=int, default=8080, help="for /healthz")
+    parser.add_argument("--metrics-port", type=int, default=9100, help="for /metrics")
+    parser.add_argument("--health-port", type=int, default=8080, help="for /healthz and /readyz")
+    parser.add_argument(
+        "--identity", default=f"{socket.gethostname()}-{os.getpid()}", help="as whom it holds its Lease: its pod"
+    )
+    parser.add_argument(
+        "--lease-namespace", default="kube-system", help="where its Lease is, unless it watches some namespaces only"
+    )
+    parser.add_argument("--lease-duration", type=int, default=30, help="seconds until another may take it over")
     parser.add_argument("--log-level", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
     return parser
 

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import urllib.request
+import uuid
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -31,7 +32,8 @@ _FORKS.set_forkserver_preload(["sshload_operator.__main__"])
 class OperatorProcess:
     """One operator for some namespaces (none: all). It may be started again after it was stopped or killed.
 
-    `after_end` is called when the end of a process was waited for. `kill` may come from another thread.
+    Each life has the same identity, as the containers of one pod have. `after_end` is called when the end of a process
+    was waited for. `kill` may come from another thread.
     """
 
     kubeconfig: Path
@@ -40,6 +42,9 @@ class OperatorProcess:
     after_end: Callable[[], None] = lambda: None
     more_of_installation: str = ""
     metrics_port: int = 0
+    health_port: int = 0
+    lease_duration_s: int = 30
+    identity: str = field(default_factory=lambda: f"operator-{uuid.uuid4().hex[:8]}")
     _process: multiprocessing.context.ForkServerProcess | None = None
     _starts: int = field(default=0)
     _is_to_end: bool = False
@@ -59,9 +64,10 @@ class OperatorProcess:
         installation = self.folder / "installation.yaml"
         installation.write_text(INSTALLATION + self.more_of_installation, encoding="utf-8")
         self._starts += 1
-        self.metrics_port, liveness_port = free_port(), free_port()
+        self.metrics_port, self.health_port = free_port(), free_port()
         arguments = [f"--installation={installation}",
-                     f"--metrics-port={self.metrics_port}", f"--liveness-port={liveness_port}",
+                     f"--metrics-port={self.metrics_port}", f"--health-port={self.health_port}",
+                     f"--identity={self.identity}", f"--lease-duration={self.lease_duration_s}",
                      *(f"--namespace={namespace}" for namespace in self.namespaces)]  # fmt: skip
         environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
         log = self._log_path()
@@ -126,7 +132,7 @@ class OperatorProcess:
 
     def _is_ready(self) -> bool:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}/readyz", timeout=10) as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.health_port}/readyz", timeout=10) as answer:
                 return bool(answer.status == 200)
         except OSError:
             return False

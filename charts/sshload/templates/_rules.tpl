@@ -34,3 +34,13 @@
   resources: [events]
   verbs: [list, create]
 {{- end -}}
+
+{{- /*
+The operator's Lease, where it is. A write with PUT names what it creates, so that even create can be for one name only.
+*/ -}}
+{{- define "sshload.leaseRules" -}}
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  resourceNames: [sshload-operator]
+  verbs: [get, create, update, delete]
+{{- end -}}

@@ -6,6 +6,7 @@ from typing import Final
 GROUP: Final = "sshload.dev"
 VERSION: Final = "v1alpha1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
+LEASE_API_VERSION: Final = "coordination.k8s.io/v1"
 
 
 @dataclass(frozen=True, slots=True)

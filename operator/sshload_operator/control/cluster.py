@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from sshload_operator.api.kinds import API_VERSION, Kind
+from sshload_operator.api.kinds import API_VERSION, LEASE_API_VERSION, Kind
 from sshload_operator.control.access import Access, AccessError
 from sshload_operator.control.lean_json import read_json
 
@@ -126,6 +126,17 @@ class Cluster:
         """Return a Job, or None where there is none."""
         return await self._get_or_none("jobs", f"{collection_path('batch/v1', namespace, 'jobs')}/{name}")
 
+    async def read_lease(self, namespace: str, name: str) -> Object | None:
+        """Return a Lease, or None where there is none."""
+        return await self._get_or_none("leases", lease_path(namespace, name))
+
+    async def write_lease(self, lease: Object) -> Object:
+        """Write a Lease and return it: a new one, or the one of the same resourceVersion; raises ApiError otherwise."""
+        path = lease_path(lease["metadata"]["namespace"], lease["metadata"]["name"])
+        query = [("fieldManager", FIELD_MANAGER)]
+        written: Object = read_json(await self._send(_Request("update", "leases", "PUT", path, query, body=lease)))
+        return written
+
     async def write_status(self, kind: Kind, body: Object, status: Object) -> Object | None:
         """Make `status` the whole status of the object and return it; None where that very object is gone.
 
@@ -238,6 +249,11 @@ def collection_path(api_version: str, namespace: str, plural: str) -> str:
 def object_path(kind: Kind, namespace: str, name: str) -> str:
     """Return the URL path of an object of a kind of ours."""
     return f"{collection_path(API_VERSION, namespace, kind.plural)}/{name}"
+
+
+def lease_path(namespace: str, name: str) -> str:
+    """Return the URL path of a Lease."""
+    return f"{collection_path(LEASE_API_VERSION, namespace, 'leases')}/{name}"
 
 
 def _plural_of(path: str) -> str:

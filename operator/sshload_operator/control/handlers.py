@@ -1,21 +1,27 @@
-"""kopf: watches, start and stop, probes. The only module that imports it.
+"""kopf: watches, start and stop. The only module that imports it.
 
 Handlers only hand watch events on. There are no timers, daemons or delete handlers, because those put finalizers on
 objects, and then an operator that is gone blocks every deletion.
 """
 
+import asyncio
 import logging
-from dataclasses import dataclass
+import os
+import signal
+from collections.abc import Coroutine
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import kopf
 
 from sshload_operator.api.kinds import COMPARISON, GROUP, SCHEDULE, TEST, VERSION
-from sshload_operator.control.access import find_access
+from sshload_operator.control.access import Access, AccessError, find_access
 from sshload_operator.control.cluster import LIST_PAGE, Cluster
+from sshload_operator.control.lease import Leases, Terms
 from sshload_operator.control.live_kinds import LiveKinds
 from sshload_operator.control.metrics import OperatorMetrics
 from sshload_operator.control.metrics_server import MetricsServer
+from sshload_operator.control.probe_server import ProbeServer
 from sshload_operator.control.watch_session import Listed, watch_session
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation
@@ -23,18 +29,21 @@ from sshload_operator.planning.plan import Installation
 _LOG = logging.getLogger(__name__)
 # Short, so that an operator is back within 3 s of its API server, however long that was away.
 _ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
+_LEASE_LOST: Final = 1
 _OWNERS: Final = (SCHEDULE, COMPARISON)
 _NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the operator runs. No namespaces: all of them."""
+    """How the operator runs. No namespaces: all of them, and then its Lease is in `lease_namespace`."""
 
     namespaces: tuple[str, ...]
     installation: Installation
     metrics_port: int
-    liveness_url: str
+    health_port: int
+    lease_namespace: str
+    lease: Terms
 
 
 class Operator:
@@ -45,19 +54,45 @@ class Operator:
         self._metrics = OperatorMetrics()
         self._cluster: Cluster | None = None
         self._live: LiveKinds | None = None
-        self._server = MetricsServer(options.metrics_port, self._metrics.render, lambda: self._live is not None)
+        self._leases: Leases | None = None
+        self._server = MetricsServer(options.metrics_port, self._metrics.render)
+        self._probes = ProbeServer(options.health_port, lambda: self._live is not None)
 
-    def run(self) -> None:
-        """Run until the process is told to stop."""
+    async def run(self) -> None:
+        """Wait until no other operator is at work, and run until the process is told to stop."""
+        await self._probes.start()
+        access = await find_access()
+        cluster = Cluster(access, self._metrics.count_api_request)
+        self._leases = Leases(
+            cluster, self._options.namespaces or (self._options.lease_namespace,), self._options.lease
+        )
+        try:
+            await _unless_told_to_stop(self._leases.take())
+            losing = asyncio.create_task(self._end_when_lost(self._leases))
+            await self._work()
+            losing.cancel()
+        except asyncio.CancelledError:
+            _LOG.info("was told to stop while it waited")
+        finally:
+            await self._leases.release()
+            await cluster.close()
+            await self._probes.stop()
+
+    async def _work(self) -> None:
         namespaces = self._options.namespaces
-        kopf.run(
+        await kopf.operator(
             registry=self._registry(),
             settings=_settings(),
             standalone=True,
             clusterwide=not namespaces,
             namespaces=namespaces,
-            liveness_endpoint=self._options.liveness_url,
         )
+
+    async def _end_when_lost(self, leases: Leases) -> None:
+        """End the process when a Lease is lost: an orderly stop would go on writing, and another may act now."""
+        await leases.wait_until_lost()
+        logging.shutdown()
+        os._exit(_LEASE_LOST)
 
     def _registry(self) -> kopf.OperatorRegistry:
         registry = kopf.OperatorRegistry()
@@ -65,7 +100,6 @@ class Operator:
         kopf.on.startup(registry=registry, errors=kopf.ErrorsMode.PERMANENT)(self._start)
         kopf.on.cleanup(registry=registry)(self._stop)
         kopf.on.login(registry=registry)(self._log_in)
-        kopf.on.probe(registry=registry, id="loop")(self._probe)
         kopf.on.event(GROUP, VERSION, TEST.plural, registry=registry)(self._test_changed)
         for kind in _OWNERS:
             kopf.on.event(GROUP, VERSION, kind.plural, registry=registry)(self._owner_changed)
@@ -76,7 +110,7 @@ class Operator:
     async def _start(self, **_: Any) -> None:
         for name in _NOISY_LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)
-        self._cluster = Cluster(await find_access(), self._metrics.count_api_request)
+        self._cluster = Cluster(self._while_held(await find_access()), self._metrics.count_api_request)
         self._live = LiveKinds(self._cluster, self._options.installation, self._metrics)
         await self._server.start()
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
@@ -88,6 +122,16 @@ class Operator:
             await self._cluster.close()
         await self._server.stop()
 
+    def _while_held(self, access: Access) -> Access:
+        """Return an access that authorizes nothing without the Leases: a process that stood still has yet to notice."""
+
+        async def authorization() -> str:
+            if self._leases is None or not self._leases.are_held():
+                raise AccessError("the operator's Lease is not renewed in time, and another operator may act")
+            return await access.authorization()
+
+        return replace(access, authorization=authorization)
+
     async def _log_in(self, **_: Any) -> kopf.AiohttpSession:
         """Let kopf reach the API server exactly as the operator's own requests do."""
         access = await find_access()
@@ -96,9 +140,6 @@ class Operator:
     def _listed(self, listed: Listed) -> None:
         if self._live is not None:
             self._live.listed(listed)
-
-    async def _probe(self, **_: Any) -> str:
-        return "ok"
 
     async def _test_changed(self, event: kopf.RawEvent, **_: Any) -> None:
         if self._live is not None:
@@ -115,6 +156,14 @@ class Operator:
     async def _job_changed(self, event: kopf.RawEvent, **_: Any) -> None:
         if self._live is not None:
             self._live.tests.job_changed(event["type"], event["object"])
+
+
+async def _unless_told_to_stop(waiting: Coroutine[Any, Any, None]) -> None:
+    """Await something, and cancel it on SIGTERM and SIGINT. kopf puts handlers of its own in their place."""
+    task, loop = asyncio.ensure_future(waiting), asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, task.cancel)
+    await task
 
 
 def _settings() -> kopf.OperatorSettings:

@@ -9,7 +9,7 @@ import json
 import re
 from typing import Any, Final
 
-from sshload_operator.api.kinds import API_VERSION
+from sshload_operator.api.kinds import API_VERSION, LEASE_API_VERSION
 
 _STRING: Final = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 # managedFields is a list. No list is nested in it: its fields are objects.
@@ -21,15 +21,16 @@ _LEVELS: Final = 100
 # No object needs more labels, annotations, finalizers or owners than this.
 _MOST_ENTRIES: Final = 100
 _OWN_PREFIX: Final = "sshload.dev/"
+_WITH_SPEC: Final = (API_VERSION, LEASE_API_VERSION)
 _LARGE_BYTES: Final = 128 * 1024
 
 
 def read_json(text: bytes) -> Any:
     """Return an answer of the API server (an object, a list, or an event of a watch) with lean objects.
 
-    A lean object has no managedFields. It has a spec only if it is of one of our kinds. If it has more than 100 labels
-    or annotations, it keeps those of sshload. null stands for what is nested deeper than 100 levels. Each object of a
-    list is made lean before the next is parsed. Raises ValueError if the text is not JSON.
+    A lean object has no managedFields. It has a spec only if it is of one of our kinds or a Lease. If it has more than
+    100 labels or annotations, it keeps those of sshload. null stands for what is nested deeper than 100 levels. Each
+    object of a list is made lean before the next is parsed. Raises ValueError if the text is not JSON.
     """
     if len(text) > _LARGE_BYTES:
         # Earlier answers may still hang in reference cycles. The collector counts objects, not their bytes.
@@ -45,7 +46,7 @@ def _lean(found: dict[str, Any]) -> dict[str, Any]:
     metadata = found.get("metadata")
     if isinstance(metadata, dict) and ("apiVersion" in found or "status" in found):
         _shorten(metadata)
-        if found.get("apiVersion") != API_VERSION:
+        if found.get("apiVersion") not in _WITH_SPEC:
             found.pop("spec", None)
     return found
 

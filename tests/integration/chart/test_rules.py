@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import helm
@@ -52,6 +53,13 @@ FORBIDDEN = (
 )
 
 
+LEASE = tuple(f"{verb} leases.coordination.k8s.io=sshload-operator" for verb in ("get", "create", "update", "delete"))
+NOT_ITS_LEASE = (
+    *(f"{verb} leases.coordination.k8s.io=kube-scheduler" for verb in ("get", "create", "update", "delete")),
+    *(f"{verb} leases.coordination.k8s.io" for verb in ("list", "watch", "create", "deletecollection")),
+)
+
+
 def allowed(cluster: LiveCluster, actions: Iterable[str]) -> set[str]:
     """Return which of these actions the API server allows the operator in the namespace."""
     asked = list(actions)
@@ -64,9 +72,10 @@ def allowed(cluster: LiveCluster, actions: Iterable[str]) -> set[str]:
 
 def review(cluster: LiveCluster, action: str) -> dict[str, Any]:
     verb, resource = action.split()
-    name, _, subresource = resource.partition("/")
-    plural, _, group = name.partition(".")
-    attributes = {"group": group, "resource": plural, "subresource": subresource}
+    kind, _, name = resource.partition("=")
+    whole, _, subresource = kind.partition("/")
+    plural, _, group = whole.partition(".")
+    attributes = {"group": group, "resource": plural, "subresource": subresource, "name": name}
     return {
         "apiVersion": "authorization.k8s.io/v1",
         "kind": "SubjectAccessReview",
@@ -84,34 +93,43 @@ def rules(*arguments: str) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def applied(cluster: LiveCluster) -> Iterator[list[str]]:
-    """Return the kubectl arguments of what a test has applied, which is deleted afterwards: it is not namespaced."""
-    documents: list[str] = []
-    yield documents
-    for document in documents:
-        cluster.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=document)
+def applied(cluster: LiveCluster) -> Iterator[list[dict[str, Any]]]:
+    """Return what a test has applied, which is deleted afterwards: it is not in the test's namespace only."""
+    found: list[dict[str, Any]] = []
+    yield found
+    for one in found:
+        in_its_namespace(cluster, one).kubectl("delete", "--ignore-not-found", "-f", "-", stdin=yaml.safe_dump(one))
     cluster.gone(lambda: allowed(cluster, NEEDED), "permission")  # the authorizer hears of it a moment later
 
 
-def apply(cluster: LiveCluster, applied: list[str], *arguments: str) -> None:
+def apply(cluster: LiveCluster, applied: list[dict[str, Any]], *arguments: str) -> None:
     """Apply the chart's rules, and wait until all that is needed is allowed: the authorizer hears of it later."""
-    document = yaml.safe_dump_all(rules(*arguments))
-    applied.append(document)
-    cluster.kubectl("apply", "-f", "-", stdin=document)
+    for one in rules(*arguments):
+        applied.append(one)
+        in_its_namespace(cluster, one).apply(one)
     cluster.gone(lambda: set(NEEDED) - allowed(cluster, NEEDED), "lack of permission")
 
 
-def test_a_cluster_wide_operator_may_do_its_work_anywhere_and_no_more(cluster: LiveCluster, applied: list[str]) -> None:
+def in_its_namespace(cluster: LiveCluster, manifest: dict[str, Any]) -> LiveCluster:
+    return replace(cluster, namespace=manifest["metadata"].get("namespace", cluster.namespace))
+
+
+def test_a_cluster_wide_operator_may_do_its_work_anywhere_and_no_more(
+    cluster: LiveCluster, applied: list[dict[str, Any]]
+) -> None:
     apply(cluster, applied)
-    assert allowed(cluster, FORBIDDEN) == set()
+    assert allowed(cluster, (*FORBIDDEN, *LEASE, *NOT_ITS_LEASE)) == set()
+    where_its_lease_is = replace(cluster, namespace="kube-system")
+    assert allowed(where_its_lease_is, (*LEASE, *NOT_ITS_LEASE)) == set(LEASE)
 
 
 def test_a_namespaced_operator_may_do_its_work_in_its_namespaces_only(
-    cluster: LiveCluster, api_server: ApiServer, applied: list[str]
+    cluster: LiveCluster, api_server: ApiServer, applied: list[dict[str, Any]]
 ) -> None:
     elsewhere = api_server.namespace()
     apply(cluster, applied, "--set", "namespaced=true", "--set", f"watchNamespaces={{{cluster.namespace}}}")
-    assert allowed(elsewhere, (*NEEDED, *FORBIDDEN)) == set()
+    assert allowed(cluster, (*FORBIDDEN, *LEASE, *NOT_ITS_LEASE)) == set(LEASE)
+    assert allowed(elsewhere, (*NEEDED, *FORBIDDEN, *LEASE)) == set()
 
 
 @pytest.mark.parametrize("namespaced", ["true", "false"])

@@ -53,6 +53,7 @@ def test_lint_finds_nothing(values: Path) -> None:
         pytest.param("permitted.locustfiles=1", "/permitted/locustfiles", id="a permission that is none"),
         pytest.param("dns.ports={0}", "/dns/ports/0", id="a resolver's port 0"),
         pytest.param("dns.pods[0].podSelector.matchLabels.a=b", "/dns/pods/0", id="a resolver of no namespace"),
+        pytest.param("lease.namespace=Kube_System", "/lease/namespace", id="a namespace of the Lease that is none"),
         pytest.param("monitoring.podMonitor.interval=often", "/monitoring/podMonitor/interval", id="an odd interval"),
         pytest.param("worker.resources.limits.cpu=many", "/worker/resources/limits/cpu", id="an amount that is none"),
         pytest.param("worker.resources.claims={gpu}", "/worker/resources", id="resources that are none"),
