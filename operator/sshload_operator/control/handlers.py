@@ -63,9 +63,8 @@ class Operator:
         await self._probes.start()
         access = await find_access()
         cluster = Cluster(access, self._metrics.count_api_request)
-        self._leases = Leases(
-            cluster, self._options.namespaces or (self._options.lease_namespace,), self._options.lease
-        )
+        options = self._options
+        self._leases = Leases(cluster, options.namespaces, options.lease_namespace, options.lease)
         try:
             await _unless_told_to_stop(self._leases.take())
             losing = asyncio.create_task(self._end_when_lost(self._leases))

@@ -7,6 +7,7 @@ be busy when a Lease is to be renewed.
 import asyncio
 import contextlib
 import logging
+import math
 import time
 from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,7 @@ _LOG = logging.getLogger(__name__)
 _LOOK_EVERY_S: Final = 2.0
 _TRY_AGAIN_AFTER_S: Final = 1.0
 _SHOWN_CHARACTERS: Final = 200
+_NO_PLACE: Final = (HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND)
 _NOT_OURS: Final = (HTTPStatus.CONFLICT, HTTPStatus.UNPROCESSABLE_ENTITY)
 
 
@@ -52,11 +54,16 @@ class Terms:
 
 
 class Leases:
-    """The Leases of one operator, one in each of some namespaces. All of them are needed."""
+    """The Leases of one operator: one in each namespace that it watches, or one in `common` for an operator for all.
 
-    def __init__(self, cluster: Cluster, namespaces: Sequence[str], terms: Terms) -> None:
+    All of them are needed, but for those in watched namespaces that are gone, or where the operator has no rights.
+    """
+
+    def __init__(self, cluster: Cluster, watched: Sequence[str], common: str, terms: Terms) -> None:
         # In one order everywhere, else two operators could each hold what the other waits for.
-        self._leases = [_Lease(cluster, namespace, terms) for namespace in sorted(namespaces)]
+        self._leases = [_Lease(cluster, namespace, terms, is_watched=True) for namespace in sorted(watched)]
+        if not watched:
+            self._leases = [_Lease(cluster, common, terms, is_watched=False)]
         self._renewals: list[asyncio.Task[None]] = []
 
     def are_held(self) -> bool:
@@ -84,19 +91,21 @@ class Leases:
 
 
 class _Lease:
-    """One Lease. `version` is empty while it is not held."""
+    """One Lease. In a watched namespace it is vacant where it cannot be written: no other request is allowed there."""
 
-    def __init__(self, cluster: Cluster, namespace: str, terms: Terms) -> None:
+    def __init__(self, cluster: Cluster, namespace: str, terms: Terms, *, is_watched: bool) -> None:
         self._cluster = cluster
         self._namespace = namespace
         self._terms = terms
+        self._is_watched = is_watched
+        self._is_vacant = False
         self._version = ""
+        self._renewed_at_s = -math.inf
         self._sighting: Sighting | None = None
-        self._renewed_at_s = 0.0
         self._said = ""
 
     def is_held(self) -> bool:
-        return bool(self._version) and time.monotonic() - self._renewed_at_s < self._terms.give_up_after_s
+        return self._is_vacant or time.monotonic() - self._renewed_at_s < self._terms.give_up_after_s
 
     async def take(self) -> None:
         """Take it: by one request where there is none, which is what an operator leaves that has stopped."""
@@ -104,31 +113,37 @@ class _Lease:
         while not taken:
             await asyncio.sleep(min(_LOOK_EVERY_S, self._terms.renew_every_s))
             taken = await self._attempt(self._take_if_free())
-        _LOG.info("holds the Lease %s as %s", self, self._terms.identity)
 
     async def renew_until_lost(self) -> None:
         """Renew it, and return when it is lost."""
         pause_s = self._terms.renew_every_s
         while self.is_held():
             await asyncio.sleep(pause_s)
-            pause_s = self._terms.renew_every_s if await self._renew() else _TRY_AGAIN_AFTER_S
+            is_settled = not self.is_held() or await self._attempt(self._renew())
+            pause_s = self._terms.renew_every_s if is_settled else _TRY_AGAIN_AFTER_S
         _LOG.error("has lost the Lease %s, and ends at once: another operator may act from now on", self)
 
     async def release(self) -> None:
         """Delete it where it is held. Who cannot be reached lets it expire."""
         if not self._version:
             return
-        self._version = ""
         with contextlib.suppress(ApiError, TimeoutError):
             found = await self._read()
             if found is not None and found.holder == self._terms.identity:
                 await self._cluster.delete(lease_path(self._namespace, LEASE_NAME), {"resourceVersion": found.version})
 
-    async def _attempt(self, taking: Awaitable[bool]) -> bool:
+    async def _attempt(self, writing: Awaitable[bool]) -> bool:
+        """Return what became of an attempt to write it: False where it is to be tried again soon."""
         try:
-            return await taking
-        except (ApiError, TimeoutError) as error:
-            self._say(f"cannot take the Lease {self}, and does nothing without it: {error!r}")
+            return await writing
+        except ApiError as error:
+            self._say(f"cannot write the Lease {self}: {error}")
+            if error.status == HTTPStatus.NOT_FOUND:
+                self._version = ""
+            self._is_vacant = self._is_watched and error.status in _NO_PLACE
+            return self._is_vacant
+        except TimeoutError:
+            self._say(f"cannot write the Lease {self}: no answer within {self._terms.request_limit_s} s")
             return False
 
     async def _take_if_free(self) -> bool:
@@ -141,21 +156,15 @@ class _Lease:
         return False
 
     async def _renew(self) -> bool:
-        """Renew it if it is held; returns whether there is nothing to try again, because it is renewed or lost."""
-        if not self.is_held():
+        if await self._write(self._version):
             return True
-        try:
-            if await self._write(self._version):
-                return True
-            found = await self._read()
-            is_mine = found is not None and found.holder == self._terms.identity
-            self._version = found.version if found is not None and is_mine else ""
-        except (ApiError, TimeoutError) as error:
-            _LOG.warning("cannot renew the Lease %s: %r", self, error)
+        found = await self._read()
+        if found is None or found.holder == self._terms.identity:
+            # Somebody deleted it or added a label, or the answer to a write was lost.
+            self._version = found.version if found is not None else ""
             return False
-        if is_mine:
-            return False  # somebody added a label, or the answer to a write was lost
-        _LOG.error("the Lease %s is now of %s", self, found.holder[:_SHOWN_CHARACTERS] if found else "nobody")
+        self._is_vacant, self._renewed_at_s = False, -math.inf
+        _LOG.error("the Lease %s is now of %s", self, found.holder[:_SHOWN_CHARACTERS])
         return True
 
     async def _write(self, version: str) -> bool:
@@ -177,7 +186,9 @@ class _Lease:
             if error.status in _NOT_OURS:
                 return False
             raise
-        self._version, self._renewed_at_s = written["metadata"]["resourceVersion"], began_s
+        if not self.is_held() or self._is_vacant:
+            self._say(f"holds the Lease {self} as {self._terms.identity}")
+        self._version, self._renewed_at_s, self._is_vacant = written["metadata"]["resourceVersion"], began_s, False
         return True
 
     async def _read(self) -> FoundLease | None:

@@ -19,11 +19,26 @@ Y
   kubeadm init phase kubeconfig all --config "$run/kubeadm.yaml" --kubeconfig-dir "$run/pki" >> "$run/log/kubeadm" 2>&1
 }
 
+audit_log() { # of what pods ask with the tokens of their service accounts; those of kube-system are controllers
+  cat > "$run/audit-policy.yaml" << Y
+apiVersion: audit.k8s.io/v1
+kind: Policy
+omitStages: [RequestReceived]
+rules:
+  - {level: None, userGroups: ["system:serviceaccounts:kube-system"]}
+  - {level: Metadata, userGroups: ["system:serviceaccounts"]}
+  - {level: None}
+Y
+  touch "$audit"
+  [ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID" "$audit"
+}
+
 control_plane_up() {
   local pki=$run/pki c args
   start etcd etcd --data-dir "$run/etcd" --unsafe-no-fsync --listen-client-urls https://127.0.0.1:2379 --advertise-client-urls https://127.0.0.1:2379 \
     --listen-peer-urls http://127.0.0.1:2380 --cert-file "$pki/etcd/server.crt" --key-file "$pki/etcd/server.key" --client-cert-auth --trusted-ca-file "$pki/etcd/ca.crt"
-  start kube-apiserver kube-apiserver --advertise-address=$node_ip --bind-address=0.0.0.0 --secure-port=6443 --allow-privileged --authorization-mode=Node,RBAC \
+  audit_log
+  start kube-apiserver kube-apiserver --audit-policy-file="$run/audit-policy.yaml" --audit-log-path="$audit" --audit-log-maxsize=1000 --advertise-address=$node_ip --bind-address=0.0.0.0 --secure-port=6443 --allow-privileged --authorization-mode=Node,RBAC \
     --enable-admission-plugins=NodeRestriction --service-cluster-ip-range=$svc_cidr --service-account-issuer=https://kubernetes.default.svc --shutdown-delay-duration=0s \
     --etcd-servers=https://127.0.0.1:2379 --etcd-cafile="$pki/etcd/ca.crt" --etcd-certfile="$pki/apiserver-etcd-client.crt" --etcd-keyfile="$pki/apiserver-etcd-client.key" \
     --client-ca-file="$pki/ca.crt" --tls-cert-file="$pki/apiserver.crt" --tls-private-key-file="$pki/apiserver.key" \

@@ -4,7 +4,7 @@ processes=(containerd etcd kube-apiserver kube-controller-manager kube-scheduler
 
 healthy() {
   local name
-  [ -e "$run/up" ] || return 1
+  [ -e "$run/up" ] && [ -e "$audit" ] || return 1
   for name in "${processes[@]}"; do started "$name" || return 1; done
   [ "$(kube --request-timeout=5s get node node -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}' 2> /dev/null)" = True ]
 }

@@ -129,8 +129,25 @@ def test_an_operator_that_cannot_renew_its_lease_ends(
     cluster.assertions.clear()
     proxy.go_away()
     assert operator.wait() == 1
-    assert "cannot renew the Lease" in operator.log()
+    assert "cannot write the Lease" in operator.log()
     works(cluster, second, "after")
+
+
+def test_a_watched_namespace_that_is_not_there_keeps_no_operator_from_its_work(
+    cluster: LiveCluster, operator: OperatorProcess
+) -> None:
+    operator.namespaces = (cluster.namespace, "no-such-namespace")
+    operator.start()
+    assert "cannot write the Lease no-such-namespace/sshload-operator: 404" in operator.log()
+    works(cluster, operator, "here")
+
+
+def test_a_lease_that_somebody_deletes_is_made_anew(cluster: LiveCluster, operator: OperatorProcess) -> None:
+    operator.lease_duration_s = SHORT_S
+    operator.start()
+    cluster.kubectl("delete", "lease", LEASE)
+    cluster.gone(lambda: not cluster.exists("lease", LEASE), "lack of a Lease")
+    works(cluster, operator, "after")
 
 
 def test_an_operator_whose_lease_somebody_labels_keeps_it_and_one_whose_lease_is_taken_ends(
