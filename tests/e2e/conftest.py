@@ -29,6 +29,11 @@ LONGEST_FIRST = (
 )
 """The files whose tests take the longest, so that no lane begins with one of them when the others are done."""
 
+LAST = "test_rights"
+"""The file about what all others have done. Without an audit log, as clusters of others have none, it is left out."""
+
+collect_ignore = [] if os.environ.get("SSHLOAD_AUDIT_LOG") else [f"{LAST}.py"]
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let xdist keep the order: it would begin with the groups of the most tests, which are not the longest ones."""
@@ -38,10 +43,10 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Begin with the longest tests. Those that run alone come last: they change the release that all share."""
 
-    def rank(item: pytest.Item) -> tuple[bool, int]:
+    def rank(item: pytest.Item) -> tuple[bool, bool, int]:
         name = item.path.stem
         place = LONGEST_FIRST.index(name) if name in LONGEST_FIRST else len(LONGEST_FIRST)
-        return item.get_closest_marker("alone") is not None, place
+        return item.get_closest_marker("alone") is not None, name == LAST, place
 
     items.sort(key=rank)
 

@@ -25,6 +25,7 @@ OWN_SERVERS = ("own-server:2222", "bastion:2222")
 """The external targets that the shared release allows."""
 
 _OPERATOR = "app.kubernetes.io/component=operator"
+_ENFORCE = "pod-security.kubernetes.io/enforce"
 _WITHIN = "--timeout=280s"
 
 
@@ -47,9 +48,16 @@ def cluster_in(namespace: str) -> LiveCluster:
 
 def create_namespaces(*names: str) -> None:
     """Create namespaces that enforce Pod Security "restricted"."""
-    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    labels = {_ENFORCE: "restricted"}
     made = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}} for name in names]
     cluster_in("default").kubectl("create", "-f", "-", stdin=yaml.safe_dump_all(made))
+
+
+def restrict(namespace: str) -> None:
+    """Let a namespace, which is made where it is not there, enforce Pod Security "restricted"."""
+    metadata = {"name": namespace, "labels": {_ENFORCE: "restricted"}}
+    made = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    cluster_in("default").kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=yaml.safe_dump(made))
 
 
 def delete_namespaces(*names: str) -> None:
@@ -130,6 +138,7 @@ def shared_release() -> Iterator[str]:
     release = Release.in_namespace(NAMESPACE)
     with prompt_workers():
         create_namespaces(*namespaces)
+        restrict(NAMESPACE)
         release.install_for(*namespaces, servers=OWN_SERVERS)
         try:
             yield prefix

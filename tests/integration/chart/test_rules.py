@@ -9,6 +9,7 @@ import helm
 import pytest
 import yaml
 from api_server import ApiServer
+from audit_log import granted
 from live_cluster import LiveCluster
 
 pytestmark = pytest.mark.xdist_group("own_api_server")
@@ -140,6 +141,15 @@ def test_no_rule_reads_secrets_or_has_a_wildcard(namespaced: str) -> None:
         assert "*" not in (*rule["apiGroups"], *rule["resources"], *rule["verbs"])
         if any(resource.startswith("secrets") for resource in rule["resources"]):
             assert rule["verbs"] == ["create", "delete"]
+
+
+def test_the_rights_that_end_to_end_tests_look_for_in_the_audit_log_are_those_of_the_operator_only() -> None:
+    verbs: dict[str, set[str]] = {}
+    for right in granted():
+        verbs.setdefault(right.resource, set()).add(right.verb)
+    assert verbs["pods/log"] == {"get"}
+    assert verbs["leases"] == {"get", "create", "update", "delete"}
+    assert verbs["sshloadtestschedules"] == {"get", "list", "watch"}
 
 
 def test_a_namespaced_installation_makes_nothing_cluster_wide_but_the_crds() -> None:
