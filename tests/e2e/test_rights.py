@@ -15,12 +15,13 @@ LEASES = "coordination.k8s.io", "leases"
 LOG = "SSHLOAD_AUDIT_LOG"
 """The environment variable with the path of the audit log; tests/e2e/conftest.py leaves this file out without it."""
 
+_AFTER_A_PAUSE = "only where an owner's turn comes after a pause, without an event"
 UNUSED = {
+    Right("apps", "deployments", "get"): "only where the target's pods are refused: why is in its Deployment",
     Right("batch", "jobs", "get"): "only where an operator died between making a run's Secret and its master's Job",
-    Right(
-        "sshload.dev", "sshloadtestschedules", "get"
-    ): "only where an owner's turn comes after a pause, without an event",
-    Right("sshload.dev", "sshloadtestcomparisons", "get"): "likewise",
+    Right("sshload.dev", "sshloadtests", "patch"): "only where a comparison is aborted while one of its tests runs",
+    Right("sshload.dev", "sshloadtestschedules", "get"): _AFTER_A_PAUSE,
+    Right("sshload.dev", "sshloadtestcomparisons", "get"): _AFTER_A_PAUSE,
 }
 """Rights that end-to-end tests need not use, and why the operator has them."""
 
