@@ -187,7 +187,7 @@ class _Lease:
                 return False
             raise
         if not self.is_held() or self._is_vacant:
-            self._say(f"holds the Lease {self} as {self._terms.identity}")
+            self._say(f"holds the Lease {self} as {self._terms.identity}", logging.INFO)
         self._version, self._renewed_at_s, self._is_vacant = written["metadata"]["resourceVersion"], began_s, False
         return True
 
@@ -196,10 +196,10 @@ class _Lease:
             found = await self._cluster.read_lease(self._namespace, LEASE_NAME)
         return None if found is None else _found(found)
 
-    def _say(self, message: str) -> None:
+    def _say(self, message: str, level: int = logging.WARNING) -> None:
         """Log a message unless it was the last one."""
         if message != self._said:
-            _LOG.warning("%s", message)
+            _LOG.log(level, "%s", message)
             self._said = message
 
     def __str__(self) -> str:
