@@ -9,7 +9,7 @@ from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, TrialState, Window
 
-RUN_SUMMARY_VERSION = 6
+RUN_SUMMARY_VERSION = 7
 _FEW_ERRORS = 100
 _SHORT_MESSAGE_CHARACTERS = 1_000
 
@@ -72,6 +72,7 @@ class GeneratorStats:
     reports_missing: Count
     cpu_share: Amount
     run_delay_share: Amount | None
+    stolen_share: Amount | None
     loop_lag_mean_us: Count
     loop_lag_p50_us: Count
     loop_lag_p99_us: Count

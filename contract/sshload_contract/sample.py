@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sshload_contract.bounds import Amount, Count, Ordinal
 from sshload_contract.vocabulary import Outcome, Window
 
-REPORT_VERSION = 5
+REPORT_VERSION = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +64,15 @@ class Health:
 
     `cpu_share` is CPU time over wall time of the busiest second: of the worker's one thread, or of it and the programs
     that it starts (OpenSSH's) as a part of all CPUs that they may run on, whichever is more; `run_delay_share` is
-    the share of time that the thread was runnable and not run (schedstat in proc(5)), None where the kernel does not
-    tell. `loop_lag_mean_us`,
-    `loop_lag_p50_us`, `loop_lag_p99_us`, `loop_lag_p999_us` and `loop_lag_max_us` tell how late the event loop woke; a
-    percentile with too few samples is the maximum.
+    the share of time that the thread was runnable and not run (schedstat in proc(5)), and `stolen_share` the share of
+    the machine's CPU time that its host gave to others; both are None where the kernel does not tell.
+    `loop_lag_mean_us`, `loop_lag_p50_us`, `loop_lag_p99_us`, `loop_lag_p999_us` and `loop_lag_max_us` tell how late the
+    event loop woke; a percentile with too few samples is the maximum.
     """
 
     cpu_share: Amount
     run_delay_share: Amount | None
+    stolen_share: Amount | None
     loop_lag_mean_us: Count
     loop_lag_p50_us: Count
     loop_lag_p99_us: Count

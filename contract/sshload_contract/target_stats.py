@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 
 from sshload_contract.bounds import Amount, Count
+from sshload_contract.steal import MachineCpu
 
-TARGET_STATS_VERSION = 2
+TARGET_STATS_VERSION = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +17,8 @@ class TargetStats:
     `dropped_max_startups`, as sshd's log has it. `auth_failed` counts connections that had named a user and ended
     without a login. `cpu_s` is user and system time of the container since its start; `memory_bytes` its working set
     now, the kernel's memory for it included; outside of a container it is that of its processes, and an upper bound
-    since what they share counts for each of them. `sessions` are the logged-in connections now; `listen_overflows`
+    since what they share counts for each of them. `machine_cpu` is that of the whole machine, None where its kernel
+    does not tell. `sessions` are the logged-in connections now; `listen_overflows`
     those of the network namespace.
 
     The limits are the container's, None where it has none or the kernel does not tell; that of the processes counts
@@ -36,6 +38,7 @@ class TargetStats:
     cpu_s: Amount
     cpu_throttled_s: Amount
     cpu_limit_cores: Amount | None
+    machine_cpu: MachineCpu | None
     memory_bytes: Count
     memory_is_upper_bound: bool
     memory_peak_bytes: Count

@@ -40,6 +40,9 @@ class TargetCollector(Collector):
         yield _counter(
             "cpu_throttled_seconds", "Time for which the CPU limit held the container up.", stats.cpu_throttled_s
         )
+        if stats.machine_cpu is not None:
+            text = "CPU time that the machine's host gave to others, of all its CPUs."
+            yield _counter("machine_stolen_seconds", text, stats.machine_cpu.stolen_s)
         yield _gauge("memory_working_set_bytes", "Working set of the container.", stats.memory_bytes)
         yield _gauge("memory_peak_bytes", "Highest memory use of the container.", stats.memory_peak_bytes)
         yield _gauge("processes", "Processes in the container.", stats.processes)

@@ -1,7 +1,9 @@
 """Observer: puts together what a target saw, as TargetStats."""
 
 import time
+from pathlib import Path
 
+from sshload_contract.steal import MachineCpu, machine_cpu
 from sshload_contract.target_stats import TARGET_STATS_VERSION, TargetStats
 
 from sshload_target.network import listen_overflows
@@ -41,6 +43,7 @@ class Observer:
             cpu_s=usage.cpu_s,
             cpu_throttled_s=usage.cpu_throttled_s,
             cpu_limit_cores=limits.cpu_cores,
+            machine_cpu=_machine_cpu(),
             memory_bytes=usage.memory_bytes,
             memory_is_upper_bound=usage.memory_is_upper_bound,
             memory_peak_bytes=usage.memory_peak_bytes,
@@ -51,3 +54,10 @@ class Observer:
             refused_forks=max(usage.refused_forks, counts.refused_forks),
             listen_overflows=listen_overflows() - self._overflows_before,
         )
+
+
+def _machine_cpu() -> MachineCpu | None:
+    try:
+        return machine_cpu(Path("/proc/stat").read_text(encoding="ascii"))
+    except OSError:
+        return None

@@ -29,6 +29,6 @@ REPORT = Report(
     late=(LateCount("read", Window.MEASURED, 1, 70),),
     errors=(ErrorCount("auth", Outcome.AUTH_REJECTED, Window.MEASURED, 2, "refused"),),
     negotiated=(NegotiatedCount(NEGOTIATED, 6),),
-    health=Health(0.1, 0.0, 1, 1, 1, 2, 2, 3, 28_232, 0),
+    health=Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0),
 )
 """A report without latencies."""

@@ -7,6 +7,7 @@ from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
 from sshload_contract.sample import EncodedHistogram, ErrorCount, Negotiated, NegotiatedCount
 from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot, Stage
+from sshload_contract.steal import MachineCpu
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
 from sshload_operator.state import PodFacts, Role
@@ -77,6 +78,7 @@ def target_stats(accepted: int, **changes: Any) -> TargetStats:
         cpu_s=1.0 + 0.03 * accepted,
         cpu_throttled_s=0.0,
         cpu_limit_cores=None,
+        machine_cpu=MachineCpu(100.0 + accepted, 1.0 + 0.02 * accepted),
         memory_bytes=20_000_000,
         memory_is_upper_bound=False,
         memory_peak_bytes=30_000_000,
@@ -172,6 +174,7 @@ def generator(**changes: Any) -> GeneratorStats:
         reports_missing=0,
         cpu_share=0.2,
         run_delay_share=0.02,
+        stolen_share=0.01,
         loop_lag_mean_us=200,
         loop_lag_p50_us=100,
         loop_lag_p99_us=1_500,

@@ -19,6 +19,12 @@ _RARE_PERCENTILE = 99.0
 _MORE_CPU = (
     "Use more workers (spec.workers.replicas), whole CPUs for them, or nodes that they do not share with the target"
 )
+_OTHER_MACHINE = (
+    "The host of a worker's machine gave {:.0%} of its CPU time to others (steal), which neither more workers nor "
+    "whole CPUs change: use another machine, or one with dedicated CPUs"
+)
+STOLEN_FROM = 0.03
+"""From this share on, stolen CPU time is named as the cause of a generator's delay."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,7 @@ class OwnDelay:
     cpu_share: float
     invalidity: Invalidity
     figures: str
+    stolen_share: float | None = None
 
     def at(self, percentile: float) -> int:
         """Return the delay to hold against a percentile of a latency: one that is ten times as rare or more.
@@ -63,7 +70,12 @@ class OwnDelay:
     @property
     def advice(self) -> str:
         """What was seen, and what to change, as two sentences."""
-        return f"{self.figures}. {_MORE_CPU}"
+        return f"{self.figures}. {self._remedy}"
+
+    @property
+    def _remedy(self) -> str:
+        stolen = self.stolen_share or 0.0
+        return _OTHER_MACHINE.format(stolen) if stolen >= STOLEN_FROM else _MORE_CPU
 
 
 def own_delay(summary: RunSummary) -> OwnDelay:
@@ -81,6 +93,7 @@ def own_delay(summary: RunSummary) -> OwnDelay:
         cpu_share=generator.cpu_share,
         invalidity=Invalidity.LATE_ARRIVALS if late_starts else Invalidity.GENERATOR_SATURATED,
         figures=_figures(summary, start_max_us),
+        stolen_share=generator.stolen_share,
     )
 
 

@@ -118,6 +118,7 @@ def _generator(results: Status) -> Iterator[str]:
         for key, text in (
             ("cpuPercent", "CPU {:.0f} % of a core"),
             ("runDelayPercent", "waited {:.1f} % for a CPU"),
+            ("stolenPercent", "{:.1f} % stolen by the host"),
             ("loopLagP99Ms", "event loop lag p99 {:.1f} ms"),
             ("lateArrivals", "{:,} late"),
             ("droppedArrivals", "{:,} dropped"),

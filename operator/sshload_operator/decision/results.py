@@ -13,6 +13,7 @@ from sshload_contract.percentile import percentile_key
 from sshload_contract.run_config import SessionReuse
 from sshload_contract.run_summary import RunSummary, StepStats
 from sshload_contract.sample import ErrorCount, NegotiatedCount
+from sshload_contract.steal import stolen_share
 from sshload_contract.target_stats import COUNTERS, TargetStats
 from sshload_contract.vocabulary import Step, Window
 
@@ -158,6 +159,7 @@ def _generator(plan: Plan, summary: RunSummary) -> dict[str, Any]:
             "droppedArrivals": load.dropped,
             "cpuPercent": percent(generator.cpu_share),
             "runDelayPercent": percent(generator.run_delay_share),
+            "stolenPercent": percent(generator.stolen_share),
             "loopLagP99Ms": milliseconds(generator.loop_lag_p99_us),
             "loopLagMaxMs": milliseconds(generator.loop_lag_max_us),
             OWN_DELAY: milliseconds(own_delay(summary).largest_us) if spoiled else None,
@@ -190,6 +192,7 @@ def _target(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
         ),
         "cpuSeconds": grown["cpu_s"],
         "cpuThrottledSeconds": grown["cpu_throttled_s"],
+        "stolenPercent": percent(stolen_share(before.machine_cpu, after.machine_cpu)),
         "memoryPeakBytes": after.memory_peak_bytes,
         **per_session(summary),
         "oomKills": grown["oom_kills"],

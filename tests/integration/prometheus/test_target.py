@@ -16,6 +16,7 @@ FAMILIES = {
     "sshload_target_sessions",
     "sshload_target_cpu_seconds_total",
     "sshload_target_cpu_throttled_seconds_total",
+    "sshload_target_machine_stolen_seconds_total",
     "sshload_target_memory_working_set_bytes",
     "sshload_target_memory_peak_bytes",
     "sshload_target_processes",

@@ -77,6 +77,14 @@ def test_waiting_for_a_cpu_is_counted_from_the_start_on(monitor: HealthMonitor) 
     assert 0.0 <= share <= 1.0
 
 
+def test_what_the_host_took_from_the_machine_is_counted_from_the_start_on(monitor: HealthMonitor) -> None:
+    monitor.start()
+    gevent.sleep(0.1)
+    share = monitor.health(connections=0, overflows=0).stolen_share
+    assert share is not None
+    assert 0.0 <= share <= 1.0
+
+
 def test_no_share_of_waiting_is_above_one_though_the_cpu_is_taken_away_while_it_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

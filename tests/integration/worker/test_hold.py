@@ -132,7 +132,7 @@ class OneHeld:
     def totals(self) -> Totals:
         """Return what was counted."""
         totals = Totals()
-        totals.add(self._recorder.take_report(Health(0.0, 0.0, 0, 0, 0, 0, 0, 0, 0, 0), final=True))
+        totals.add(self._recorder.take_report(Health(0.0, 0.0, None, 0, 0, 0, 0, 0, 0, 0, 0), final=True))
         return totals
 
 

@@ -76,7 +76,7 @@ def _summary(histogram_characters: int = 0, seed: int = 0) -> RunSummary:
         steps=(),
         errors=(),
         negotiated=(),
-        generator=GeneratorStats(2, 2, 0, 0, 0.1, 0.0, 200, 100, 900, 1_500, 2_000, 40, 28_000, 0),
+        generator=GeneratorStats(2, 2, 0, 0, 0.1, 0.0, None, 200, 100, 900, 1_500, 2_000, 40, 28_000, 0),
         target_before=None,
         target_held=None,
         target_after=None,

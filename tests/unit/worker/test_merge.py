@@ -14,6 +14,7 @@ from sshload_worker.summary.merge import Totals, add_counts, subtract_counts, wo
 HEALTHY = Health(
     cpu_share=0.1,
     run_delay_share=0.0,
+    stolen_share=0.0,
     loop_lag_mean_us=1,
     loop_lag_p50_us=1,
     loop_lag_p99_us=1,
@@ -170,6 +171,7 @@ def test_the_worst_worker_stands_for_all() -> None:
     bad = Health(
         cpu_share=0.9,
         run_delay_share=0.5,
+        stolen_share=0.3,
         loop_lag_mean_us=0,
         loop_lag_p50_us=0,
         loop_lag_p99_us=0,

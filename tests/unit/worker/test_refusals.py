@@ -11,7 +11,7 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.refusals import told_apart
 
-HEALTHY = Health(0.1, 0.0, 1, 1, 1, 2, 2, 3, 28_232, 0)
+HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 NOTHING = TargetStats(
     version=TARGET_STATS_VERSION,
     at_unix_s=0.0,
@@ -25,6 +25,7 @@ NOTHING = TargetStats(
     cpu_s=0.0,
     cpu_throttled_s=0.0,
     cpu_limit_cores=None,
+    machine_cpu=None,
     memory_bytes=0,
     memory_is_upper_bound=False,
     memory_peak_bytes=0,

@@ -16,7 +16,7 @@ from sshload_worker.summary.merge import NO_COUNTS, Totals
 from sshload_worker.summary.progress import POINTS_LIMIT, Progress, Series, progress
 from sshload_worker.summary.report import ERRORS_LIMIT, RunCourse, run_summary, window_durations_s
 
-HEALTHY = Health(0.1, 0.0, 1, 1, 1, 2, 2, 3, 28_232, 0)
+HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 
 
 def config(load: Load, warm_up_s: float = 0.0) -> RunConfig:

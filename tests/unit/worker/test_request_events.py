@@ -8,7 +8,7 @@ from sshload_contract.vocabulary import Outcome, Step, Window
 from sshload_worker.locustfile.request_events import EachRequest, SummedRequests
 from sshload_worker.recording.recorder import Recorder
 
-HEALTHY = Health(0.1, 0.0, 1, 1, 1, 2, 2, 3, 28_232, 0)
+HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 SAMPLES = (
     ("total", Outcome.OK, 1_700),
     ("total", Outcome.OK, 147_456),

@@ -93,6 +93,7 @@ class RunCollector(Collector):
             ("sshload_workers_lost", "Workers lost during the run", len(roll_call.losses)),
             ("sshload_generator_cpu_ratio", "CPU share of the busiest worker's busiest second", health.cpu_share),
             ("sshload_generator_run_delay_ratio", "Share of time a worker waited for a CPU", health.run_delay_share),
+            ("sshload_generator_stolen_ratio", "Share of a machine's CPU time that its host took", health.stolen_share),
             (
                 "sshload_generator_loop_lag_p99_seconds",
                 "p99 of the event loop's lag",

@@ -13,6 +13,7 @@ from time import monotonic, monotonic_ns, thread_time
 import gevent
 from gevent.pool import Group
 from sshload_contract.sample import Health
+from sshload_contract.steal import machine_cpu, stolen_share
 
 from sshload_worker.recording.histogram import LatencyHistogram
 
@@ -22,6 +23,7 @@ _NS_PER_S = 1_000_000_000
 _NS_PER_US = 1_000
 _US_PER_S = 1_000_000
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
+_STAT = Path("/proc/stat")
 _SOCKSTAT = Path("/proc/net/sockstat")
 _PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _USUAL_PORT_RANGE = "32768 60999"
@@ -37,6 +39,7 @@ class HealthMonitor:
         self._cpu_share = 0.0
         self._begin_ns = monotonic_ns()
         self._delay_before_ns = run_delay_ns()
+        self._machine_before = machine_cpu(_kernels_words(_STAT))
         self._ports_used = 0
         self._watching = Group()
 
@@ -44,6 +47,7 @@ class HealthMonitor:
         """Begin to watch; what was before does not count."""
         self._begin_ns = monotonic_ns()
         self._delay_before_ns = run_delay_ns()
+        self._machine_before = machine_cpu(_kernels_words(_STAT))
         self._watching.spawn(self._watch_loop)
         self._watching.spawn(self._watch_cpu)
 
@@ -62,6 +66,7 @@ class HealthMonitor:
         return Health(
             cpu_share=self._cpu_share,
             run_delay_share=run_delay_share,
+            stolen_share=stolen_share(self._machine_before, machine_cpu(_kernels_words(_STAT))),
             loop_lag_mean_us=round(self._lag.mean_us() or 0),
             loop_lag_p50_us=self._lag_percentile_us(50),
             loop_lag_p99_us=self._lag_percentile_us(99),

@@ -151,6 +151,7 @@ def worst_health(healths: Iterable[Health]) -> Health:
     return Health(
         cpu_share=max((one.cpu_share for one in every), default=0.0),
         run_delay_share=max((one.run_delay_share for one in every if one.run_delay_share is not None), default=None),
+        stolen_share=max((one.stolen_share for one in every if one.stolen_share is not None), default=None),
         loop_lag_mean_us=max((one.loop_lag_mean_us for one in every), default=0),
         loop_lag_p50_us=max((one.loop_lag_p50_us for one in every), default=0),
         loop_lag_p99_us=max((one.loop_lag_p99_us for one in every), default=0),

@@ -187,6 +187,7 @@ def _generator_stats(config: RunConfig, totals: Totals, course: RunCourse) -> Ge
         reports_missing=_reports_missing(config, totals, course),
         cpu_share=health.cpu_share,
         run_delay_share=health.run_delay_share,
+        stolen_share=health.stolen_share,
         loop_lag_mean_us=health.loop_lag_mean_us,
         loop_lag_p50_us=health.loop_lag_p50_us,
         loop_lag_p99_us=health.loop_lag_p99_us,

@@ -110,6 +110,17 @@ def test_a_used_up_core_is_judged_by_the_delay_that_it_makes() -> None:
     assert "95% of its core" in judged(summary(generator=busy), latency("100ms")).message
 
 
+def test_stolen_cpu_time_is_named_as_the_cause_and_more_workers_are_no_advice() -> None:
+    lagging = generator(loop_lag_max_us=400_000, loop_lag_p99_us=400_000, loop_lag_p999_us=400_000)
+    stolen, own = (
+        judged(summary(generator=replace(lagging, stolen_share=share)), latency("1s")) for share in (0.2, 0.01)
+    )
+    assert "gave 20% of its CPU time to others (steal)" in stolen.message
+    assert "use another machine, or one with dedicated CPUs" in stolen.message
+    assert "Use more workers" not in stolen.message
+    assert "Use more workers" in own.message
+
+
 def test_late_starts_have_a_reason_of_their_own() -> None:
     late = delayed(summary(), 400_000, lag_us=10_000)
     assert outcome(late, latency("1s")) == (Verdict.INVALID, Reason.LATE_ARRIVALS)
