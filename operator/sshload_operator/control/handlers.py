@@ -9,13 +9,13 @@ import logging
 import os
 import signal
 from collections.abc import Coroutine
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final
 
 import kopf
 
 from sshload_operator.api.kinds import COMPARISON, GROUP, SCHEDULE, TEST, VERSION
-from sshload_operator.control.access import Access, AccessError, find_access
+from sshload_operator.control.access import find_access
 from sshload_operator.control.cluster import LIST_PAGE, Cluster
 from sshload_operator.control.lease import Leases, Terms
 from sshload_operator.control.live_kinds import LiveKinds
@@ -109,7 +109,8 @@ class Operator:
     async def _start(self, **_: Any) -> None:
         for name in _NOISY_LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)
-        self._cluster = Cluster(self._while_held(await find_access()), self._metrics.count_api_request)
+        assert self._leases is not None  # noqa: S101 - `run` has taken them
+        self._cluster = Cluster(self._leases.guard(await find_access()), self._metrics.count_api_request)
         self._live = LiveKinds(self._cluster, self._options.installation, self._metrics)
         await self._server.start()
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
@@ -120,16 +121,6 @@ class Operator:
         if self._cluster is not None:
             await self._cluster.close()
         await self._server.stop()
-
-    def _while_held(self, access: Access) -> Access:
-        """Return an access that authorizes nothing without the Leases: a process that stood still has yet to notice."""
-
-        async def authorization() -> str:
-            if self._leases is None or not self._leases.are_held():
-                raise AccessError("the operator's Lease is not renewed in time, and another operator may act")
-            return await access.authorization()
-
-        return replace(access, authorization=authorization)
 
     async def _log_in(self, **_: Any) -> kopf.AiohttpSession:
         """Let kopf reach the API server exactly as the operator's own requests do."""

@@ -10,12 +10,13 @@ import logging
 import math
 import time
 from collections.abc import Awaitable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Final
 
 from sshload_operator.api.kinds import LEASE_API_VERSION
+from sshload_operator.control.access import Access, AccessError
 from sshload_operator.control.cluster import ApiError, Cluster, Object, lease_path
 from sshload_operator.decision.lease import FoundLease, Sighting, Take, lease_step, seen
 
@@ -69,6 +70,19 @@ class Leases:
     def are_held(self) -> bool:
         """Tell whether everything is held, and will be for a while: long enough for a request that is made now."""
         return all(lease.is_held() for lease in self._leases)
+
+    def guard(self, access: Access) -> Access:
+        """Return an access that authorizes nothing while they are not held.
+
+        A process that stood still goes on where it was before it notices that they are lost.
+        """
+
+        async def authorization() -> str:
+            if not self.are_held():
+                raise AccessError("the operator's Lease was not renewed in time, and another operator may act")
+            return await access.authorization()
+
+        return replace(access, authorization=authorization)
 
     async def take(self) -> None:
         """Take all of them, as long as that takes, and keep renewing those that are taken."""

@@ -1,0 +1,57 @@
+"""No request of the operator's work is sent without its Lease, also where the process has yet to notice the loss."""
+
+import asyncio
+import json
+
+from aiohttp import web
+from played_api import played_api
+from sshload_operator.control.access import AccessError
+from sshload_operator.control.cluster import Cluster
+from sshload_operator.control.lease import Leases, Terms
+
+
+class OneLease:
+    """An API server with one Lease, which somebody else can take."""
+
+    def __init__(self) -> None:
+        self.is_taken = False
+        self._version = 0
+
+    async def answer(self, request: web.Request) -> web.Response:
+        """Take what is written, unless the Lease is somebody else's."""
+        if request.method == "PUT" and self.is_taken:
+            return web.json_response({"message": "conflict"}, status=409)
+        spec = {"holderIdentity": "another"} if self.is_taken else json.loads(await request.read())["spec"]
+        self._version += 1
+        found = {"apiVersion": "coordination.k8s.io/v1", "metadata": {"resourceVersion": str(self._version)}}
+        return web.json_response({**found, "spec": spec})
+
+
+async def authorized_before_with_and_after() -> list[bool]:
+    """Return whether requests are authorized before a Lease is taken, while it is held, and when it is lost."""
+    server, found = OneLease(), []
+    async with played_api(server.answer) as access:
+        cluster = Cluster(access, lambda *_: None)
+        leases = Leases(cluster, (), "kube-system", Terms("me", duration_s=12))
+        guarded = leases.guard(access)
+
+        async def look() -> None:
+            try:
+                await guarded.authorization()
+                found.append(True)
+            except AccessError:
+                found.append(False)
+
+        await look()
+        await leases.take()
+        await look()
+        server.is_taken = True
+        await leases.wait_until_lost()
+        await look()
+        await leases.release()
+        await cluster.close()
+    return found
+
+
+def test_requests_are_authorized_while_the_lease_is_held_and_not_before_nor_after() -> None:
+    assert asyncio.run(authorized_before_with_and_after()) == [False, True, False]
