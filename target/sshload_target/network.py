@@ -63,6 +63,6 @@ def listen_overflows(proc_net: Path = _PROC_NET) -> int:
 def _kernels_words(file: Path) -> str:
     """Return what a file of /proc says, nothing where the kernel has no such file or lets nobody read it."""
     try:
-        return file.read_text(encoding="ascii")
+        return file.read_text(encoding="utf-8")
     except OSError:
         return ""

@@ -1,6 +1,7 @@
 """SshdLog: reads sshd's log while it is written, passes it on to stdout, and keeps what it says."""
 
 import os
+import select
 import threading
 from collections import deque
 from contextlib import suppress
@@ -16,7 +17,10 @@ _FIRST_PRUNE_AT = 1_024
 
 
 class SshdLog:
-    """The log of one sshd. `read_from` runs in a thread of its own, everything else may be asked from any thread."""
+    """The log of one sshd. `read_from` runs in a thread of its own, everything else may be asked from any thread.
+
+    Who asks for the counts reads first what sshd has written by then: the thread may be late, on a throttled CPU.
+    """
 
     def __init__(self, sshd_port: int) -> None:
         self._sshd_port = sshd_port
@@ -26,6 +30,9 @@ class SshdLog:
         self._prune_at = _FIRST_PRUNE_AT
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
         self._listening = False
+        self._reading = threading.Lock()
+        self._log_fd: int | None = None
+        self._rest = b""
 
     @property
     def listening(self) -> bool:
@@ -41,6 +48,7 @@ class SshdLog:
     @property
     def counts(self) -> LogCounts:
         """What the log adds up to by now."""
+        self._read_what_is_there()
         with self._lock:
             return self._counts
 
@@ -50,21 +58,38 @@ class SshdLog:
         A login is told at every log level, its end is not (a client that just closes its socket leaves no line at
         INFO), so the kernel says which of them still are.
         """
+        self._read_what_is_there()
         with self._lock:
             self._prune()
             return len(self._logged_in)
 
     def read_from(self, log_fd: int) -> None:
         """Read until the last process that holds the log's other end is gone; closes `log_fd`."""
-        with os.fdopen(log_fd, "rb", buffering=0) as log:
-            rest = b""
-            while chunk := log.read(_CHUNK_BYTES):
-                text = chunk.replace(b"\r\n", b"\n")
-                _pass_on(text)
-                *lines, rest = (rest + text).split(b"\n")
-                self._take([line.decode(errors="replace").rstrip("\r") for line in lines])
-            if rest:
-                self._take([rest.decode(errors="replace")])
+        os.set_blocking(log_fd, False)
+        with self._reading:
+            self._log_fd = log_fd
+        new = select.poll()
+        new.register(log_fd, select.POLLIN)
+        while not self._read_what_is_there():
+            new.poll()
+        with self._reading:
+            self._log_fd = None
+            os.close(log_fd)
+        if self._rest:
+            self._take([self._rest.decode(errors="replace")])
+
+    def _read_what_is_there(self) -> bool:
+        """Take all that sshd has written, without a wait; return whether that was the last."""
+        with self._reading, suppress(BlockingIOError):
+            while self._log_fd is not None and (chunk := os.read(self._log_fd, _CHUNK_BYTES)):
+                self._take_text(chunk.replace(b"\r\n", b"\n"))
+            return True
+        return False
+
+    def _take_text(self, text: bytes) -> None:
+        _pass_on(text)
+        *lines, self._rest = (self._rest + text).split(b"\n")
+        self._take([line.decode(errors="replace").rstrip("\r") for line in lines])
 
     def _take(self, lines: list[str]) -> None:
         events = [(line, read_log_line(line)) for line in lines]
