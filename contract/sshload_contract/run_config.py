@@ -12,6 +12,10 @@ from sshload_contract.thresholds import Threshold
 RUN_CONFIG_VERSION = 5
 
 
+OPENSSH_FILE_LIMIT_BYTES = 2**30
+"""How large a file OpenSSH's programs may write: it lies on the worker's disk first, which others share."""
+
+
 @unique
 class Auth(StrEnum):
     """How a client logs in. `CERTIFICATE` is OpenSSH's (PROTOCOL.certkeys), the others RFC 4252 and RFC 4256.

@@ -8,7 +8,14 @@ from math import ceil
 
 from sshload_contract.allow_list import host_refusal
 from sshload_contract.load import ArrivalsLoad, HoldLoad, UsersLoad
-from sshload_contract.run_config import ForwardStep, SessionReuse
+from sshload_contract.run_config import (
+    OPENSSH_FILE_LIMIT_BYTES,
+    ForwardStep,
+    Library,
+    ScpWriteStep,
+    SessionReuse,
+    SftpWriteStep,
+)
 
 from sshload_operator.api.spec import LoadTestSpec, ManagedTarget
 from sshload_operator.planning.connections import most_begun_within
@@ -35,6 +42,7 @@ def preflight(plan: Plan) -> Refusal | None:
         or _beyond_limits(plan)
         or _priority_of_the_cluster(plan)
         or _too_small_pool(plan)
+        or _too_large_file(plan)
         or _too_few_source_ports(plan)
         or _too_few_in_flight(plan)
         or _impossible_search(plan)
@@ -107,6 +115,20 @@ def _too_small_pool(plan: Plan) -> Refusal | None:
         f"spec.scenario.poolSize is {scenario.pool_sessions}, and {_each_worker_needs(plan, 'a session')}; raise"
         f" poolSize to at least {plan.workers}, or set spec.workers.processesPerPod"
     )
+
+
+def _too_large_file(plan: Plan) -> Refusal | None:
+    """Refuse to write what OpenSSH's programs would fail at in each iteration."""
+    if plan.spec.client.library is not Library.OPENSSH:
+        return None
+    for index, step in enumerate(plan.spec.scenario.steps):
+        if isinstance(step, SftpWriteStep | ScpWriteStep) and step.size_bytes > OPENSSH_FILE_LIMIT_BYTES:
+            return Reason.LOAD_IMPOSSIBLE, (
+                f"spec.scenario.steps[{index}].{step.kind}.size is {step.size_bytes} bytes, and the library openssh"
+                f" writes files of at most {OPENSSH_FILE_LIMIT_BYTES}, which lie on the worker's disk first; write"
+                " less, or take another client.library"
+            )
+    return None
 
 
 def _each_worker_needs(plan: Plan, share: str) -> str:

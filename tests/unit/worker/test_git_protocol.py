@@ -38,17 +38,22 @@ def test_a_head_that_comes_later_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    "lines",
+    ("lines", "why"),
     [
-        pytest.param((), id="no refs at all"),
-        pytest.param((b"0" * 40 + b" capabilities^{}\0" + CAPABILITIES,), id="capabilities alone"),
-        pytest.param((OTHER + b" refs/heads/a\0" + CAPABILITIES,), id="a HEAD that leads nowhere"),
+        pytest.param((), "is empty", id="no refs at all"),
+        pytest.param((b"0" * 40 + b" capabilities^{}\0" + CAPABILITIES,), "is empty", id="capabilities alone"),
+        pytest.param(
+            (OTHER + b" refs/heads/a\0" + CAPABILITIES, OTHER + b" refs/heads/b"),
+            "names none of the 2 branches",
+            id="a HEAD that leads nowhere",
+        ),
     ],
 )
-def test_a_repository_without_head_is_a_mismatch(lines: tuple[bytes, ...]) -> None:
+def test_a_repository_without_head_is_a_mismatch(lines: tuple[bytes, ...], why: str) -> None:
     with pytest.raises(StepFailure, match="no HEAD") as failed:
         advertised(*lines)
     assert failed.value.outcome is Outcome.OUTPUT_MISMATCH
+    assert why in failed.value.message
 
 
 def test_everything_is_asked_for_at_once() -> None:

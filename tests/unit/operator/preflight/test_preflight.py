@@ -212,6 +212,20 @@ def test_each_worker_process_may_have_an_iteration_in_flight(field: str) -> None
     assert refusal(8) is None
 
 
+@pytest.mark.parametrize("kind", ["sftpWrite", "scpWrite"])
+def test_openssh_writes_no_file_that_is_too_large_for_the_workers_disk(kind: str) -> None:
+    def refusal(size: str, library: str) -> tuple[Reason, str] | None:
+        steps = [{kind: {"path": "file", "size": size}}]
+        return preflight(planned({**SMALL, "scenario": {"steps": steps}, "client": {"library": library}}))
+
+    refused = refusal("1025Mi", "openssh")
+    assert refused is not None
+    assert refused[0] is Reason.LOAD_IMPOSSIBLE
+    assert f"spec.scenario.steps[0].{kind}.size is 1074790400 bytes" in refused[1]
+    assert refusal("1Gi", "openssh") is None
+    assert refusal("1025Mi", "asyncssh") is None
+
+
 def test_a_pool_needs_no_more_ports_than_it_has_sessions() -> None:
     spec = rate(5000, "10m", maxInFlight=100_000)
     assert preflight(planned(spec)) is not None

@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import gevent
+from sshload_contract.run_config import OPENSSH_FILE_LIMIT_BYTES
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.openssh.config_text import SERVER
@@ -21,7 +22,6 @@ from sshload_worker.clients.openssh.program_pipes import Pipes
 from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 262_144
-_MOST_BYTES = 2**30  # a written file lies on the worker's disk, which others share
 _SIZE_WORD = 4  # of a line of `ls -ln`
 
 
@@ -114,8 +114,9 @@ class LocalCopy:
     def write(self, data: bytes) -> None:
         """Keep all of `data`; it is sent by `close`. Raises StepFailure where that is more than the worker keeps."""
         self._size_bytes += len(data)
-        if self._size_bytes > _MOST_BYTES:
-            raise StepFailure(Outcome.GENERATOR_FAULT, f"by OpenSSH's programs, a file has at most {_MOST_BYTES} bytes")
+        if self._size_bytes > OPENSSH_FILE_LIMIT_BYTES:
+            most = f"a file has at most {OPENSSH_FILE_LIMIT_BYTES} bytes"
+            raise StepFailure(Outcome.GENERATOR_FAULT, f"by OpenSSH's programs, {most}")
         rest = memoryview(data)
         while rest:
             rest = rest[os.write(self._file, rest) :]

@@ -14,6 +14,7 @@ from sshload_worker.scenario.steps.pkt_line import FLUSH, PktLineReader, pkt_lin
 _WANTED_CAPABILITIES = (b"ofs-delta",)
 _OBJECT_FORMAT = b"object-format="
 _PACK_START = b"PACK"
+_BRANCH = b"refs/heads/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +35,7 @@ def upload_pack_command(repository: str) -> str:
 def read_advertisement(lines: PktLineReader) -> Advertisement:
     """Read the refs to their end; raises StepFailure where the repository has no HEAD, EndedError as `lines` does."""
     head, capabilities, first = b"", b"", True
+    branches = 0
     while (line := lines.line()) is not None:
         if first:
             line, _, capabilities = line.partition(b"\0")
@@ -41,8 +43,12 @@ def read_advertisement(lines: PktLineReader) -> Advertisement:
         name, _, ref = line.partition(b" ")
         if ref == b"HEAD":
             head = name
+        branches += ref.startswith(_BRANCH)
     if not head:
-        raise StepFailure(Outcome.OUTPUT_MISMATCH, "the repository is empty: it has no HEAD")
+        why = "the repository is empty: it has no HEAD"
+        if branches:
+            why = f"the repository has no HEAD: it names none of the {branches} branches (git symbolic-ref HEAD)"
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, why)
     words = tuple(capabilities.split())
     formats = [word.removeprefix(_OBJECT_FORMAT).decode("ascii", "replace") for word in words if _is_format(word)]
     return Advertisement(head, words, formats[0] if formats else "sha1")
