@@ -1,21 +1,24 @@
 # One file, three images:  --target operator | worker | target.
 # Dependencies come from the hash-locked requirements/*.txt and are a layer of their own; the project is a thin layer above.
 # Everything is byte-compiled here, because a pod with a read-only root would otherwise compile at every start.
+# Two builds with the same SOURCE_DATE_EPOCH are the same, byte by byte, where Debian's packages are: name a DEBIAN_SNAPSHOT for that.
 # Behind a proxy that re-signs TLS:  --secret id=ca-bundle,src=BUNDLE.pem --build-arg PIP_CERT=/run/ca-bundle.pem
 
-FROM debian:trixie-slim AS base
+# scripts/images puts a Debian of its own in this image's place where no registry can be reached. To renew it: see CONTRIBUTING.md.
+FROM docker.io/library/debian:trixie-20260918-slim@sha256:a99cfc517144bc59b1978475ec53b46ecabec7e43635402ee5b77cc54cd1b20a AS base
 ENV PATH=/opt/sshload/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 # "*" is a password that nothing matches but, unlike useradd's "!", does not lock the account: sshd would refuse even keys.
-RUN apt-get update -qq \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3 > /dev/null \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/debconf/*-old /var/log/* \
+ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages \
+    sh /mnt/image-packages python3 \
+ && python3 -m compileall -q -f --invalidation-mode unchecked-hash /usr/lib/python3* \
  && useradd --uid 10001 --user-group --create-home --home-dir /home/load --shell /bin/bash load \
  && usermod --password '*' load
 
 FROM base AS tools
-RUN apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends ca-certificates python3-venv > /dev/null
-ARG PIP_CERT PIP_INDEX_URL
+ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT PIP_CERT PIP_INDEX_URL
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages ca-certificates python3-venv
 COPY requirements/build.txt /src/requirements/
 RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem \
     python3 -m venv /opt/tools \
@@ -23,32 +26,33 @@ RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem \
 COPY --chmod=755 scripts/image-venv /opt/tools/bin/image-venv
 
 FROM tools AS operator-venv
-ARG PIP_CERT PIP_INDEX_URL
+ARG SOURCE_DATE_EPOCH PIP_CERT PIP_INDEX_URL
 COPY requirements/operator.txt /src/requirements/
 RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem /opt/tools/bin/image-venv dependencies /src/requirements/operator.txt
 
 # The worker's SSH library, compiled for speed: see patches/README.md.
 FROM tools AS ssh2-wheel
-RUN apt-get update -qq \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends cmake gcc libc6-dev make patch python3-dev zlib1g-dev > /dev/null
-ARG PIP_CERT PIP_INDEX_URL
+ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT PIP_CERT PIP_INDEX_URL
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages \
+    sh /mnt/image-packages cmake gcc libc6-dev make patch python3-dev zlib1g-dev
 COPY requirements/ssh2-build.txt requirements/ssh2-source.txt /src/requirements/
 COPY patches /src/patches
 COPY --chmod=755 scripts/ssh2-wheel /src/scripts/ssh2-wheel
 RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem /src/scripts/ssh2-wheel /wheels
 
 FROM tools AS worker-venv
-ARG PIP_CERT PIP_INDEX_URL
+ARG SOURCE_DATE_EPOCH PIP_CERT PIP_INDEX_URL
 COPY requirements/worker.txt /src/requirements/
 COPY --from=ssh2-wheel /wheels /wheels
 RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem /opt/tools/bin/image-venv dependencies /src/requirements/worker.txt /wheels
 
 FROM tools AS target-venv
-ARG PIP_CERT PIP_INDEX_URL
+ARG SOURCE_DATE_EPOCH PIP_CERT PIP_INDEX_URL
 COPY requirements/target.txt /src/requirements/
 RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem /opt/tools/bin/image-venv dependencies /src/requirements/target.txt
 
 FROM tools AS project
+ARG SOURCE_DATE_EPOCH
 COPY pyproject.toml README.md LICENSE /src/
 COPY contract /src/contract
 COPY operator /src/operator
@@ -58,9 +62,8 @@ RUN /opt/tools/bin/image-venv project /src
 
 # The operator makes key pairs with ssh-keygen.
 FROM base AS operator
-RUN apt-get update -qq \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openssh-client > /dev/null \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/debconf/*-old /var/log/*
+ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages openssh-client
 COPY --from=operator-venv /opt/sshload /opt/sshload
 COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
@@ -69,9 +72,8 @@ ENTRYPOINT ["python", "-m", "sshload_operator"]
 
 # Auth by agent starts an ssh-agent.
 FROM base AS worker
-RUN apt-get update -qq \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends openssh-client > /dev/null \
- && rm -rf /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/debconf/*-old /var/log/*
+ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages openssh-client
 COPY --from=worker-venv /opt/sshload /opt/sshload
 COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
@@ -80,9 +82,9 @@ ENTRYPOINT ["python", "-m", "sshload_worker"]
 
 # Host keys are made when a target starts: none may come with the image.
 FROM base AS target
-RUN apt-get update -qq \
- && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends git openssh-server > /dev/null \
- && rm -rf /etc/ssh/ssh_host_* /var/lib/apt/lists/* /var/cache/apt/*.bin /var/cache/debconf/*-old /var/log/*
+ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages git openssh-server \
+ && rm -f /etc/ssh/ssh_host_*
 COPY --from=target-venv /opt/sshload /opt/sshload
 COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001

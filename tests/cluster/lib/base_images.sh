@@ -1,4 +1,7 @@
-# The two images that a registry would serve: debian:trixie-slim and the pause container. Sourced by ../cluster.
+# The two images that a registry would serve: the base of the project's images, and the pause container. Sourced by ../cluster.
+
+# Debian trixie from its packages. It takes the place of the image that the Dockerfile names by digest, and never its name.
+own_base=localhost/debian:trixie
 
 # The run root lives where a reboot forgets it; one for each cache.
 run_root=/run/sshload-cluster/$(cksum <<< "$cache" | cut -d ' ' -f 1)
@@ -12,7 +15,7 @@ base_images() {
   exec {lock}> "$cache/base-images.lock" # the images of the project may be built while the cluster starts
   flock "$lock"
   cluster_buildah inspect --type image localhost/pause:1 > /dev/null 2>&1 || pause_image
-  cluster_buildah inspect --type image docker.io/library/debian:trixie-slim > /dev/null 2>&1 || debian_image
+  cluster_buildah inspect --type image "$own_base" > /dev/null 2>&1 || debian_image
   exec {lock}>&-
 }
 
@@ -34,29 +37,30 @@ C
 }
 
 debian_image() {
-  local tmp mirror=''
+  local tmp epoch mirror=''
+  epoch=$("$project/scripts/images" epoch)
   began=$SECONDS
   tmp=$(mktemp -d)
-  say "making the base image debian:trixie-slim with debootstrap (about a minute)"
+  say "making the base image $own_base with debootstrap (about a minute)"
   if grep -qx 'ID=debian' /etc/os-release; then # the mirror that this machine uses
     mirror=$(awk '/^URIs:/{print $2; exit} /^deb /{for (i = 2; i <= NF; i++) if ($i ~ "://") {print $i; exit}}' /etc/apt/sources.list.d/*.sources /etc/apt/sources.list 2> /dev/null || true)
   fi
   # The script named sid is the one that every release of debootstrap knows, and what its trixie is a link to.
-  debootstrap --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg trixie "$tmp/root" "$mirror" \
+  SOURCE_DATE_EPOCH=$epoch debootstrap --variant=minbase --keyring=/usr/share/keyrings/debian-archive-keyring.gpg trixie "$tmp/root" "$mirror" \
     /usr/share/debootstrap/scripts/sid > "$cache/debootstrap.log" 2>&1 || {
     tail -n 5 "$cache/debootstrap.log" >&2
     rm -rf "$tmp"
     fail "debootstrap failed; the whole log is $cache/debootstrap.log"
   }
   slim "$tmp/root"
-  tar -C "$tmp/root" --exclude='./dev/*' -cf "$tmp/root.tar" .
+  tar -C "$tmp/root" --exclude='./dev/*' --sort=name --numeric-owner -cf "$tmp/root.tar" .
   printf 'FROM scratch\nADD root.tar /\nCMD ["bash"]\n' > "$tmp/Containerfile"
-  cluster_buildah bud -q -f "$tmp/Containerfile" -t docker.io/library/debian:trixie-slim "$tmp" > /dev/null
+  cluster_buildah bud -q --timestamp "$epoch" -f "$tmp/Containerfile" -t "$own_base" "$tmp" > /dev/null
   rm -rf --one-file-system "$tmp"
   say "base image made in $(clock)"
 }
 
-slim() { # what Debian's own slim images leave out, now and at every later install
+slim() { # what Debian's own slim images leave out, now and at every later install, and what is this machine's or this moment's
   local root=$1
   printf 'path-exclude %s\n' '/usr/share/doc/*' '/usr/share/man/*' '/usr/share/locale/*' '/usr/share/info/*' '/usr/share/lintian/*' '/usr/share/groff/*' \
     > "$root/etc/dpkg/dpkg.cfg.d/slim"
@@ -66,5 +70,6 @@ slim() { # what Debian's own slim images leave out, now and at every later insta
   find "$root/usr/share/doc" -type l -delete
   find "$root/usr/share/doc" -mindepth 1 -type d -empty -delete
   rm -rf "$root"/usr/share/{man,locale,info,lintian,groff}/* "$root"/var/cache/apt/archives/*.deb "$root"/var/lib/apt/lists/* "$root"/var/log/* \
-    "$root"/var/cache/apt/*.bin "$root"/var/cache/debconf/*-old
+    "$root"/var/cache/apt/*.bin "$root"/var/cache/debconf/*-old "$root"/var/cache/ldconfig/aux-cache "$root"/var/lib/dpkg/*-old
+  rm -f "$root"/etc/{hostname,resolv.conf}
 }
