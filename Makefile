@@ -12,7 +12,7 @@ ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
 .PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e fuzz bench bench-libraries bench-windows bench-operator bench-search \
-        images cluster-build cluster-up cluster-down lock venv clean
+        images sbom cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -26,7 +26,7 @@ test: venv ## all layers below, from lint to e2e, with one table at the end
 test-quick: venv ## lint, unit, simulation and golden, to run before each commit
 	@$(PYTHON) scripts/run_tests.py $(QUICK_LAYERS)
 
-lint: venv ## ruff, mypy, import-linter, shellcheck
+lint: venv ## ruff, mypy, import-linter, shellcheck, actionlint
 	@$(PYTHON) scripts/run_tests.py lint
 
 test-unit: venv ## functions, without any I/O beyond loopback
@@ -70,6 +70,10 @@ bench-search: venv ## the search for the capacity on simulated servers, beside M
 
 images: ## build the three images and load them into the cluster
 	@environment=$$(scripts/bring-up); grep IMAGE <<< "$$environment"
+
+sbom: venv ## build the three images from nothing, and write them and their bills of materials into dist
+	@scripts/images archive dist
+	@$(PYTHON) scripts/sbom.py dist/*.tar
 
 cluster-up: ## start Kubernetes from plain processes (compiled the first time, about 8 minutes)
 	@$(CLUSTER) up
