@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -21,7 +21,7 @@ from testing.table import Outcome, counts, table
 VENV = ROOT / ".venv/bin"
 
 
-def lint_commands() -> Iterator[tuple[str, ...]]:
+def lint_commands(environment: Mapping[str, str]) -> Iterator[tuple[str, ...]]:
     """Yield every check of the lint layer, the slowest first; all of them run, whatever the others say."""
     shell = [
         str(path.relative_to(ROOT))
@@ -31,15 +31,16 @@ def lint_commands() -> Iterator[tuple[str, ...]]:
     yield (f"{VENV}/mypy",)
     yield (f"{VENV}/lint-imports",)
     yield "shellcheck", "--external-sources", *shell
+    yield environment["SSHLOAD_ACTIONLINT"], "-no-color"
     yield f"{VENV}/ruff", "check", "."
     yield f"{VENV}/ruff", "format", "--check", "."
 
 
-def run_lint() -> Lane:
+def run_lint(environment: Mapping[str, str]) -> Lane:
     """Run the checks of the lint layer side by side; each counts as a test."""
     began, cpu = time.monotonic(), cpu_times()
     with ThreadPoolExecutor(CORES) as lanes:
-        checks = tuple(lanes.map(_check, lint_commands()))
+        checks = tuple(lanes.map(_check, lint_commands(environment)))
     return Lane(LINT, CORES, checks, (), time.monotonic() - began, cpu_times().share_since(cpu))
 
 
@@ -61,7 +62,7 @@ def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
         began = time.monotonic()
         with serving(layer.services, environment) as environment:
             if layer.name == LINT:
-                lanes.append(run_lint())
+                lanes.append(run_lint(environment))
             else:
                 for suite in layer.suites():
                     lanes += run_suite(suite, environment, began + layer.limit_s)

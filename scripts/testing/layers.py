@@ -75,6 +75,9 @@ PACKAGES = Need(
     ),
 )  # fmt: skip
 SSH_LIBRARY = Need("ssh library", ("scripts/own-ssh2", ".venv/bin/python", "--install"))
+ACTIONLINT = Need(
+    "actionlint", ("bash", "-c", 'path=$(scripts/tool actionlint) && printf "SSHLOAD_ACTIONLINT=%q\\n" "$path"')
+)
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
 GITOPS_READER = Need("reader of GitOps objects", (".venv/bin/python", "tests/support/flux_and_argo.py"))
 API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))
@@ -84,7 +87,7 @@ API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_serve
 
 LINT = "lint"
 LAYERS = (
-    Layer(LINT, CORES, 30, 10 * 60, (PACKAGES,)),
+    Layer(LINT, CORES, 30, 10 * 60, (PACKAGES, ACTIONLINT)),
     Layer("unit", CORES, 60, 10 * 60, (PACKAGES, SSH_LIBRARY)),
     Layer("simulation", CORES, 30, 10 * 60),
     Layer("golden", 1, 15, 5 * 60, (PACKAGES, HELM)),

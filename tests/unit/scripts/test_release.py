@@ -1,0 +1,108 @@
+"""What a release is made of is pinned, agrees with the chart, and is made with no more rights than it takes."""
+
+import re
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[3]
+WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
+RELEASE = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text(encoding="utf-8"))
+VALUES = yaml.safe_load((ROOT / "charts/sshload/values.yaml").read_text(encoding="utf-8"))
+MATRIX = RELEASE["jobs"]["images"]["strategy"]["matrix"]["component"]
+
+
+def words(file: Path, form: str) -> list[str]:
+    return re.findall(form, file.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def steps() -> Iterator[dict[str, Any]]:
+    for workflow in WORKFLOWS:
+        for job in yaml.safe_load(workflow.read_text(encoding="utf-8"))["jobs"].values():
+            yield from job["steps"]
+
+
+def test_the_base_image_has_a_dated_tag_and_a_digest() -> None:
+    sources = words(ROOT / "Dockerfile", r"^FROM (\S+)")
+    stages = set(words(ROOT / "Dockerfile", r"^FROM .* AS (\S+)$"))
+    (base,) = (source for source in sources if source not in stages)
+    assert re.fullmatch(r"docker\.io/library/debian:trixie-\d{8}-slim@sha256:[0-9a-f]{64}", base)
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_actions_are_named_by_commit_with_their_version_and_images_by_digest(workflow: Path) -> None:
+    actions = words(workflow, r"uses: (.*)$")
+    assert actions
+    assert [action for action in actions if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+", action)] == []
+    assert all(re.search(r"@sha256:[0-9a-f]{64}$", image) for image in words(workflow, r"image=(\S+)"))
+
+
+@pytest.mark.parametrize("workflow", WORKFLOWS, ids=lambda path: path.name)
+def test_a_job_has_only_the_rights_that_it_names(workflow: Path) -> None:
+    document = yaml.safe_load(workflow.read_text(encoding="utf-8"))
+    assert document["permissions"] == {}
+    assert [name for name, job in document["jobs"].items() if "permissions" not in job] == []
+
+
+def test_only_jobs_after_tests_and_comparison_may_write() -> None:
+    writing = {name for name, job in RELEASE["jobs"].items() if "write" in job["permissions"].values()}
+    assert writing == {"images", "chart", "release"}
+    assert {"test", "compare"} <= set(RELEASE["jobs"]["images"]["needs"])
+    assert "images" in RELEASE["jobs"]["chart"]["needs"]
+    assert "chart" in RELEASE["jobs"]["release"]["needs"]
+
+
+def test_no_expression_of_github_stands_in_a_shell_script() -> None:
+    """It would be text of the script, whoever wrote it; scripts get such values by their environment."""
+    assert [step["run"] for step in steps() if "${{" in step.get("run", "")] == []
+
+
+def test_it_publishes_the_images_that_the_chart_asks_for() -> None:
+    assert [VALUES[component]["image"]["repository"] for component in MATRIX] == [f"sshload-{name}" for name in MATRIX]
+    assert RELEASE["jobs"]["images"]["env"]["IMAGE"].endswith("/sshload-${{ matrix.component }}")
+    assert VALUES["image"]["tag"] == ""  # which stands for the appVersion
+    (built,) = words(ROOT / "scripts/images", r"^components=\((.*)\)$")
+    assert built.split() == MATRIX
+
+
+def facts(folder: Path, tag: str, changes: str) -> subprocess.CompletedProcess[str]:
+    """Run scripts/release-facts for a tag in a repository with the project's own versions and these changes."""
+    for file in ("scripts/release-facts", "pyproject.toml", "charts/sshload/Chart.yaml"):
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes((ROOT / file).read_bytes())
+    (folder / "CHANGELOG.md").write_text(f"# Changes\n\n{changes}\n", encoding="utf-8")
+    identity = ("-c", "user.name=test", "-c", "user.email=test@example.com")
+    for command in (("init", "-q"), ("commit", "-q", "--allow-empty", "--date=@0", "-m", "A commit")):
+        subprocess.run(
+            ["git", *identity, *command], cwd=folder, check=True, env={"GIT_COMMITTER_DATE": "1789689600 +0000"}
+        )
+    command = ["bash", folder / "scripts/release-facts", tag]
+    return subprocess.run(command, check=False, text=True, capture_output=True)
+
+
+def test_a_release_takes_version_times_and_debians_archive_from_tag_and_commit(tmp_path: Path) -> None:
+    done = facts(tmp_path, "v0.1.0", "## 0.1.0 - 2026-09-18")
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "VERSION=0.1.0",
+        "SOURCE_DATE_EPOCH=1789689600",
+        "DEBIAN_SNAPSHOT=20260918T000000Z",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tag", "changes", "said"),
+    [
+        ("v0.2.0", "## 0.2.0 - 2026-09-18", 'pyproject.toml says "0.1.0", the tag "0.2.0"'),
+        ("0.1.0", "## 0.1.0 - 2026-09-18", "a tag of a release is vX.Y.Z"),
+        ("v0.1.0", "## 0.1.0 - unreleased", 'no line "## 0.1.0 - YYYY-MM-DD"'),
+    ],
+)
+def test_a_tag_that_disagrees_with_the_sources_is_refused(tmp_path: Path, tag: str, changes: str, said: str) -> None:
+    done = facts(tmp_path, tag, changes)
+    assert done.returncode == 1
+    assert said in done.stderr
