@@ -19,7 +19,18 @@ from sshload_operator.planning.installation import read_installation
 from sshload_operator.planning.plan import Installation, TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
 
-PROGRAMS = {".venv/bin/locust", "export", "flux", "helm", "kubectl", "ssh-copy-id", "ssh-keygen", "ssh-keyscan"}
+PROGRAMS = {
+    ".venv/bin/locust",
+    "cosign",
+    "export",
+    "flux",
+    "gh",
+    "helm",
+    "kubectl",
+    "ssh-copy-id",
+    "ssh-keygen",
+    "ssh-keyscan",
+}
 YAML = tuple(blocks("yaml"))
 COMMANDS = tuple(blocks("sh"))
 TESTS = tuple(block for block in YAML if f"kind: {TEST.name}\n" in block.text)
