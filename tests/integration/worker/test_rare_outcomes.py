@@ -1,4 +1,7 @@
-"""Outcomes that a kind server does not bring about, by every client library that runs in the worker."""
+"""Outcomes that a kind server does not bring about, by every client library.
+
+OpenSSH's sftp asks for its directory first, so that it hears of a status only where a server knows that.
+"""
 
 import socket
 import struct
@@ -9,10 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from client_kinds import Kind, every_kind, every_kind_in_the_process
 from one_iteration import Counted, run_once
-from run_configs import arrivals, client, endpoint, run_config, scenario
+from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.run_config import Library, RunConfig, SftpStatStep
+from sshload_contract.run_config import RunConfig, SftpStatStep
 from sshload_contract.vocabulary import Outcome
 from unkind_servers import speaking
 
@@ -22,14 +26,8 @@ DIES_WITHIN_A_PACKET, DIES_BETWEEN_PACKETS = 254, 255
 STAT = SftpStatStep(name="", path="anything")
 
 
-@pytest.fixture(params=[Library.SSH2_PYTHON, Library.PARAMIKO, Library.ASYNCSSH])
-def library(request: pytest.FixtureRequest) -> Library:
-    library: Library = request.param
-    return library
-
-
-def config_for(server: SshServer, library: Library, **timeouts_s: float) -> RunConfig:
-    return replace(run_config(endpoint(server), arrivals(1, 1)), client=replace(client(**timeouts_s), library=library))
+def config_for(server: SshServer, kind: Kind, **timeouts_s: float) -> RunConfig:
+    return replace(run_config(endpoint(server), arrivals(1, 1)), client=kind.client(**timeouts_s))
 
 
 def ended(done: Counted) -> tuple[Outcome, str]:
@@ -46,21 +44,24 @@ def full_backlog() -> Iterator[int]:
         yield listener.getsockname()[1]
 
 
-def test_a_server_that_does_not_answer_a_syn_is_a_connect_timeout(sshd: SshServer, library: Library) -> None:
+@every_kind
+def test_a_server_that_does_not_answer_a_syn_is_a_connect_timeout(sshd: SshServer, kind: Kind) -> None:
     with full_backlog() as port:
-        config = config_for(sshd, library, connect_s=SHORT)
+        config = config_for(sshd, kind, connect_s=SHORT)
         done = run_once(replace(config, target=replace(config.target, port=port, known_hosts_path="")))
     assert ended(done) == (Outcome.CONNECT_TIMEOUT, "connect")
 
 
-def test_an_address_to_which_there_is_no_way_is_a_failed_connect(sshd: SshServer, library: Library) -> None:
-    config = config_for(sshd, library)
+@every_kind
+def test_an_address_to_which_there_is_no_way_is_a_failed_connect(sshd: SshServer, kind: Kind) -> None:
+    config = config_for(sshd, kind)
     done = run_once(replace(config, target=replace(config.target, host="255.255.255.255", known_hosts_path="")))
     assert ended(done) == (Outcome.CONNECT_FAILED, "connect")
 
 
+@every_kind
 def test_a_server_that_closes_as_soon_as_it_sees_no_common_algorithm_is_a_failed_kex(
-    sshd: SshServer, library: Library
+    sshd: SshServer, kind: Kind
 ) -> None:
     """The client hears of the close no later than of what it has to choose from."""
 
@@ -70,7 +71,7 @@ def test_a_server_that_closes_as_soon_as_it_sees_no_common_algorithm_is_a_failed
         while connection.recv(4096):
             pass
 
-    config = config_for(sshd, library)
+    config = config_for(sshd, kind)
     with speaking(offer_and_close) as port:
         done = run_once(replace(config, target=replace(config.target, port=port, known_hosts_path="")))
     assert ended(done) == (Outcome.KEX_FAILED, "kex"), done
@@ -86,14 +87,16 @@ def offer(kex: str) -> bytes:
     return struct.pack(">IB", len(payload) + padding + 1, padding) + payload + bytes(padding)
 
 
+@every_kind
 def test_a_server_that_thinks_too_long_about_a_login_is_an_auth_timeout(
-    start_sshd: Callable[[str], SshServer], library: Library
+    start_sshd: Callable[[str], SshServer], kind: Kind
 ) -> None:
     server = start_sshd("AuthorizedKeysFile none\nAuthorizedKeysCommand /bin/sleep 30\nAuthorizedKeysCommandUser root")
-    done = run_once(config_for(server, library, auth_s=SHORT))
+    done = run_once(config_for(server, kind, auth_s=SHORT))
     assert ended(done) == (Outcome.AUTH_TIMEOUT, "auth")
 
 
+@every_kind_in_the_process
 @pytest.mark.parametrize(
     ("status", "outcome"),
     [
@@ -108,20 +111,21 @@ def test_a_server_that_thinks_too_long_about_a_login_is_an_auth_timeout(
     ],
 )
 def test_each_status_of_sftp_has_an_outcome_of_its_name(
-    start_sshd: Callable[[str], SshServer], library: Library, status: int, outcome: Outcome
+    start_sshd: Callable[[str], SshServer], kind: Kind, status: int, outcome: Outcome
 ) -> None:
     server = start_sshd(f"Subsystem sftp {sys.executable} {SFTP_SERVER} {status}")
-    done = run_once(replace(config_for(server, library), scenario=scenario(STAT)))
+    done = run_once(replace(config_for(server, kind), scenario=scenario(STAT)))
     assert ended(done) == (outcome, "sftpStat")
 
 
+@every_kind
 @pytest.mark.parametrize(
     "how",
     [pytest.param(DIES_WITHIN_A_PACKET, id="within a packet"), pytest.param(DIES_BETWEEN_PACKETS, id="between two")],
 )
 def test_an_sftp_server_that_dies_is_a_lost_connection(
-    start_sshd: Callable[[str], SshServer], library: Library, how: int
+    start_sshd: Callable[[str], SshServer], kind: Kind, how: int
 ) -> None:
     server = start_sshd(f"Subsystem sftp {sys.executable} {SFTP_SERVER} {how}")
-    done = run_once(replace(config_for(server, library), scenario=scenario(STAT)))
+    done = run_once(replace(config_for(server, kind), scenario=scenario(STAT)))
     assert ended(done) == (Outcome.SFTP_CONNECTION_LOST, "sftpStat"), done

@@ -43,10 +43,11 @@ SFTP_ERRORS = {
     "Bad message": Outcome.SFTP_BAD_MESSAGE,
     "No connection": Outcome.SFTP_NO_CONNECTION,
     "Connection lost": Outcome.SFTP_CONNECTION_LOST,
+    "Connection closed": Outcome.SFTP_CONNECTION_LOST,
     "Operation unsupported": Outcome.SFTP_OP_UNSUPPORTED,
     "Failure": Outcome.SFTP_FAILURE,
 }
-"""The words that sftp has for status codes."""
+"""The words that sftp has for status codes, and for a server's program that has ended."""
 
 _PRE_BANNER_LINE = re.compile(r"debug1: kex_exchange_identification: banner line \d+: (.*)")
 
