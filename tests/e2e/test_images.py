@@ -24,7 +24,8 @@ def version(*command):
     return subprocess.run(command, capture_output=True, text=True).stderr
 sources = [str(path) for root in ("/usr/lib/python3.13", "/opt/sshload") for path in pathlib.Path(root).rglob("*.py")]
 ours = [path for path in sources if path.startswith("/opt/sshload")]
-left = ("/var/log/*", "/var/cache/ldconfig/*", "/var/lib/apt/lists/*", "/var/lib/dpkg/*-old", "/mnt/*")
+left = ("/var/log/*", "/var/cache/ldconfig/*", "/var/lib/apt/lists/*", "/var/lib/dpkg/*-old", "/mnt/*",
+        "/etc/machine-id")
 user = pwd.getpwuid(os.getuid())
 print(json.dumps({
     "user": [user.pw_uid, os.getgid(), user.pw_name, user.pw_dir, user.pw_shell],
