@@ -48,7 +48,8 @@ class Sight:
     by the Job's uid: together they tell which pods are this test's. `proof_sha256` is that of a run's token, by run id.
     `refused_message` is what the API server said of a child that it refused, `rejected_message` what a controller said
     of pods that it could not create, `mount_failures` what the kubelet said of Secrets that it could not mount, by pod.
-    `reads` are the reads under way, `unread` is what failed in those before.
+    `reads` are the reads under way, `unread` is what failed in those before. `failed_writes` counts how often in a row
+    the API server failed at a status.
     """
 
     pods: dict[str, PodFacts] = field(default_factory=dict)
@@ -66,6 +67,7 @@ class Sight:
     baseline: BaselineSight | None = None
     reads: "asyncio.Task[str] | None" = None
     unread: str = ""
+    failed_writes: int = 0
 
     def pod_changed(self, event_type: str | None, pod: Mapping[str, Any]) -> None:
         """Take in a watch event of a pod."""

@@ -57,6 +57,7 @@ _UNACCEPTABLE: Final = (
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     HTTPStatus.UNPROCESSABLE_ENTITY,
 )
+_FAILED_WRITES: Final = 5
 _REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 # A webhook says as much as it likes.
 _REFUSAL_LIMIT_CHARACTERS: Final = 1_000
@@ -153,8 +154,9 @@ async def reconcile(shared: Shared, asked: Question, sight: Sight, now: datetime
     if status is not None:
         try:
             newest = await cluster.write_status(TEST, asked.body, status)
+            sight.failed_writes = 0
         except ApiError as error:
-            if error.status in _UNACCEPTABLE and _has_results(observed):  # a number that the CRD does not allow
+            if _has_results(observed) and _is_refused_for_good(error, sight):  # such as a number that the CRD forbids
                 _discard_results(asked, sight, str(error))
             elif error.status in _REFUSED:  # the object does not fit its CRD: an Event is all that can be said
                 await _announce(cluster, asked, decision, now)
@@ -192,6 +194,16 @@ async def _decide(judging: Judging, asked: Question, sight: Sight, observed: Obs
         problem = f"{type(error).__name__}: {error}"
     unreadable = _discard_results(asked, sight, problem)
     return decide(asked.test, asked.plan, asked.remembered, replace(observed, log=unreadable), now)
+
+
+def _is_refused_for_good(error: ApiError, sight: Sight) -> bool:
+    """Tell whether the API server will never take a status with these results.
+
+    What it cannot merge, such as two entries of one name, it answers with 500, as a fault of its own that passes.
+    """
+    if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        sight.failed_writes += 1
+    return error.status in _UNACCEPTABLE or sight.failed_writes >= _FAILED_WRITES
 
 
 def _has_results(observed: Observed) -> bool:

@@ -52,7 +52,7 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "errorPercent": percent(attempts(measured, summary).error_rate),
         "p99Ms": _p99_ms(summary, Window.MEASURED),
         "warmUp": _warm_up(summary) if plan.spec.warm_up_s else None,
-        "steps": [_step(step) for step in summary.steps if step.window is Window.MEASURED][:_STEPS_LIMIT],
+        "steps": _steps(summary),
         "errors": list(_errors(summary))[:_ERRORS_LIMIT],
         "burst": _burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
         "hold": held(summary) if isinstance(plan.spec.load, HoldLoad) else None,
@@ -85,6 +85,16 @@ def _warm_up(summary: RunSummary) -> dict[str, Any] | None:
             "p99Ms": _p99_ms(summary, Window.WARM_UP),
         }
     )
+
+
+def _steps(summary: RunSummary) -> list[dict[str, Any]]:
+    """Return the measured steps, of those with one name the first: the status has a step once."""
+    steps: dict[str, dict[str, Any]] = {}
+    for step in summary.steps:
+        if step.window is Window.MEASURED:
+            found = _step(step)
+            steps.setdefault(found["step"], found)
+    return list(steps.values())[:_STEPS_LIMIT]
 
 
 def _step(step: StepStats) -> dict[str, Any]:

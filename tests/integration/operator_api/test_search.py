@@ -62,3 +62,24 @@ def test_a_search_is_followed_from_trial_to_trial_and_ends_with_its_capacity(
         "get", "events", "--field-selector=involvedObject.name=limit", "-o", "custom-columns=R:.reason"
     )
     assert events.split().count("CapacityFound") == 1
+
+
+def test_trials_that_the_api_server_cannot_merge_end_the_test(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
+) -> None:
+    """Trials of one number, which is their key in the status, are an internal error to it at each attempt."""
+    operator.start()
+    cluster.apply(load_test("twice", load=SEARCH, thresholds=THRESHOLDS, deadline="1h"))
+    cluster.wait("twice", lambda status: status.get("phase") == "PreparingTarget", "start")
+    played = pods("twice")
+    played.create()
+    played.all_fare(READY)
+    says_settling(proxy, played)
+    found = found_118(strained(121, cpu_s=76))
+    assert found.capacity is not None
+    trials = tuple(replace(trial, number=max(trial.number, 2)) for trial in found.capacity.trials)
+    says_summary(proxy, played, replace(found, capacity=replace(found.capacity, trials=trials)))
+    played.fare("master", ended(0))
+    status = cluster.finished("twice")
+    assert (status["verdict"], status["reason"]) == ("Error", "ResultsUnreadable")
+    assert "duplicate" in status["message"]
