@@ -1,16 +1,13 @@
 """An external target: one's own server, allowed by the installer, with one's own key and known hosts."""
 
-import base64
-import subprocess
-from pathlib import Path
 from typing import Any
 
 import pytest
+from cluster_server import OWN_SERVER, key_pair, secret, server
 from live_cluster import LiveCluster, load_test
 
 pytestmark = pytest.mark.xdist_group("an external target")
 
-OWN_SERVER = "own-server"
 PASSPHRASE = "known to nobody but this test"
 
 
@@ -27,17 +24,6 @@ def external(**change: Any) -> dict[str, Any]:
     }
 
 
-def key_pair(folder: Path, name: str, passphrase: str = "") -> tuple[str, str]:
-    command = ["ssh-keygen", "-q", "-t", "ed25519", "-N", passphrase, "-C", "", "-f", folder / name]
-    subprocess.run(command, check=True)
-    return (folder / name).read_text(), (folder / f"{name}.pub").read_text()
-
-
-def secret(name: str, **data: str) -> dict[str, Any]:
-    encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
-    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "data": encoded}
-
-
 @pytest.fixture(scope="module")
 def own_server(module_cluster: LiveCluster, target_image: str, tmp_path_factory: pytest.TempPathFactory) -> LiveCluster:
     """Run sshd of the target image behind a Service of its own: a server that sshload did not make."""
@@ -46,12 +32,6 @@ def own_server(module_cluster: LiveCluster, target_image: str, tmp_path_factory:
     login_key, login_key_public = key_pair(folder, "login")
     wrong_key, _ = key_pair(folder, "wrong")
     encrypted_key, encrypted_key_public = key_pair(folder, "encrypted", PASSPHRASE)
-    start = (
-        "mkdir -m 700 /home/load /home/load/.ssh; cp /keys/authorized_keys /home/load/.ssh/;"
-        "cp /keys/host /tmp/host; chmod 600 /tmp/host;"
-        "exec /usr/sbin/sshd -D -e -p 2222 -o HostKey=/tmp/host -o PidFile=none -o UsePAM=no"
-        " -o PerSourcePenalties=no -o MaxStartups=100 -f /dev/null"
-    )
     module_cluster.apply(
         secret("server-keys", host=host_key, authorized_keys=login_key_public + encrypted_key_public),
         secret("credentials", id=login_key),
@@ -59,48 +39,7 @@ def own_server(module_cluster: LiveCluster, target_image: str, tmp_path_factory:
         secret("wrong-credentials", id=wrong_key),
         secret("known-hosts", known_hosts=f"[{OWN_SERVER}]:2222 {host_key_public}"),
         secret("wrong-known-hosts", known_hosts=f"[{OWN_SERVER}]:2222 {login_key_public}"),
-        {
-            "apiVersion": "v1",
-            "kind": "Service",
-            "metadata": {"name": OWN_SERVER},
-            "spec": {"selector": {"app": OWN_SERVER}, "ports": [{"port": 2222}]},
-        },
-        {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "metadata": {"name": OWN_SERVER, "labels": {"app": OWN_SERVER}},
-            "spec": {
-                "securityContext": {
-                    "runAsNonRoot": True,
-                    "runAsUser": 10001,
-                    "runAsGroup": 10001,
-                    "fsGroup": 10001,
-                    "seccompProfile": {"type": "RuntimeDefault"},
-                },
-                "terminationGracePeriodSeconds": 0,
-                "containers": [
-                    {
-                        "name": "sshd",
-                        "image": target_image,
-                        "command": ["sh", "-c", start],
-                        "securityContext": {
-                            "allowPrivilegeEscalation": False,
-                            "capabilities": {"drop": ["ALL"]},
-                        },
-                        "volumeMounts": [
-                            {"name": "keys", "mountPath": "/keys"},
-                            {"name": "home", "mountPath": "/home"},
-                            {"name": "tmp", "mountPath": "/tmp"},
-                        ],
-                    }
-                ],
-                "volumes": [
-                    {"name": "keys", "secret": {"secretName": "server-keys"}},
-                    {"name": "home", "emptyDir": {}},
-                    {"name": "tmp", "emptyDir": {}},
-                ],
-            },
-        },
+        *server(target_image),
     )
     module_cluster.kubectl("wait", "pod", OWN_SERVER, "--for=condition=Ready", "--timeout=280s")
     return module_cluster

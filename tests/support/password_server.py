@@ -1,6 +1,7 @@
 """An SSH server that knows one user by a password, because sshd knows only the machine's own. Run as a program too."""
 
 import asyncio
+import os
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,13 +12,15 @@ USER = "tester"
 SAY_NO_STATUS = "say no status"
 """A command that ends well, of which the server closes the channel without an exit status."""
 PASSWORD = "correct horse battery staple"
+_PASSWORD_VARIABLE = "SSHLOAD_TEST_PASSWORD"
 
 
 @contextmanager
-def password_server(host_key: Path, method: str, port: int = 0) -> Iterator[int]:
+def password_server(host_key: Path, method: str, port: int = 0, password: str = PASSWORD) -> Iterator[int]:
     """Run a server that takes `password` or `keyboard-interactive` only, at a free port or this one; yield its port."""
     command = [sys.executable, __file__, str(host_key), method, str(port)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+    environment = {**os.environ, _PASSWORD_VARIABLE: password}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         try:
             assert server.stdout is not None
             yield int(server.stdout.readline())
@@ -33,7 +36,7 @@ async def _serve(host_key: str, method: str, port: str) -> None:
             return method == "password"
 
         def validate_password(self, username: str, password: str) -> bool:
-            return (username, password) == (USER, PASSWORD)
+            return (username, password) == (USER, os.environ[_PASSWORD_VARIABLE])
 
         def kbdint_auth_supported(self) -> bool:
             return method == "keyboard-interactive"
@@ -45,7 +48,7 @@ async def _serve(host_key: str, method: str, port: str) -> None:
             return "", "", "", [("Secret: ", False)]
 
         def validate_kbdint_response(self, username: str, responses: Sequence[str]) -> bool:
-            return (username, list(responses)) == (USER, [PASSWORD])
+            return (username, list(responses)) == (USER, [os.environ[_PASSWORD_VARIABLE]])
 
     def answer(process: "asyncssh.SSHServerProcess[str]") -> None:
         process.stdout.write("welcome\n")

@@ -187,4 +187,5 @@ def _baseline(baseline: Status | None) -> Iterator[str]:
 def _verdict(status: Status) -> str:
     if status.get("phase") != Phase.FINISHED:
         return f"no verdict yet: {status.get('phase', Phase.PENDING)}"
-    return f"verdict    {status['verdict']} ({status['reason']})\n           {printable(status['message'])}"
+    reason, message = status.get("reason", ABSENT), printable(status.get("message", ""))
+    return f"verdict    {status['verdict']} ({reason})\n           {message}"

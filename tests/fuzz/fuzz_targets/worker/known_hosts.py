@@ -41,7 +41,7 @@ def check(data: bytes) -> None:
     except KnownHostsError:
         return
     for blob in keys.accepted:
-        assert base64.b64encode(blob).decode() in text
+        assert any(_decoded(word) == blob for word in text.split())
         assert keys.accepts(blob) == (blob not in keys.revoked)
     _assert_written_again(keys)
 
@@ -49,3 +49,11 @@ def check(data: bytes) -> None:
 def _assert_written_again(keys: HostKeys) -> None:
     written = read_known_hosts(known_hosts_text("other", keys), "other", 22)
     assert (written.accepted, written.authorities, written.revoked) == (keys.accepted, keys.authorities, keys.revoked)
+
+
+def _decoded(word: str) -> bytes:
+    """Return what a word says in base64, in which the last bits may be written in several ways."""
+    try:
+        return base64.b64decode(word.encode(), validate=True)
+    except ValueError:
+        return b""

@@ -234,3 +234,7 @@ def test_what_max_startups_did_stands_in_one_line_of_its_own() -> None:
     told = lines({**FINISHED, "results": {**RESULTS, "maxStartups": {"message": advice}}})
     assert "startups   4 % of the connections were dropped; MaxStartups 10:30:100 explains 4.1 %." in told
     assert not [line for line in lines(FINISHED) if line.startswith("startups")]
+
+
+def test_a_status_that_somebody_has_taken_reason_and_message_from_is_shown_without_them() -> None:
+    assert "verdict    Passed (-)" in result_text({"phase": "Finished", "verdict": "Passed"})

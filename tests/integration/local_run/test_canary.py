@@ -1,0 +1,213 @@
+"""A credential that was planted is nowhere but where it has to be, whatever becomes of the run."""
+
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from canary import KEY_MARKS, Canary, new_key, new_text
+from local_cli import Started, metrics, start, write_test
+from own_server import OwnServer, running_server
+from password_server import USER as PASSWORD_USER
+from password_server import password_server
+
+_LOOK_EVERY_S = 0.05
+_LOCUSTFILE = """
+import logging
+from sshload_worker.locustfile import SSHUser, task
+
+logging.basicConfig(level=logging.DEBUG, force=True)
+
+
+class Chatty(SSHUser):
+    @task
+    def here(self) -> None:
+        self.execute("echo here", name="here")
+"""
+
+
+@dataclass
+class Search:
+    """The search for a canary in a run of `sshload`: in its processes and files while it runs, and in what is left."""
+
+    canary: Canary
+    temporary: Path
+    found: set[str] = field(default_factory=set)
+    seen: set[str] = field(default_factory=set)
+
+    def follow(self, started: Started) -> None:
+        """Look at all processes of the run, their files and metrics, until it ends."""
+        folders = {self.temporary}
+        while started.process.poll() is None:
+            for process in _marked(started.mark):
+                for what in ("cmdline", "environ"):
+                    content = _read(process / what)
+                    self.note(f"the {what} of {_read(process / 'comm').decode().strip()}", content)
+                self._note_metrics(process)
+                with suppress(FileNotFoundError):  # some end while they are looked at
+                    folders |= {cwd for cwd in [(process / "cwd").readlink()] if cwd.name.startswith("sshload-")}
+            self.found.update(self.canary.found_by_others(folders))
+            time.sleep(_LOOK_EVERY_S)
+
+    def note(self, place: str, content: bytes | str) -> None:
+        """Search in the content of one place."""
+        self.seen.add(place)
+        self.found.update(self.canary.found_in(place, content))
+
+    def _note_metrics(self, process: Path) -> None:
+        words = _read(process / "cmdline").decode(errors="replace").split("\0")
+        for option in ("--http-port", "--stats-port"):
+            if option in words:
+                try:
+                    self.note("metrics", metrics(int(words[words.index(option) + 1])))
+                except OSError:
+                    continue  # it does not serve yet, or no longer
+
+
+@pytest.fixture
+def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder like /tmp, which everybody may read, for the processes of the run: with a short path for sockets."""
+    with tempfile.TemporaryDirectory(prefix="sl-", dir="/tmp") as folder:
+        Path(folder).chmod(0o1777)
+        monkeypatch.setenv("TMPDIR", folder)
+        yield Path(folder)
+
+
+@pytest.fixture(scope="module")
+def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
+    with running_server(tmp_path_factory.mktemp("own-server")) as server:
+        yield server
+
+
+def searched(search: Search, test: Path, logs: Path, *options: str | Path) -> dict[str, Any]:
+    """Run a test, search everywhere, and return its status; fails where the canary is found."""
+    logs.mkdir(exist_ok=True)
+    started = start("run", test, "--output", "json", "--logs", logs, "--allow-target", "127.0.0.1", *options)
+    search.follow(started)
+    ended = started.wait()
+    search.note("stdout", ended.out)
+    search.note("stderr", ended.err)
+    assert {path.name for path in logs.iterdir()} >= {"master.log", "worker-0.log", "summary.json"}, ended.err
+    for path in logs.iterdir():
+        content = path.read_bytes()
+        search.note(path.name, content)
+        assert not any(mark in content for mark in KEY_MARKS)
+    assert {"metrics", "the cmdline of sshload", "the environ of sshload"} <= search.seen
+    assert sorted(search.found) == []
+    return ended.status
+
+
+def to(server: OwnServer, library: str, **changes: Any) -> dict[str, Any]:
+    return {"target": {"external": server.reference(**changes)}, "client": {"library": library}}
+
+
+def planted_key(folder: Path, server: OwnServer, *, admitted: bool) -> tuple[Canary, list[str | Path]]:
+    """Return a canary of a key with a passphrase, which the server knows or not, and the options that name both."""
+    passphrase, key = new_text(), folder / "id"
+    canary = Canary({**new_key(key, passphrase), "passphrase": passphrase.encode()})
+    (folder / "passphrase").write_text(f"{passphrase}\n")
+    if admitted:
+        with server.identity.with_suffix(".pub").open("a") as keys:
+            keys.write(key.with_suffix(".pub").read_text())
+    options: list[str | Path] = ["--identity", key, "--passphrase-file", folder / "passphrase"]
+    return canary, [*options, "--known-hosts", server.known_hosts]
+
+
+@pytest.mark.parametrize("library", ["ssh2-python", "openssh"])
+def test_a_key_and_its_passphrase_are_seen_nowhere_when_all_goes_well(
+    tmp_path: Path, temporary: Path, own_server: OwnServer, library: str
+) -> None:
+    canary, options = planted_key(tmp_path, own_server, admitted=True)
+    test = write_test(tmp_path, **to(own_server, library, encryptedKey=True))
+    status = searched(Search(canary, temporary), test, tmp_path / "logs", *options)
+    assert status["results"]["iterations"] > 0
+    assert status["results"]["failures"] == 0
+
+
+def test_a_key_that_is_refused_is_in_no_message(tmp_path: Path, temporary: Path, own_server: OwnServer) -> None:
+    canary, options = planted_key(tmp_path, own_server, admitted=False)
+    test = write_test(tmp_path, **to(own_server, "ssh2-python", encryptedKey=True))
+    status = searched(Search(canary, temporary), test, tmp_path / "logs", *options)
+    assert status["reason"] == "CredentialsRejected"
+
+
+def test_a_passphrase_that_is_wrong_is_in_no_message(tmp_path: Path, temporary: Path, own_server: OwnServer) -> None:
+    wrong = new_text()
+    (tmp_path / "passphrase").write_text(wrong)
+    options = ["--identity", own_server.encrypted_identity, "--passphrase-file", tmp_path / "passphrase"]
+    test = write_test(tmp_path, **to(own_server, "ssh2-python", encryptedKey=True))
+    search = Search(Canary({"passphrase": wrong.encode()}), temporary)
+    status = searched(search, test, tmp_path / "logs", *options, "--known-hosts", own_server.known_hosts)
+    assert "passphrase" in status["message"]
+
+
+@pytest.mark.parametrize("library", ["paramiko", "asyncssh"])
+def test_a_library_that_logs_all_it_can_tells_no_credential(
+    tmp_path: Path, temporary: Path, own_server: OwnServer, library: str
+) -> None:
+    canary, options = planted_key(tmp_path, own_server, admitted=True)
+    (tmp_path / "chatty.py").write_text(_LOCUSTFILE)
+    scenario = {"locustfile": {"configMapRef": {"name": "chatty"}}}
+    test = write_test(tmp_path, **to(own_server, library, encryptedKey=True), scenario=scenario)
+    search = Search(canary, temporary)
+    status = searched(search, test, tmp_path / "logs", *options, "--locustfile", tmp_path / "chatty.py")
+    assert status["results"]["failures"] == 0
+    assert "DEBUG:" in (tmp_path / "logs/worker-0.log").read_text()
+
+
+@pytest.mark.parametrize(
+    ("library", "method", "right"),
+    [
+        ("ssh2-python", "password", True),
+        ("ssh2-python", "password", False),
+        ("paramiko", "keyboard-interactive", False),
+        ("asyncssh", "password", False),
+    ],
+)
+def test_a_password_is_seen_nowhere_whether_it_is_right_or_wrong(  # noqa: PLR0913 - the ways of a password
+    tmp_path: Path, temporary: Path, own_server: OwnServer, library: str, method: str, *, right: bool
+) -> None:
+    password = new_text()
+    (tmp_path / "password").write_text(password)
+    host_key = own_server.known_hosts.with_name("host")
+    with password_server(host_key, method, password=password if right else new_text()) as port:
+        known_hosts = tmp_path / "known_hosts"
+        known_hosts.write_text(f"[127.0.0.1]:{port} {host_key.with_suffix('.pub').read_text()}")
+        spec = to(own_server, library, port=port, user=PASSWORD_USER)
+        spec["client"]["auth"] = method
+        test = write_test(tmp_path, **spec, scenario={"steps": [{"exec": {"command": "greet"}}]})
+        search = Search(Canary({"password": password.encode()}), temporary)
+        options = ["--password-file", tmp_path / "password", "--known-hosts", known_hosts]
+        status = searched(search, test, tmp_path / "logs", *options)
+    assert (status["reason"] == "CredentialsRejected") != right, status["message"]
+
+
+def test_the_search_finds_what_is_in_an_environment_and_in_a_file_of_a_run(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    planted = new_text()
+    monkeypatch.setenv("PLANTED", planted)
+    (temporary / "left").write_text(planted)
+    search = Search(Canary({"password": planted.encode()}), temporary)
+    started = start("run", write_test(tmp_path), "--output", "json")
+    search.follow(started)
+    started.wait()
+    assert f"{temporary / 'left'}, which others may read, has the password as it is" in search.found
+    assert "the environ of sshload has the password as it is" in search.found
+
+
+def _marked(mark: str) -> list[Path]:
+    """Return the processes below /proc whose environment has the mark of a run."""
+    every = (path for path in Path("/proc").iterdir() if path.name.isdigit())
+    return [path for path in every if mark.encode() in _read(path / "environ")]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (FileNotFoundError, ProcessLookupError, PermissionError):
+        return b""
