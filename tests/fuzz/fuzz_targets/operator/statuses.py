@@ -134,6 +134,6 @@ def _times_are_taken(status: Any) -> bool:
     if not isinstance(status, dict):
         return True
     return all(
-        _DATE_TIME.fullmatch(item) is not None if key.endswith(("Time", "Since")) else _times_are_taken(item)
+        _DATE_TIME.fullmatch(str(item)) is not None if key.endswith(("Time", "Since")) else _times_are_taken(item)
         for key, item in status.items()
     )
