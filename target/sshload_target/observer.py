@@ -58,6 +58,6 @@ class Observer:
 
 def _machine_cpu() -> MachineCpu | None:
     try:
-        return machine_cpu(Path("/proc/stat").read_text(encoding="ascii"))
+        return machine_cpu(Path("/proc/stat").read_text(encoding="utf-8"))
     except OSError:
         return None

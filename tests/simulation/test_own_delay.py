@@ -95,6 +95,8 @@ def test_a_generator_that_lags_calls_no_error_rate_broken_that_is_not_or_met_tha
         if own_delay(found).is_small_beside_any_limit:
             continue
         for limit in (truth.error_rate - _HIDDEN_SHARE, truth.error_rate + 1e-9):
+            if limit <= 0:
+                continue
             threshold = ErrorRateThreshold(limit)
             passed = judge_threshold(threshold, draw.load, found).result.passed
             case = Case(seed, threshold, truth.error_rate < limit, passed, small_delay=False)

@@ -1,6 +1,6 @@
 """What a count of failures proves of the share of failures: exact binomial tests (Clopper and Pearson 1934).
 
-They take failures for independent. Failures that come together prove less than they say.
+They take failures for independent. Failures that come together prove less than they say. Limits are above 0.
 """
 
 from math import ceil, exp, lgamma, log, log1p
