@@ -67,7 +67,9 @@ def test_a_channel_is_closed_before_its_end(sshd: SshServer, command: str) -> No
     with logged_in(login_to(sshd)) as connection:
         channel = connection.open_channel()
         channel.execute(command)
-        assert channel.close().exit_code in {0, WRITE_REFUSED}
+        end = channel.close()
+        # A shell may run the command in its own place, and is killed then.
+        assert end.exit_code in {0, WRITE_REFUSED} or end.signal == "PIPE"
         again = connection.open_channel()
         again.execute("echo still here")
         assert read_all(again) == b"still here\n"
