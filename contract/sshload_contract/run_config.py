@@ -9,7 +9,7 @@ from sshload_contract.capacity import Capacity
 from sshload_contract.load import Load
 from sshload_contract.thresholds import Threshold
 
-RUN_CONFIG_VERSION = 5
+RUN_CONFIG_VERSION = 6
 
 
 OPENSSH_FILE_LIMIT_BYTES = 2**30
@@ -330,6 +330,9 @@ class RunConfig:
     before its end. `drain_s` bounds the wait for iterations in flight at the end of the load. `start_lead_s` is the
     time between the start order and the agreed start instant.
 
+    With `log_in_first` each worker logs in once to every server of the way before the load, and a login that fails ends
+    the run. What a locustfile does is its own, so a run of one has no such login.
+
     `allow_list` is what every server but a managed target is held against before a worker connects to it, and what
     `forward` steps lead to before a server is asked to. It is None where the user runs the workers on a machine of his
     own (`sshload run`): what that machine may reach, he may.
@@ -356,6 +359,7 @@ class RunConfig:
     start_lead_s: float
     drain_s: float
     percentiles: tuple[float, ...]
+    log_in_first: bool
 
     @property
     def is_managed(self) -> bool:

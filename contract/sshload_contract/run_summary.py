@@ -7,9 +7,9 @@ from sshload_contract.bounds import Amount, Count, PercentileKey
 from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ThresholdResult
-from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, TrialState, Window
+from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Window
 
-RUN_SUMMARY_VERSION = 7
+RUN_SUMMARY_VERSION = 8
 _FEW_ERRORS = 100
 _SHORT_MESSAGE_CHARACTERS = 1_000
 
@@ -139,11 +139,28 @@ class CapacityResult:
 
 
 @dataclass(frozen=True, slots=True)
+class LoginFailure:
+    """Why a worker could not log in before the load.
+
+    `jump_host` counts from 1 and is 0 for the target, whose host and port these are then. `outcome` is None where the
+    host's name has no address. `message` is what the server or the resolver said (at most 200 characters).
+    """
+
+    worker: Count
+    jump_host: Count
+    host: str
+    port: Count
+    outcome: Outcome | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunSummary:
     """The whole result of a run; of a search for the capacity, that of its reported trial, but for `capacity`.
 
     `target_before` and `target_after` are the managed target's own counts, `target_held` those when the most sessions
     were held, just before they were let go (None for any load but hold). `capacity` is None where none was searched.
+    `login_failure` is that of a run that ended as LOGIN_FAILED, None in any other.
     `omitted` names what was left out because the whole was too large.
     """
 
@@ -151,6 +168,7 @@ class RunSummary:
     run_id: str
     end: RunEnd
     message: str
+    login_failure: LoginFailure | None
     started_unix_s: Amount
     finished_unix_s: Amount
     load: LoadStats

@@ -5,7 +5,8 @@ from enum import StrEnum, unique
 
 from sshload_contract.bounds import Amount, Count
 
-SNAPSHOT_VERSION = 4
+SNAPSHOT_VERSION = 5
+PROBLEM_LIMIT_CHARACTERS = 200
 
 
 @unique
@@ -35,6 +36,7 @@ class Snapshot:
 
     In a search the figures are the trial's, and `search` says where it stands; it is None in any other run.
     `elapsed_s` is then since the start of the first trial, and `remaining_s` the longest that trials can still take.
+    `problem` says why the target cannot be reached yet, in at most PROBLEM_LIMIT_CHARACTERS, and is empty otherwise.
     """
 
     version: int
@@ -52,3 +54,4 @@ class Snapshot:
     failures: Count
     p99_us: Count | None
     search: SearchProgress | None
+    problem: str

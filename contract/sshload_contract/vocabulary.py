@@ -117,6 +117,7 @@ class RunEnd(StrEnum):
     WORKER_LOST = "workerLost"
     TARGET_UNREACHABLE = "targetUnreachable"
     TARGET_NOT_ALLOWED = "targetNotAllowed"
+    LOGIN_FAILED = "loginFailed"
     STOPPED = "stopped"
     GENERATOR_FAULT = "generatorFault"
 
@@ -187,7 +188,7 @@ def measured_step(scenario_step: str, step: Step) -> str:
     return f"{scenario_step}.{step}" if scenario_step else str(step)
 
 
-_OF_A_JUMP_HOST = re.compile(r"via\d+\.(connect|banner|kex|auth|login)")
+_OF_A_JUMP_HOST = re.compile(r"via(\d+)\.(?:connect|banner|kex|auth|login)")
 
 
 def is_of_jump_host(measured: str) -> bool:
@@ -196,3 +197,9 @@ def is_of_jump_host(measured: str) -> bool:
     A scenario's step may be named `via1` too: none of its timings is called so.
     """
     return _OF_A_JUMP_HOST.fullmatch(measured) is not None
+
+
+def jump_host_of(measured: str) -> int:
+    """Return which jump host, counted from 1, a timing's login is to; 0 where it is to none."""
+    found = _OF_A_JUMP_HOST.fullmatch(measured)
+    return int(found[1]) if found else 0

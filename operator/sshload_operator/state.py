@@ -108,6 +108,8 @@ class Reason(StrEnum):
     TARGET_NEVER_READY = "TargetNeverReady"
     TARGET_LOST = "TargetLost"
     TARGET_UNREACHABLE = "TargetUnreachable"
+    TARGET_NAME_UNKNOWN = "TargetNameUnknown"
+    LOGIN_FAILED = "LoginFailed"
     WORKERS_MISSING = "WorkersMissing"
     MASTER_LOST = "MasterLost"
     RESULTS_UNREADABLE = "ResultsUnreadable"

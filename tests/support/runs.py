@@ -59,6 +59,7 @@ def snapshot(stage: Stage = Stage.MEASURING, **changes: Any) -> Snapshot:
         failures=3,
         p99_us=90_000,
         search=None,
+        problem="",
     )
     return replace(facts, **changes)
 
@@ -195,6 +196,7 @@ def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary
         run_id=RUN_ID,
         end=RunEnd.COMPLETED,
         message="",
+        login_failure=None,
         started_unix_s=1_800_000_000.0,
         finished_unix_s=1_800_000_035.0,
         load=load(succeeded, failed),

@@ -183,3 +183,4 @@ class LoadTestSpec:
     triggers: Mapping[str, str]
     abort: bool
     suspend: bool
+    login_before_load: bool = True

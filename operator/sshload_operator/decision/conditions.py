@@ -97,6 +97,9 @@ def _external_target(situation: Situation, target: ExternalTarget) -> Finding:
     logged_in = snapshot is not None and snapshot.iterations > snapshot.failures
     if logged_in or (before is not None and before.status is ConditionStatus.TRUE):
         return Finding(ConditionStatus.TRUE, Reason.TARGET_EXTERNAL, f"the workers log in to {where}")
+    if snapshot is not None and snapshot.problem and not situation.start_over:
+        message = f"the workers try again to log in to {where}: {snapshot.problem}"
+        return Finding(ConditionStatus.FALSE, Reason.TARGET_UNREACHABLE, message)
     message = f"{where} is not ours to prepare; the workers find out whether it takes logins"
     return Finding(ConditionStatus.UNKNOWN, Reason.TARGET_EXTERNAL, message)
 

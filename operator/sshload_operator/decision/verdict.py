@@ -19,6 +19,7 @@ from sshload_operator.decision.capacity.generator_limit import by_generator_limi
 from sshload_operator.decision.capacity.thresholds import capacity_results
 from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.capacity.verdict import by_search, capacity_broken, capacity_kept, search_so_far
+from sshload_operator.decision.login_failure import by_login_failure
 from sshload_operator.decision.opinion import Opinion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Judgement, Reason
@@ -41,6 +42,7 @@ _ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
         Reason.TARGET_NOT_ALLOWED,
         "the load was not begun, because externalTargets of the installation's chart do not allow where it would go",
     ),
+    RunEnd.LOGIN_FAILED: (Verdict.ERROR, Reason.LOGIN_FAILED, "the load was not begun, because a worker cannot log in"),
     RunEnd.STOPPED: (Verdict.ERROR, Reason.MASTER_LOST, "the master was stopped before the end of the load"),
 }
 
@@ -76,6 +78,8 @@ def judge(plan: Plan, summary: RunSummary) -> Judgement:
 def _by_end(plan: Plan, summary: RunSummary) -> Opinion | None:
     if summary.end is RunEnd.COMPLETED:
         return None
+    if summary.login_failure is not None:
+        return by_login_failure(plan, summary.login_failure)
     verdict, reason, meaning = _ENDS[summary.end]
     if summary.end is RunEnd.GENERATOR_FAULT and not summary.load.duration_s:
         verdict, meaning = Verdict.ERROR, "the load was not begun, because a worker cannot make it"

@@ -117,6 +117,7 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         start_lead_s=_START_LEAD_S,
         drain_s=_drain_s(spec),
         percentiles=_percentiles(spec),
+        log_in_first=spec.login_before_load and spec.locustfile is None,
     )
 
 

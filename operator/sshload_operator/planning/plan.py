@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import Field, dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from sshload_contract.allow_list import AllowList
@@ -125,8 +125,9 @@ def run_id(uid: str, run: int) -> str:
 def spec_hash(spec: LoadTestSpec) -> str:
     """Return a hash of what a spec measures: the same for the same measurement, however the YAML is written.
 
-    It is made from the parsed values, so that a default that is written out changes nothing. Fields that are empty
-    are left out, so that an optional field of a later version changes no hash, and no finished test runs again.
+    It is made from the parsed values, so that a default that is written out changes nothing. Fields that are empty, or
+    have the default that their class declares, are left out, so that an optional field of a later version changes no
+    hash, and no finished test runs again.
     What only a name stands for is covered by its name: Secrets, the ConfigMap of a locustfile, and a baseline. What
     follows from other fields, a search's budget, is not covered by itself: how it follows may change.
     """
@@ -138,12 +139,16 @@ def spec_hash(spec: LoadTestSpec) -> str:
 
 
 def _stated(value: Any) -> Any:
-    """Return a value as plain JSON, without the empty fields of its dataclasses; Kubernetes' own objects stay whole."""
+    """Return a value as plain JSON, without what its dataclasses need not state; Kubernetes' own objects stay whole."""
     if is_dataclass(value):
         kind = {"kind": value.kind} if hasattr(value, "kind") else {}
-        present = {field.name: getattr(value, field.name) for field in fields(value)}
-        stated = {name: _stated(item) for name, item in present.items() if item not in _EMPTY}
+        present = ((field, getattr(value, field.name)) for field in fields(value))
+        stated = {field.name: _stated(item) for field, item in present if _says_something(field, item)}
         return {**kind, **stated}
     if isinstance(value, tuple):
         return [_stated(item) for item in value]
     return to_plain(value)
+
+
+def _says_something(field: Field[Any], item: Any) -> bool:
+    return item not in _EMPTY and item != field.default

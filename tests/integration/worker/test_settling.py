@@ -36,6 +36,23 @@ def test_what_a_trial_leaves_on_the_target_is_waited_for(stats: Stats) -> None:
         assert fetches == [1, 2, 3, 4]
 
 
+def test_logins_before_the_load_are_waited_for_until_the_target_has_told_of_them() -> None:
+    with played_target(lambda fetch: target_stats(7 if fetch < 4 else 9)) as url:
+        settling = Settling(url, nobody)
+        assert settling.settle() == ""
+        settling.expect(2)
+        assert settling.settle() == ""
+        assert settling.stats() == target_stats(9)
+
+
+def test_logins_before_the_load_that_the_target_never_tells_of_are_named_in_the_end() -> None:
+    with played_target(lambda _: target_stats(7)) as url:
+        settling = Settling(url, nobody, idle_timeout_s=0.0)
+        settling.settle()
+        settling.expect(2)
+        assert settling.settle() == "when the trial began, the target had yet to tell of 2 earlier logins"
+
+
 def test_processes_that_were_there_before_the_first_trial_are_the_targets_own() -> None:
     with played_target(lambda _: target_stats(1, processes=7)) as url:
         settling = Settling(url, nobody)

@@ -59,6 +59,7 @@ def _snapshot(iterations: int) -> Snapshot:
         failures=0,
         p99_us=180_000,
         search=None,
+        problem="",
     )
 
 
@@ -70,6 +71,7 @@ def _summary(histogram_characters: int = 0, seed: int = 0) -> RunSummary:
         run_id="quickstart-1",
         end=RunEnd.COMPLETED,
         message="",
+        login_failure=None,
         started_unix_s=1_000.0,
         finished_unix_s=1_060.0,
         load=LoadStats(60.0, 5_400, 5_400, 5_400, 0, 0, 0, 90.0, 90.0, 90.0, 0, 0),

@@ -60,7 +60,9 @@ def test_of_a_search_is_left_what_its_trials_may_still_take(
 
 
 def standing(stage: Stage, **changes: Any) -> Standing:
-    return replace(Standing(stage, elapsed_s=5.0, remaining_s=7.0, workers_connected=2, search=None), **changes)
+    return replace(
+        Standing(stage, elapsed_s=5.0, remaining_s=7.0, workers_connected=2, search=None, problem=""), **changes
+    )
 
 
 def test_rates_are_of_the_time_since_the_snapshot_before() -> None:

@@ -47,6 +47,16 @@ def test_before_the_start_one_that_left_is_absent_again() -> None:
     assert (roll_call.absent, roll_call.losses) == ((0,), ())
 
 
+def test_all_have_logged_in_only_when_each_newcomer_has_too() -> None:
+    roll_call = RollCall(2)
+    for index in range(2):
+        roll_call.hello(index, f"client-{index}", 0.0)
+        roll_call.logged_in(index, accepted=index == 0)
+    assert (roll_call.all_logged_in, roll_call.accepted) == (True, 1)
+    roll_call.hello(0, "another client", 1.0)
+    assert (roll_call.all_logged_in, roll_call.accepted) == (False, 0)
+
+
 def test_after_the_start_a_newcomer_means_that_the_first_one_is_lost() -> None:
     roll_call = started(0)
     roll_call.hello(0, "b", 1.0)

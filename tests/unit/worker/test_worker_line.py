@@ -7,13 +7,24 @@ from typing import Any
 import pytest
 from reports import REPORT
 from sshload_contract.codec import to_json
+from sshload_contract.run_summary import LoginFailure
 from sshload_contract.sample import EncodedHistogram, Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.coordination.roll_call import RollCall
 from sshload_worker.coordination.worker_line import WorkerLine
 from sshload_worker.summary.merge import Totals
 
-READERS = ("_on_hello", "_on_ready", "_on_target_problem", "_on_report", "_on_fault", "_on_not_allowed", "_on_leave")
+READERS = (
+    "_on_hello",
+    "_on_ready",
+    "_on_target_problem",
+    "_on_logged_in",
+    "_on_login_failed",
+    "_on_report",
+    "_on_fault",
+    "_on_not_allowed",
+    "_on_leave",
+)
 
 
 @dataclass
@@ -29,6 +40,8 @@ class Heard:
     def note_target_problem(self, problem: str) -> None: ...
 
     def note_change(self) -> None: ...
+
+    def note_login_failure(self, failure: LoginFailure) -> None: ...
 
     def end_early(self, end: RunEnd, message: str) -> None:
         self.ends.append((end, message))

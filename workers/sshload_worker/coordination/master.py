@@ -2,7 +2,7 @@
 
 import logging
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
 
 import gevent
@@ -10,7 +10,7 @@ from gevent.event import Event
 from sshload_contract.load import HoldLoad
 from sshload_contract.master_log import snapshot_line, summary_lines
 from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.run_summary import LoginFailure, RunSummary
 from sshload_contract.sample import Report
 from sshload_contract.snapshot import Snapshot, Stage
 from sshload_contract.vocabulary import RunEnd
@@ -57,6 +57,7 @@ class Master:
         self._totals_before = Totals()
         self._line = WorkerLine(config.run_id, self.roll_call, self)
         self._early: _End | None = None
+        self._login_failure: LoginFailure | None = None
         self._changed = Event()
         self._first_start_s: float | None = None
         self._is_settling = False
@@ -81,7 +82,7 @@ class Master:
     def run(self) -> None:
         """Follow the run to its end, whatever that is, and print the summary."""
         printer = gevent.spawn(self._print_snapshots)
-        unrest = self._settle(self.trial.order)
+        unrest = self._settle_and_log_in()
         while unrest is not None and self._run_trial(unrest):
             unrest = self._prepare_next()
         printer.kill()
@@ -114,6 +115,31 @@ class Master:
             self._early = _End(end, message)
             log.warning("the run ends early: %s", message)
             self._changed.set()
+
+    def note_login_failure(self, failure: LoginFailure) -> None:
+        """End the run now, because a worker cannot log in."""
+        if self._early is None:
+            self._login_failure = failure
+        self.end_early(RunEnd.LOGIN_FAILED, f"worker {failure.worker}: {failure.message}")
+
+    def _settle_and_log_in(self) -> str | None:
+        """Do as `_settle` for the first trial; let each worker log in once before it, where the run is to."""
+        order = self.trial.order
+        unrest = self._settle(order)
+        while self.config.log_in_first and unrest is not None and not self.roll_call.all_logged_in:
+            self._await_logins()
+            self._target.expect(self.roll_call.accepted)
+            unrest = self._settle(order)
+        return unrest
+
+    def _await_logins(self) -> None:
+        """Let all workers log in. The order is sent again meanwhile, for one that takes the place of another."""
+        begin_s = monotonic()
+        while self._early is None and not self.roll_call.all_logged_in:
+            if monotonic() - begin_s >= self.config.workers_timeout_s:
+                self._give_up_waiting(monotonic() - begin_s)
+            self._line.send(messages.LOG_IN)
+            self._wait(SNAPSHOT_INTERVAL_S)
 
     def _prepare_next(self) -> str | None:
         """Make ready for the next trial; return what it begins beside, None where there is none to come."""
@@ -252,7 +278,7 @@ class Master:
         if self.started:
             return self._search.summary(early.end, early.message)
         self.trial.end(monotonic(), time.time())
-        return self._summary_of(self.trial, early)
+        return replace(self._summary_of(self.trial, early), login_failure=self._login_failure)
 
     def _summary_of(self, trial: TrialCourse, early: _End) -> RunSummary:
         return trial.summary(early.end, early.message, self.roll_call.connected, len(self.roll_call.losses))
@@ -271,5 +297,6 @@ class Master:
             remaining_s=search_remaining_s(self.config, elapsed_s, remaining_s(trial.config, at_s)),
             workers_connected=self.roll_call.connected,
             search=self._search.progress(trial.order),
+            problem=self._target_problem if self._is_target_gone else "",
         )
         return snapshot(self.config.run_id, standing, *trial.mark(now_s))

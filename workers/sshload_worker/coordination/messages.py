@@ -1,7 +1,8 @@
 """What the master and its workers say to each other beside Locust's own messages, each with its fields.
 
 A run has one trial or, where a capacity is searched, several. Each is READY from all workers, START, and REPORTs of
-which the last is final; then AGAIN, after which workers are READY again, or END.
+which the last is final; then AGAIN, after which workers are READY again, or END. Before the first START there may be a
+LOG_IN, which each worker answers with LOGGED_IN or LOGIN_FAILED.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,16 @@ READY = "sshloadReady"
 
 TARGET_PROBLEM = "sshloadTargetProblem"
 """Worker: {worker, message}. Why the target cannot be reached yet; it tries again."""
+
+LOG_IN = "sshloadLogIn"
+"""Master: {}. Log in once to each server of the way. It is sent again and again, for who comes later, and is one order.
+"""
+
+LOGGED_IN = "sshloadLoggedIn"
+"""Worker: {worker, accepted}. The login is over. `accepted` is false where a server said that too many come."""
+
+LOGIN_FAILED = "sshloadLoginFailed"
+"""Worker: the fields of LoginFailure. It cannot log in, and exits."""
 
 START = "sshloadStart"
 """Master: {trial, amount, lead_s, of}. Begin the trial of this number, with `amount` of load, `lead_s` after this
@@ -57,6 +68,14 @@ class Ready:
     """The fields of READY."""
 
     worker: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedIn:
+    """The fields of LOGGED_IN."""
+
+    worker: int
+    accepted: bool
 
 
 @dataclass(frozen=True, slots=True)

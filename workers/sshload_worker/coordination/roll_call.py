@@ -12,6 +12,8 @@ class _Member:
     client_id: str
     seen_s: float
     ready: bool = False
+    logged_in: bool = False
+    accepted: bool = False
     final: bool = False
     gone: str = ""
     lost: str = ""
@@ -43,6 +45,12 @@ class RollCall:
         """Note that a worker can be started, for the first time or again."""
         if index in self._members:
             self._members[index].ready = True
+
+    def logged_in(self, index: int, *, accepted: bool) -> None:
+        """Note that a worker's login before the load is over, and whether the servers accepted it."""
+        if index in self._members:
+            self._members[index].logged_in = True
+            self._members[index].accepted = accepted
 
     def started(self, now_s: float) -> None:
         """Note that the start of a trial was ordered: from now on silence is a loss."""
@@ -104,6 +112,16 @@ class RollCall:
     def all_ready(self) -> bool:
         """Whether every worker has come and can be started."""
         return self.all_connected and all(member.ready for member in self._members.values())
+
+    @property
+    def all_logged_in(self) -> bool:
+        """Whether every worker has come, and its login before the load is over."""
+        return self.all_connected and all(member.logged_in for member in self._members.values())
+
+    @property
+    def accepted(self) -> int:
+        """How many logins before the load were accepted."""
+        return sum(member.accepted for member in self._members.values())
 
     @property
     def all_done(self) -> bool:

@@ -1,7 +1,8 @@
 """Settling: before each trial a managed target is waited for until it is ready and, after another trial, idle again.
 
 Idle is who has no session left and no more processes than before the first trial: of connections that were given up
-before their login sshd tells nothing but by the processes that serve them.
+before their login sshd tells nothing but by the processes that serve them. Logins before the load must have been told,
+so that they are not taken for the load's.
 """
 
 import logging
@@ -33,6 +34,8 @@ class Settling:
         self._idle_timeout_s = idle_timeout_s
         self._on_problem = on_problem
         self._processes_before: int | None = None
+        self._accepted = 0
+        self._least_accepted = 0
 
     def settle(self) -> str:
         """Return when the target is ready, and idle or overdue; tell each problem meanwhile, and none once it is ready.
@@ -48,8 +51,13 @@ class Settling:
             stats = self.stats()
             unrest = self._unrest(stats) if stats is not None else ""
             if not unrest or monotonic() >= deadline_s:
+                self._accepted = stats.accepted if stats is not None else 0
                 return unrest
             gevent.sleep(_IDLE_POLL_S)
+
+    def expect(self, logins: int) -> None:
+        """Take a target for idle only once it has told of so many logins since it was so."""
+        self._least_accepted = self._accepted + logins
 
     def stats(self) -> TargetStats | None:
         """Return the target's counts now, None where it has or tells none."""
@@ -76,7 +84,8 @@ class Settling:
             self._processes_before = stats.processes
         more = max(stats.processes - self._processes_before, 0)
         if not stats.sessions and not more:
-            return ""
+            untold = max(self._least_accepted - stats.accepted, 0)
+            return f"when the trial began, the target had yet to tell of {untold} earlier logins" if untold else ""
         return (
             f"when the trial began, the target still had {stats.sessions} sessions open and {more} processes more than "
             f"before the first trial"

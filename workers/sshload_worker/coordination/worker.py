@@ -10,9 +10,11 @@ import gevent
 from gevent.event import Event
 from locust import runners
 from locust.env import Environment
-from sshload_contract.codec import to_json
+from sshload_contract.codec import to_json, to_plain
 from sshload_contract.run_config import RunConfig
+from sshload_contract.run_summary import LoginFailure
 from sshload_contract.sample import Report
+from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.dial import dial_until_accepted, dial_until_greeted
@@ -26,10 +28,14 @@ from sshload_worker.pacing.load import Share
 from sshload_worker.pacing.trial_order import TrialOrder
 from sshload_worker.recording.port_board import PortBoard
 from sshload_worker.recording.port_room import TIME_WAIT_S, has_port_room
+from sshload_worker.scenario.first_login import TOO_MANY, NotReachedError, log_in_once, not_reached, within
 from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve_first_hop
 
 if TYPE_CHECKING:
-    from sshload_worker.login.login import Address
+    from sshload_worker.login.login import Address, Login
+
+Refusal = GeneratorFaultError | TargetNotAllowedError | LoginFailure
+"""Why a worker can take no part in the load."""
 
 HEARTBEAT_TIMEOUT_S = 5.0
 _WATCH_INTERVAL_S = 0.5
@@ -37,6 +43,9 @@ _PROBLEM_INTERVAL_S = 1.0
 _PORTS_POLL_S = 0.5
 _LINGER_MS = 500
 _NS_PER_S = 1_000_000_000
+_LOGIN_SPACE_S = 0.1
+_ALL_LOGINS_BEGIN_WITHIN_S = 2.0
+"""Workers log in one after the other, as far as that takes no longer: sshd takes few at once (MaxStartups)."""
 
 log = logging.getLogger(__name__)
 
@@ -53,6 +62,7 @@ class Worker:
         self._addresses: tuple[Address, ...] = ()
         self._part: TrialPart | None = None
         self._order: dict[str, Any] = {}
+        self._ordered_to_log_in = Event()
         self._ordered_to_start = Event()
         self._another_trial = Event()
         self._ordered_to_end = Event()
@@ -93,6 +103,7 @@ class Worker:
         runners.WORKER_LOG_REPORT_INTERVAL = -1  # our logs are the pod's
         self._environment.events.heartbeat_received.add_listener(self._on_heartbeat)
         self._runner = self._environment.create_worker_runner(master_host, master_port)
+        self._runner.register_message(messages.LOG_IN, self._on_log_in)
         self._runner.register_message(messages.START, self._on_start)
         self._runner.register_message(messages.STOP, self._on_stop)
         self._runner.register_message(messages.AGAIN, self._on_again)
@@ -109,16 +120,25 @@ class Worker:
             return
         equipment = preparation.get()
         if not isinstance(equipment, Equipment):
-            self._leave_reason = str(equipment)
-            kind = messages.FAULT if isinstance(equipment, GeneratorFaultError) else messages.NOT_ALLOWED
-            self._send(kind, worker=self._index, message=self._leave_reason)
+            self._give_up(equipment)
             return
-        opened = 0
-        while self._make_ready(opened) and self._came(self._ordered_to_start):
+        if not self._make_ready(0) or not self._log_in_first(equipment.login):
+            return
+        while self._came(self._ordered_to_start):
             self._another_trial.clear()
             opened = self._generate(equipment)
-            if not self._came(self._another_trial):
+            if not (self._came(self._another_trial) and self._make_ready(opened)):
                 return
+
+    def _give_up(self, why: Refusal) -> None:
+        """Tell the master why this worker can take no part. A login that failed is no fault of its own."""
+        if isinstance(why, LoginFailure) and why.outcome is not Outcome.GENERATOR_FAULT:
+            self._send(messages.LOGIN_FAILED, **to_plain(why))
+            self._ordered_to_end.wait()
+            return
+        self._leave_reason = why.message if isinstance(why, LoginFailure) else str(why)
+        kind = messages.NOT_ALLOWED if isinstance(why, TargetNotAllowedError) else messages.FAULT
+        self._send(kind, worker=self._index, message=self._leave_reason)
 
     def _came(self, awaited: "gevent.Greenlet[..., Any] | Event") -> bool:
         """Wait for it; return False where this worker's end was ordered before."""
@@ -129,13 +149,13 @@ class Worker:
         """Wait for it, or for the order to end."""
         gevent.wait([awaited, self._ordered_to_end], timeout=timeout_s, count=1)
 
-    def _prepare(self) -> Equipment | GeneratorFaultError | TargetNotAllowedError:
+    def _prepare(self) -> Equipment | Refusal:
         """Resolve the first hop, and read what logging in takes.
 
         Why that fails is returned, because gevent would print the traceback of what is raised.
         """
         try:
-            self._addresses = resolve_first_hop(self._config, self._tell, self._index)
+            self._addresses = self._resolve()
             return Equipment(
                 run=self._config,
                 login=prepare_login(self._config, self._addresses),
@@ -144,11 +164,24 @@ class Worker:
                 numbers=count(),
                 ports=self._ports,
             )
+        except NotReachedError as problem:
+            return self._not_reached(str(problem), None)
         except (GeneratorFaultError, TargetNotAllowedError) as fault:
             return fault
         except Exception as error:  # whatever it is, the master is to know at once
             log.exception("the worker met an error of its own")
             return GeneratorFaultError(f"the worker met an error of its own: {type(error).__name__}: {error}")
+
+    def _resolve(self) -> "tuple[Address, ...]":
+        """Wait for a managed target's name as long as the master does, for any other as long as for a connection."""
+        if first_hop(self._config) is self._config.target and self._config.is_managed:
+            return resolve_first_hop(self._config, self._tell, self._index)
+        patience_s = self._config.client.timeouts.connect_s
+        return within(patience_s, lambda tell: resolve_first_hop(self._config, tell, self._index), self._tell)
+
+    def _not_reached(self, why: str, outcome: Outcome | None) -> LoginFailure:
+        behind = bool(self._config.via)
+        return not_reached(self._index, first_hop(self._config), behind=behind, outcome=outcome, why=why)
 
     def _load_crowd(self) -> Crowd | None:
         path = self._config.scenario.locustfile_path
@@ -156,10 +189,14 @@ class Worker:
         return Crowd(path, load_users(path), self._environment, seed) if path else None
 
     def _make_ready(self, opened: int) -> bool:
-        """Get ready for a trial like the last one, which took so many connections; return False as `_came` does."""
+        """Get ready for a trial like the last one, which took so many connections; return False where none follows."""
         room = gevent.spawn(self._await_room, opened)
         if not self._came(room):
             room.kill()
+            return False
+        failure = room.get()
+        if failure is not None:
+            self._give_up(failure)
             return False
         gc.collect()
         gc.freeze()  # what is left need never be walked again: that would stop the loop for tens of ms
@@ -167,11 +204,12 @@ class Worker:
         self._send(messages.READY, worker=self._index)
         return True
 
-    def _await_room(self, opened: int) -> None:
+    def _await_room(self, opened: int) -> LoginFailure | None:
         """Wait for ports for as many connections as before, as long as closed ones keep them, and for the target.
 
-        At first somebody has to find an external target to take connections (the master asks a managed one). After a
-        trial, each worker has to find it greeting: it may be full of what the trial has left, or punish who left it.
+        At first somebody has to find an external target to take connections (the master asks a managed one), unless all
+        log in before the load. After a trial, each worker has to find it greeting: it may be full of what the trial has
+        left, or punish who left it.
         """
         deadline_s = monotonic() + TIME_WAIT_S
         while monotonic() < deadline_s and not has_port_room(opened * self._config.processes_per_pod):
@@ -179,8 +217,33 @@ class Worker:
         host, port = str(self._addresses[0][1][0]), first_hop(self._config).port
         if opened:
             dial_until_greeted(host, port, self._tell)
-        elif self._index == 0 and not self._config.is_managed:
-            dial_until_accepted(host, port, self._tell)
+        elif self._index == 0 and not self._config.is_managed and not self._config.log_in_first:
+            patience_s = self._config.client.timeouts.connect_s
+            try:
+                within(patience_s, lambda tell: dial_until_accepted(host, port, tell), self._tell)
+            except NotReachedError as problem:
+                return self._not_reached(str(problem), Outcome.CONNECT_FAILED)
+        return None
+
+    def _log_in_first(self, login: "Login") -> bool:
+        """Log in once, when the master says so, if the run does; return False where no trial follows."""
+        if not self._config.log_in_first:
+            return True
+        logging_in = gevent.spawn(self._log_in_when_ordered, login)
+        if not self._came(logging_in):
+            logging_in.kill()
+            return False
+        failure = logging_in.get()
+        if failure is not None and failure.outcome not in TOO_MANY:
+            self._give_up(failure)
+            return False
+        self._send(messages.LOGGED_IN, worker=self._index, accepted=failure is None)
+        return True
+
+    def _log_in_when_ordered(self, login: "Login") -> LoginFailure | None:
+        self._ordered_to_log_in.wait()
+        gevent.sleep(self._index * min(_LOGIN_SPACE_S, _ALL_LOGINS_BEGIN_WITHIN_S / self._config.workers))
+        return log_in_once(self._index, login, self._addresses, self._tell)
 
     def _generate(self, equipment: Equipment) -> int:
         """Generate the share of the trial that was ordered, and return how many connections it took."""
@@ -207,6 +270,9 @@ class Worker:
     def _stop(self) -> None:
         if self._part is not None:
             gevent.spawn(self._part.stop)
+
+    def _on_log_in(self, **_: object) -> None:
+        self._ordered_to_log_in.set()
 
     def _on_start(self, msg: Any, **_: object) -> None:
         self._order = {**msg.data, "received_ns": monotonic_ns()}

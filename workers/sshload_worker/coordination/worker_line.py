@@ -6,6 +6,7 @@ from typing import Any, Protocol, TypeVar
 from locust.env import Environment
 from sshload_contract.codec import from_json, from_plain
 from sshload_contract.errors import ContractError
+from sshload_contract.run_summary import LoginFailure
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 
@@ -33,6 +34,9 @@ class Hearer(Protocol):
     def end_early(self, end: RunEnd, message: str) -> None:
         """Take that the run cannot go on."""
 
+    def note_login_failure(self, failure: LoginFailure) -> None:
+        """Take that the run cannot go on, because a worker cannot log in."""
+
 
 class WorkerLine:
     """The messages of one run, to and from all its workers."""
@@ -51,6 +55,8 @@ class WorkerLine:
             (messages.HELLO, self._on_hello),
             (messages.READY, self._on_ready),
             (messages.TARGET_PROBLEM, self._on_target_problem),
+            (messages.LOGGED_IN, self._on_logged_in),
+            (messages.LOGIN_FAILED, self._on_login_failed),
             (messages.REPORT, self._on_report),
             (messages.FAULT, self._on_fault),
             (messages.NOT_ALLOWED, self._on_not_allowed),
@@ -84,6 +90,17 @@ class WorkerLine:
         said = self._read(messages.Words, msg.data)
         if said is not None:
             self._hearer.note_target_problem(said.message)
+
+    def _on_logged_in(self, msg: Any, **_: object) -> None:
+        said = self._read(messages.LoggedIn, msg.data)
+        if said is not None:
+            self._roll_call.logged_in(said.worker, accepted=said.accepted)
+            self._hearer.note_change()
+
+    def _on_login_failed(self, msg: Any, **_: object) -> None:
+        failure = self._read(LoginFailure, msg.data)
+        if failure is not None:
+            self._hearer.note_login_failure(failure)
 
     def _on_report(self, msg: Any, **_: object) -> None:
         self._roll_call.seen(msg.node_id, monotonic())

@@ -37,6 +37,11 @@ class StepClock:
         self._window = due.window
         self._failed_step = ""
 
+    @property
+    def failed_step(self) -> str:
+        """The innermost step that failed, empty where none has."""
+        return self._failed_step
+
     def timed(self, name: str, call: Callable[[], T]) -> T:
         """Run `call` and count how long it took and how it ended."""
         begin_ns = monotonic_ns()

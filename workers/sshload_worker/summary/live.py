@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sshload_contract.run_config import RunConfig
-from sshload_contract.snapshot import SNAPSHOT_VERSION, SearchProgress, Snapshot, Stage
+from sshload_contract.snapshot import PROBLEM_LIMIT_CHARACTERS, SNAPSHOT_VERSION, SearchProgress, Snapshot, Stage
 
 from sshload_worker.pacing.load import duration_s
 from sshload_worker.summary.merge import subtract_counts
@@ -44,6 +44,7 @@ class Standing:
     remaining_s: float
     workers_connected: int
     search: SearchProgress | None
+    problem: str
 
 
 def snapshot(run_id: str, standing: Standing, before: Progress, now: Progress) -> Snapshot:
@@ -66,6 +67,7 @@ def snapshot(run_id: str, standing: Standing, before: Progress, now: Progress) -
         failures=now.counts.failed,
         p99_us=now.totals_ok.percentile_us(99),
         search=standing.search,
+        problem=standing.problem[:PROBLEM_LIMIT_CHARACTERS],
     )
 
 

@@ -57,6 +57,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
         run_id=config.run_id,
         end=course.end,
         message=course.message,
+        login_failure=None,
         started_unix_s=course.started_unix_s,
         finished_unix_s=course.finished_unix_s,
         load=_load_stats(config, totals, course, durations[Window.MEASURED]),

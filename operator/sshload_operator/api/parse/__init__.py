@@ -72,6 +72,7 @@ def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
         triggers=fields.optional("triggers", _TRIGGERS) or {},
         abort=fields.defaulted("abort", flag, default=False),
         suspend=fields.defaulted("suspend", flag, default=False),
+        login_before_load=fields.defaulted("loginBeforeLoad", flag, default=True),
     )
     fields.end()
     check_consistency(spec)

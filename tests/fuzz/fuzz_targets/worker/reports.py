@@ -18,6 +18,7 @@ from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.codec import to_json, to_plain
 from sshload_contract.master_log import read_master_log, summary_lines
+from sshload_contract.run_summary import LoginFailure
 from sshload_contract.sample import EncodedHistogram, Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.coordination import messages
@@ -29,6 +30,7 @@ from sshload_worker.summary.trial_course import TrialCourse
 
 _CONFIG = run_config(NOWHERE, arrivals(10, 2), workers=2)
 _LATENCIES = LatencyHistogram([900, 1_000, 70_000])
+_FAILURE = LoginFailure(1, 0, "192.0.2.7", 22, Outcome.REFUSED, "Connection refused")
 _NODE = "node"
 
 
@@ -52,6 +54,10 @@ class _Hearer:
         assert isinstance(end, RunEnd)
         self.ended_early = self.ended_early or message
 
+    def note_login_failure(self, failure: LoginFailure) -> None:
+        self.end_early(RunEnd.LOGIN_FAILED, failure.message)
+        assert_plain_text(failure)
+
 
 def seeds() -> Iterator[bytes]:
     """Yield what the workers of a whole run say, and each of the other messages."""
@@ -68,6 +74,8 @@ def seeds() -> Iterator[bytes]:
     ]
     yield json.dumps(whole).encode()
     yield json.dumps([[messages.REPORT, {"report": to_json(reported)}]]).encode()
+    yield json.dumps([[messages.LOGGED_IN, {"worker": 1, "accepted": True}]]).encode()
+    yield json.dumps([[messages.LOGIN_FAILED, to_plain(_FAILURE)]]).encode()
     for kind in (messages.TARGET_PROBLEM, messages.FAULT, messages.NOT_ALLOWED):
         yield json.dumps([[kind, {"worker": 1, "message": "why"}]]).encode()
 
@@ -85,6 +93,8 @@ def check(data: bytes) -> None:
         messages.HELLO: line._on_hello,
         messages.READY: line._on_ready,
         messages.TARGET_PROBLEM: line._on_target_problem,
+        messages.LOGGED_IN: line._on_logged_in,
+        messages.LOGIN_FAILED: line._on_login_failed,
         messages.REPORT: line._on_report,
         messages.FAULT: line._on_fault,
         messages.NOT_ALLOWED: line._on_not_allowed,

@@ -7,6 +7,7 @@ from specs.spec import Spec, changed
 BAD: dict[str, Bad] = {
     "ttl-for-a-verdict-without-one": bad("ttlAfterFinished.aborted", "1h"),
     "abort-as-text": bad("abort", "true"),
+    "login-before-load-as-text": bad("loginBeforeLoad", "no"),
     "trigger-without-a-name": bad("triggers", "10.2p1"),
     "trigger-as-number": bad("triggers.server", 10.2),
     "trigger-of-254-characters": bad("triggers.server", "x" * 254),
@@ -15,5 +16,6 @@ BAD: dict[str, Bad] = {
 
 GOOD: dict[str, Spec] = {
     "triggers-of-any-kind": changed(SMALL, "triggers", {"server": "10.2p1, é", "a b/c": "", "": "x" * 253}),
+    "no-login-before-the-load": changed(SMALL, "loginBeforeLoad", False),
     "forever-after": changed(SMALL, "ttlAfterFinished", {}),
 }

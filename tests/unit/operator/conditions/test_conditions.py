@@ -1,6 +1,7 @@
 """The conditions: all seven in every status, true at the moment, and kstatus's three as Argo CD and Flux read them."""
 
 import itertools
+from typing import Any
 
 import pytest
 from crd_schema import problems, status_schema
@@ -116,12 +117,12 @@ def test_the_workers_count_is_the_masters_and_not_that_of_the_pods() -> None:
     assert "0 of 1" in passes.condition("WorkersReady")["message"]
 
 
-def external(iterations: int, failures: int) -> Finding:
+def external(iterations: int, failures: int, **changes: Any) -> Finding:
     target = plan(
         {**SPEC, "target": {"external": EXTERNAL}},
         installation=allowing(AllowedTarget("*", (22,))),
     )
-    seen = snapshot(iterations=iterations, failures=failures)
+    seen = snapshot(iterations=iterations, failures=failures, **changes)
     log = MasterLog(snapshot=seen, summary=None, summary_lines=0, problem="")
     situation = Situation(target, remembered(None), Observed(PODS, log, ""), resumed=False, now=Passes().now)
     _, found = under_way(situation)
@@ -131,6 +132,12 @@ def external(iterations: int, failures: int) -> Finding:
 def test_an_external_target_is_ready_once_a_login_worked() -> None:
     assert external(10, 10).status is ConditionStatus.UNKNOWN
     assert external(10, 9).status is ConditionStatus.TRUE
+
+
+def test_an_external_target_that_the_workers_try_again_is_named_with_the_reason_meanwhile() -> None:
+    found = external(0, 0, stage=Stage.WAITING_FOR_WORKERS, problem="10.0.0.7:22: Connection refused")
+    assert (found.status, found.reason) == (ConditionStatus.FALSE, Reason.TARGET_UNREACHABLE)
+    assert "10.0.0.7:22: Connection refused" in found.message
 
 
 def test_every_status_of_a_run_is_as_the_schema_of_the_crd_has_it() -> None:

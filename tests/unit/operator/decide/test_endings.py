@@ -294,6 +294,13 @@ def test_workers_that_do_not_connect_are_missing_at_the_start_timeout(started: P
     assert "1 of 2 workers" in started.status["message"]
 
 
+def test_workers_that_have_all_come_and_cannot_begin_are_not_the_ones_that_are_missing(started: Passes) -> None:
+    waiting = snapshot(Stage.WAITING_FOR_WORKERS, workers_connected=2, problem="quickstart-target: Name not known")
+    started.run(*ALL, after_s=60, snapshot=waiting)
+    assert started.said() == ("Error", "TargetUnreachable")
+    assert "quickstart-target: Name not known" in started.status["message"]
+
+
 def test_the_start_timeout_is_over_once_the_load_runs(running: Passes) -> None:
     running.run(*ALL, after_s=120, snapshot=snapshot())
     assert "verdict" not in running.status

@@ -73,6 +73,7 @@ def test_the_hash_of_a_spec_never_changes_between_versions(name: str, known: str
         ("target.managed.sshd", {"perSourcePenalties": "no"}),
         ("thresholds", []),
         ("triggers", {}),
+        ("loginBeforeLoad", True),
     ],
 )
 def test_the_hash_does_not_cover_what_is_not_measured_nor_how_it_is_written(path: str, value: Any) -> None:
@@ -100,6 +101,7 @@ def test_the_hash_does_not_cover_what_is_not_measured_nor_how_it_is_written(path
         ("load.arrivals.process", "poisson"),
         ("load.arrivals.seed", 0),
         ("client.quickAck", False),
+        ("loginBeforeLoad", False),
         ("deadline", "31m"),
         ("thresholds", [{"errorRate": {"below": "1%"}}]),
         ("triggers", {"server": "openssh-server 1:10.2p1"}),

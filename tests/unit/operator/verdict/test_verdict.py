@@ -191,6 +191,7 @@ def test_a_run_in_which_nothing_worked_fails_whatever_was_promised() -> None:
         (RunEnd.WORKERS_MISSING, Verdict.ERROR, Reason.WORKERS_MISSING),
         (RunEnd.TARGET_UNREACHABLE, Verdict.ERROR, Reason.TARGET_UNREACHABLE),
         (RunEnd.TARGET_NOT_ALLOWED, Verdict.ERROR, Reason.TARGET_NOT_ALLOWED),
+        (RunEnd.LOGIN_FAILED, Verdict.ERROR, Reason.LOGIN_FAILED),
         (RunEnd.STOPPED, Verdict.ERROR, Reason.MASTER_LOST),
     ],
 )

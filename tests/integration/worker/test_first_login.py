@@ -1,0 +1,162 @@
+"""The login before the load of whole runs: by whom it is made, what is tried again, and what does not end the run."""
+
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import gevent
+import pytest
+from client_kinds import Kind, every_kind
+from free_ports import free_port
+from gevent.server import StreamServer
+from reconciled import counts_of
+from run_configs import arrivals, client, endpoint, run_config
+from ssh_server import SshServer
+from sshload_contract.capacity import Capacity
+from sshload_contract.run_config import RunConfig
+from sshload_contract.thresholds import ErrorRateThreshold
+from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_worker.scenario.first_login import NotReachedError, log_in_once, within
+from sshload_worker.scenario.target_login import prepare_login, resolve
+from unkind_servers import speaking
+from whole_run import whole_run
+
+
+def logging_in_first(server: SshServer, workers: int = 1, **timeouts_s: float) -> RunConfig:
+    config = run_config(endpoint(server), arrivals(10, 1.0), workers=workers)
+    return replace(config, log_in_first=True, client=client(**timeouts_s))
+
+
+@every_kind
+def test_each_worker_logs_in_once_with_the_client_of_the_run_and_counts_nothing_of_it(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path, kind: Kind
+) -> None:
+    server = start_sshd("")
+    config = replace(logging_in_first(server, workers=2), client=kind.client())
+    with whole_run(tmp_path, config) as run:
+        summary = run.summary()
+        assert run.exit_codes() == [0, 0]
+    assert summary.end is RunEnd.COMPLETED, summary.message
+    counts = {step.step: step.count for step in summary.steps}
+    assert counts["total"] == counts["login"] == sum(agreed.count for agreed in summary.negotiated) == 10
+    assert server.accepted() == 10 + config.workers
+
+
+def test_a_search_logs_in_before_its_first_trial_only(start_sshd: Callable[[str], SshServer], tmp_path: Path) -> None:
+    server = start_sshd("")
+    search = Capacity(least=2, most=4, precision=0.05, confirm=1, budget_s=120.0)
+    config = replace(logging_in_first(server), capacity=search, load=arrivals(2, 1.0))
+    with whole_run(tmp_path, replace(config, thresholds=(ErrorRateThreshold(below=0.5),))) as run:
+        summary = run.summary()
+    assert summary.capacity is not None
+    assert len(summary.capacity.trials) > 1
+    assert server.accepted() == 1 + sum(trial.load.started for trial in summary.capacity.trials)
+
+
+def test_a_login_that_fails_is_told_and_leaves_the_load_undone(sshd: SshServer, tmp_path: Path) -> None:
+    config = logging_in_first(sshd, workers=2)
+    stranger = replace(config.target, private_key_path=str(sshd.keys.stranger))
+    with whole_run(tmp_path, replace(config, target=stranger)) as run:
+        summary = run.summary()
+        assert run.exit_codes() == [0, 0]
+    assert summary.end is RunEnd.LOGIN_FAILED
+    assert summary.login_failure is not None
+    assert (summary.login_failure.outcome, summary.login_failure.jump_host) == (Outcome.AUTH_REJECTED, 0)
+    assert (summary.login_failure.host, summary.login_failure.port) == ("127.0.0.1", sshd.port)
+    assert (summary.load.scheduled, summary.errors, summary.steps) == (0, (), ())
+
+
+@pytest.mark.parametrize(
+    "words", [b"Exceeded MaxStartups\r\n", b"Not allowed at this time\r\n"], ids=["throttled", "dropped"]
+)
+def test_a_server_that_only_says_too_many_is_loaded_all_the_same(sshd: SshServer, tmp_path: Path, words: bytes) -> None:
+    with speaking(lambda connection: connection.sendall(words)) as port:
+        config = logging_in_first(sshd, connect_s=0.5)
+        target = replace(config.target, port=port, known_hosts_path="")
+        with whole_run(tmp_path, replace(config, target=target)) as run:
+            summary = run.summary()
+    assert summary.end is RunEnd.COMPLETED, summary.message
+    assert summary.load.failed == summary.load.started == 10
+
+
+def test_of_a_name_with_several_addresses_one_that_lets_the_worker_in_suffices(
+    start_sshd: Callable[[str], SshServer], tmp_path: Path
+) -> None:
+    server = start_sshd("")
+    hosts = tmp_path / "hosts"
+    hosts.write_text("127.0.0.99 farm.example.org\n127.0.0.1 farm.example.org\n")
+    launcher = ["unshare", "--mount", "sh", "-ec", f'mount --bind {hosts} /etc/hosts; exec "$@"', "sh"]
+    config = logging_in_first(server, connect_s=0.5)
+    target = replace(config.target, host="farm.example.org", known_hosts_path="")
+    with whole_run(tmp_path, replace(config, target=target), launcher=launcher) as run:
+        summary = run.summary()
+    assert summary.end is RunEnd.COMPLETED, summary.message
+    assert counts_of(summary, Outcome.REFUSED) == summary.load.failed == 5
+
+
+@contextmanager
+def listening_later(port: int, served_by: SshServer) -> Iterator[Callable[[str], None]]:
+    """Yield a function that opens `port`, which leads to the server from then on."""
+    relay = StreamServer(("127.0.0.1", port), lambda client, _: _relay(client, served_by.port))
+
+    def begin(_: str) -> None:
+        if not relay.started:
+            relay.start()
+
+    yield begin
+    relay.stop()
+
+
+def _relay(client_side: socket.socket, port: int) -> None:
+    with socket.create_connection(("127.0.0.1", port)) as server_side:
+        gevent.joinall(
+            [gevent.spawn(_pass_on, client_side, server_side), gevent.spawn(_pass_on, server_side, client_side)],
+            count=1,
+        )
+
+
+def _pass_on(source: socket.socket, sink: socket.socket) -> None:
+    while data := source.recv(65_536):
+        sink.sendall(data)
+
+
+def test_a_refused_connection_is_told_and_tried_again(sshd: SshServer) -> None:
+    port, told = free_port(), []
+    config = logging_in_first(sshd)
+    target = replace(config.target, port=port, known_hosts_path="")
+    addresses = resolve(target, told.append)
+    login = prepare_login(replace(config, target=target), addresses)
+    with listening_later(port, sshd) as begin:
+
+        def tell(problem: str) -> None:
+            told.append(problem)
+            begin(problem)
+
+        assert log_in_once(0, login, addresses, tell) is None
+    assert told == [f"127.0.0.1:{port}: Connection refused"]
+
+
+def test_what_refuses_the_credentials_is_not_asked_again(start_sshd: Callable[[str], SshServer]) -> None:
+    server = start_sshd("LogLevel VERBOSE")
+    config = logging_in_first(server)
+    target = replace(config.target, private_key_path=str(server.keys.stranger))
+    told: list[str] = []
+    addresses = resolve(target, told.append)
+    failure = log_in_once(3, prepare_login(replace(config, target=target), addresses), addresses, told.append)
+    assert failure is not None
+    assert (failure.worker, failure.outcome, told) == (3, Outcome.AUTH_REJECTED, [])
+    assert server.log.count("Connection from ") == 1
+
+
+def test_what_is_waited_for_too_long_is_not_reached_for_the_last_reason_told() -> None:
+    def wait(tell: Callable[[str], None]) -> None:
+        tell("first")
+        tell("second")
+        gevent.sleep(60)
+
+    told: list[str] = []
+    with pytest.raises(NotReachedError, match="second"):
+        within(0.01, wait, told.append)
+    assert told == ["first", "second"]

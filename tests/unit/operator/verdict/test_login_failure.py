@@ -1,0 +1,61 @@
+"""A login that failed before the load: its reason, where it was, what happened, and what to change."""
+
+from dataclasses import replace
+
+import pytest
+from plans import EXTERNAL, plan, quickstart
+from runs import load, summary
+from sshload_contract.run_summary import LoginFailure
+from sshload_contract.vocabulary import Outcome, RunEnd, Verdict
+from sshload_operator.decision.verdict import judge
+from sshload_operator.state import Judgement, Reason
+
+AT_TARGET = LoginFailure(
+    worker=0, jump_host=0, host="ssh.example.com", port=2222, outcome=Outcome.REFUSED, message="Connection refused"
+)
+AT_SECOND_JUMP_HOST = replace(AT_TARGET, jump_host=2, host="inner.example.com", port=22)
+FROM_OUTSIDE = {"target": {"external": EXTERNAL}, "via": [EXTERNAL, EXTERNAL]}
+
+
+def judged(failure: LoginFailure, *, managed: bool = False) -> Judgement:
+    found = summary(0, steps=(), load=load(0, duration_s=0.0), end=RunEnd.LOGIN_FAILED, login_failure=failure)
+    return judge(plan(quickstart(**({} if managed else FROM_OUTSIDE))), found)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reason", "words"),
+    [
+        (None, Reason.TARGET_NAME_UNKNOWN, "leads to no address"),
+        (Outcome.REFUSED, Reason.TARGET_UNREACHABLE, "refused the connection"),
+        (Outcome.CONNECT_TIMEOUT, Reason.TARGET_UNREACHABLE, "spec.client.timeouts.connect"),
+        (Outcome.CONNECT_FAILED, Reason.TARGET_UNREACHABLE, "could not be connected to"),
+        (Outcome.BANNER_TIMEOUT, Reason.TARGET_UNREACHABLE, "spec.client.timeouts.banner"),
+        (Outcome.RESET_BEFORE_BANNER, Reason.TARGET_UNREACHABLE, "closed the connection"),
+        (Outcome.CHANNEL_REFUSED, Reason.TARGET_UNREACHABLE, "PermitOpen"),
+        (Outcome.AUTH_REJECTED, Reason.CREDENTIALS_REJECTED, "spec.target.external.credentialsSecretRef"),
+        (Outcome.HOST_KEY_MISMATCH, Reason.HOST_KEY_MISMATCH, "spec.target.external.knownHostsSecretRef"),
+        (Outcome.NOT_SSH, Reason.LOGIN_FAILED, "does not speak SSH"),
+        (Outcome.KEX_FAILED, Reason.LOGIN_FAILED, "algorithms of spec.client"),
+        (Outcome.KEX_TIMEOUT, Reason.LOGIN_FAILED, "spec.client.timeouts.kex"),
+        (Outcome.AUTH_TIMEOUT, Reason.LOGIN_FAILED, "spec.client.timeouts.auth"),
+        (Outcome.DISCONNECTED, Reason.LOGIN_FAILED, "Its log may say more"),
+    ],
+)
+def test_each_outcome_has_a_reason_the_place_and_advice(outcome: Outcome | None, reason: Reason, words: str) -> None:
+    judgement = judged(replace(AT_TARGET, outcome=outcome))
+    assert (judgement.verdict, judgement.reason) == (Verdict.ERROR, reason)
+    assert "the target (ssh.example.com port 2222)" in judgement.message
+    assert "(Connection refused)" in judgement.message
+    assert words in judgement.message
+
+
+def test_what_happened_at_a_jump_host_is_told_of_that_one() -> None:
+    message = judged(replace(AT_SECOND_JUMP_HOST, outcome=Outcome.AUTH_REJECTED)).message
+    assert "jump host 2 (inner.example.com port 22) refused the credentials" in message
+    assert "spec.via[1].credentialsSecretRef" in message
+
+
+def test_of_a_managed_target_no_credentials_are_asked_for() -> None:
+    message = judged(replace(AT_TARGET, outcome=Outcome.AUTH_REJECTED), managed=True).message
+    assert "spec.target.managed" in message
+    assert "SecretRef" not in message
