@@ -54,7 +54,8 @@ def test_ones_own_server_is_measured_without_a_managed_target(own_server: LiveCl
     status = own_server.run(load_test("own", target=external()))
     assert status["verdict"] == "Passed", status["message"]
     assert status["results"]["iterations"] == 30
-    assert accepted_since(own_server, status["startTime"]) == 30
+    logins_before_load = status["results"]["generator"]["workersConnected"]
+    assert accepted_since(own_server, status["startTime"]) == 30 + logins_before_load
 
 
 def test_an_encrypted_key_is_decrypted_by_its_passphrase_which_nothing_shows(own_server: LiveCluster) -> None:
@@ -81,6 +82,19 @@ def test_wrong_credentials_are_an_error_that_says_so(own_server: LiveCluster) ->
     target = external(credentialsSecretRef={"name": "wrong-credentials"})
     status = own_server.run(load_test("wrong-key", target=target))
     assert (status["verdict"], status["reason"]) == ("Error", "CredentialsRejected"), status["message"]
+    assert status["results"]["iterations"] == 0
+
+
+def test_a_server_that_does_not_answer_is_named_and_not_the_workers(own_server: LiveCluster) -> None:
+    nobody = {"name": "bastion"}
+    spec = {"selector": {"app": "nobody"}, "ports": [{"port": 2222}]}
+    own_server.apply({"apiVersion": "v1", "kind": "Service", "metadata": nobody, "spec": spec})
+    target = external(host="bastion", insecureIgnoreHostKey=True)
+    del target["external"]["knownHostsSecretRef"]
+    status = own_server.run(load_test("silent", target=target, client={"timeouts": {"connect": "3s"}}))
+    assert (status["verdict"], status["reason"]) == ("Error", "TargetUnreachable"), status["message"]
+    assert "the target (bastion port 2222)" in status["message"]
+    assert status["results"]["iterations"] == 0
 
 
 def test_a_host_key_that_known_hosts_does_not_hold_is_an_error(own_server: LiveCluster) -> None:

@@ -122,7 +122,7 @@ def test_ones_own_credentials_are_nowhere_to_be_read_when_a_server_refuses_them(
     module_cluster.apply(credentials, secret("canary-hosts", known_hosts=refusing_server))
     status = module_cluster.run(load_test(f"short-{auth}", **spec))
     assert (status["verdict"], status["reason"]) == ("Error", "CredentialsRejected"), status["message"]
-    module_cluster.apply(load_test(f"long-{auth}", **spec, load=LONG))
+    module_cluster.apply(load_test(f"long-{auth}", **spec, load=LONG, loginBeforeLoad=False))
     module_cluster.running(f"long-{auth}")
     said = [*said_in_objects(module_cluster), *said_in_pods(module_cluster, f"long-{auth}")]
     module_cluster.kubectl("delete", "slt", f"long-{auth}", "--wait=false")
