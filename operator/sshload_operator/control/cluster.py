@@ -97,6 +97,7 @@ class Cluster:
         """Delete the object at `path`, its dependents in the background; returns False where it was gone already.
 
         With `preconditions` (uid, resourceVersion) another object, or a newer one, is left alone: False as well.
+        A conflict without them is raised: the object may be there still.
         """
         options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
         if preconditions:
@@ -104,7 +105,7 @@ class Cluster:
         try:
             await self._send(_Request("delete", _plural_of(path), "DELETE", path, body=options))
         except ApiError as error:
-            if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+            if error.status == HTTPStatus.NOT_FOUND or (preconditions and error.status == HTTPStatus.CONFLICT):
                 return False
             raise
         return True
@@ -142,7 +143,7 @@ class Cluster:
 
         Server-side apply, because then what the operator no longer says vanishes without being named, nobody
         else's edit of the spec conflicts, and an unchanged status writes nothing. The uid guards against a new
-        object of the same name.
+        object of the same name. A conflict is raised where the object is that very one: it says nothing of its end.
         """
         metadata = body["metadata"]
         patch = {
@@ -155,9 +156,16 @@ class Cluster:
         try:
             return await self._patch(f"{kind.plural}/status", path, patch)
         except ApiError as error:
-            if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            if error.status == HTTPStatus.CONFLICT and not await self._is_there(kind, metadata):
                 return None
             raise
+
+    async def _is_there(self, kind: Kind, metadata: Mapping[str, Any]) -> bool:
+        """Tell whether there is an object of a kind of ours with this name and this uid."""
+        found = await self.read(kind, metadata["namespace"], metadata["name"])
+        return found is not None and found["metadata"]["uid"] == metadata["uid"]
 
     async def list_pods(self, namespace: str, label_selector: str) -> Sequence[Object]:
         """Return the pods with these labels."""

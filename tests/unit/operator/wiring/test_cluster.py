@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from aiohttp import web
 from played_api import played_api
+from sshload_operator.api.kinds import TEST
 from sshload_operator.control.cluster import ApiError, Cluster
 from sshload_operator.control.watch_session import Listed, watch_session
 
@@ -41,6 +42,63 @@ def test_an_object_that_exists_already_is_left_as_it_is() -> None:
 def test_a_quota_that_was_changed_meanwhile_is_no_object_that_exists() -> None:
     with pytest.raises(ApiError, match=r"409: POST .*: said Conflict"):
         created(409, "Conflict")
+
+
+def deleted(code: int, reason: str, preconditions: dict[str, str] | None = None) -> bool:
+    """Delete an object, which is answered so."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response(status(code, reason), status=code)
+
+    async def play() -> bool:
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            try:
+                return await cluster.delete(PATH, preconditions)
+            finally:
+                await cluster.close()
+
+    return asyncio.run(play())
+
+
+def test_an_object_that_was_gone_or_is_another_one_is_not_deleted() -> None:
+    assert not deleted(404, "NotFound")
+    assert not deleted(409, "Conflict", {"uid": "that of another"})
+
+
+def test_a_conflict_at_a_deletion_without_conditions_is_no_object_that_is_gone() -> None:
+    with pytest.raises(ApiError, match=r"409: DELETE .*: said Conflict"):
+        deleted(409, "Conflict")
+
+
+def status_written(there: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Write the status of an object, which is a conflict; `there` is the uid of the one that is there."""
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.method == "PATCH":
+            return web.json_response(status(409, "Conflict"), status=409)
+        if there is None:
+            return web.json_response(status(404, "NotFound"), status=404)
+        return web.json_response({"metadata": there})
+
+    async def play() -> Any:
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            ours = {"metadata": {"namespace": "a", "name": "b", "uid": "ours"}}
+            try:
+                return await cluster.write_status(TEST, ours, {"phase": "Running"})
+            finally:
+                await cluster.close()
+
+    found: dict[str, Any] | None = asyncio.run(play())
+    return found
+
+
+def test_a_conflict_at_a_status_is_the_end_of_an_object_only_where_it_is_gone_or_another_one() -> None:
+    assert status_written(None) is None
+    assert status_written({"uid": "another"}) is None
+    with pytest.raises(ApiError, match=r"409: PATCH .*: said Conflict"):
+        status_written({"uid": "ours"})
 
 
 def test_each_whole_list_is_reported() -> None:
