@@ -16,6 +16,7 @@ from sshload_contract.master_log import MasterLog
 from sshload_operator.control.baseline import look_for_baseline
 from sshload_operator.control.cluster import ApiError, Cluster, Object
 from sshload_operator.control.judging import Judging, LogReading
+from sshload_operator.control.live_objects import version
 from sshload_operator.control.pod_facts import pod_facts
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, TEST_LABEL, membership_of_job
@@ -45,7 +46,9 @@ class Sight:
     """What was seen of one test so far. Instants are monotonic seconds, None for never.
 
     `pods` are those whose labels and controller's name are a run's, `owner_of_job` the uid of the test that owns a Job,
-    by the Job's uid: together they tell which pods are this test's. `proof_sha256` is that of a run's token, by run id.
+    by the Job's uid: together they tell which pods are this test's. `versions` are those in which pods were seen last,
+    and `told` the names of pods that the watch told of since a list was asked for. `proof_sha256` is that of a run's
+    token, by run id.
     `refused_message` is what the API server said of a child that it refused, `rejected_message` what a controller said
     of pods that it could not create, `mount_failures` what the kubelet said of Secrets that it could not mount, by pod.
     `reads` are the reads under way, `unread` is what failed in those before. `failed_writes` counts how often in a row
@@ -53,6 +56,8 @@ class Sight:
     """
 
     pods: dict[str, PodFacts] = field(default_factory=dict)
+    versions: dict[str, int] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
     owner_of_job: dict[str, str] = field(default_factory=dict)
     proof_sha256: dict[str, str] = field(default_factory=dict)
     listed_at_s: float | None = None
@@ -70,12 +75,26 @@ class Sight:
     failed_writes: int = 0
 
     def pod_changed(self, event_type: str | None, pod: Mapping[str, Any]) -> None:
-        """Take in a watch event of a pod."""
-        facts = pod_facts(pod)
+        """Take in a watch event of a pod, unless a list has told of what came later."""
+        name, facts = pod["metadata"]["name"], pod_facts(pod)
+        if version(pod) < self.versions.get(name, 0):
+            return
+        self.versions[name] = version(pod)
+        self.told.add(name)
         if event_type == "DELETED" or facts is None:
-            self.pods.pop(pod["metadata"]["name"], None)
+            self.pods.pop(name, None)
         else:
-            self.pods[facts.name] = facts
+            self.pods[name] = facts
+
+    def pods_listed(self, bodies: Sequence[Mapping[str, Any]]) -> None:
+        """Take in a list that was asked for when `told` was empty; what the watch has told of since may be newer."""
+        listed = {pod["metadata"]["name"]: pod for pod in bodies}
+        newer = {name for name in self.told if name not in listed or version(listed[name]) < self.versions.get(name, 0)}
+        taken = {name: pod for name, pod in listed.items() if name not in newer}
+        facts = {name: found for name, pod in taken.items() if (found := pod_facts(pod)) is not None}
+        self.pods = {name: pod for name, pod in self.pods.items() if name in newer} | facts
+        kept = {name: seen for name, seen in self.versions.items() if name in newer}
+        self.versions = kept | {name: version(pod) for name, pod in taken.items()}
 
     def job_seen(self, job: Mapping[str, Any]) -> None:
         """Take in a Job. One that is deleted stays known, because its pods outlive it for a while."""
@@ -194,11 +213,10 @@ async def _look_for_baseline(cluster: Cluster, sight: Sight, run: RunUnderWay) -
 
 async def _list_children(cluster: Cluster, sight: Sight, test: TestIdentity) -> None:
     selector = f"{TEST_LABEL}={test.name}"
-    bodies = await cluster.list_pods(test.namespace, selector)
+    sight.told.clear()
+    sight.pods_listed(await cluster.list_pods(test.namespace, selector))
     for job in await cluster.list_jobs(test.namespace, selector):
         sight.job_seen(job)
-    found = [facts for facts in map(pod_facts, bodies) if facts is not None]
-    sight.pods = {facts.name: facts for facts in found}
     sight.listed_at_s = time.monotonic()
 
 

@@ -13,7 +13,12 @@ def controlled_by(kind: str, name: str) -> list[dict[str, Any]]:
 
 
 def pod(status: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]:
-    ours = {"name": "p", "labels": LABELS, "ownerReferences": controlled_by("Job", "t-0123456789-workers")}
+    ours = {
+        "name": "p",
+        "resourceVersion": "5",
+        "labels": LABELS,
+        "ownerReferences": controlled_by("Job", "t-0123456789-workers"),
+    }
     return {"metadata": {**ours, **metadata}, "status": status or {}}
 
 
@@ -126,3 +131,43 @@ def test_where_a_container_left_no_words_the_kubelet_s_stand_in(status: dict[str
     facts = pod_facts(pod(status))
     assert facts is not None
     assert facts.termination_message == said
+
+
+def target_pod(version: int, phase: str, name: str = "t-0123456789-target-5c9f-x") -> dict[str, Any]:
+    labels = {**LABELS, "sshload.dev/role": "target"}
+    owner = controlled_by("ReplicaSet", "t-0123456789-target-5c9f")
+    return pod({"phase": phase}, name=name, labels=labels, ownerReferences=owner, resourceVersion=str(version))
+
+
+def seen_phases(sight: Sight) -> dict[str, str]:
+    return {facts.name: facts.phase for facts in sight.pods_of("our uid")}
+
+
+def test_what_the_watch_told_while_a_list_was_under_way_is_not_forgotten_for_it() -> None:
+    sight = Sight()
+    for name in ("changed", "gone", "known"):
+        sight.pod_changed("ADDED", target_pod(5, "Pending", name))
+    sight.told.clear()
+    sight.pod_changed("MODIFIED", target_pod(7, "Running", "changed"))
+    sight.pod_changed("DELETED", target_pod(8, "Pending", "gone"))
+    sight.pod_changed("ADDED", target_pod(9, "Pending", "made"))
+    sight.pods_listed([target_pod(5, "Pending", name) for name in ("changed", "gone", "known")])
+    assert seen_phases(sight) == {"changed": "Running", "known": "Pending", "made": "Pending"}
+
+
+def test_a_list_corrects_what_the_watch_has_missed() -> None:
+    sight = Sight()
+    for name in ("changed", "gone"):
+        sight.pod_changed("ADDED", target_pod(5, "Pending", name))
+    sight.told.clear()
+    sight.pods_listed([target_pod(6, "Running", "changed"), target_pod(7, "Pending", "made")])
+    assert seen_phases(sight) == {"changed": "Running", "made": "Pending"}
+
+
+def test_a_watch_that_is_behind_a_list_takes_nothing_back() -> None:
+    sight = Sight()
+    sight.pods_listed([target_pod(6, "Running", "p")])
+    sight.pod_changed("ADDED", target_pod(5, "Pending", "p"))
+    assert seen_phases(sight) == {"p": "Running"}
+    sight.pod_changed("DELETED", target_pod(7, "Running", "p"))
+    assert seen_phases(sight) == {}
