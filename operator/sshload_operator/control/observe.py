@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from sshload_contract.master_log import MasterLog
+from sshload_contract.snapshot import Stage
 
 from sshload_operator.control.baseline import look_for_baseline
 from sshload_operator.control.cluster import ApiError, Cluster, Object
@@ -21,7 +22,7 @@ from sshload_operator.control.pod_facts import pod_facts
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, TEST_LABEL, membership_of_job
 from sshload_operator.planning.plan import Plan, TestIdentity, pods_asked
-from sshload_operator.state import BaselineSight, Observed, PodFacts, Role
+from sshload_operator.state import BaselineSight, Observed, Phase, PodFacts, Role
 
 _LOG = logging.getLogger(__name__)
 
@@ -191,11 +192,25 @@ async def _read(cluster: Cluster, judging: Judging, sight: Sight, run: RunUnderW
     ]
     if _older(sight.listed_at_s, _LIST_EVERY_S):
         reads.insert(0, _list_children(cluster, sight, test))
+    began_s = time.monotonic()
     failed = [await _failure(read) for read in reads]
+    if _seems_lost(sight, run) and (sight.listed_at_s is None or sight.listed_at_s < began_s):
+        failed.append(await _failure(_list_children(cluster, sight, test)))
     log = _log_of(sight, run.plan)
     if log is not None and log.summary is not None:
         failed.append(await _failure(_look_for_baseline(cluster, sight, run)))
     return next(filter(None, failed), "")
+
+
+def _seems_lost(sight: Sight, run: RunUnderWay) -> bool:
+    """Tell whether a pod without which the load cannot go on is not seen to run: the watch may be behind the log."""
+    log = _log_of(sight, run.plan)
+    snapshot = log.snapshot if log is not None else None
+    goes_on = snapshot is not None and snapshot.stage is not Stage.WAITING_FOR_WORKERS
+    if not goes_on and (run.body.get("status") or {}).get("phase") != Phase.RUNNING:
+        return False
+    roles = (Role.MASTER, Role.TARGET) if Role.TARGET in pods_asked(run.plan.spec) else (Role.MASTER,)
+    return any(all(pod.phase != "Running" for pod in _pods_of(sight, run.plan, role)) for role in roles)
 
 
 async def _failure(read: Coroutine[Any, Any, None]) -> str:

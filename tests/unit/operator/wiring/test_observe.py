@@ -1,0 +1,91 @@
+"""What is seen of a run where watch, list and log do not say the same."""
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import Any
+
+from aiohttp import web
+from plans import plan, quickstart
+from played_api import played_api
+from runs import snapshot
+from sshload_contract.master_log import snapshot_line
+from sshload_operator.control.cluster import Cluster
+from sshload_operator.control.judging import Judging
+from sshload_operator.control.observe import RunUnderWay, Sight, observe
+from sshload_operator.manifests import Part, child_name
+from sshload_operator.manifests.labels import role_labels
+from sshload_operator.planning.plan import Plan
+from sshload_operator.state import Observed, Role
+
+PARTS = {Role.MASTER: Part.MASTER, Role.TARGET: Part.TARGET}
+
+
+def pod(plan: Plan, role: Role, phase: str, version: int) -> dict[str, Any]:
+    maker = child_name(plan, PARTS[role])
+    kind, name = ("Job", maker) if role is Role.MASTER else ("ReplicaSet", f"{maker}-5c9f")
+    owner = {"kind": kind, "name": name, "uid": "maker", "controller": True}
+    metadata = {"name": f"{maker}-x", "resourceVersion": str(version), "ownerReferences": [owner]}
+    return {"metadata": {**metadata, "labels": role_labels(plan, role)}, "status": {"phase": phase}}
+
+
+def master_job(plan: Plan) -> dict[str, Any]:
+    owner = {"kind": "SSHLoadTest", "name": plan.test.name, "uid": plan.test.uid, "controller": True}
+    metadata = {"name": child_name(plan, Part.MASTER), "uid": "maker", "ownerReferences": [owner]}
+    return {"metadata": {**metadata, "labels": role_labels(plan, Role.MASTER)}}
+
+
+def seen(plan: Plan, sight: Sight, listed: list[dict[str, Any]], phase: str) -> tuple[Observed, list[str]]:
+    """Observe a run, of which the master says that the load goes on; return what is seen and what was listed."""
+    asked: list[str] = []
+    log = snapshot_line(replace(snapshot(), run_id=plan.run_id))
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.path.endswith("/log"):
+            return web.Response(text=f"{log}\n")
+        asked.append(request.path.rpartition("/")[2])
+        items = listed if request.path.endswith("/pods") else [master_job(plan)]
+        return web.json_response({"items": items, "metadata": {}})
+
+    async def play() -> Observed:
+        judging = Judging()
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            try:
+                body = {"status": {"phase": phase}}
+                return await observe(cluster, judging, sight, plan.test, RunUnderWay(body, plan, 1.0))
+            finally:
+                await cluster.close()
+                judging.stop()
+
+    return asyncio.run(play()), asked
+
+
+def of_watch(plan: Plan, target: str) -> Sight:
+    """Return what was listed just now, and then heard by the watch: a master that runs, and a target in this phase."""
+    sight = Sight(listed_at_s=time.monotonic())
+    sight.job_seen(master_job(plan))
+    sight.pod_changed("MODIFIED", pod(plan, Role.MASTER, "Running", 5))
+    sight.pod_changed("MODIFIED", pod(plan, Role.TARGET, target, 6))
+    return sight
+
+
+def phases(observed: Observed) -> dict[Role, str]:
+    return {found.role: found.phase for found in observed.pods}
+
+
+def test_a_watch_that_is_behind_the_masters_log_loses_no_target() -> None:
+    asked = plan(quickstart())
+    sight = of_watch(asked, "Pending")
+    listed = [pod(asked, Role.MASTER, "Running", 5), pod(asked, Role.TARGET, "Running", 8)]
+    observed, lists = seen(asked, sight, listed, "StartingWorkers")
+    assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
+    assert lists == ["pods", "jobs"]
+
+
+def test_a_load_that_goes_on_with_all_its_pods_costs_no_list() -> None:
+    asked = plan(quickstart())
+    sight = of_watch(asked, "Running")
+    observed, lists = seen(asked, sight, [], "Running")
+    assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
+    assert lists == []
