@@ -3,12 +3,19 @@
 kopf parses pages of lists and lines of watches itself. One object that it cannot parse would end the operator, and
 again after each restart. After a watch was interrupted for too long, kopf lists anew, and reports no objects that are
 gone. So the session reports each whole list.
+
+A list or a watch that is refused ends kopf, and with it the operator: some answers at once, such as 410 for a page of a
+list that is too old, others when they have lasted. So the session waits and lets kopf try again, as after a broken
+connection. Only 401 reaches kopf, which then logs in anew.
 """
 
+import asyncio
 import json
+import logging
 import re
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from http import HTTPStatus
 from typing import Any, Final
 
 import aiohttp
@@ -17,6 +24,9 @@ from yarl import URL
 from sshload_operator.control.access import Access
 from sshload_operator.control.lean_json import read_json
 
+_LOG = logging.getLogger(__name__)
+_BACK_OFF_S: Final = (1.0, 1.0, 2.0, 3.0)
+_SHOWN_CHARACTERS: Final = 500
 _COLLECTION: Final = re.compile(r"/(?:api/v1|apis/[^/]+/[^/]+)(?:/namespaces/([^/]+))?/([^/]+)")
 
 
@@ -39,9 +49,15 @@ async def watch_session(access: Access, hear: Callable[[Listed], None]) -> aioht
     `hear` is called with each list once its last page was read.
     """
     authorization = await access.authorization()
-    pages = _Pages(hear)
+    pages, refusals = _Pages(hear), _Refusals()
 
     class Answer(_Answer):
+        async def start(self, connection: Any) -> "_Answer":
+            await super().start(connection)
+            if _COLLECTION.fullmatch(self.url.path) is not None:
+                await refusals.take_in(self)
+            return self
+
         async def json(self, **_: Any) -> Any:
             page = await super().json()
             pages.take_in(self.url, page)
@@ -74,6 +90,37 @@ class _Pages:
             self._hear(Listed(collection[2], collection[1], frozenset(self._names.pop(url.path))))
 
 
+@dataclass(frozen=True, slots=True)
+class _Refusals:
+    """The collections that cannot be listed or watched at present, by path: how often in a row that was said."""
+
+    times: dict[str, int] = field(default_factory=dict)
+
+    async def take_in(self, answer: "_Answer") -> None:
+        """Wait and raise ClientPayloadError where an answer is a refusal, after which kopf tries again.
+
+        A watch whose version is too old becomes one that says so in its first event: kopf then lists anew.
+        """
+        path, status = answer.url.path, answer.status
+        if status < HTTPStatus.BAD_REQUEST:
+            self.times.pop(path, None)
+            return
+        if status == HTTPStatus.UNAUTHORIZED:
+            return
+        before = self.times.get(path, 0)
+        self.times[path] = before + 1
+        said = (await answer.text(errors="replace"))[:_SHOWN_CHARACTERS]
+        if not before:
+            _LOG.warning("cannot list or watch %s, and tries again: %s: %s", path, status, said)
+        await asyncio.sleep(_BACK_OFF_S[min(before, len(_BACK_OFF_S) - 1)])
+        if status != HTTPStatus.GONE or "watch" not in answer.url.query:
+            raise aiohttp.ClientPayloadError(f"{status}: {said}")
+        answer.become(_GONE)
+
+
+_GONE: Final = b'{"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired"}}\n'
+
+
 class _Answer(aiohttp.ClientResponse):
     """An answer of the API server: one object, a page of a list, or the lines of a watch."""
 
@@ -83,23 +130,50 @@ class _Answer(aiohttp.ClientResponse):
         self.content = lines
         return self
 
+    def become(self, line: bytes) -> None:
+        """Turn into a watch that says one line and ends."""
+        lines: Any = _Lines(self.content, line)
+        self.status, self.content = HTTPStatus.OK, lines
+
     async def json(self, **_: Any) -> Any:
         return read_json(await self.read())
 
 
 class _Lines:
-    """The body of an answer, which yields whole lines as chunks."""
+    """The body of an answer, which yields whole lines as chunks.
 
-    def __init__(self, body: aiohttp.StreamReader) -> None:
+    An error in it other than 410, such as that of an API server whose etcd has no leader, ends the body as a broken
+    connection does: kopf would end the operator. `instead` is yielded in place of a body that was read already.
+    """
+
+    def __init__(self, body: aiohttp.StreamReader, instead: bytes = b"") -> None:
         self._body = body
+        self._instead = instead
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._body, name)
 
     async def iter_chunked(self, size: int) -> AsyncIterator[bytes]:
         """Yield each event as a line."""
+        if self._instead:
+            yield self._instead
+            return
         begun = b""
         async for chunk in self._body.iter_chunked(size):
             *lines, begun = (begun + chunk).split(b"\n")
             for line in filter(None, lines):
-                yield json.dumps(read_json(line), separators=(",", ":")).encode() + b"\n"
+                event = read_json(line)
+                await _raise_error(event)
+                yield json.dumps(event, separators=(",", ":")).encode() + b"\n"
+
+
+async def _raise_error(event: Any) -> None:
+    if not isinstance(event, Mapping) or event.get("type") != "ERROR":
+        return
+    error = event.get("object") or {}
+    if error.get("code") == HTTPStatus.GONE:
+        return
+    said = str(error)[:_SHOWN_CHARACTERS]
+    _LOG.warning("a watch ended with an error, and goes on: %s", said)
+    await asyncio.sleep(_BACK_OFF_S[0])
+    raise aiohttp.ClientPayloadError(said)

@@ -1,0 +1,69 @@
+"""What kopf is told of answers that would end it."""
+
+import asyncio
+import json
+from typing import Any
+
+import aiohttp
+import pytest
+from aiohttp import web
+from played_api import played_api
+from sshload_operator.control import watch_session as module
+from sshload_operator.control.watch_session import watch_session
+
+TESTS = "/apis/sshload.dev/v1alpha1/namespaces/a/sshloadtests"
+ADDED = {"type": "ADDED", "object": {"metadata": {"namespace": "a", "name": "one"}}}
+
+
+@pytest.fixture(autouse=True)
+def no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_BACK_OFF_S", (0.0,))
+
+
+def error(code: int) -> dict[str, Any]:
+    return {"type": "ERROR", "object": {"kind": "Status", "code": code, "message": "said so"}}
+
+
+def read(code: int, *lines: Any, query: str = "watch=true", path: str = TESTS) -> tuple[int, list[Any]]:
+    """Read an answer of these lines as kopf does; return its status and the lines that kopf sees."""
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(status=code, text="".join(f"{json.dumps(line)}\n" for line in lines))
+
+    async def play() -> tuple[int, list[Any]]:
+        async with (
+            played_api(answer) as access,
+            await watch_session(access, lambda _: None) as session,
+            session.get(f"{access.server}{path}?{query}") as response,
+        ):
+            return response.status, [json.loads(line) async for line in response.content.iter_chunked(1024)]
+
+    return asyncio.run(play())
+
+
+@pytest.mark.parametrize("code", [400, 403, 404, 409, 422, 429, 500, 503])
+@pytest.mark.parametrize("query", ["limit=5", "watch=true"])
+def test_a_refused_list_or_watch_is_a_broken_connection_to_kopf(code: int, query: str) -> None:
+    with pytest.raises(aiohttp.ClientPayloadError, match=f"{code}: .*said so"):
+        read(code, error(code)["object"], query=query)
+
+
+def test_a_page_of_a_list_that_is_too_old_lets_kopf_list_from_the_beginning() -> None:
+    with pytest.raises(aiohttp.ClientPayloadError, match="410"):
+        read(410, error(410)["object"], query="limit=5&continue=more")
+
+
+def test_a_watch_that_is_too_old_says_so_in_its_first_event() -> None:
+    code, (event,) = read(410, error(410)["object"])
+    assert (code, event["type"], event["object"]["code"]) == (200, "ERROR", 410)
+
+
+def test_an_error_in_a_watch_is_a_broken_connection_to_kopf_unless_it_is_too_old() -> None:
+    with pytest.raises(aiohttp.ClientPayloadError, match="said so"):
+        read(200, ADDED, error(500))
+    assert read(200, ADDED, error(410)) == (200, [ADDED, error(410)])
+
+
+def test_kopf_hears_of_credentials_that_are_no_longer_good_and_of_what_is_no_collection() -> None:
+    assert read(401, error(401)["object"])[0] == 401
+    assert read(404, error(404)["object"], path="/apis/sshload.dev/v1alpha1")[0] == 404
