@@ -11,7 +11,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; scripts/ssh2-wheel --
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e fuzz bench bench-libraries bench-windows bench-operator bench-search \
+.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e chaos fuzz bench bench-libraries bench-windows bench-operator bench-search \
         images sbom cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -43,6 +43,10 @@ test-integration: venv ## with a real sshd, a real API server and a real Prometh
 
 test-e2e: venv ## on a real cluster: main job, examples, faults, bad input, security
 	@$(PYTHON) scripts/run_tests.py e2e
+
+chaos: venv ## each KINDS (test ...) with the operator killed at each write, and each request and event failing; ONLY=text chooses
+	@$(CLUSTER) build kubernetes etcd > /dev/null
+	@PYTHONPATH=tests/support:tests/chaos nice -n 10 $(PYTHON) tests/chaos/chaos.py $(KINDS) --only "$(ONLY)" --at-once $(or $(AT_ONCE),6)
 
 fuzz: venv ## every parser of what others say, TIME seconds each (60); with KEEP=1 what it finds joins the tests' corpus
 	@scripts/fuzz $(or $(TIME),60) $(if $(KEEP),--keep) $(TARGETS)

@@ -13,15 +13,24 @@ from sshload_contract.run_summary import RunSummary
 def says_running(proxy: ApiProxy, pods: PlayedPods) -> None:
     """Let the master print a snapshot in the middle of the load."""
     (name,) = pods.names("master")
-    line = snapshot_line(replace(snapshot(), run_id=_run_id(pods)))
-    proxy.logs[name] = f"a warning of some library\n{line}\n"
+    proxy.logs[name] = running_words(_run_id(pods))
 
 
 def says_summary(proxy: ApiProxy, pods: PlayedPods, found: RunSummary | None = None) -> None:
     """Let the master print what it found, after all else; without that, the summary of a run that went well."""
     (name,) = pods.names("master")
-    lines = summary_lines(replace(found or summary(), run_id=_run_id(pods)), run_token(pods))
-    proxy.logs[name] = proxy.logs.get(name, "") + "".join(f"{line}\n" for line in lines)
+    words = summary_words(found or summary(), _run_id(pods), run_token(pods))
+    proxy.logs[name] = proxy.logs.get(name, "") + words
+
+
+def running_words(run_id: str) -> str:
+    """Return what a master prints in the middle of its load."""
+    return f"a warning of some library\n{snapshot_line(replace(snapshot(), run_id=run_id))}\n"
+
+
+def summary_words(found: RunSummary, run_id: str, token: str) -> str:
+    """Return what a master prints last."""
+    return "".join(f"{line}\n" for line in summary_lines(replace(found, run_id=run_id), token))
 
 
 def run_token(pods: PlayedPods) -> str:

@@ -88,6 +88,11 @@ class OperatorProcess:
         """Tell whether the process lives."""
         return self._process is not None and self._process.is_alive()
 
+    @property
+    def was_killed(self) -> bool:
+        """Whether the newest process was told to end."""
+        return self._is_to_end
+
     def assert_not_ended(self) -> None:
         """Fail with the process's output where it ended of itself."""
         ended = self._process is not None and not self._process.is_alive() and not self._is_to_end

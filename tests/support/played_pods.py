@@ -27,7 +27,7 @@ class PlayedPods:
     def create(self) -> None:
         """Create the pods that the Deployment and the Jobs of the test would have."""
         made = [
-            _pod(maker, index)
+            pod_of(maker, index)
             for maker in self._labelled("deployments,jobs")
             for index in range(maker["spec"].get("completions") or 1)
         ]
@@ -72,7 +72,8 @@ class PlayedPods:
         self.cluster.kubectl("patch", "pods", *names, "--subresource=status", "--type=merge", "-p", patch)
 
 
-def _pod(maker: Mapping[str, Any], index: int) -> Mapping[str, Any]:
+def pod_of(maker: Mapping[str, Any], index: int) -> Mapping[str, Any]:
+    """Return a pod that a Deployment or Job makes."""
     template = maker["spec"]["template"]
     name, is_job = maker["metadata"]["name"], maker["kind"] == "Job"
     # The Deployment's ReplicaSet, which no controller makes here, has the Deployment's uid.

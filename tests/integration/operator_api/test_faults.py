@@ -3,7 +3,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from api_proxy import NO_ANSWER, ApiProxy
+from api_proxy import Answer, ApiProxy, ApiRequest, GoneInStream, Meddling, Silence
 from live_cluster import LiveCluster, load_test
 from master_words import says_running, says_summary
 from operator_process import OperatorProcess
@@ -53,18 +53,23 @@ def test_what_was_deleted_while_the_watch_was_away_is_forgotten(
         cluster.gone(lambda name=name: f'test="{name}"' not in operator.metrics(), "lack of the metric")  # type: ignore[misc]
     proxy.go_away()
     cluster.kubectl("delete", "sshloadtest", "gone")
-    proxy.too_old.add("sshloadtests")
+    too_old = [GoneInStream()]
+
+    def gone_once(asked: ApiRequest) -> Meddling | None:
+        return too_old.pop() if too_old and (asked.verb, asked.resource) == ("watch", "sshloadtests") else None
+
+    proxy.meddle = gone_once
     proxy.come_back()
     cluster.gone(lambda: 'test="gone"' in operator.metrics(), "metric of a deleted test")
     assert 'test="kept"' in operator.metrics()
-    assert not proxy.too_old
+    assert not too_old
 
 
-@pytest.mark.parametrize("answer", [500, NO_ANSWER])
+@pytest.mark.parametrize("answer", [Answer(500), Silence()])
 def test_a_master_log_that_cannot_be_read_holds_up_neither_deadline_nor_abort(
-    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, answer: int
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, answer: Meddling
 ) -> None:
-    proxy.instead_of_read = lambda path: answer if "/log?" in path else None
+    proxy.meddle = lambda asked: answer if asked.resource == "pods/log" else None
     operator.start()
     for name in ("late", "aborted"):
         cluster.apply(load_test(name, startTimeout="15s", deadline="19s" if name == "late" else "10m"))

@@ -1,0 +1,94 @@
+"""Runs each kind of object under each fault, and prints a table of cases, runs and outcomes.
+
+Exit code 1 says that a run had a wrong end; what was wrong is printed as it is found.
+"""
+
+import argparse
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from api_server import ApiServer, api_server
+from chaos_cases import Case, cases
+from chaos_faults import Heard
+from chaos_kinds import KINDS, Kind
+from chaos_oracles import EXCUSED, OUTCOMES, WRONG, Outcome, judged, problems
+from chaos_run import Run, run
+
+_SHOWN_LINES = 12
+
+
+def main() -> int:
+    """Run what the command line asks for, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], help="the kinds to run (all)")
+    parser.add_argument("--only", default="", help="only cases whose name or family has this text")
+    parser.add_argument("--at-once", type=int, default=6, help="how many runs go on side by side (6)")
+    arguments = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    began = time.monotonic()
+    table: Counter[tuple[str, str, str]] = Counter()
+    with tempfile.TemporaryDirectory(prefix="sshload-chaos-") as folder, api_server(_made(folder, "server")) as server:
+        for name in arguments.kinds or KINDS:
+            _run_kind(server, KINDS[name], arguments, Path(folder), table)
+    _print(table)
+    wrong = sum(count for (_, _, outcome), count in table.items() if outcome == WRONG)
+    print(f"{sum(table.values())} runs, {wrong} wrong ends, in {time.monotonic() - began:.0f} s")
+    return 1 if wrong else 0
+
+
+def _run_kind(
+    server: ApiServer, kind: Kind, arguments: argparse.Namespace, folder: Path, table: Counter[tuple[str, str, str]]
+) -> None:
+    heard = Heard()
+    reference = run(server, kind, heard, _made(folder, f"{kind.name}-reference"))
+    again = run(server, kind, Heard(), _made(folder, f"{kind.name}-again"))
+    found = [*problems(reference, again)]
+    if found:
+        raise SystemExit(f"{kind.name}: two runs without a fault differ: {found}\n{again.log}")
+    chosen = [case for case in cases(reference, heard) if arguments.only in f"{case.family}: {case}"]
+
+    def run_case(numbered: tuple[int, Case]) -> None:
+        number, case = numbered
+        fault = case.fault()
+        own = _made(folder, f"{kind.name}-{number}")
+        done = run(server, kind, fault, own)
+        shutil.rmtree(own)
+        outcome = judged(reference, done, fault)
+        table[kind.name, case.family, outcome.word] += 1
+        _say(f"{kind.name}: {case}", outcome, done)
+        if not number % 50:
+            print(f"{kind.name}: {number} of {len(chosen)}", flush=True)
+
+    with ThreadPoolExecutor(arguments.at_once) as pool:
+        list(pool.map(run_case, enumerate(chosen)))
+
+
+def _say(what: str, outcome: Outcome, done: Run) -> None:
+    if outcome.word not in (EXCUSED, WRONG):
+        return
+    lines = [line[:300] for line in done.log.splitlines() if " INFO " not in line] if outcome.word == WRONG else []
+    print(f"{outcome.word}: {what}", *outcome.said, *lines[:_SHOWN_LINES], sep="\n    ", flush=True)
+
+
+def _made(folder: str | Path, name: str) -> Path:
+    made = Path(folder, name)
+    made.mkdir()
+    return made
+
+
+def _print(table: Counter[tuple[str, str, str]]) -> None:
+    rows = dict.fromkeys((kind, family) for kind, family, _ in table)
+    print(f"\n{'kind':12}{'fault':28}{'runs':>6}" + "".join(f"{outcome:>18}" for outcome in OUTCOMES))
+    for kind, family in rows:
+        found = [table[kind, family, outcome] for outcome in OUTCOMES]
+        print(f"{kind:12}{family:28}{sum(found):>6}" + "".join(f"{count:>18}" for count in found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

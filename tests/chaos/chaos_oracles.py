@@ -1,0 +1,225 @@
+"""What has to hold of every run, whatever befell it, held against a run that nothing befell.
+
+What may differ is MASK, each entry with its reason. Everything else of a final object is compared.
+"""
+
+import gzip
+import json
+import re
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from api_proxy import Answer
+from chaos_faults import Answered, Fault, Killed, named
+from chaos_run import Run
+from played_namespace import OURS, Happening
+from sshload_operator.state import Phase
+
+MASK: Mapping[str, str] = {
+    "metadata.uid": "each object has its own",
+    "metadata.resourceVersion": "a count of all writes to the API server",
+    "metadata.creationTimestamp": "when it was made",
+    "metadata.managedFields": "who wrote what when; the fields themselves are compared",
+    "metadata.generation": "the API server's count of edits, of which deletions are one",
+    "metadata.namespace": "each run has its own",
+    "metadata.deletionTimestamp": "when it was deleted",
+    "metadata.deletionGracePeriodSeconds": "said with the time of deletion",
+    "spec.clusterIP": "the API server chooses it",
+    "spec.clusterIPs": "the API server chooses it",
+    "status.startTime": "when it began",
+    "status.completionTime": "when it ended",
+    "status.progress": "what the last pass saw of the load, which may be earlier or later",
+}
+AS_THE_REFERENCE, EXCUSED, NOT_REACHED, WRONG = "as the reference", "excused", "not reached", "wrong"
+OUTCOMES = (AS_THE_REFERENCE, EXCUSED, NOT_REACHED, WRONG)
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+\d\d:\d\d)")
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_SECRET_DATA = "data"
+_PHASES = [str(phase) for phase in Phase]
+
+
+def problems(reference: Run, run: Run) -> Iterator[str]:
+    """Yield what is wrong with a run, in words."""
+    if not run.is_over:
+        yield f"not over: {_standing(run)}"
+    yield from (f"the operator ended of itself with exit code {code}" for code in run.ends)
+    if "Traceback" in run.log:
+        yield f"traceback: {run.log[run.log.index('Traceback') :][:1500]}"
+    yield from backwards(run.history)
+    yield from _different_ends(reference, run)
+    yield from _different_counts(reference, run)
+
+
+def backwards(history: Sequence[Happening]) -> Iterator[str]:
+    """Yield where a status went back: to an earlier phase of the same run, or after its end."""
+    last: dict[str, Mapping[str, Any]] = {}
+    for happening in history:
+        if happening.kind != "SSHLoadTest":
+            continue
+        uid, status = happening.body["metadata"]["uid"], happening.body.get("status", {})
+        before = last.get(uid, {})
+        last[uid] = status
+        if not before or before.get("run") != status.get("run"):
+            continue
+        if _PHASES.index(status["phase"]) < _PHASES.index(before["phase"]):
+            yield f"{happening.name}: back from {before['phase']} to {status['phase']}"
+        if before["phase"] == "Finished" and status != before:
+            yield f"{happening.name}: rewritten after its end: {_difference(before, status)}"
+
+
+def _standing(run: Run) -> str:
+    left = {(one.kind, one.body["metadata"]["uid"]): one for one in run.history}
+    there = [one for one in left.values() if one.type != "DELETED"]
+    ours = [json.dumps(one.body.get("status", {}))[:400] for one in there if one.kind in OURS]
+    return f"{', '.join(ours)}; left: {', '.join(f'{one.kind}/{named(one.name)}' for one in there)}"
+
+
+def _different_ends(reference: Run, run: Run) -> Iterator[str]:
+    wanted, found = ends(reference), ends(run)
+    for key in sorted({*wanted, *found}):
+        if key not in found:
+            yield f"{key}: never made"
+        elif key not in wanted:
+            yield f"{key}: made, and not in the reference"
+        elif found[key] != wanted[key]:
+            yield f"{key}: {_difference(wanted[key], found[key])}"
+
+
+def ends(run: Run) -> dict[str, Any]:
+    """Return the last of each object but pods, masked, and how it went, by kind and name."""
+    return {
+        f"{one.kind}/{named(one.name)}": {"gone": _how_it_went(run, one), "body": _masked(one)}
+        for one in run.history
+        if one.kind != "Pod"
+    }
+
+
+def _how_it_went(run: Run, last: Happening) -> str:
+    if last.type != "DELETED":
+        return "there"
+    return "collected" if last.body["metadata"]["uid"] in run.collected else "deleted"
+
+
+def _masked(happening: Happening) -> Any:
+    body = json.loads(json.dumps(happening.body))
+    for path in MASK:
+        part, _, name = path.partition(".")
+        body.get(part, {}).pop(name, None)
+    if happening.kind == "Secret":
+        body[_SECRET_DATA] = sorted(body.get(_SECRET_DATA, {}))
+    packed = body.pop("binaryData", {})
+    body["unpacked"] = {name: gzip.decompress(b64decode(text)).decode() for name, text in packed.items()}
+    text = json.dumps(body, sort_keys=True).replace(happening.body["metadata"]["namespace"], "NAMESPACE")
+    for run_id in {*re.findall(r'"sshload.dev/run-id": "([0-9a-f]{10})"', text)}:
+        text = text.replace(run_id, "RUN")
+    text = re.sub(r'"sshload.dev/proof-sha256": "[0-9a-f]{64}"', '"sshload.dev/proof-sha256": "PROOF"', text)
+    return json.loads(_UUID.sub("UID", _TIME.sub("TIME", named(text))))
+
+
+def _different_counts(reference: Run, run: Run) -> Iterator[str]:
+    for what, type_ in (("created", "ADDED"), ("deleted", "DELETED")):
+        wanted, found = counts(reference, type_), counts(run, type_)
+        if wanted != found:
+            yield f"{what}: {dict(found - wanted)} more, {dict(wanted - found)} fewer"
+
+
+def counts(run: Run, type_: str) -> Counter[str]:
+    """Return how often the operator created or deleted an object, by kind."""
+    return Counter(
+        one.kind
+        for one in run.history
+        if one.type == type_ and one.kind != "Pod" and one.body["metadata"]["uid"] not in run.collected
+    )
+
+
+def _difference(before: Any, after: Any, path: str = "") -> str:
+    """Return where two values differ first."""
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in sorted({*before, *after}):
+            if before.get(key) != after.get(key):
+                return _difference(before.get(key), after.get(key), f"{path}.{key}")
+    if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for index, (one, other) in enumerate(zip(before, after, strict=True)):
+            if one != other:
+                return _difference(one, other, f"{path}[{index}]")
+    return f"{path}: {json.dumps(before)[:200]} became {json.dumps(after)[:200]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """Differences from the reference that are right under some faults, and why.
+
+    `differences` is the pattern of those that may be; each of `must_say` has to be in the last status of a test.
+    """
+
+    reason: str
+    faults: Callable[[Fault], bool]
+    differences: str
+    must_say: tuple[str, ...] = ()
+
+    def covers(self, fault: Fault, run: Run, found: Sequence[str]) -> bool:
+        """Tell whether all that was found is excused."""
+        said = [json.dumps(one.body.get("status", {})) for one in run.history if one.kind == "SSHLoadTest"]
+        right = all(re.match(self.differences, problem) for problem in found)
+        return self.faults(fault) and right and all(words in said[-1] for words in self.must_say)
+
+
+def _cuts_start_short(fault: Fault) -> bool:
+    """Tell whether a fault may fall between the creation of the run's Secret and the apply of its master's Job."""
+    return isinstance(fault, Killed) or (isinstance(fault, Answered) and fault.point.verb in ("create", "patch"))
+
+
+def _refuses(resource_and_name: str) -> Callable[[Fault], bool]:
+    """Return whether a fault is a refusal of a write to what matches."""
+
+    def refuses(fault: Fault) -> bool:
+        return (
+            isinstance(fault, Answered)
+            and fault.meddling == Answer(403)
+            and fault.point.verb in ("create", "patch")
+            and re.fullmatch(resource_and_name, f"{fault.point.resource} {fault.point.name}") is not None
+        )
+
+    return refuses
+
+
+_SECRET_MADE_ANEW = r"(created|deleted): {'Secret': \d+} more, {} fewer"
+EXCUSES = (
+    Excuse(
+        "the run's Secret is made anew where its token was lost before the master's Job was there",
+        _cuts_start_short,
+        _SECRET_MADE_ANEW,
+    ),
+    Excuse(
+        "a child that the API server forbids ends the run as an error that says so",
+        _refuses(r"(secrets |(configmaps|deployments|jobs|networkpolicies|services) run-RUN-(?!results).*)"),
+        r"\w+/run-RUN-\w+: never made|SSHLoadTest/run: |(created|deleted): {} more",
+        must_say=('"verdict": "Error"', '"reason": "PodRejected"', "403: "),
+    ),
+    Excuse(
+        "results that the API server forbids are missing, and the status says so",
+        _refuses(r"configmaps run-RUN-results"),
+        r"ConfigMap/run-RUN-results: never made|SSHLoadTest/run: .body.status.message|(created): {} more",
+        must_say=('"verdict": "Passed"', "The results ConfigMap was refused: 403"),
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a run came out: one of OUTCOMES, and in words what was wrong, or why a difference is right."""
+
+    word: str
+    said: tuple[str, ...] = ()
+
+
+def judged(reference: Run, run: Run, fault: Fault) -> Outcome:
+    """Hold a run against its reference."""
+    found = tuple(problems(reference, run))
+    if not found:
+        return Outcome(AS_THE_REFERENCE if run.reached else NOT_REACHED)
+    excuse = next((excuse for excuse in EXCUSES if excuse.covers(fault, run, found)), None)
+    return Outcome(WRONG, found) if excuse is None else Outcome(EXCUSED, (excuse.reason,))
