@@ -44,9 +44,9 @@ test-integration: venv ## with a real sshd, a real API server and a real Prometh
 test-e2e: venv ## on a real cluster: main job, examples, faults, bad input, security
 	@$(PYTHON) scripts/run_tests.py e2e
 
-chaos: venv ## each KINDS (test ...) with the operator killed at each write, and each request and event failing; ONLY=text chooses
+chaos: venv ## each KINDS (test ...) with the operator killed at each write, each request and event failing; ONLY=regex, EVERY=n
 	@$(CLUSTER) build kubernetes etcd > /dev/null
-	@PYTHONPATH=tests/support:tests/chaos nice -n 10 $(PYTHON) tests/chaos/chaos.py $(KINDS) --only "$(ONLY)" --at-once $(or $(AT_ONCE),6)
+	@PYTHONPATH=tests/support:tests/chaos nice -n 10 $(PYTHON) tests/chaos/chaos.py $(KINDS) --only "$(ONLY)" --every $(or $(EVERY),1) --at-once $(or $(AT_ONCE),6)
 
 fuzz: venv ## every parser of what others say, TIME seconds each (60); with KEEP=1 what it finds joins the tests' corpus
 	@scripts/fuzz $(or $(TIME),60) $(if $(KEEP),--keep) $(TARGETS)

@@ -4,6 +4,7 @@ Exit code 1 says that a run had a wrong end; what was wrong is printed as it is 
 """
 
 import argparse
+import re
 import shutil
 import signal
 import sys
@@ -27,7 +28,10 @@ def main() -> int:
     """Run what the command line asks for, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], help="the kinds to run (all)")
-    parser.add_argument("--only", default="", help="only cases whose name or family has this text")
+    parser.add_argument(
+        "--only", default="", help="only cases in whose family and name this regular expression is found"
+    )
+    parser.add_argument("--every", type=int, default=1, help="only each so-manieth case (1)")
     parser.add_argument("--at-once", type=int, default=6, help="how many runs go on side by side (6)")
     arguments = parser.parse_args()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
@@ -51,7 +55,9 @@ def _run_kind(
     found = [*problems(reference, again)]
     if found:
         raise SystemExit(f"{kind.name}: two runs without a fault differ: {found}\n{again.log}")
-    chosen = [case for case in cases(reference, heard) if arguments.only in f"{case.family}: {case}"]
+    chosen = [case for case in cases(reference, heard) if re.search(arguments.only, f"{case.family}: {case}")]
+
+    chosen = chosen[:: arguments.every]
 
     def run_case(numbered: tuple[int, Case]) -> None:
         number, case = numbered
@@ -65,15 +71,19 @@ def _run_kind(
         if not number % 50:
             print(f"{kind.name}: {number} of {len(chosen)}", flush=True)
 
-    with ThreadPoolExecutor(arguments.at_once) as pool:
+    pool = ThreadPoolExecutor(arguments.at_once)
+    try:
         list(pool.map(run_case, enumerate(chosen)))
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 def _say(what: str, outcome: Outcome, done: Run) -> None:
-    if outcome.word not in (EXCUSED, WRONG):
-        return
-    lines = [line[:300] for line in done.log.splitlines() if " INFO " not in line] if outcome.word == WRONG else []
-    print(f"{outcome.word}: {what}", *outcome.said, *lines[:_SHOWN_LINES], sep="\n    ", flush=True)
+    if outcome.word == WRONG:
+        lines = [line[:300] for line in done.log.splitlines() if " INFO " not in line]
+        print(f"{outcome.word}: {what}", *outcome.said, *lines[:_SHOWN_LINES], sep="\n    ", flush=True)
+    elif outcome.word == EXCUSED:
+        print(f"{outcome.word}: {what}: {outcome.said[0]}", flush=True)
 
 
 def _made(folder: str | Path, name: str) -> Path:

@@ -57,14 +57,14 @@ def backwards(history: Sequence[Happening]) -> Iterator[str]:
     """Yield where a status went back: to an earlier phase of the same run, or after its end."""
     last: dict[str, Mapping[str, Any]] = {}
     for happening in history:
-        if happening.kind != "SSHLoadTest":
+        if happening.kind not in ("SSHLoadTest", "SSHLoadTestComparison"):
             continue
         uid, status = happening.body["metadata"]["uid"], happening.body.get("status", {})
         before = last.get(uid, {})
         last[uid] = status
         if not before or before.get("run") != status.get("run"):
             continue
-        if _PHASES.index(status["phase"]) < _PHASES.index(before["phase"]):
+        if happening.kind == "SSHLoadTest" and _PHASES.index(status["phase"]) < _PHASES.index(before["phase"]):
             yield f"{happening.name}: back from {before['phase']} to {status['phase']}"
         if before["phase"] == "Finished" and status != before:
             yield f"{happening.name}: rewritten after its end: {_difference(before, status)}"
@@ -113,7 +113,7 @@ def _masked(happening: Happening) -> Any:
     packed = body.pop("binaryData", {})
     body["unpacked"] = {name: gzip.decompress(b64decode(text)).decode() for name, text in packed.items()}
     text = json.dumps(body, sort_keys=True).replace(happening.body["metadata"]["namespace"], "NAMESPACE")
-    for run_id in {*re.findall(r'"sshload.dev/run-id": "([0-9a-f]{10})"', text)}:
+    for run_id in {*re.findall(r'"sshload.dev/(?:comparison-run|run-id)": "([0-9a-f]{10})"', text)}:
         text = text.replace(run_id, "RUN")
     text = re.sub(r'"sshload.dev/proof-sha256": "[0-9a-f]{64}"', '"sshload.dev/proof-sha256": "PROOF"', text)
     return json.loads(_UUID.sub("UID", _TIME.sub("TIME", named(text))))

@@ -38,7 +38,7 @@ def run(server: ApiServer, kind: Kind, fault: Fault, folder: Path) -> Run:
     """Run an object of a kind from its creation to its end."""
     cluster = server.namespace()
     with api_proxy(server.kubeconfig, folder) as proxy:
-        namespace = PlayedNamespace(cluster.namespace, proxy.logs)
+        namespace = PlayedNamespace(cluster.namespace, proxy.logs, lambda _: kind.found())
         operator = OperatorProcess(proxy.kubeconfig, folder, (cluster.namespace,), proxy.wait_until_unused)
         with played_namespace(server.kubeconfig, namespace), contextlib.ExitStack() as ending:
             ending.callback(operator.kill)
@@ -46,7 +46,7 @@ def run(server: ApiServer, kind: Kind, fault: Fault, folder: Path) -> Run:
             namespace.apply(kind.manifest)
             if kind.status is not None:
                 name = kind.manifest["metadata"]["name"]
-                namespace.change(kind.manifest["kind"], name, {"status": kind.status}, "/status")
+                namespace.change(kind.manifest["kind"], name, {"status": kind.status()}, "/status")
             operator.begin()
             kills, ends = _follow(kind, namespace, operator)
             return Run(

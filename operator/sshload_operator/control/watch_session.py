@@ -6,7 +6,8 @@ gone. So the session reports each whole list.
 
 A list or a watch that is refused ends kopf, and with it the operator: some answers at once, such as 410 for a page of a
 list that is too old, others when they have lasted. So the session waits and lets kopf try again, as after a broken
-connection. Only 401 reaches kopf, which then logs in anew.
+connection. Only 401 reaches kopf, which then logs in anew. What else kopf asks, about the API itself, is read as a whole,
+as kopf asks again after a connection that broke, and ends after an answer that did.
 """
 
 import asyncio
@@ -56,6 +57,8 @@ async def watch_session(access: Access, hear: Callable[[Listed], None]) -> aioht
             await super().start(connection)
             if _COLLECTION.fullmatch(self.url.path) is not None:
                 await refusals.take_in(self)
+            else:
+                await self.read_whole()
             return self
 
         async def json(self, **_: Any) -> Any:
@@ -129,6 +132,13 @@ class _Answer(aiohttp.ClientResponse):
         lines: Any = _Lines(self.content)
         self.content = lines
         return self
+
+    async def read_whole(self) -> None:
+        """Read the body; raises ClientConnectionError where it breaks off, after which kopf asks again."""
+        try:
+            await self.read()
+        except aiohttp.ClientPayloadError as error:
+            raise aiohttp.ClientConnectionError(f"the answer broke off: {error}") from error
 
     def become(self, line: bytes) -> None:
         """Turn into a watch that says one line and ends."""

@@ -67,3 +67,20 @@ def test_an_error_in_a_watch_is_a_broken_connection_to_kopf_unless_it_is_too_old
 def test_kopf_hears_of_credentials_that_are_no_longer_good_and_of_what_is_no_collection() -> None:
     assert read(401, error(401)["object"])[0] == 401
     assert read(404, error(404)["object"], path="/apis/sshload.dev/v1alpha1")[0] == 404
+
+
+def test_an_answer_about_the_api_that_breaks_off_is_a_broken_connection_to_kopf() -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        half = web.StreamResponse(headers={"Content-Length": "20"})
+        await half.prepare(request)
+        await half.write(b'{"versions"')
+        assert request.transport is not None
+        request.transport.abort()
+        return half
+
+    async def play() -> None:
+        async with played_api(answer) as access, await watch_session(access, lambda _: None) as session:
+            await session.get(f"{access.server}/api")
+
+    with pytest.raises(aiohttp.ClientConnectionError, match="broke off"):
+        asyncio.run(play())
