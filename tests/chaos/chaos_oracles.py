@@ -67,7 +67,7 @@ def backwards(history: Sequence[Happening]) -> Iterator[str]:
         if happening.kind == "SSHLoadTest" and _PHASES.index(status["phase"]) < _PHASES.index(before["phase"]):
             yield f"{happening.name}: back from {before['phase']} to {status['phase']}"
         if before["phase"] == "Finished" and status != before:
-            yield f"{happening.name}: rewritten after its end: {_difference(before, status)}"
+            yield f"{happening.name}: rewritten after its end: {difference(before, status)}"
 
 
 def _standing(run: Run) -> str:
@@ -85,13 +85,13 @@ def _different_ends(reference: Run, run: Run) -> Iterator[str]:
         elif key not in wanted:
             yield f"{key}: made, and not in the reference"
         elif found[key] != wanted[key]:
-            yield f"{key}: {_difference(wanted[key], found[key])}"
+            yield f"{key}: {difference(wanted[key], found[key])}"
 
 
 def ends(run: Run) -> dict[str, Any]:
     """Return the last of each object but pods, masked, and how it went, by kind and name."""
     return {
-        f"{one.kind}/{named(one.name)}": {"gone": _how_it_went(run, one), "body": _masked(one)}
+        f"{one.kind}/{named(one.name)}": {"gone": _how_it_went(run, one), "body": masked(one.body)}
         for one in run.history
         if one.kind != "Pod"
     }
@@ -103,16 +103,17 @@ def _how_it_went(run: Run, last: Happening) -> str:
     return "collected" if last.body["metadata"]["uid"] in run.collected else "deleted"
 
 
-def _masked(happening: Happening) -> Any:
-    body = json.loads(json.dumps(happening.body))
+def masked(whole: Mapping[str, Any]) -> Any:
+    """Return an object without what may differ between two runs."""
+    body = json.loads(json.dumps(whole))
     for path in MASK:
         part, _, name = path.partition(".")
         body.get(part, {}).pop(name, None)
-    if happening.kind == "Secret":
+    if body["kind"] == "Secret":
         body[_SECRET_DATA] = sorted(body.get(_SECRET_DATA, {}))
     packed = body.pop("binaryData", {})
     body["unpacked"] = {name: gzip.decompress(b64decode(text)).decode() for name, text in packed.items()}
-    text = json.dumps(body, sort_keys=True).replace(happening.body["metadata"]["namespace"], "NAMESPACE")
+    text = json.dumps(body, sort_keys=True).replace(whole["metadata"]["namespace"], "NAMESPACE")
     for run_id in {*re.findall(r'"sshload.dev/(?:comparison-run|run-id)": "([0-9a-f]{10})"', text)}:
         text = text.replace(run_id, "RUN")
     text = re.sub(r'"sshload.dev/proof-sha256": "[0-9a-f]{64}"', '"sshload.dev/proof-sha256": "PROOF"', text)
@@ -135,16 +136,16 @@ def counts(run: Run, type_: str) -> Counter[str]:
     )
 
 
-def _difference(before: Any, after: Any, path: str = "") -> str:
+def difference(before: Any, after: Any, path: str = "") -> str:
     """Return where two values differ first."""
     if isinstance(before, Mapping) and isinstance(after, Mapping):
         for key in sorted({*before, *after}):
             if before.get(key) != after.get(key):
-                return _difference(before.get(key), after.get(key), f"{path}.{key}")
+                return difference(before.get(key), after.get(key), f"{path}.{key}")
     if isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
         for index, (one, other) in enumerate(zip(before, after, strict=True)):
             if one != other:
-                return _difference(one, other, f"{path}[{index}]")
+                return difference(one, other, f"{path}[{index}]")
     return f"{path}: {json.dumps(before)[:200]} became {json.dumps(after)[:200]}"
 
 

@@ -82,6 +82,11 @@ class PlayedNamespace:
         """Create an object of ours."""
         return self._run("POST", _PATHS[manifest["kind"]].format(self.name), manifest)
 
+    def replace_spec(self, kind: str, name: str, spec: Any) -> tuple[int, Object]:
+        """Give an object another spec; return the API server's status and answer."""
+        patch = [{"op": "replace", "path": "/spec", "value": spec}]
+        return self._ask("PATCH", f"{_PATHS[kind].format(self.name)}/{name}", patch)
+
     def change(self, kind: str, name: str, patch: Object, sub: str = "") -> Object:
         """Change an object by a merge patch; raises AssertionError with the API server's words where it refuses."""
         return self._run("PATCH", f"{_PATHS[kind].format(self.name)}/{name}{sub}", patch)
@@ -101,11 +106,14 @@ class PlayedNamespace:
         return held
 
     def _run(self, method: str, path: str, body: Object) -> Object:
-        assert self._api is not None
-        asking = self._api.ask(method, path, body)
-        status, answer = asyncio.run_coroutine_threadsafe(asking, self._api.loop).result(_ANSWER_LIMIT_S)
+        status, answer = self._ask(method, path, body)
         assert status < 400, answer
         return answer
+
+    def _ask(self, method: str, path: str, body: Any) -> tuple[int, Object]:
+        assert self._api is not None
+        asking = self._api.ask(method, path, body)
+        return asyncio.run_coroutine_threadsafe(asking, self._api.loop).result(_ANSWER_LIMIT_S)
 
     def take_in(self, happening: Happening) -> None:
         """Note something that happened."""
@@ -231,11 +239,11 @@ class _Api:
                 self._dirty.clear()
                 await namespace.play(self)
 
-    async def ask(self, method: str, path: str, body: Object) -> tuple[int, Object]:
-        """Send a request, and return the status and the answer."""
-        kinds = {"PATCH": "application/merge-patch+json"}
+    async def ask(self, method: str, path: str, body: Any) -> tuple[int, Object]:
+        """Send a request, and return the status and the answer. A patch that is a list is a JSON patch."""
+        patch = "application/json-patch+json" if isinstance(body, list) else "application/merge-patch+json"
         content = json.dumps(body)
-        headers = {"Content-Type": kinds.get(method, "application/json")}
+        headers = {"Content-Type": patch if method == "PATCH" else "application/json"}
         async with self._session.request(method, self._server + path, data=content, headers=headers) as answer:
             return answer.status, await answer.json()
 

@@ -6,8 +6,8 @@ gone. So the session reports each whole list.
 
 A list or a watch that is refused ends kopf, and with it the operator: some answers at once, such as 410 for a page of a
 list that is too old, others when they have lasted. So the session waits and lets kopf try again, as after a broken
-connection. Only 401 reaches kopf, which then logs in anew. What else kopf asks, about the API itself, is read as a whole,
-as kopf asks again after a connection that broke, and ends after an answer that did.
+connection. Only 401 reaches kopf, which then logs in anew. What kopf asks about the API itself is read as a whole: kopf
+asks again after a connection that broke, and ends after an answer that did.
 """
 
 import asyncio

@@ -1,0 +1,134 @@
+"""Objects whose fields are changed one by one, and changed back, beside a real API server and a real operator."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from api_proxy import api_proxy
+from api_server import ApiServer
+from chaos_mutations import Mutation, mutations, spec_schema
+from chaos_oracles import difference, masked
+from live_cluster import load_test
+from operator_process import OperatorProcess
+from played_namespace import OURS, PlayedNamespace, played_namespace
+from sim_comparison import comparison_spec
+from specs.tables import WHOLE
+
+REFUSED, SAID, TAKEN, NO_CHANGE, WRONG = "refused by the API", "refused by the operator", "taken", "no change", "wrong"
+OUTCOMES = (REFUSED, SAID, TAKEN, NO_CHANGE, WRONG)
+_WITHIN_S = 60.0
+_AT_ONCE = 8
+Say = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """An object whose fields are changed. It is held back, so that no run begins: what it says then is soon said."""
+
+    kind: str
+    name: str
+    spec: Mapping[str, Any]
+    skip: Sequence[str] = ()
+
+    def mutations(self) -> Iterator[Mutation]:
+        """Yield the changes of its spec."""
+        return mutations(self.spec, spec_schema(OURS[self.kind]), self.skip)
+
+
+def subjects() -> Iterator[Subject]:
+    """Yield what is changed: whole specs of tests, and a schedule and a comparison, whose tests are changed as such."""
+    for name, spec in WHOLE.items():
+        yield Subject("SSHLoadTest", name, {**spec, "suspend": True}, skip=("suspend",))
+    held_back = {**load_test("any")["spec"], "suspend": True}
+    template = {"schedule": "0 0 1 1 *", "testTemplate": {"spec": held_back}}
+    yield Subject("SSHLoadTestSchedule", "schedule", template, skip=("testTemplate",))
+    compared = {**comparison_spec(), "base": held_back}
+    yield Subject("SSHLoadTestComparison", "comparison", compared, skip=("base",))
+
+
+@dataclass(slots=True)
+class Found:
+    """How many changes came out how, and in words each that came out wrong."""
+
+    counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    wrong: list[str] = field(default_factory=list)
+
+
+def change_fields(server: ApiServer, folder: Path, every: int) -> Found:
+    """Change each so-manieth field of all subjects; those of one subject one after the other."""
+    found = Found()
+    cluster = server.namespace()
+    with api_proxy(server.kubeconfig, folder) as proxy:
+        namespace = PlayedNamespace(cluster.namespace, proxy.logs)
+        operator = OperatorProcess(proxy.kubeconfig, folder, (cluster.namespace,), proxy.wait_until_unused)
+        with played_namespace(server.kubeconfig, namespace), ThreadPoolExecutor(_AT_ONCE) as pool:
+            operator.start()
+            try:
+                list(pool.map(lambda subject: _change(namespace, subject, every, found), subjects()))
+                operator.assert_not_ended()
+            finally:
+                operator.kill()
+    if "Traceback" in operator.logs():
+        found.wrong.append(operator.logs()[operator.logs().index("Traceback") :][:3000])
+    return found
+
+
+def _change(namespace: PlayedNamespace, subject: Subject, every: int, found: Found) -> None:
+    metadata = {"name": subject.name}
+    namespace.apply(
+        {"apiVersion": "sshload.dev/v1alpha1", "kind": subject.kind, "metadata": metadata, "spec": subject.spec}
+    )
+    before = _settled(namespace, subject)
+    assert before is not None, f"{subject.name}: nothing was said of it"
+    for mutation in list(subject.mutations())[::every]:
+        outcome, words = _outcome(namespace, subject, mutation, before)
+        found.counts[subject.kind, outcome] += 1
+        if outcome == WRONG:
+            found.wrong.append(f"{subject.kind} {subject.name}: {mutation}: {words}")
+
+
+def _outcome(
+    namespace: PlayedNamespace, subject: Subject, mutation: Mutation, before: Mapping[str, Any]
+) -> tuple[str, str]:
+    """Change a field and change it back; return what came of it."""
+    generation = _object(namespace, subject)["metadata"]["generation"]
+    code, answer = namespace.replace_spec(subject.kind, subject.name, mutation.spec)
+    if code >= 400:
+        return (REFUSED, "") if code in (400, 422) and answer["message"] else (WRONG, str(answer))
+    if answer["metadata"]["generation"] == generation:
+        return NO_CHANGE, ""
+    said = _settled(namespace, subject, answer["metadata"]["generation"])
+    code, answer = namespace.replace_spec(subject.kind, subject.name, subject.spec)
+    assert code < 400, answer
+    after = _settled(namespace, subject, answer["metadata"]["generation"])
+    if said is None or after is None:
+        return (
+            WRONG,
+            f"nothing was said within {_WITHIN_S:g} s after {'the change' if said is None else 'the end of it'}",
+        )
+    if after != before:
+        return WRONG, f"not as before: {difference(before, after)}"
+    stalled = [one for one in said["conditions"] if one["type"] == "Stalled" and one["status"] == "True"]
+    if stalled and not stalled[0]["message"]:
+        return WRONG, f"no reason was said: {said}"
+    return (SAID if stalled else TAKEN), ""
+
+
+def _settled(namespace: PlayedNamespace, subject: Subject, generation: int = 1) -> Mapping[str, Any] | None:
+    """Return the masked status once it speaks of a generation, None where it does not within a minute."""
+
+    def speaks() -> bool:
+        seen: int = _object(namespace, subject).get("status", {}).get("observedGeneration", 0)
+        return seen >= generation
+
+    if not namespace.wait(speaks, _WITHIN_S):
+        return None
+    status: Mapping[str, Any] = masked(_object(namespace, subject))["status"]
+    return {name: value for name, value in status.items() if name not in ("observedGeneration", "run", "test")}
+
+
+def _object(namespace: PlayedNamespace, subject: Subject) -> Mapping[str, Any]:
+    return namespace.objects.get((subject.kind, subject.name), {})
