@@ -17,7 +17,10 @@ from sshload_operator.control.lean_json import read_json
 
 FIELD_MANAGER: Final = "sshload"
 
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=15, connect=5)
+ANSWER_LIMIT_S: Final = 15
+"""How long an answer may take, of a list page by page; then the connection is taken for dead."""
+
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=ANSWER_LIMIT_S, connect=5)
 # Few connections, much used: each costs a TLS handshake, which on small machines takes longer than the requests do.
 _CONNECTIONS: Final = 6
 _LOG_PIECE_BYTES: Final = 16_384

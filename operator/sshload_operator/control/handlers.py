@@ -16,7 +16,7 @@ import kopf
 
 from sshload_operator.api.kinds import COMPARISON, GROUP, SCHEDULE, TEST, VERSION
 from sshload_operator.control.access import find_access
-from sshload_operator.control.cluster import LIST_PAGE, Cluster
+from sshload_operator.control.cluster import ANSWER_LIMIT_S, LIST_PAGE, Cluster
 from sshload_operator.control.lease import Leases, Terms
 from sshload_operator.control.live_kinds import LiveKinds
 from sshload_operator.control.metrics import OperatorMetrics
@@ -164,5 +164,6 @@ def _settings() -> kopf.OperatorSettings:
     settings.watching.label_selectors["pods"] = TEST_LABEL
     settings.watching.label_selectors["jobs.batch"] = TEST_LABEL
     settings.networking.error_backoffs = _ERROR_BACK_OFFS_S
+    settings.networking.request_timeout = ANSWER_LIMIT_S
     settings.queueing.idle_timeout = 0.02
     return settings

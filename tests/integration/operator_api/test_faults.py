@@ -65,6 +65,21 @@ def test_what_was_deleted_while_the_watch_was_away_is_forgotten(
     assert not too_old
 
 
+def test_a_list_that_is_never_answered_is_asked_for_again(
+    cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy
+) -> None:
+    unanswered = [Silence()]
+
+    def silent_once(asked: ApiRequest) -> Meddling | None:
+        return unanswered.pop() if unanswered and (asked.verb, asked.resource) == ("list", "sshloadtests") else None
+
+    proxy.meddle = silent_once
+    cluster.apply(load_test("unheard"))
+    operator.begin()
+    cluster.wait("unheard", lambda status: status.get("phase") == "PreparingTarget", "start", within_s=150)
+    assert not unanswered
+
+
 @pytest.mark.parametrize("answer", [Answer(500), Silence()])
 def test_a_master_log_that_cannot_be_read_holds_up_neither_deadline_nor_abort(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods, answer: Meddling
