@@ -11,23 +11,27 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from api_server import ApiServer, api_server
 from chaos_cases import Case, cases
 from chaos_faults import Heard
+from chaos_fields import OUTCOMES as FIELD_OUTCOMES
+from chaos_fields import Found, change_fields
 from chaos_kinds import KINDS, Kind
 from chaos_oracles import EXCUSED, OUTCOMES, WRONG, Outcome, judged, problems
 from chaos_run import Run, run
 
+FIELDS = "fields"
 _SHOWN_LINES = 12
 
 
 def main() -> int:
     """Run what the command line asks for, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], help="the kinds to run (all)")
+    parser.add_argument("kinds", nargs="*", choices=[*KINDS, FIELDS, []], help="the kinds to run, and the fields (all)")
     parser.add_argument(
         "--only", default="", help="only cases in whose family and name this regular expression is found"
     )
@@ -38,11 +42,18 @@ def main() -> int:
     began = time.monotonic()
     table: Counter[tuple[str, str, str]] = Counter()
     with tempfile.TemporaryDirectory(prefix="sshload-chaos-") as folder, api_server(_made(folder, "server")) as server:
-        for name in arguments.kinds or KINDS:
+        chosen = arguments.kinds or [*KINDS, FIELDS]
+        for name in filter(KINDS.__contains__, chosen):
             _run_kind(server, KINDS[name], arguments, Path(folder), table)
-    _print(table)
-    wrong = sum(count for (_, _, outcome), count in table.items() if outcome == WRONG)
-    print(f"{sum(table.values())} runs, {wrong} wrong ends, in {time.monotonic() - began:.0f} s")
+        fields = change_fields(server, _made(folder, FIELDS), arguments.every) if FIELDS in chosen else Found()
+    print(*(f"wrong: {words}" for words in fields.wrong), sep="\n", flush=True)
+    _print("fault", table, OUTCOMES)
+    _print("fields of", Counter({("", *key): count for key, count in fields.counts.items()}), FIELD_OUTCOMES)
+    wrong = len(fields.wrong) + sum(count for (_, _, outcome), count in table.items() if outcome == WRONG)
+    changes = fields.counts.total()
+    print(
+        f"{table.total()} runs and {changes} changes of fields, {wrong} wrong ends, in {time.monotonic() - began:.0f} s"
+    )
     return 1 if wrong else 0
 
 
@@ -92,12 +103,12 @@ def _made(folder: str | Path, name: str) -> Path:
     return made
 
 
-def _print(table: Counter[tuple[str, str, str]]) -> None:
-    rows = dict.fromkeys((kind, family) for kind, family, _ in table)
-    print(f"\n{'kind':12}{'fault':28}{'runs':>6}" + "".join(f"{outcome:>18}" for outcome in OUTCOMES))
-    for kind, family in rows:
-        found = [table[kind, family, outcome] for outcome in OUTCOMES]
-        print(f"{kind:12}{family:28}{sum(found):>6}" + "".join(f"{count:>18}" for count in found))
+def _print(what: str, table: Counter[tuple[str, str, str]], outcomes: Sequence[str]) -> None:
+    rows = dict.fromkeys((kind, row) for kind, row, _ in table)
+    print(f"\n{'':12}{what:28}{'runs':>6}" + "".join(f"{outcome:>25}" for outcome in outcomes))
+    for kind, row in rows:
+        found = [table[kind, row, outcome] for outcome in outcomes]
+        print(f"{kind:12}{row:28}{sum(found):>6}" + "".join(f"{count:>25}" for count in found))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from chaos_faults import Answered, Dropped, Fault, Frozen, Heard, Killed, Point,
 from chaos_run import Run
 
 _LATE_S = 2.0
-_FROZEN_S = 5.0
+_FROZEN_S, _FROZEN_FOR_LONG_S = 5.0, 40.0
 _ANSWERS: tuple[Meddling, ...] = (*map(Answer, (403, 409, 410, 429, 500)), Late(_LATE_S), CutShort())
 
 
@@ -39,6 +39,8 @@ def cases(reference: Run, heard: Heard) -> Iterator[Case]:
     for event in dict.fromkeys(heard.events):
         yield Case("an event dropped", partial(Dropped, event))
         yield Case("a watch frozen", partial(Frozen, event, _FROZEN_S))
+    for event in {event.resource: event for event in reversed(heard.events)}.values():
+        yield Case("a watch frozen for long", partial(Frozen, event, _FROZEN_FOR_LONG_S))
 
 
 def _answers(point: Point) -> Sequence[Meddling]:

@@ -1,7 +1,7 @@
 """Objects whose fields are changed one by one, and changed back, beside a real API server and a real operator."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,7 +9,8 @@ from typing import Any
 
 from api_proxy import api_proxy
 from api_server import ApiServer
-from chaos_mutations import Mutation, mutations, spec_schema
+from chaos_mutations import Mutation, mutations, places, spec_schema
+from chaos_mutations import Path as FieldPath
 from chaos_oracles import difference, masked
 from live_cluster import load_test
 from operator_process import OperatorProcess
@@ -21,7 +22,6 @@ REFUSED, SAID, TAKEN, NO_CHANGE, WRONG = "refused by the API", "refused by the o
 OUTCOMES = (REFUSED, SAID, TAKEN, NO_CHANGE, WRONG)
 _WITHIN_S = 60.0
 _AT_ONCE = 8
-Say = Callable[[str], object]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,10 @@ class Subject:
     name: str
     spec: Mapping[str, Any]
     skip: Sequence[str] = ()
+
+    def places(self) -> Iterator[FieldPath]:
+        """Yield the fields that are changed."""
+        return (path for path, _ in places(self.spec, spec_schema(OURS[self.kind])))
 
     def mutations(self) -> Iterator[Mutation]:
         """Yield the changes of its spec."""

@@ -40,23 +40,24 @@ def spec_schema(plural: str) -> Schema:
 
 def mutations(spec: Mapping[str, Any], schema: Schema, skip: Sequence[str] = ()) -> Iterator[Mutation]:
     """Yield the changes of a spec; those of the fields in `skip` are left out."""
-    for path, place in _places(spec, schema, ()):
+    for path, place in places(spec, schema):
         if path[0] in skip:
             continue
         for what, value in _values(place):
             yield Mutation(path, what, _with(spec, path, value))
 
 
-def _places(value: Any, schema: Schema, path: Path) -> Iterator[tuple[Path, Schema]]:
+def places(value: Any, schema: Schema, path: Path = ()) -> Iterator[tuple[Path, Schema]]:
     """Yield each field that the schema has inside of a value, those that stand there and those that may."""
     if isinstance(value, Mapping):
         for name, field in schema.get("properties", {}).items():
             yield (*path, name), field
             if name in value:
-                yield from _places(value[name], field, (*path, name))
+                yield from places(value[name], field, (*path, name))
     if isinstance(value, list) and value:
         yield (*path, 0), schema["items"]
-        yield from _places(value[0], schema["items"], (*path, 0))
+        for index, item in enumerate(value):
+            yield from places(item, schema["items"], (*path, index))
 
 
 def _values(schema: Schema) -> Iterator[tuple[str, Any]]:

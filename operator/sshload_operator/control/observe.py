@@ -192,9 +192,8 @@ async def _read(cluster: Cluster, judging: Judging, sight: Sight, run: RunUnderW
     ]
     if _older(sight.listed_at_s, _LIST_EVERY_S):
         reads.insert(0, _list_children(cluster, sight, test))
-    began_s = time.monotonic()
     failed = [await _failure(read) for read in reads]
-    if _seems_lost(sight, run) and (sight.listed_at_s is None or sight.listed_at_s < began_s):
+    if _seems_lost(sight, run):
         failed.append(await _failure(_list_children(cluster, sight, test)))
     log = _log_of(sight, run.plan)
     if log is not None and log.summary is not None:
@@ -203,7 +202,10 @@ async def _read(cluster: Cluster, judging: Judging, sight: Sight, run: RunUnderW
 
 
 def _seems_lost(sight: Sight, run: RunUnderWay) -> bool:
-    """Tell whether a pod without which the load cannot go on is not seen to run: the watch may be behind the log."""
+    """Tell whether a pod without which the load cannot go on is not seen to run.
+
+    The watch may be behind the log, and a list that was read before it is older.
+    """
     log = _log_of(sight, run.plan)
     snapshot = log.snapshot if log is not None else None
     goes_on = snapshot is not None and snapshot.stage is not Stage.WAITING_FOR_WORKERS

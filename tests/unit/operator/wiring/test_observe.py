@@ -35,8 +35,14 @@ def master_job(plan: Plan) -> dict[str, Any]:
     return {"metadata": {**metadata, "labels": role_labels(plan, Role.MASTER)}}
 
 
-def seen(plan: Plan, sight: Sight, listed: list[dict[str, Any]], phase: str) -> tuple[Observed, list[str]]:
-    """Observe a run, of which the master says that the load goes on; return what is seen and what was listed."""
+def seen(
+    plan: Plan, sight: Sight, *lists: list[dict[str, Any]], phase: str = "StartingWorkers"
+) -> tuple[Observed, list[str]]:
+    """Observe a run, of which the master says that the load goes on; return what is seen and what was listed.
+
+    `lists` are the pods that the API server lists, the first time and later.
+    """
+    pods = iter(lists)
     asked: list[str] = []
     log = snapshot_line(replace(snapshot(), run_id=plan.run_id))
 
@@ -44,7 +50,7 @@ def seen(plan: Plan, sight: Sight, listed: list[dict[str, Any]], phase: str) -> 
         if request.path.endswith("/log"):
             return web.Response(text=f"{log}\n")
         asked.append(request.path.rpartition("/")[2])
-        items = listed if request.path.endswith("/pods") else [master_job(plan)]
+        items = next(pods) if request.path.endswith("/pods") else [master_job(plan)]
         return web.json_response({"items": items, "metadata": {}})
 
     async def play() -> Observed:
@@ -78,7 +84,7 @@ def test_a_watch_that_is_behind_the_masters_log_loses_no_target() -> None:
     asked = plan(quickstart())
     sight = of_watch(asked, "Pending")
     listed = [pod(asked, Role.MASTER, "Running", 5), pod(asked, Role.TARGET, "Running", 8)]
-    observed, lists = seen(asked, sight, listed, "StartingWorkers")
+    observed, lists = seen(asked, sight, listed)
     assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
     assert lists == ["pods", "jobs"]
 
@@ -86,6 +92,15 @@ def test_a_watch_that_is_behind_the_masters_log_loses_no_target() -> None:
 def test_a_load_that_goes_on_with_all_its_pods_costs_no_list() -> None:
     asked = plan(quickstart())
     sight = of_watch(asked, "Running")
-    observed, lists = seen(asked, sight, [], "Running")
+    observed, lists = seen(asked, sight, phase="Running")
     assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
     assert lists == []
+
+
+def test_a_list_that_is_older_than_the_masters_log_loses_no_target() -> None:
+    asked = plan(quickstart())
+    master = pod(asked, Role.MASTER, "Running", 5)
+    before, after = [master, pod(asked, Role.TARGET, "Pending", 6)], [master, pod(asked, Role.TARGET, "Running", 8)]
+    observed, lists = seen(asked, Sight(), before, after)
+    assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
+    assert lists == ["pods", "jobs", "pods", "jobs"]
