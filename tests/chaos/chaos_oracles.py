@@ -128,11 +128,12 @@ def _different_counts(reference: Run, run: Run) -> Iterator[str]:
 
 
 def counts(run: Run, type_: str) -> Counter[str]:
-    """Return how often the operator created or deleted an object, by kind."""
+    """Return how often objects were created, or deleted but for those that lost their owner, by kind."""
+    passed_over = run.collected if type_ == "DELETED" else frozenset[str]()
     return Counter(
         one.kind
         for one in run.history
-        if one.type == type_ and one.kind != "Pod" and one.body["metadata"]["uid"] not in run.collected
+        if one.type == type_ and one.kind != "Pod" and one.body["metadata"]["uid"] not in passed_over
     )
 
 
@@ -151,21 +152,24 @@ def difference(before: Any, after: Any, path: str = "") -> str:
 
 @dataclass(frozen=True, slots=True)
 class Excuse:
-    """Differences from the reference that are right under some faults, and why.
+    """A difference from the reference that is right under some faults, and why.
 
-    `differences` is the pattern of those that may be; each of `must_say` has to be in the last status of a test.
+    `difference` is its pattern; all of `must_say` has to be in the last status of one of the tests. `among` is a kind
+    that has to be there, where one has.
     """
 
     reason: str
     faults: Callable[[Fault], bool]
-    differences: str
+    difference: str
     must_say: tuple[str, ...] = ()
+    among: str = "SSHLoadTest"
 
-    def covers(self, fault: Fault, run: Run, found: Sequence[str]) -> bool:
-        """Tell whether all that was found is excused."""
-        said = [json.dumps(one.body.get("status", {})) for one in run.history if one.kind == "SSHLoadTest"]
-        right = all(re.match(self.differences, problem) for problem in found)
-        return self.faults(fault) and right and all(words in said[-1] for words in self.must_say)
+    def covers(self, fault: Fault, run: Run, problem: str) -> bool:
+        """Tell whether what was found is excused."""
+        last = {one.body["metadata"]["uid"]: json.dumps(one.body.get("status", {})) for one in run.history}
+        is_said = any(all(words in said for words in self.must_say) for said in last.values())
+        is_among = any(one.kind == self.among for one in run.history)
+        return self.faults(fault) and is_said and is_among and re.match(self.difference, problem) is not None
 
 
 def _cuts_start_short(fault: Fault) -> bool:
@@ -187,24 +191,30 @@ def _refuses(resource_and_name: str) -> Callable[[Fault], bool]:
     return refuses
 
 
-_SECRET_MADE_ANEW = r"(created|deleted): {'Secret': \d+} more, {} fewer"
+_OWN = r"SSHLoadTest(Schedule|Comparison)?/"
 EXCUSES = (
     Excuse(
         "the run's Secret is made anew where its token was lost before the master's Job was there",
         _cuts_start_short,
-        _SECRET_MADE_ANEW,
+        r"(created|deleted): {'Secret': \d+} more, {} fewer",
     ),
     Excuse(
         "a child that the API server forbids ends the run as an error that says so",
-        _refuses(r"(secrets |(configmaps|deployments|jobs|networkpolicies|services) run-RUN-(?!results).*)"),
-        r"\w+/run-RUN-\w+: never made|SSHLoadTest/run: |(created|deleted): {} more",
+        _refuses(r"secrets .*|(configmaps|deployments|jobs|networkpolicies|services) .*-RUN-(?!results).*"),
+        rf"\w+/[\w-]+-RUN-\w+: never made|{_OWN}|(created|deleted): {{}} more",
         must_say=('"verdict": "Error"', '"reason": "PodRejected"', "403: "),
     ),
     Excuse(
         "results that the API server forbids are missing, and the status says so",
-        _refuses(r"configmaps run-RUN-results"),
-        r"ConfigMap/run-RUN-results: never made|SSHLoadTest/run: .body.status.message|(created): {} more",
+        _refuses(r"configmaps .*-RUN-results"),
+        rf"ConfigMap/[\w-]+-RUN-results: never made|{_OWN}[\w-]+: .body.status|created: {{}} more",
         must_say=('"verdict": "Passed"', "The results ConfigMap was refused: 403"),
+    ),
+    Excuse(
+        "a schedule that keeps no finished test deletes it at once, and the garbage collector what is left of its run",
+        lambda _: True,
+        r'\w+/[\w-]+-RUN-\w+: \.gone: "deleted" became "collected"|deleted: {} more',
+        among="SSHLoadTestSchedule",
     ),
 )
 
@@ -222,5 +232,10 @@ def judged(reference: Run, run: Run, fault: Fault) -> Outcome:
     found = tuple(problems(reference, run))
     if not found:
         return Outcome(AS_THE_REFERENCE if run.reached else NOT_REACHED)
-    excuse = next((excuse for excuse in EXCUSES if excuse.covers(fault, run, found)), None)
-    return Outcome(WRONG, found) if excuse is None else Outcome(EXCUSED, (excuse.reason,))
+    reasons = [_reason(fault, run, problem) for problem in found]
+    return Outcome(EXCUSED, ("; ".join(dict.fromkeys(reasons)),)) if all(reasons) else Outcome(WRONG, found)
+
+
+def _reason(fault: Fault, run: Run, problem: str) -> str:
+    """Return why a difference is right, empty where it is not."""
+    return next((excuse.reason for excuse in EXCUSES if excuse.covers(fault, run, problem)), "")

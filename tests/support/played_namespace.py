@@ -195,8 +195,9 @@ class PlayedNamespace:
             if owners and not any(owner["uid"] in living for owner in owners):
                 self.logs.pop(name, None)
                 self.collected.add(body["metadata"]["uid"])
-                options = {"gracePeriodSeconds": 0, "preconditions": {"uid": body["metadata"]["uid"]}}
-                await api.ask("DELETE", f"{_PATHS[kind].format(self.name)}/{name}", options)
+                uid = body["metadata"]["uid"]
+                at_once = {"gracePeriodSeconds": 0, "propagationPolicy": "Background", "preconditions": {"uid": uid}}
+                await api.ask("DELETE", f"{_PATHS[kind].format(self.name)}/{name}", at_once)
 
 
 def _run_id(body: Object) -> str:

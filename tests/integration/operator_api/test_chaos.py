@@ -1,4 +1,4 @@
-"""A share of what `make chaos` runs whole: one case of each family of faults."""
+"""A share of what `make chaos` runs whole: a case of each family of faults, and some changes of fields."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,11 +7,13 @@ import pytest
 from api_server import ApiServer
 from chaos_cases import Case, cases
 from chaos_faults import Heard
+from chaos_fields import REFUSED, TAKEN, change_fields
 from chaos_kinds import TEST
 from chaos_oracles import WRONG, judged
 from chaos_run import Run, run
 
 _STEP = 7
+_EVERY_FIELD = 211
 
 
 def one_of_each(families: str, reference: Run, heard: Heard) -> Iterator[Case]:
@@ -39,3 +41,9 @@ def test_a_run_comes_to_the_end_of_its_reference_whatever_befalls_the_operator(
         if outcome.word == WRONG:
             wrong[str(fault)] = outcome.said
     assert wrong == {}
+
+
+def test_a_field_that_is_changed_and_changed_back_leaves_no_trace(api_server: ApiServer, tmp_path: Path) -> None:
+    found = change_fields(api_server, tmp_path, every=_EVERY_FIELD)
+    assert found.wrong == []
+    assert {outcome for _, outcome in found.counts} >= {REFUSED, TAKEN}
