@@ -64,6 +64,29 @@ def test_a_server_that_says_more_before_its_version_does_not_speak_ssh(before: b
     assert failed.value.message == message
 
 
+@pytest.mark.parametrize("version", ["SSH-2.0-server", "SSH-1.99-server"])
+def test_a_version_of_both_protocols_is_understood(version: str) -> None:
+    with connected_to(version.encode() + b"\r\n") as descriptor:
+        assert await_banner(descriptor) == version
+
+
+@pytest.mark.parametrize(
+    ("said", "outcome", "message"),
+    [
+        pytest.param(b"SSH-2.0-ser", Outcome.RESET_BEFORE_BANNER, "in the middle of its banner", id="half a line"),
+        pytest.param(b"SSH-1.5-old\r\n", Outcome.NOT_SSH, "does not speak SSH 2: SSH-1.5-old", id="SSH 1"),
+        pytest.param(
+            b"SSH-2.0-" + b"x" * 248, Outcome.NOT_SSH, "of more than 255 bytes: SSH-2.0-xx", id="a line too long"
+        ),
+    ],
+)
+def test_a_version_line_that_no_client_should_take_is_refused_here(said: bytes, outcome: Outcome, message: str) -> None:
+    with connected_to(said) as descriptor, pytest.raises(StepFailure) as failed:
+        await_banner(descriptor)
+    assert failed.value.outcome is outcome
+    assert message in failed.value.message
+
+
 def test_others_run_while_a_server_sends_line_after_line() -> None:
     turns = count()
 

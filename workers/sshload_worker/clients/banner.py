@@ -14,6 +14,7 @@ from sshload_contract.vocabulary import Outcome
 from sshload_worker.outcomes import StepFailure, pre_banner_outcome
 
 _VERSION_START = b"SSH-"
+_UNDERSTOOD = (b"SSH-2.0-", b"SSH-1.99-")  # RFC 4253 sections 4.2 and 5.1
 _LINE_LIMIT_BYTES = 255  # with its end
 _LINES_LIMIT = 1_024
 _PARTIAL_LINE_PAUSE_S = 0.001
@@ -47,6 +48,7 @@ def await_banner(speaker: Speaker) -> str:
         for _ in range(_LINES_LIMIT + 1):
             line = _peek_line(speaker, earlier)
             if line.startswith(_VERSION_START):
+                _check_version(line)
                 return _text(line)
             outcome = pre_banner_outcome(_text(line))
             if outcome is not None:
@@ -61,6 +63,19 @@ def await_banner(speaker: Speaker) -> str:
             raise StepFailure(Outcome.NOT_SSH, f"no SSH version followed: {earlier}") from None
         raise
     raise StepFailure(Outcome.NOT_SSH, f"no SSH version in {_LINES_LIMIT:,} lines: {earlier}")
+
+
+def _check_version(line: bytes) -> None:
+    """Raise StepFailure where a version line is not whole, too long, or that of another SSH.
+
+    Client libraries differ in what they make of these, and some wait for more without end.
+    """
+    if not line.endswith(b"\n") and len(line) < _LINE_LIMIT_BYTES:
+        raise StepFailure(Outcome.RESET_BEFORE_BANNER, "the server closed the connection in the middle of its banner")
+    if not line.endswith(b"\n"):
+        raise StepFailure(Outcome.NOT_SSH, f"a version line of more than {_LINE_LIMIT_BYTES} bytes: {_text(line)}")
+    if not line.startswith(_UNDERSTOOD):
+        raise StepFailure(Outcome.NOT_SSH, f"the server does not speak SSH 2: {_text(line)}")
 
 
 def _peek_line(speaker: Speaker, earlier: str) -> bytes:
