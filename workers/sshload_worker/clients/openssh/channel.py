@@ -165,6 +165,7 @@ class OpenSSHChannel:
         self._terminal = False
         self._heard = False
         self._at_end = False
+        self.is_closed = False
 
     def request_terminal(self) -> None:
         """Ask for a pseudo terminal, once the command is asked for."""
@@ -212,3 +213,11 @@ class OpenSSHChannel:
             return self._session.end(self._pipes)
         finally:
             self._pipes.close()
+            self.is_closed = True
+
+    def drop(self) -> None:
+        """Let go of a channel that may not have been closed, whatever state it is in. Never waits."""
+        if not self.is_closed:
+            self._session.hang_up()
+            self._pipes.close()
+            self.is_closed = True

@@ -6,7 +6,7 @@ from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.interface import Connection, RemoteFile
-from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel, OwnSession
+from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel, OwnSession, Session
 from sshload_worker.clients.openssh.config_text import SERVER, as_host_name, forward_to
 from sshload_worker.clients.openssh.directory import directory_of
 from sshload_worker.clients.openssh.master import Master
@@ -26,7 +26,7 @@ class OpenSSHConnection:
         self._jump = through
         self._directory = directory_of(login)
         self._running: Master | None = None
-        self._sessions: list[ClientSession] = []
+        self._channels: list[OpenSSHChannel] = []
         self._programs: Programs | None = None
 
     def connect(self) -> None:
@@ -64,11 +64,11 @@ class OpenSSHConnection:
 
     def open_channel(self) -> OpenSSHChannel:
         """Return a channel, which ssh opens with its command."""
-        if not self._login.client.control_master:
-            return OpenSSHChannel(OwnSession(self._master))
-        session = ClientSession(self._master, self._directory)
-        self._sessions.append(session)
-        return OpenSSHChannel(session)
+        shared = self._login.client.control_master
+        session: Session = ClientSession(self._master, self._directory) if shared else OwnSession(self._master)
+        channel = OpenSSHChannel(session)
+        self._channels = [*(earlier for earlier in self._channels if not earlier.is_closed), channel]
+        return channel
 
     def open_forward(self, host: str, port: int) -> OpenSSHChannel:
         """Open a channel to where the server connects for us."""
@@ -95,8 +95,9 @@ class OpenSSHConnection:
         """End all of the connection's processes at once. Never waits."""
         if self._programs is not None:
             self._programs.close()
-        for session in self._sessions:
-            session.hang_up()
+        for channel in self._channels:
+            channel.drop()
+        self._channels.clear()
         if self._running is not None:
             self._running.close()
         if self._jump is not None:
