@@ -1,6 +1,8 @@
 import asyncssh
 import pytest
+from asyncssh.constants import OPEN_REQUEST_SESSION_FAILED
 from paramiko import ssh_exception
+from paramiko.sftp import SFTPError
 from sshload_contract.vocabulary import Outcome, Step
 from sshload_worker.clients.asyncssh.errors import library_outcome as asyncssh_outcome
 from sshload_worker.clients.openssh.errors import failure, sftp_failure
@@ -31,6 +33,7 @@ from sshload_worker.clients.sftp_status import status_failure
         pytest.param(Step.EXEC, ssh_exception.SSHException(""), False, Outcome.EXEC_REJECTED, id="no command"),
         pytest.param(Step.EXEC, ssh_exception.SSHException(""), True, Outcome.DISCONNECTED, id="a close in exec"),
         pytest.param(Step.WRITE, OSError("Socket is closed"), True, Outcome.DISCONNECTED, id="a closed socket"),
+        pytest.param(Step.SUBSYSTEM, SFTPError("garbage"), False, Outcome.SFTP_BAD_MESSAGE, id="no SFTP"),
     ],
 )
 def test_paramikos_errors_say_what_went_wrong(step: Step, error: Exception, lost: bool, outcome: Outcome) -> None:  # noqa: FBT001
@@ -47,6 +50,13 @@ def test_paramikos_errors_say_what_went_wrong(step: Step, error: Exception, lost
         pytest.param(Step.AUTH, asyncssh.PermissionDenied("no"), True, Outcome.AUTH_REJECTED, id="a rejected key"),
         pytest.param(
             Step.CHANNEL_OPEN, asyncssh.ChannelOpenError(1, "no"), False, Outcome.CHANNEL_REFUSED, id="no channel"
+        ),
+        pytest.param(
+            Step.CHANNEL_OPEN,
+            asyncssh.ChannelOpenError(OPEN_REQUEST_SESSION_FAILED, "no"),
+            False,
+            Outcome.EXEC_REJECTED,
+            id="a channel, but no subsystem",
         ),
         pytest.param(
             Step.CHANNEL_OPEN, asyncssh.ChannelOpenError(2, "closed"), True, Outcome.DISCONNECTED, id="a close instead"
@@ -100,6 +110,13 @@ def test_asyncsshs_errors_say_what_went_wrong(step: Step, error: Exception, lost
             id="a close before the banner",
         ),
         pytest.param(
+            Step.BANNER,
+            "Connection reset by UNKNOWN port -1",
+            Outcome.RESET_BEFORE_BANNER,
+            "",
+            id="a reset before the banner, in other words",
+        ),
+        pytest.param(
             Step.KEX, "Unable to negotiate with a port 1: no matching", Outcome.KEX_FAILED, "", id="nothing in common"
         ),
         pytest.param(Step.KEX, "Host key verification failed.", Outcome.HOST_KEY_MISMATCH, "", id="a host key"),
@@ -144,6 +161,9 @@ def test_openssh_says_what_went_wrong(step: Step, line: str, outcome: Outcome, m
         ('remote open "/secret": Permission denied', Outcome.SFTP_PERMISSION_DENIED),
         ('File "/missing" not found.', Outcome.SFTP_NO_SUCH_FILE),
         ('remote mkdir "/Permission denied": Failure', Outcome.SFTP_FAILURE),
+        ("Expected SSH2_FXP_DATA(103) packet, got 104", Outcome.SFTP_BAD_MESSAGE),
+        ("Unexpected reply 7", Outcome.SFTP_BAD_MESSAGE),
+        ("Ensure the remote shell produces no output for non-interactive sessions.", Outcome.SFTP_BAD_MESSAGE),
         ("something else", Outcome.SFTP_OTHER),
     ],
 )

@@ -46,6 +46,7 @@ class AsyncsshConnection:
             family, self._address = login.address
             self._descriptor = Descriptor(open_socket(family), quick_ack=login.client.quick_ack)
             self._protocol.descriptor = self._descriptor
+        self._is_handed_over = False
         self._server_version = ""
 
     def connect(self) -> None:
@@ -66,6 +67,7 @@ class AsyncsshConnection:
         if self._descriptor is None:
             self._driver.call(Step.KEX, self._tunnel.hand_over, self._protocol)
         else:
+            self._is_handed_over = True
             self._driver.run(Step.KEX, self._handed_over(self._descriptor.socket))
         self._protocol.milestones.keys_exchanged.wait()
         self._driver.check(Step.KEX)
@@ -128,6 +130,8 @@ class AsyncsshConnection:
 
     def close(self) -> None:
         """End the connection at once. Never waits."""
+        if self._descriptor is not None and not self._is_handed_over:
+            self._descriptor.shut_down()  # else asyncssh does, to whom it belongs by then
         self._loop.post(self._protocol.close)
         if self._jump is not None:
             self._jump.close()

@@ -1,6 +1,7 @@
 """From asyncssh's errors to outcomes."""
 
 from asyncssh import misc
+from asyncssh.constants import OPEN_REQUEST_SESSION_FAILED
 from sshload_contract.vocabulary import Outcome, Step
 
 LIBRARY_ERRORS: dict[type[BaseException], Outcome] = {
@@ -31,6 +32,8 @@ def library_outcome(step: Step, error: BaseException, *, lost: bool) -> Outcome:
             return LIBRARY_ERRORS[kind]
     if lost and step not in (Step.KEX, Step.AUTH):
         return Outcome.DISCONNECTED
+    if isinstance(error, misc.ChannelOpenError) and error.code == OPEN_REQUEST_SESSION_FAILED:
+        return Outcome.EXEC_REJECTED  # the channel was opened, and what was to run on it refused
     return OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)
 
 

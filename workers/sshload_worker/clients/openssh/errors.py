@@ -49,6 +49,12 @@ SFTP_ERRORS = {
 }
 """The words that sftp has for status codes, and for a server's program that has ended."""
 
+_SFTP_NONSENSE = re.compile(
+    r"(Expected SSH2_FXP_\S+ packet, got |Unexpected reply |ID mismatch \(|Received message too long )"
+    r"|Ensure the remote shell produces no output for non-interactive sessions"
+)
+"""What sftp begins its last line with where the answer is none."""
+
 _PRE_BANNER_LINE = re.compile(r"debug1: kex_exchange_identification: banner line \d+: (.*)")
 
 
@@ -71,13 +77,18 @@ def sftp_failure(text: str) -> StepFailure:
     for words, outcome in SFTP_ERRORS.items():
         if text.rstrip(".").endswith(words):
             return StepFailure(outcome, _message(text))
-    return StepFailure(Outcome.SFTP_OTHER, _message(text))
+    outcome = Outcome.SFTP_BAD_MESSAGE if _SFTP_NONSENSE.match(text) else Outcome.SFTP_OTHER
+    return StepFailure(outcome, _message(text))
 
 
 def _as_of(step: Step, outcome: Outcome) -> Outcome:
-    """Once the banner is there, a close is a disconnect."""
-    late = step not in (Step.CONNECT, Step.BANNER)
-    return Outcome.DISCONNECTED if late and outcome is Outcome.RESET_BEFORE_BANNER else outcome
+    """Return a close's own outcome: it is a disconnect once the banner is there, and none before that.
+
+    ssh has the same words for both, depending on which of its calls meets the close.
+    """
+    if outcome not in (Outcome.RESET_BEFORE_BANNER, Outcome.DISCONNECTED):
+        return outcome
+    return Outcome.RESET_BEFORE_BANNER if step in (Step.CONNECT, Step.BANNER) else Outcome.DISCONNECTED
 
 
 def _message(line: str) -> str:

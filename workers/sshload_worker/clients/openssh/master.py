@@ -54,6 +54,10 @@ class Master:
         """Tell whether it has ended."""
         return self._ended.is_set() or self.process.ended.is_set()
 
+    def has_ended(self) -> bool:
+        """Tell whether it has ended, by asking it: of a program that shares its connection one may hear before."""
+        return self.is_lost() or not self._answers()
+
     def await_end(self) -> None:
         """Wait until it has ended, and its log been read."""
         self.process.ended.wait()
@@ -68,7 +72,7 @@ class Master:
         self._catch_up()
         if self.log.claim_killed():
             return True
-        if not self.is_lost() and self._answers():
+        if not self.has_ended():
             return False
         self.await_end()
         raise self.failure(Step.EXEC)

@@ -88,7 +88,7 @@ class Programs:
         refusal = self._master.claim_refusal()
         if refusal is not None:
             return StepFailure(Outcome.CHANNEL_REFUSED, refusal)
-        if self._master.is_lost():
+        if self._master.has_ended():
             return StepFailure(Outcome.DISCONNECTED, "the connection ended")
         return None
 

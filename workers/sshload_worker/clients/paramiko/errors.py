@@ -1,5 +1,6 @@
 """From paramiko's errors to outcomes."""
 
+from paramiko.sftp import SFTPError
 from paramiko.ssh_exception import (
     AuthenticationException,
     BadAuthenticationType,
@@ -17,6 +18,7 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     BadAuthenticationType: Outcome.AUTH_REJECTED,
     PartialAuthentication: Outcome.AUTH_REJECTED,
     ChannelException: Outcome.CHANNEL_REFUSED,
+    SFTPError: Outcome.SFTP_BAD_MESSAGE,  # statuses are told before paramiko makes errors of them
     EOFError: Outcome.DISCONNECTED,
     OSError: Outcome.DISCONNECTED,
 }
@@ -46,5 +48,5 @@ def library_outcome(step: Step, error: Exception, *, lost: bool) -> Outcome:
 
 def error_text(error: Exception) -> str:
     """Return what an error says, without what it was given: that may be a password."""
-    known = isinstance(error, (AuthenticationException, SSHException, EOFError, OSError))
+    known = isinstance(error, (AuthenticationException, SFTPError, SSHException, EOFError, OSError))
     return f"{type(error).__name__}: {error}".rstrip(": ") if known else type(error).__name__

@@ -10,10 +10,14 @@ from paramiko.channel import Channel
 from paramiko.common import MSG_CHANNEL_CLOSE, MSG_CHANNEL_REQUEST
 from paramiko.message import Message
 from paramiko.packet import Packetizer
+from paramiko.ssh_exception import SSHException
 from sshload_contract.run_config import Client
 
 from sshload_worker.clients.paramiko.settings import prefer
 from sshload_worker.login.known_hosts import HostKeys
+
+_MOST_PACKET_BYTES = 262_144  # as OpenSSH's PACKET_MAX_SIZE
+_AROUND_DATA_BYTES = 1_024
 
 
 @dataclass(slots=True)
@@ -26,7 +30,19 @@ class ChannelEnd:
 
 
 class _Packets(Packetizer):
-    """paramiko's packets, without the time limit of its own that paramiko sets to a handshake."""
+    """paramiko's packets, without the time limit of its own that paramiko sets to a handshake.
+
+    paramiko believes any length, and would fill the memory with up to 4 GiB that a server sends as one packet.
+    """
+
+    most_bytes = _MOST_PACKET_BYTES
+
+    def read_all(self, n: int, check_rekey: bool = False) -> bytes:  # noqa: FBT001, FBT002 - paramiko's signature
+        """Return the next bytes, which are a part of one packet."""
+        if n > self.most_bytes:
+            raise SSHException(f"a packet of {n:,} bytes")
+        read: bytes = super().read_all(n, check_rekey)
+        return read
 
     def start_handshake(self, timeout: float) -> None:
         """Let whoever waits for the handshake decide how long it may take."""
@@ -70,6 +86,8 @@ class Transport(library.Transport):
         self.host_key_blob = b""
         self.disconnect_text = ""
         self.preferred_host_keys = prefer(self, client, host_keys)
+        self.packetizer: _Packets
+        self.packetizer.most_bytes = max(_MOST_PACKET_BYTES, (client.packet_bytes or 0) + _AROUND_DATA_BYTES)
         if client.rekey_bytes is not None:
             self.packetizer.REKEY_BYTES = client.rekey_bytes
 

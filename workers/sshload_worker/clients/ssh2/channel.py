@@ -5,15 +5,17 @@ needs, and nothing of this channel is queued: else it would wait for what is her
 queues are asked last (poll_channel_read does not touch the socket).
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.interface import CommandEnd
 from sshload_worker.clients.ssh2.direct_calls import command_end, expect_exit_status
 from sshload_worker.clients.ssh2.driver import Driver
+from sshload_worker.outcomes import StepFailure
 
 DEFAULT_READ_BYTES = 262_144
 _TERMINAL = "xterm"
@@ -46,15 +48,15 @@ class SSH2Channel:
 
     def request_terminal(self) -> None:
         """Ask for a pseudo terminal."""
-        self._driver.until_done(Step.SHELL_START, self._channel.pty, _TERMINAL)
+        self._driver.until_done(Step.SHELL_START, self._try_request, self._channel.pty, _TERMINAL)
 
     def start_shell(self) -> None:
         """Ask for the user's shell, and wait for the server's word that it was started."""
-        self._driver.until_done(Step.SHELL_START, self._channel.shell)
+        self._driver.until_done(Step.SHELL_START, self._try_request, self._channel.shell)
 
     def execute(self, command: str) -> None:
         """Ask for the command, and wait for the server's word that it was started."""
-        self._driver.until_done(Step.EXEC, self._channel.execute, command)
+        self._driver.until_done(Step.EXEC, self._try_request, self._channel.execute, command)
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""
@@ -87,6 +89,13 @@ class SSH2Channel:
         if exit_code != 0 or signal or self._stderr:
             return CommandEnd(exit_code, signal, self._stderr)
         return _SUCCESS
+
+    def _try_request(self, ask: Callable[..., int], *arguments: str) -> int:
+        """Ask, and wait for the answer no longer than the channel is open; libssh2 would wait for ever."""
+        result = ask(*arguments)
+        if result == _AGAIN and self._channel.eof() and self._channel.wait_closed() == 0:
+            raise StepFailure(Outcome.EXEC_REJECTED, "the server closed the channel in place of an answer")
+        return result
 
     def _try_read(self) -> bytes | int:
         channel = self._channel
