@@ -1,6 +1,6 @@
 """The server's side of one SSH connection, which exchanges keys in order and may then send any bytes whatever.
 
-It does not read what the client encrypts. References are to RFC 4253 unless another one is named.
+It reads what the client encrypts by AES-GCM. References are to RFC 4253 unless another one is named.
 """
 
 import hmac
@@ -38,6 +38,9 @@ _RECEIVE_BYTES = 65_536
 Seal = Callable[[int, bytes, bytes], bytes]
 """Makes a packet of its sequence number, its length field and all that follows but the MAC."""
 
+Open = Callable[[bytes, bytes], bytes]
+"""Returns what a packet holds, of its length field and all that follows."""
+
 
 def string(value: bytes) -> bytes:
     """Return a string (RFC 4251 section 5)."""
@@ -68,16 +71,19 @@ class Exchange:
     """How keys are exchanged.
 
     `from_client` is the cipher of that direction, where it is another one; `first` are payloads to be sent before all
-    others. `method` may be another name for the same. With `dh_value` it is Diffie-Hellman in group 14, in which that
-    is the server's value, and the shared secret as well.
+    others. `method` may be other names for the same. With `dh_value` it is Diffie-Hellman in group 14, in which that
+    is the server's value, and the shared secret as well. The `host_key` is a new one unless it is given; with
+    `forged` its signature is that of something else.
     """
 
     cipher: str = GCM
     mac: str = MAC
     from_client: str = ""
-    method: str = "curve25519-sha256"
+    method: str = "curve25519-sha256,curve25519-sha256@libssh.org"
     dh_value: int | None = None
     first: Sequence[bytes] = ()
+    host_key: Ed25519PrivateKey | None = None
+    forged: bool = False
 
 
 class BareServer:
@@ -87,12 +93,33 @@ class BareServer:
         self._connection = connection
         self._sequence = count()
         self._seal: Seal = _no_seal
+        self._open: Open = _no_opening
+        self._opens_next: Open = _no_opening
+        self._tag_bytes = 0
         self._aligned_bytes = _LENGTH_BYTES
         self._unread = b""
 
     def exchange_keys(self, by: Exchange) -> None:
         """Exchange keys: from here on packets are encrypted."""
-        client_version = self._greet()
+        client_version, offer = self.offer_keys(by)
+        client_offer, client_value = self.receive(), self.receive()[1:]
+        value, shared = _agree(client_value) if by.dh_value is None else (mpint(by.dh_value),) * 2
+        key = by.host_key or Ed25519PrivateKey.generate()
+        host_key = string(b"ssh-ed25519") + string(key.public_key().public_bytes_raw())
+        said = b"".join(map(string, (client_version, _VERSION, client_offer, offer, host_key)))
+        secrets = _Secrets(shared, sha256(said + client_value + value + shared).digest())
+        signed = bytes(len(secrets.exchange_hash)) if by.forged else secrets.exchange_hash
+        signature = string(b"ssh-ed25519") + string(key.sign(signed))
+        self.send(bytes([KEX_REPLY]) + string(host_key) + value + string(signature))
+        self.send(bytes([NEWKEYS]))
+        self._seal = _SEALS[by.cipher, by.mac](secrets)
+        self._aligned_bytes = _LENGTH_BYTES if (by.cipher, by.mac) == (CTR, MAC) else 0
+        if (by.from_client or by.cipher) == GCM:
+            self._opens_next = _gcm_opening(secrets)
+
+    def offer_keys(self, by: Exchange) -> tuple[bytes, bytes]:
+        """Begin a key exchange; return the client's version and what was offered."""
+        client_version = self.greet()
         for payload in by.first:
             self.send(payload)
         method = by.method if by.dh_value is None else _GROUP14
@@ -100,17 +127,15 @@ class BareServer:
         lists = b"".join(string(name.encode()) for name in names)
         offer = bytes([KEXINIT]) + os.urandom(_COOKIE_BYTES) + lists + bytes(5)
         self.send(offer)
-        client_offer, client_value = self.receive(), self.receive()[1:]
-        value, shared = _agree(client_value) if by.dh_value is None else (mpint(by.dh_value),) * 2
-        key = Ed25519PrivateKey.generate()
-        host_key = string(b"ssh-ed25519") + string(key.public_key().public_bytes_raw())
-        said = b"".join(map(string, (client_version, _VERSION, client_offer, offer, host_key)))
-        secrets = _Secrets(shared, sha256(said + client_value + value + shared).digest())
-        signature = string(b"ssh-ed25519") + string(key.sign(secrets.exchange_hash))
-        self.send(bytes([KEX_REPLY]) + string(host_key) + value + string(signature))
-        self.send(bytes([NEWKEYS]))
-        self._seal = _SEALS[by.cipher, by.mac](secrets)
-        self._aligned_bytes = _LENGTH_BYTES if (by.cipher, by.mac) == (CTR, MAC) else 0
+        return client_version, offer
+
+    def greet(self) -> bytes:
+        """Exchange versions; return the client's."""
+        self._connection.sendall(_VERSION + b"\r\n")
+        while b"\n" not in self._unread:
+            self._receive()
+        version, _, self._unread = self._unread.partition(b"\n")
+        return version.rstrip(b"\r")
 
     def send(self, payload: bytes) -> None:
         """Send a packet in order."""
@@ -125,18 +150,15 @@ class BareServer:
         """Send a packet of any body, and of any length field, which else tells the truth."""
         self._connection.sendall(self._sealed(body, length))
 
-    def receive(self, tag_bytes: int = 0) -> bytes:
-        """Return the payload of the client's next packet, or nonsense for an encrypted one.
-
-        Its length must be in the clear, as it is with AES-GCM, whose tag is `tag_bytes` long.
-        """
-        length, padding = struct.unpack(">IB", self._read(_LENGTH_BYTES + 1))
-        body = self._read(length - 1 + tag_bytes)
-        return body[: length - 1 - padding]
-
-    def receive_encrypted(self) -> None:
-        """Wait for the client's next packet, encrypted by AES-GCM."""
-        self.receive(_TAG_BYTES)
+    def receive(self) -> bytes:
+        """Return the payload of the client's next packet, which is in the clear or encrypted by AES-GCM."""
+        field = self._read(_LENGTH_BYTES)
+        (length,) = struct.unpack(">I", field)
+        body = self._open(field, self._read(length + self._tag_bytes))
+        payload = body[1 : length - body[0]]
+        if payload[0] == NEWKEYS:
+            self._open, self._tag_bytes = self._opens_next, _TAG_BYTES
+        return payload
 
     def await_end(self) -> None:
         """Wait until the client has gone."""
@@ -146,13 +168,6 @@ class BareServer:
     def _sealed(self, body: bytes, length: int | None = None) -> bytes:
         field = struct.pack(">I", len(body) if length is None else length)
         return self._seal(next(self._sequence), field, body)
-
-    def _greet(self) -> bytes:
-        self._connection.sendall(_VERSION + b"\r\n")
-        while b"\n" not in self._unread:
-            self._receive()
-        version, _, self._unread = self._unread.partition(b"\n")
-        return version.rstrip(b"\r")
 
     def _read(self, length: int) -> bytes:
         while len(self._unread) < length:
@@ -195,6 +210,17 @@ def _gcm(secrets: _Secrets) -> Seal:
         return field + cipher.encrypt(nonce[:4] + (next(counter) % 2**64).to_bytes(8, "big"), body, field)
 
     return seal
+
+
+def _no_opening(field: bytes, body: bytes) -> bytes:
+    del field
+    return body
+
+
+def _gcm_opening(secrets: _Secrets) -> Open:
+    cipher, nonce = AESGCM(secrets.key(b"C", 16)), secrets.key(b"A", 12)
+    counter = count(int.from_bytes(nonce[4:], "big"))
+    return lambda field, body: cipher.decrypt(nonce[:4] + (next(counter) % 2**64).to_bytes(8, "big"), body, field)
 
 
 def _chacha(secrets: _Secrets) -> Seal:

@@ -72,12 +72,12 @@ def _begin(server: BareServer) -> None:
     """Let the client log in and begin a command or subsystem."""
     server.exchange_keys(Exchange())
     server.receive()  # NEWKEYS
-    server.receive_encrypted()  # the request for the service
+    server.receive()  # the request for the service
     _let_in(server)
-    server.receive_encrypted()  # the request to log in
-    server.receive_encrypted()  # the request for a channel
+    server.receive()  # the request to log in
+    server.receive()  # the request for a channel
     server.send(struct.pack(">BIIII", bare.CHANNEL_CONFIRMATION, 0, 0, 2**20, 2**15))
-    server.receive_encrypted()  # the request for the command or subsystem
+    server.receive()  # the request for the command or subsystem
     server.send(struct.pack(">BI", bare.CHANNEL_SUCCESS, 0))
 
 

@@ -1,0 +1,110 @@
+"""Every kind of faulty server against every client library, by the table of tests/support/fault_table.py."""
+
+import gc
+import os
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import gevent
+import pytest
+from client_kinds import KINDS, Kind, every_kind
+from fault_table import ANYWHERE, FAULTS, Fault, page
+from guide import ROOT
+from one_iteration import Counted, run_once
+from run_configs import arrivals, run_config, scenario
+from server_faults import BRIEF_S
+from ssh_server import Keys
+from sshload_contract.run_config import Auth, Endpoint, RunConfig
+from sshload_contract.vocabulary import Outcome
+from sshload_worker.clients.libraries import prepare_library
+from staged_ssh_server import Staged, staged
+
+PATIENCE_S = 300.0
+MOST_KEPT_BYTES = 100_000_000
+FLOODS = [name for name in FAULTS if "for ever" in name or "without end" in name]
+
+
+def config_for(server: Staged, fault: Fault, kind: Kind, keys: Keys, known_hosts: Path) -> RunConfig:
+    known_hosts.write_text(server.known_hosts())
+    target = Endpoint(
+        host="127.0.0.1",
+        port=server.port,
+        user="anybody",
+        auth=Auth.PUBLICKEY,
+        private_key_path=str(keys.user),
+        certificate_path="",
+        passphrase_path="",
+        password_path="",
+        known_hosts_path=str(known_hosts),
+    )
+    client = kind.client(**{f"{limit}_s": BRIEF_S for limit in fault.brief_for(kind)})
+    return replace(run_config(target, arrivals(1, 1)), client=client, scenario=scenario(fault.doing))
+
+
+def left_open() -> tuple[int, int, str]:
+    """Return how many descriptors and threads this process has, and its child processes."""
+    gc.collect()
+    me = os.getpid()
+    children = Path(f"/proc/{me}/task/{me}/children").read_text()
+    threads = [thread for thread in threading.enumerate() if not isinstance(thread, threading._DummyThread)]
+    return len(list(Path("/proc/self/fd").iterdir())), len(threads), children
+
+
+def await_condition(condition: Callable[[], object], problem: str) -> None:
+    with gevent.Timeout(PATIENCE_S, AssertionError(problem)):
+        while not condition():
+            gevent.sleep(0.01)
+
+
+@every_kind
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_faulty_server_ends_an_iteration_once_in_its_outcome_and_leaves_nothing(
+    keys: Keys, tmp_path: Path, kind: Kind, name: str
+) -> None:
+    fault = FAULTS[name]
+    prepare_library(kind.library)
+    with staged(fault.serve) as server:
+        before = left_open()
+        done = played(config_for(server, fault, kind, keys, tmp_path / "known_hosts"))
+        outcome, part = fault.ends(kind)
+        assert (done.outcome, part if part == ANYWHERE else done.failed_step) == (outcome, part), done
+        assert done.counts.started == done.counts.succeeded + done.counts.failed == 1
+        assert done.counts.failed == (outcome is not Outcome.OK)
+        await_condition(lambda: server.ended == server.begun, "the server still has the connection")
+        await_condition(lambda: left_open() <= before, f"left open: {before} before, {left_open()}")
+        assert server.begun == 1
+
+
+def played(config: RunConfig) -> Counted:
+    with gevent.Timeout(PATIENCE_S):
+        return run_once(config)
+
+
+@every_kind
+@pytest.mark.parametrize("name", FLOODS)
+def test_what_a_server_sends_without_end_is_not_kept(keys: Keys, tmp_path: Path, kind: Kind, name: str) -> None:
+    fault = FAULTS[name]
+    with staged(fault.serve) as server:
+        config = config_for(server, fault, kind, keys, tmp_path / "known_hosts")
+        before_bytes = resident_bytes("VmRSS")
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew: proc_pid_clear_refs(5)
+        played(config)
+        assert resident_bytes("VmHWM") - before_bytes < MOST_KEPT_BYTES
+
+
+def resident_bytes(name: str) -> int:
+    status = Path("/proc/self/status").read_text()
+    return int(status.split(f"{name}:")[1].split()[0]) * 1_024
+
+
+def test_every_library_that_tells_something_else_is_one_of_them() -> None:
+    libraries = {kind.library for kind in KINDS}
+    for fault in FAULTS.values():
+        assert set(fault.otherwise) < libraries
+
+
+def test_the_page_of_the_reference_is_this_table() -> None:
+    written = (ROOT / "docs/reference/faulty-servers.md").read_text(encoding="utf-8")
+    assert written == page(), "write it anew: PYTHONPATH=tests/support .venv/bin/python tests/support/fault_table.py"
