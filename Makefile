@@ -11,7 +11,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; scripts/ssh2-wheel --
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e chaos fuzz bench bench-libraries bench-windows bench-operator bench-search \
+.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e chaos chaos-network fuzz bench bench-libraries bench-windows bench-operator bench-search \
         images sbom cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -47,6 +47,10 @@ test-e2e: venv ## on a real cluster: main job, examples, faults, bad input, secu
 chaos: venv ## each KINDS (test ...) with the operator killed at each write, each request and event failing; ONLY=regex, EVERY=n
 	@$(CLUSTER) build kubernetes etcd > /dev/null
 	@PYTHONPATH=tests/support:tests/chaos nice -n 10 $(PYTHON) tests/chaos/chaos.py $(KINDS) --only "$(ONLY)" --every $(or $(EVERY),1) --at-once $(or $(AT_ONCE),6)
+
+chaos-network: venv ## sshload run through each bad network, by each of LIBRARIES (ssh2-python ...); ONLY=text chooses (needs root)
+	@scripts/debian-packages iproute2 openssh-client openssh-server util-linux
+	@PYTHONPATH=tests/support nice -n 10 $(PYTHON) tests/chaos/network/chaos_network.py $(LIBRARIES) --only "$(ONLY)"
 
 fuzz: venv ## every parser of what others say, TIME seconds each (60); with KEEP=1 what it finds joins the tests' corpus
 	@scripts/fuzz $(or $(TIME),60) $(if $(KEEP),--keep) $(TARGETS)

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -96,13 +96,13 @@ def metrics(port: int) -> str:
     return page.decode()
 
 
-def start(*arguments: str | Path) -> Started:
-    """Start `sshload` with these arguments."""
+def start(*arguments: str | Path, within: Sequence[str] = ()) -> Started:
+    """Start `sshload` with these arguments; `within` is what is written before the command."""
     mark = uuid4().hex
     err = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the command is looked at
     process = subprocess.Popen(
         # As from a terminal: a shell that runs this in the background hands down a SIGINT that is ignored.
-        ["env", "--default-signal=INT", SSHLOAD, *arguments],
+        [*within, "env", "--default-signal=INT", SSHLOAD, *arguments],
         stdout=subprocess.PIPE,
         stderr=err,
         text=True,

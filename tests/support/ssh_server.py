@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -163,17 +163,23 @@ def make_keys(folder: Path) -> Keys:
 
 
 @contextmanager
-def ssh_server(folder: Path, keys: Keys, directives: str = "") -> Iterator[SshServer]:
-    """Run sshd with these directives in place of the usual ones until the block ends."""
+def ssh_server(
+    folder: Path, keys: Keys, directives: str = "", *, address: str = "127.0.0.1", within: Sequence[str] = ()
+) -> Iterator[SshServer]:
+    """Run sshd with these directives in place of the usual ones until the block ends.
+
+    `within` is what is written before its command, where it is to run elsewhere than this process.
+    """
     if getpass.getuser() == "root":
         _PRIVILEGE_SEPARATION.mkdir(exist_ok=True)
     port = free_port()
     config = folder / "sshd_config"
-    config.write_text(_config(directives, port, keys, folder))
+    config.write_text(_config(directives, address, port, keys, folder))
     known_hosts = folder / "known_hosts"
-    known_hosts.write_text(f"[127.0.0.1]:{port} {keys.host.with_suffix('.pub').read_text()}")
+    known_hosts.write_text(f"[{address}]:{port} {keys.host.with_suffix('.pub').read_text()}")
     log_path = folder / "sshd.log"
-    with log_path.open("wb") as log, subprocess.Popen(["/usr/sbin/sshd", "-D", "-e", "-f", config], stderr=log) as sshd:
+    command: list[str | Path] = [*within, "/usr/sbin/sshd", "-D", "-e", "-f", config]
+    with log_path.open("wb") as log, subprocess.Popen(command, stderr=log) as sshd:
         server = SshServer(port, getpass.getuser(), keys, known_hosts, log_path, sshd)
         try:
             _await_listening(server, config.read_text().count("ListenAddress"))
@@ -183,10 +189,10 @@ def ssh_server(folder: Path, keys: Keys, directives: str = "") -> Iterator[SshSe
             sshd.wait()
 
 
-def _config(directives: str, port: int, keys: Keys, home: Path) -> str:
+def _config(directives: str, address: str, port: int, keys: Keys, home: Path) -> str:
     usual = {
         "Port": port,
-        "ListenAddress": "127.0.0.1",
+        "ListenAddress": address,
         "HostKey": keys.host,
         "AuthorizedKeysFile": keys.user.with_suffix(".pub"),
         "StrictModes": "no",
