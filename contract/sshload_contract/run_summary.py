@@ -70,7 +70,7 @@ class GeneratorStats:
     workers_connected: Count
     workers_lost: Count
     reports_missing: Count
-    cpu_share: Amount
+    cpu_share: Amount | None
     run_delay_share: Amount | None
     stolen_share: Amount | None
     loop_lag_mean_us: Count
@@ -155,12 +155,21 @@ class LoginFailure:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlyEnd:
+    """That the load ended `after_s` seconds after its start, before its time, because this threshold was broken."""
+
+    after_s: Amount
+    threshold: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunSummary:
     """The whole result of a run; of a search for the capacity, that of its reported trial, but for `capacity`.
 
     `target_before` and `target_after` are the managed target's own counts, `target_held` those when the most sessions
     were held, just before they were let go (None for any load but hold). `capacity` is None where none was searched.
-    `login_failure` is that of a run that ended as LOGIN_FAILED, None in any other.
+    `login_failure` is that of a run that ended as LOGIN_FAILED, None in any other. `early_end` is None unless the load
+    was ended for a broken threshold: such a run has COMPLETED, and its measured window ends there.
     `omitted` names what was left out because the whole was too large.
     """
 
@@ -169,6 +178,7 @@ class RunSummary:
     end: RunEnd
     message: str
     login_failure: LoginFailure | None
+    early_end: EarlyEnd | None
     started_unix_s: Amount
     finished_unix_s: Amount
     load: LoadStats

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sshload_contract.bounds import Amount, Count, Ordinal
 from sshload_contract.vocabulary import Outcome, Window
 
-REPORT_VERSION = 6
+REPORT_VERSION = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +63,15 @@ class Health:
     """What a worker's numbers are worth: its own lag and shortages, since the start of the run.
 
     `cpu_share` is CPU time over wall time of the busiest second: of the worker's one thread, or of it and the programs
-    that it starts (OpenSSH's) as a part of all CPUs that they may run on, whichever is more; `run_delay_share` is
+    that it starts (OpenSSH's) as a part of all CPUs that they may run on, whichever is more; None before there was a
+    whole second; `run_delay_share` is
     the share of time that the thread was runnable and not run (schedstat in proc(5)), and `stolen_share` the share of
     the machine's CPU time that its host gave to others; both are None where the kernel does not tell.
     `loop_lag_mean_us`, `loop_lag_p50_us`, `loop_lag_p99_us`, `loop_lag_p999_us` and `loop_lag_max_us` tell how late the
     event loop woke; a percentile with too few samples is the maximum.
     """
 
-    cpu_share: Amount
+    cpu_share: Amount | None
     run_delay_share: Amount | None
     stolen_share: Amount | None
     loop_lag_mean_us: Count

@@ -1,4 +1,7 @@
-"""Threshold: what a server is to keep. `judgement.threshold` holds a run against one."""
+"""Threshold: what a server is to keep. `judgement.threshold` holds a run against one.
+
+With `abort_on_fail` the load ends as soon as the threshold is broken whatever the rest of the load may bring.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,6 +15,7 @@ class LatencyThreshold:
     step: str
     percentile: float
     below_s: float
+    abort_on_fail: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,7 @@ class ErrorRateThreshold:
 
     kind: ClassVar[str] = "errorRate"
     below: float
+    abort_on_fail: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -197,6 +197,7 @@ def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary
         end=RunEnd.COMPLETED,
         message="",
         login_failure=None,
+        early_end=None,
         started_unix_s=1_800_000_000.0,
         finished_unix_s=1_800_000_035.0,
         load=load(succeeded, failed),

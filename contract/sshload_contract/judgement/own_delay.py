@@ -38,7 +38,7 @@ class OwnDelay:
     p99_us: int
     p999_us: int
     largest_us: int
-    cpu_share: float
+    cpu_share: float | None
     invalidity: Invalidity
     figures: str
     stolen_share: float | None = None
@@ -60,7 +60,7 @@ class OwnDelay:
     @property
     def is_cpu_used_up(self) -> bool:
         """Whether a worker had no CPU to spare in its busiest second."""
-        return self.cpu_share > CPU_SHARE_LIMIT
+        return _is_used_up(self.cpu_share)
 
     @property
     def is_small_beside_any_limit(self) -> bool:
@@ -84,7 +84,7 @@ def own_delay(summary: RunSummary) -> OwnDelay:
     start_p50_us, start_p99_us, start_p999_us = (_start_delay(starts, percentile) for percentile in (50, 99, 99.9))
     start_max_us = _start_delay(starts, None)
     largest_us = max(generator.loop_lag_max_us, start_max_us)
-    late_starts = start_max_us > generator.loop_lag_max_us and generator.cpu_share <= CPU_SHARE_LIMIT
+    late_starts = start_max_us > generator.loop_lag_max_us and not _is_used_up(generator.cpu_share)
     return OwnDelay(
         p50_us=max(generator.loop_lag_p50_us, start_p50_us),
         p99_us=max(generator.loop_lag_p99_us, start_p99_us),
@@ -95,6 +95,10 @@ def own_delay(summary: RunSummary) -> OwnDelay:
         figures=_figures(summary, start_max_us),
         stolen_share=generator.stolen_share,
     )
+
+
+def _is_used_up(cpu_share: float | None) -> bool:
+    return cpu_share is not None and cpu_share > CPU_SHARE_LIMIT
 
 
 def _start_delay(starts: StepStats | None, percentile: float | None) -> int:
@@ -110,9 +114,12 @@ def _figures(summary: RunSummary, start_max_us: int) -> str:
     waited = "how long it waited for a CPU, this kernel does not tell"
     if generator.run_delay_share is not None:
         waited = f"for {generator.run_delay_share:.0%} of the time it was ready to run and got no CPU"
+    used = "how much CPU it used is not known of a run of less than a second"
+    if generator.cpu_share is not None:
+        used = f"a worker used {generator.cpu_share:.0%} of its core in its busiest second"
     return (
         f"A worker's event loop woke up to {generator.loop_lag_max_us / 1_000:.1f} ms late "
         f"({generator.loop_lag_p99_us / 1_000:.1f} ms at p99), iterations began up to {start_max_us / 1_000:.1f} ms "
-        f"after they were due, a worker used {generator.cpu_share:.0%} of its core in its busiest second, and "
+        f"after they were due, {used}, and "
         f"{waited}"
     )

@@ -35,6 +35,7 @@ _FIRST_MESSAGE_LIMIT_CHARACTERS = 200
 _STEP_LIMIT_CHARACTERS = 64
 _ALGORITHM_LIMIT_CHARACTERS = 128
 _VERSION_LIMIT_CHARACTERS = 255
+_THRESHOLD_LIMIT_CHARACTERS = 200
 """What the CRD takes of a text that a server or a tenant's own worker chose."""
 
 
@@ -43,6 +44,7 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
     load, measured = summary.load, measured_load(plan, summary)
     results = {
         "durationSeconds": rounded(load.duration_s),
+        "endedEarly": _ended_early(summary),
         "offeredRate": rounded(load.offered_rate),
         "achievedRate": rounded(load.achieved_rate),
         "completedRate": rounded(load.completed_rate),
@@ -62,6 +64,15 @@ def to_status(plan: Plan, summary: RunSummary) -> dict[str, Any]:
         "maxStartups": advice(plan, summary),
     }
     return stated(results)
+
+
+def _ended_early(summary: RunSummary) -> dict[str, Any] | None:
+    early = summary.early_end
+    return (
+        None
+        if early is None
+        else {"afterSeconds": rounded(early.after_s), "threshold": early.threshold[:_THRESHOLD_LIMIT_CHARACTERS]}
+    )
 
 
 def _burst(summary: RunSummary) -> dict[str, Any]:

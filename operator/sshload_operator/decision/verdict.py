@@ -10,7 +10,7 @@ from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.threshold import judge_threshold, why_too_few
 from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
 from sshload_contract.load import Load
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.run_summary import EarlyEnd, RunSummary
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
 
@@ -71,8 +71,17 @@ def judge(plan: Plan, summary: RunSummary) -> Judgement:
         or capacity_kept(plan, summary)
         or _passed(plan, summary, judged)
     )
+    if summary.early_end is not None:
+        message = f"{message}. {_early(plan, summary.early_end)}"
     stated = (*results, *capacity_results(plan, summary)) if attempts(load, summary).ended else ()
     return Judgement(verdict, reason, message, thresholds=stated)
+
+
+def _early(plan: Plan, early: EarlyEnd) -> str:
+    return (
+        f"The load was ended {early.after_s:.1f} s after its start in place of {plan.load_s:g} s, because nothing that "
+        f"was still to come could have kept: {early.threshold}"
+    )
 
 
 def _by_end(plan: Plan, summary: RunSummary) -> Opinion | None:

@@ -54,8 +54,10 @@ def test_a_busy_second_is_seen_in_the_cpu_share(monitor: HealthMonitor) -> None:
     idle = monitor.health(connections=0, overflows=0).cpu_share
     stand_still(1.5)
     gevent.sleep(0.1)
-    assert idle == 0.0
-    assert 0.0 < monitor.health(connections=0, overflows=0).cpu_share <= 1.1
+    busy = monitor.health(connections=0, overflows=0).cpu_share
+    assert idle is None  # there was no whole second yet
+    assert busy is not None
+    assert 0.0 < busy <= 1.1
 
 
 def test_a_program_that_the_worker_runs_is_seen_in_the_cpu_share(monitor: HealthMonitor) -> None:
@@ -65,7 +67,7 @@ def test_a_program_that_the_worker_runs_is_seen_in_the_cpu_share(monitor: Health
     subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 1: pass"], check=True)
     gevent.sleep(1.2)
     cpus_s = (monotonic() - began_s) * len(os.sched_getaffinity(0))
-    assert monitor.health(connections=0, overflows=0).cpu_share >= 1 / cpus_s
+    assert (monitor.health(connections=0, overflows=0).cpu_share or 0.0) >= 1 / cpus_s
 
 
 def test_waiting_for_a_cpu_is_counted_from_the_start_on(monitor: HealthMonitor) -> None:

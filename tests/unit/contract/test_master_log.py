@@ -72,6 +72,7 @@ def _summary(histogram_characters: int = 0, seed: int = 0) -> RunSummary:
         end=RunEnd.COMPLETED,
         message="",
         login_failure=None,
+        early_end=None,
         started_unix_s=1_000.0,
         finished_unix_s=1_060.0,
         load=LoadStats(60.0, 5_400, 5_400, 5_400, 0, 0, 0, 90.0, 90.0, 90.0, 0, 0),

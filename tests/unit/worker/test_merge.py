@@ -188,8 +188,10 @@ def test_the_worst_worker_stands_for_all() -> None:
 
 
 def test_what_no_worker_can_tell_is_told_for_none() -> None:
-    silent = replace(HEALTHY, run_delay_share=None)
+    silent = replace(HEALTHY, run_delay_share=None, cpu_share=None)
     assert worst_health([silent, silent]).run_delay_share is None
+    assert worst_health([silent, silent]).cpu_share is None
+    assert worst_health([silent, HEALTHY]).cpu_share == 0.1
     assert worst_health([silent, replace(HEALTHY, run_delay_share=0.25)]).run_delay_share == 0.25
 
 

@@ -4,7 +4,9 @@ import pytest
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.capacity import Capacity, amount_of
 from sshload_contract.load import HoldLoad
+from sshload_contract.run_summary import EarlyEnd
 from sshload_contract.sample import Health
+from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.pacing.trial_order import TrialOrder
 from sshload_worker.recording.recorder import Recorder
@@ -57,6 +59,39 @@ def test_instants_are_told_from_the_start_to_the_end() -> None:
     assert (trial.is_over, trial.at_s(120.0)) == (True, 12.0)
     told = trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0)
     assert (told.started_unix_s, told.finished_unix_s, told.load.duration_s) == (1_000.0, 1_012.0, 8.0)
+
+
+def hopeless() -> TrialCourse:
+    """Return a trial that began at 100.0, of which half of the load has failed by then."""
+    run = replace(RUN, capacity=None, thresholds=(ErrorRateThreshold(below=0.1, abort_on_fail=True),))
+    trial, counting = TrialCourse(TrialOrder(0, 10.0), run, 1.0), Recorder("test-run", 0)
+    trial.start(100.0, 1_000.0)
+    for _ in range(40):
+        counting.started(Window.MEASURED, 0)
+        counting.sample("total", Window.MEASURED, Outcome.EXIT_CODE, 7)
+        counting.failure("exec", Window.MEASURED, Outcome.EXIT_CODE, "exit code 3")
+        counting.ended(Window.MEASURED, Outcome.EXIT_CODE, inside=True)
+    trial.add(counting.take_report(HEALTHY, final=False))
+    return trial
+
+
+def test_a_hopeless_load_ends_once_and_its_window_with_it() -> None:
+    trial = hopeless()
+    assert not trial.end_if_hopeless(101.9)  # in the warm-up
+    assert trial.end_if_hopeless(106.0)
+    assert not trial.end_if_hopeless(107.0)
+    assert trial.early_end == EarlyEnd(6.0, "error rate below 10 %")
+    trial.end(109.0, 1_009.0)
+    told = trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0)
+    assert (told.early_end, told.load.duration_s) == (trial.early_end, 4.0)
+
+
+def test_a_hopeless_load_is_as_far_as_after_its_planned_end() -> None:
+    trial = hopeless()
+    assert trial.planned_at_s(106.0) == 6.0
+    trial.end_if_hopeless(106.0)
+    assert trial.planned_at_s(107.5) == trial.planned_s + 1.5
+    assert not trial.end_if_hopeless(111.0)
 
 
 def test_the_series_ends_with_the_trial() -> None:

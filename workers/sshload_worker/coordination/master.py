@@ -255,6 +255,9 @@ class Master:
                 stopping = True
                 self._line.send(messages.STOP)
                 deadline_s = monotonic() + _FINAL_REPORTS_TIMEOUT_S
+            elif not stopping and trial.end_if_hopeless(monotonic()):
+                self._line.send(messages.FINISH)
+                deadline_s = monotonic() + self.config.drain_s + _FINAL_REPORTS_TIMEOUT_S
             self._wait(min(SNAPSHOT_INTERVAL_S, max(deadline_s - monotonic(), 0)))
             self._note_losses()
         if not self.roll_call.all_done:
@@ -290,7 +293,7 @@ class Master:
 
     def _snapshot(self) -> Snapshot:
         trial, now_s = self.trial, monotonic()
-        at_s, elapsed_s = trial.at_s(now_s), self._since_first_start_s(now_s)
+        at_s, elapsed_s = trial.planned_at_s(now_s), self._since_first_start_s(now_s)
         standing = Standing(
             stage=Stage.SETTLING if self._is_settling else run_stage(trial.config, at_s, started=trial.started),
             elapsed_s=elapsed_s,

@@ -36,6 +36,9 @@ A lead, not an instant of the wall clock: clocks of nodes differ by more than me
 REPORT = "sshloadReport"
 """Worker: {report}. A Report as JSON."""
 
+FINISH = "sshloadFinish"
+"""Master: {}. The load ends now. Begin nothing more, and send the final report when the last iterations have ended."""
+
 STOP = "sshloadStop"
 """Master: {}. End what runs as unfinished, and send the final report now."""
 

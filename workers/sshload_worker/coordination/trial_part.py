@@ -68,6 +68,10 @@ class TrialPart:
         self._report(final=True)
         self._health.stop()
 
+    def finish(self) -> None:
+        """Let the load end now, and `run` come to its end with the last iterations."""
+        self._generator.finish()
+
     def stop(self) -> None:
         """Let `run` come to its end now, with what runs ended as unfinished."""
         self._generator.stop()

@@ -105,6 +105,7 @@ class Worker:
         self._runner = self._environment.create_worker_runner(master_host, master_port)
         self._runner.register_message(messages.LOG_IN, self._on_log_in)
         self._runner.register_message(messages.START, self._on_start)
+        self._runner.register_message(messages.FINISH, self._on_finish)
         self._runner.register_message(messages.STOP, self._on_stop)
         self._runner.register_message(messages.AGAIN, self._on_again)
         self._runner.register_message(messages.END, self._on_end)
@@ -277,6 +278,10 @@ class Worker:
     def _on_start(self, msg: Any, **_: object) -> None:
         self._order = {**msg.data, "received_ns": monotonic_ns()}
         self._ordered_to_start.set()
+
+    def _on_finish(self, **_: object) -> None:
+        if self._part is not None:
+            gevent.spawn(self._part.finish)
 
     def _on_stop(self, **_: object) -> None:
         self._stop()

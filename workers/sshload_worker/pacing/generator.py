@@ -56,6 +56,14 @@ class Generator:
         self._running.join(timeout=self._left_s())
         self.stop()
 
+    def finish(self) -> None:
+        """Begin nothing more, as if the load's end had come: `run` waits for the last iterations as it does then."""
+        self._end_ns = self._recorder.closed_ns = min(self._end_ns, monotonic_ns())
+        if self._schedule is not None:
+            self._schedule.kill()
+        for leaving in self._leaving.values():
+            leaving.set()
+
     def stop(self) -> None:
         """Begin nothing more, end what runs as unfinished, and close all sessions."""
         if self._schedule is not None:

@@ -36,7 +36,7 @@ class HealthMonitor:
     def __init__(self) -> None:
         self._lag = LatencyHistogram()
         self._lag_max_us = 0
-        self._cpu_share = 0.0
+        self._cpu_share: float | None = None
         self._begin_ns = monotonic_ns()
         self._delay_before_ns = run_delay_ns()
         self._machine_before = machine_cpu(_kernels_words(_STAT))
@@ -100,7 +100,7 @@ class HealthMonitor:
             passed_s = wall_now_s - wall_s
             used_s = own_now_s - own_s + programs_now_s - programs_s
             self._cpu_share = max(
-                self._cpu_share, (own_now_s - own_s) / passed_s, used_s / passed_s / len(os.sched_getaffinity(0))
+                self._cpu_share or 0.0, (own_now_s - own_s) / passed_s, used_s / passed_s / len(os.sched_getaffinity(0))
             )
             wall_s, own_s, programs_s = wall_now_s, own_now_s, programs_now_s
 

@@ -88,6 +88,11 @@ class LatencyHistogram:
             return None
         return bucket_ceiling(self._bucket_at(ceil(Fraction(str(percentile)) * count / 100)))
 
+    def percentile_below_more_us(self, percentile: float, more: int) -> int | None:
+        """Return the percentile with so many more latencies below all of these, None where it would be one of those."""
+        rank = ceil(Fraction(str(percentile)) * (self.count + more) / 100) - more
+        return bucket_ceiling(self._bucket_at(rank)) if rank >= 1 else None
+
     def percentile_interval_us(self, percentile: float, spread: float = 1.0) -> tuple[int | None, int | None]:
         """Return the 95 % confidence interval of a percentile, each end None where the samples do not bound it there.
 

@@ -21,6 +21,7 @@ from sshload_contract.vocabulary import Outcome, Step, Window
 
 from sshload_worker.recording.histogram import LatencyHistogram
 
+_NEVER_NS = 2**63
 LATE_AFTER_NS = 20_000_000
 """An iteration that began later than this after it was due is counted as late: 20 ms, two turns of a busy loop."""
 
@@ -77,7 +78,8 @@ class _Failures:
 class Recorder:
     """Everything since the last report, and what stands now: iterations in flight, users, sessions held, connections.
 
-    `opened` counts all connections that were ever begun. `trial` is the trial of a search that it is all about, 0 in
+    `opened` counts all connections that were ever begun. `closed_ns` is when the window was closed before its time.
+    `trial` is the trial of a search that it is all about, 0 in
     any other run.
     `listener` is told of the samples as well whose name ends in one of the steps `listened_to`.
     """
@@ -98,6 +100,7 @@ class Recorder:
         self.held = 0
         self.connections = 0
         self.opened = 0
+        self.closed_ns = _NEVER_NS
         self._overflows = 0
         self._run_id = run_id
         self._worker = worker

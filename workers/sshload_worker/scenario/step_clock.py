@@ -64,7 +64,7 @@ class StepClock:
     def transferred(self, name: str, count: int) -> None:
         """Count bytes of payload that the step `name`, which has just succeeded, has moved."""
         self._recorder.transferred(name, self._window, count)
-        if monotonic_ns() > self._due.window_end_ns:
+        if not self._is_inside(monotonic_ns()):
             self._recorder.transferred_late(name, self._window, count)
 
     def another(self) -> "StepClock":
@@ -84,10 +84,14 @@ class StepClock:
         self.record(_TOTAL, self._due.at_ns, outcome)
         if outcome is not Outcome.OK:
             self.failed(outcome, message)
-        self._recorder.ended(self._window, outcome, inside=monotonic_ns() <= self._due.window_end_ns)
+        self._recorder.ended(self._window, outcome, inside=self._is_inside(monotonic_ns()))
 
     def _succeeded(self, name: str, begin_ns: int) -> None:
         now_ns = monotonic_ns()
         self._recorder.sample(name, self._window, _OK, (now_ns - begin_ns) // _NS_PER_US)
-        if now_ns > self._due.window_end_ns:
+        if not self._is_inside(now_ns):
             self._recorder.succeeded_late(name, self._window)
+
+    def _is_inside(self, now_ns: int) -> bool:
+        """Tell whether the window is still open."""
+        return now_ns <= self._due.window_end_ns and now_ns <= self._recorder.closed_ns

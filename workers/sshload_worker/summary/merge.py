@@ -149,7 +149,7 @@ def worst_health(healths: Iterable[Health]) -> Health:
     """Return each figure of the worker that has it worst; of ports the fewest, of overflows all."""
     every = tuple(healths)
     return Health(
-        cpu_share=max((one.cpu_share for one in every), default=0.0),
+        cpu_share=max((one.cpu_share for one in every if one.cpu_share is not None), default=None),
         run_delay_share=max((one.run_delay_share for one in every if one.run_delay_share is not None), default=None),
         stolen_share=max((one.stolen_share for one in every if one.stolen_share is not None), default=None),
         loop_lag_mean_us=max((one.loop_lag_mean_us for one in every), default=0),

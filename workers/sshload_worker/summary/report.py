@@ -58,6 +58,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
         end=course.end,
         message=course.message,
         login_failure=None,
+        early_end=None,
         started_unix_s=course.started_unix_s,
         finished_unix_s=course.finished_unix_s,
         load=_load_stats(config, totals, course, durations[Window.MEASURED]),

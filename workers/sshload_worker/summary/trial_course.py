@@ -1,15 +1,18 @@
 """TrialCourse: what the master keeps of one trial, from its order to its summary. No clock: instants are given."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from sshload_contract.judgement.words import in_words
 from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.run_summary import EarlyEnd, RunSummary
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 
 from sshload_worker.pacing.load import duration_s
 from sshload_worker.pacing.trial_order import TrialOrder
 from sshload_worker.summary.held import HeldRange
+from sshload_worker.summary.hopeless import broken_for_good
 from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, progress
 from sshload_worker.summary.report import RunCourse, run_summary
@@ -38,6 +41,7 @@ class TrialCourse:
         self._last = NOTHING_YET
         self.start_s: float | None = None
         self._started_unix_s = 0.0
+        self.early_end: EarlyEnd | None = None
         self._end_s: float | None = None
         self._finished_unix_s = 0.0
 
@@ -67,6 +71,26 @@ class TrialCourse:
             return 0.0
         return max((now_s if self._end_s is None else self._end_s) - self.start_s, 0.0)
 
+    def planned_at_s(self, now_s: float) -> float:
+        """Return how far it is along its plan: after an early end of the load as far as after the planned one."""
+        at_s = self.at_s(now_s)
+        return at_s if self.early_end is None else self.planned_s + at_s - self.early_end.after_s
+
+    def end_if_hopeless(self, now_s: float) -> bool:
+        """End the load, of which more may still come, where a threshold stays broken that is to end it so."""
+        at_s = self.at_s(now_s)
+        if self.early_end is not None or not self.config.warm_up_s <= at_s < self.planned_s:
+            return False
+        broken = broken_for_good(self.config, self.totals, self.planned_s - at_s, lambda: self._so_far(at_s))
+        if broken is None:
+            return False
+        self.early_end = EarlyEnd(at_s, in_words(broken))
+        return True
+
+    def _so_far(self, at_s: float) -> RunSummary:
+        """Return the summary as if the load had ended `at_s` after its start, without what only the end tells."""
+        return run_summary(self.config, self.totals, self._course(RunEnd.COMPLETED, "", at_s, 0, 0))
+
     def add(self, report: Report) -> bool:
         """Add a report; return False for one of another trial, and for one that was added before."""
         return report.trial == self.order.number and self.totals.add(report)
@@ -82,12 +106,21 @@ class TrialCourse:
 
     def summary(self, end: RunEnd, message: str, workers_connected: int, workers_lost: int) -> RunSummary:
         """Return the trial's own summary, once it has ended."""
-        course = RunCourse(
+        elapsed_s = self.at_s(self._end_s or 0.0)
+        if self.early_end is not None:
+            elapsed_s = min(elapsed_s, self.early_end.after_s)
+        course = self._course(end, message, elapsed_s, workers_connected, workers_lost)
+        return replace(run_summary(self.config, self.totals, course), early_end=self.early_end)
+
+    def _course(
+        self, end: RunEnd, message: str, elapsed_s: float, workers_connected: int, workers_lost: int
+    ) -> RunCourse:
+        return RunCourse(
             end=end,
             message=message,
             started_unix_s=self._started_unix_s,
             finished_unix_s=self._finished_unix_s,
-            elapsed_s=self.at_s(self._end_s or 0.0),
+            elapsed_s=elapsed_s,
             workers_connected=workers_connected,
             workers_lost=workers_lost,
             target_before=self.target_before,
@@ -98,4 +131,3 @@ class TrialCourse:
             series_interval_s=self._series.interval_s,
             series=self._series.points(),
         )
-        return run_summary(self.config, self.totals, course)

@@ -20,7 +20,7 @@ from sshload_operator.api.parse.readers import Reader, duration, entries, flag, 
 from sshload_operator.api.parse.scenario import read_scenario
 from sshload_operator.api.parse.search import check_search
 from sshload_operator.api.parse.target import read_target
-from sshload_operator.api.parse.thresholds import check_measured, read_thresholds
+from sshload_operator.api.parse.thresholds import check_aborting, check_measured, read_thresholds
 from sshload_operator.api.search_time import search_budget_s
 from sshload_operator.api.spec import LoadTestSpec, TimeToLive, Workers
 
@@ -77,6 +77,7 @@ def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
     fields.end()
     check_consistency(spec)
     check_measured(spec)
+    check_aborting(spec)
     check_search(spec)
     check_baseline(spec)
     return spec

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sshload_contract.load import HoldLoad
@@ -29,7 +29,7 @@ from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
-from sshload_operator.api.parse.readers import Reader, duration, items, number, percentage, shown, text
+from sshload_operator.api.parse.readers import Reader, duration, flag, items, number, percentage, shown, text
 from sshload_operator.api.spec import (
     CapacityThreshold,
     LoadTestSpec,
@@ -104,6 +104,29 @@ def check_measured(spec: LoadTestSpec) -> None:
             )
 
 
+def check_aborting(spec: LoadTestSpec) -> None:
+    """Raise SpecError for a threshold that is to end the load early where nobody can know in time that it is broken."""
+    aborting = [
+        one for one in spec.thresholds if isinstance(one, LatencyThreshold | ErrorRateThreshold) and one.abort_on_fail
+    ]
+    if not aborting:
+        return
+    if spec.capacity is not None or isinstance(spec.load, HoldLoad):
+        raise SpecError(
+            "spec.thresholds",
+            "abortOnFail is for load.users, load.arrivals and load.burst: a search's trials are to break what is"
+            " promised, and held sessions are judged when they end",
+        )
+    if spec.locustfile is not None and any(
+        isinstance(one, LatencyThreshold) and one.step != Step.TOTAL for one in aborting
+    ):
+        raise SpecError(
+            "spec.thresholds",
+            "abortOnFail with a locustfile is for errorRate and the step total: how often a task takes another step"
+            " is not known",
+        )
+
+
 def _measured(spec: LoadTestSpec) -> Iterator[str]:
     yield str(Step.TOTAL)
     yield from map(str, _LOGIN_STEPS)
@@ -126,6 +149,12 @@ def _read_threshold(value: Any, path: str) -> _AnyThreshold:
     fields = Fields(value, path)
     kind = fields.one_of(*readers)
     threshold = fields.required(kind, readers[kind])
+    if fields.defaulted("abortOnFail", flag, default=False):
+        if not isinstance(threshold, LatencyThreshold | ErrorRateThreshold):
+            raise SpecError(
+                fields.at("abortOnFail"), "is for latency.below and errorRate: what else may be promised, the end tells"
+            )
+        threshold = replace(threshold, abort_on_fail=True)
     fields.end()
     return threshold
 

@@ -109,6 +109,9 @@ def _comparable(ours: LoadTestSpec, test: Manifest) -> Found | Unusable:
     if field:
         message = f"the baseline {ref.test} measured something else: {field}"
         return Unusable(Reason.BASELINE_DIFFERS, message, ref)
+    if "endedEarly" in test["status"].get("results", {}):
+        message = f"the load of the baseline {ref.test} was ended for a broken threshold, and so where it was worst"
+        return Unusable(Reason.NO_BASELINE, message, ref)
     delay_ms = own_delay_ms(test["status"])
     if not is_comparable(ours, spec, delay_ms):
         message = (

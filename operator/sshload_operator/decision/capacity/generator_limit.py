@@ -78,20 +78,21 @@ def _reason(trial: Trial) -> Reason:
 def _sound_below(found: CapacityResult, amount: float) -> Trial | None:
     """Return the highest trial below that could be judged; of several the one that cost the generator most."""
     sound = (trial for trial in found.trials if trial.amount < amount and trial.state is not TrialState.INVALID)
-    return max(sound, key=lambda trial: (trial.amount, trial.generator.cpu_share), default=None)
+    return max(sound, key=lambda trial: (trial.amount, trial.generator.cpu_share or 0.0), default=None)
 
 
 def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
     """Scale what the busiest worker used of its core at the highest amount that could be judged."""
     sound = _sound_below(found, invalid.amount)
-    share_per_amount = _per_amount(sound, invalid, (sound or invalid).generator.cpu_share)
-    wanted = share_per_amount * plan.workers / (CPU_SHARE_LIMIT * AIMED_PART_OF_LIMIT)
-    amount = in_words(invalid.amount, plan.spec.load)
+    amount, cpu_share = in_words(invalid.amount, plan.spec.load), (sound or invalid).generator.cpu_share
+    if cpu_share is None:
+        return f"How many workers {amount} would take, trials of less than a second do not tell: lengthen the load"
+    wanted = _per_amount(sound, invalid, cpu_share) * plan.workers / (CPU_SHARE_LIMIT * AIMED_PART_OF_LIMIT)
     if sound is None:
         least = max(ceil(wanted * invalid.amount), plan.workers + 1)
         return f"{_workers(plan, least)} or more would take {amount}, as far as one can say: no trial could be judged"
     used = f"at {in_words(sound.amount, plan.spec.load)} the busiest of {plan.workers} used "
-    used += f"{sound.generator.cpu_share:.0%} of a core"
+    used += f"{cpu_share:.0%} of a core"
     needed = ceil(wanted * invalid.amount)
     if needed <= plan.workers:
         delay = invalid.generator.run_delay_share

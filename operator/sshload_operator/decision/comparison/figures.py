@@ -26,8 +26,11 @@ def figures(status: Mapping[str, Any]) -> Figures:
     """Return a measured test's figures by key: `completedRate`, or `login.p50Ms` of a step; none that is not stated.
 
     Of a search there is one, its capacity: the rest are of trials at loads that differ from test to test. Where the
-    search ended at a bound of its own, that bound is no capacity.
+    search ended at a bound of its own, that bound is no capacity. A load that was ended for a broken threshold has
+    none, because it ended where it was worst.
     """
+    if "endedEarly" in status.get("results", {}):
+        return {}
     if "capacity" in status:
         found = status["capacity"]
         is_known = found.get("end") == SearchEnd.FOUND and "value" in found

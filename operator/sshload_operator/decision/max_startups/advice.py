@@ -23,7 +23,12 @@ _NEAR_THE_LIMIT = 0.9
 def advice(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
     """Return the advice, None for a run that cannot be trusted. A figure that cannot be stated is absent."""
     managed = isinstance(plan.spec.target, ManagedTarget)
-    if summary.end is not RunEnd.COMPLETED or defects(summary, managed=managed) or arrivals_dropped(summary):
+    if (
+        summary.end is not RunEnd.COMPLETED
+        or summary.early_end is not None
+        or defects(summary, managed=managed)
+        or arrivals_dropped(summary)
+    ):
         return None
     if figures_spoiled(summary, plan.spec.scenario.slept_s):
         return None

@@ -41,6 +41,23 @@ BAD: dict[str, Bad] = {
         with_thresholds({"throughput": {}}), "spec.thresholds[0].throughput", "above and within"
     ),
     "capacity-of-nothing": bad("thresholds.2.capacity", {}, "spec.thresholds[2].capacity", base=SEARCH_ARRIVALS),
+    "abort-on-a-throughput": Bad(
+        with_thresholds({"throughput": {"above": 1}, "abortOnFail": True}), "spec.thresholds[0].abortOnFail"
+    ),
+    "abort-as-text-of-a-threshold": Bad(
+        with_thresholds({"errorRate": {"below": "1%"}, "abortOnFail": "true"}), "spec.thresholds[0].abortOnFail"
+    ),
+    "abort-of-a-search": Bad(
+        changed(SEARCH_ARRIVALS, "thresholds.0.abortOnFail", True), "spec.thresholds", "abortOnFail is for load.users"
+    ),
+    "abort-of-held-sessions": Bad(
+        changed(EXTERNAL_HOLD, "thresholds.0.abortOnFail", True), "spec.thresholds", "abortOnFail is for load.users"
+    ),
+    "abort-on-a-step-of-a-locustfile": Bad(
+        changed(LOCUSTFILE, "thresholds", [{"latency": {**_LATENCY, "step": "browse.command"}, "abortOnFail": True}]),
+        "spec.thresholds",
+        "abortOnFail with a locustfile",
+    ),
     "error-rate-as-a-fraction": Bad(
         with_thresholds({"errorRate": {"below": 0.01}}), "spec.thresholds[0].errorRate.below"
     ),
@@ -57,5 +74,11 @@ GOOD: dict[str, Spec] = {
     "null-for-absent": changed(SMALL, "thresholds", None),
     "threshold-on-a-nameless-exec": with_thresholds({"latency": {**_LATENCY, "step": "exec"}}),
     "error-rate-of-everything": with_thresholds({"errorRate": {"below": "100%"}}),
+    "abort-on-errors": with_thresholds({"errorRate": {"below": "1%"}, "abortOnFail": True}),
+    "abort-on-a-latency": with_thresholds({"latency": _LATENCY, "abortOnFail": True}),
+    "no-abort-on-a-throughput": with_thresholds({"throughput": {"above": 1}, "abortOnFail": False}),
+    "abort-on-the-total-of-a-locustfile": changed(
+        LOCUSTFILE, "thresholds", [{"latency": _LATENCY, "abortOnFail": True}]
+    ),
     "throughput-of-zero": with_thresholds({"throughput": {"above": 0}}),
 }

@@ -67,6 +67,7 @@ SMALL = RunSummary(
     end=RunEnd.COMPLETED,
     message="",
     login_failure=None,
+    early_end=None,
     started_unix_s=1_000.0,
     finished_unix_s=1_030.0,
     load=LoadStats(30.0, 600, 600, 600, 0, 0, 0, 20.0, 20.0, 20.0, None, None),

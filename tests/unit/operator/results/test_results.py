@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan, quickstart
 from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
+from sshload_contract.run_summary import EarlyEnd
 from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.vocabulary import Outcome, Step, Window
 from sshload_operator.decision.results import to_status
@@ -126,6 +127,18 @@ def test_what_was_negotiated_is_counted_once_per_combination() -> None:
         ("curve25519-sha256", 7),
         ("ecdh-sha2-nistp256", 5),
     ]
+
+
+def test_the_share_of_a_core_is_absent_where_no_whole_second_was_measured() -> None:
+    found = to_status(PLAN, summary(generator=generator(cpu_share=None)))
+    assert "cpuPercent" not in found["generator"]
+    assert "cpuPercent" in to_status(PLAN, summary(generator=generator(cpu_share=0.0)))["generator"]
+
+
+def test_a_load_that_was_ended_early_says_when_and_by_which_threshold() -> None:
+    found = to_status(PLAN, replace(summary(), early_end=EarlyEnd(7.25, "p99 of total below 2 s")))
+    assert found["endedEarly"] == {"afterSeconds": 7.25, "threshold": "p99 of total below 2 s"}
+    assert "endedEarly" not in to_status(PLAN, summary())
 
 
 def test_the_generator_shows_its_own_health() -> None:

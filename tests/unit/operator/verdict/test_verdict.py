@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import WARM_UP_LOGINS, errors, generator, held_step, load, steps, summary, target_stats
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.run_summary import EarlyEnd, RunSummary
 from sshload_contract.sample import ErrorCount
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Verdict, Window
 from sshload_operator.decision.verdict import judge
@@ -181,6 +181,14 @@ def test_what_the_warm_up_showed_is_not_judged() -> None:
 
 def test_a_run_in_which_nothing_worked_fails_whatever_was_promised() -> None:
     assert outcome(judged(summary(0, 600))) == (Verdict.FAILED, Reason.ALL_FAILED)
+
+
+def test_a_load_that_was_ended_early_says_when_and_why_beside_its_verdict() -> None:
+    cut_short = replace(summary(0, 30), early_end=EarlyEnd(7.5, "error rate below 1 %"))
+    judgement = judged(cut_short, {**ERRORS_BELOW_1_PERCENT, "abortOnFail": True})
+    assert outcome(judgement) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
+    assert "error rate below 1 %, but it was 100 % (30 of 30)" in judgement.message
+    assert "The load was ended 7.5 s after its start in place of 35 s" in judgement.message
 
 
 @pytest.mark.parametrize(

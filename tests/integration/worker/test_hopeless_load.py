@@ -1,0 +1,73 @@
+"""Loads that end early because a threshold stays broken: nothing more is begun, and what was measured is whole."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from reconciled import assert_reconciled, counts_of
+from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
+from ssh_server import SshServer
+from sshload_contract.load import BurstLoad, Load, UsersLoad, UsersStage
+from sshload_contract.run_config import ExecStep, RunConfig
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
+from sshload_contract.vocabulary import Outcome, RunEnd, Step
+from whole_run import whole_run
+
+LONG_S = 600.0
+FEW_ERRORS = ErrorRateThreshold(below=0.0001, abort_on_fail=True)
+FAST = LatencyThreshold(step=Step.TOTAL, percentile=90.0, below_s=0.01, abort_on_fail=True)
+USERS = UsersLoad(
+    stages=(UsersStage(users=4, duration_s=LONG_S),), spawn_rate=0.0, think_time_min_s=1.0, think_time_max_s=1.0
+)
+FAILS = replace(EXEC_TRUE, command="sleep 0.5; exit 3")
+
+
+def with_threshold(server: SshServer, load: Load, step: ExecStep, threshold: Threshold) -> RunConfig:
+    config = run_config(endpoint(server), load, workers=2)
+    return replace(config, scenario=scenario(step), thresholds=(threshold,), warm_up_s=1.0)
+
+
+def assert_ended_early(summary: RunSummary, threshold: str) -> None:
+    assert summary.end is RunEnd.COMPLETED, summary.message
+    assert summary.early_end is not None
+    assert summary.early_end.threshold == threshold
+    assert summary.load.duration_s == summary.early_end.after_s - 1.0
+    assert counts_of(summary, Outcome.UNFINISHED) == 0
+    assert_reconciled(summary)
+
+
+@pytest.mark.parametrize(
+    "load",
+    [
+        pytest.param(arrivals(10, LONG_S), id="arrivals"),
+        pytest.param(USERS, id="users"),
+        pytest.param(BurstLoad(connections=5, repeat=100, interval_s=LONG_S / 100), id="bursts"),
+    ],
+)
+def test_a_load_in_which_all_fails_ends_when_that_is_certain(sshd: SshServer, tmp_path: Path, load: Load) -> None:
+    with whole_run(tmp_path, with_threshold(sshd, load, FAILS, FEW_ERRORS)) as run:
+        summary = run.summary()
+        assert run.exit_codes() == [0, 0]
+    assert_ended_early(summary, "error rate below 0.01 %")
+    assert summary.load.failed == summary.load.started > 1
+    assert summary.load.duration_s < LONG_S / 10
+
+
+def test_iterations_under_way_at_an_early_end_come_to_theirs_and_are_in_no_rate(
+    sshd: SshServer, tmp_path: Path
+) -> None:
+    slow = replace(EXEC_TRUE, command="sleep 4")
+    with whole_run(tmp_path, with_threshold(sshd, arrivals(20, 60.0), slow, FAST)) as run:
+        summary = run.summary()
+    assert_ended_early(summary, "p90 of total below 10 ms")
+    in_time = round(summary.load.completed_rate * summary.load.duration_s)
+    assert summary.load.failed == 0, summary.errors
+    assert 0 < in_time <= summary.load.succeeded - 40
+
+
+def test_a_load_that_keeps_its_threshold_runs_to_its_end(sshd: SshServer, tmp_path: Path) -> None:
+    kept = ErrorRateThreshold(below=0.5, abort_on_fail=True)
+    with whole_run(tmp_path, with_threshold(sshd, arrivals(10, 3.0), EXEC_TRUE, kept)) as run:
+        summary = run.summary()
+    assert (summary.early_end, summary.load.started, summary.load.duration_s) == (None, 30, 3.0)

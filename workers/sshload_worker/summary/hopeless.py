@@ -1,0 +1,129 @@
+"""Whether the load is to end early: a threshold is broken, and stays so whatever the rest of the load brings.
+
+Such a threshold is judged twice as it is at the end: by what was measured so far, and by the best that could become of
+that, in which all that may still come succeeds faster than anything before. Less would not do: who judges each second
+anew would sooner or later find any threshold broken, by chance or by a moment's trouble.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil, inf, sqrt
+
+from sshload_contract.judgement.binomial import is_not_below
+from sshload_contract.judgement.threshold import judge_threshold
+from sshload_contract.load import ArrivalProcess, ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+from sshload_contract.percentile import percentile_key
+from sshload_contract.run_config import RunConfig, ShellStep
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
+from sshload_contract.vocabulary import Step, Window, measured_step
+
+from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.summary.merge import Totals
+
+_US_PER_S = 1_000_000
+_CERTAIN_DEVIATIONS = 10
+"""By how many standard deviations random arrivals may be more than expected, and never are."""
+
+_FASTEST_SHARE = 0.5
+"""No user comes round in less than this share of the shortest time that one has taken so far."""
+
+
+def broken_for_good(
+    config: RunConfig, totals: Totals, measured_left_s: float, so_far: Callable[[], RunSummary]
+) -> Threshold | None:
+    """Return the first threshold with `abort_on_fail` that is broken and stays so, None where none is.
+
+    `measured_left_s` is how long iterations may still begin, `so_far` makes the summary of what was measured so far.
+    """
+    asked = [one for one in config.thresholds if _aborts(one)]
+    if not asked:
+        return None
+    to_come = _most_to_come(config.load, totals, measured_left_s)
+    suspected = [one for one in asked if _may_stay_broken(one, config, totals, to_come)]
+    if not suspected:
+        return None
+    summary = so_far()
+    return next((one for one in suspected if _stays_broken(one, config, totals, to_come, summary)), None)
+
+
+def _aborts(threshold: Threshold) -> bool:
+    return isinstance(threshold, LatencyThreshold | ErrorRateThreshold) and threshold.abort_on_fail
+
+
+def _may_stay_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float) -> bool:
+    """Tell, for little work, whether a closer look is worth it."""
+    counts = totals.window(Window.MEASURED)
+    match threshold:
+        case ErrorRateThreshold(below=below):
+            tried = counts.succeeded + counts.failed + to_come
+            return tried < inf and is_not_below(counts.failed, ceil(tried), below)
+        case LatencyThreshold(below_s=below_s):
+            best_us = _best_percentile_us(threshold, config, totals, to_come)
+            return best_us is not None and best_us >= below_s * _US_PER_S
+        case _:
+            return False
+
+
+def _stays_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> bool:
+    best = _best(threshold, config, totals, to_come, summary)
+    return all(judge_threshold(threshold, config.load, one).result.passed is False for one in (summary, best))
+
+
+def _best(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> RunSummary:
+    """Return the summary as it would be for this threshold if all that may still come succeeded, faster than ever."""
+    load = replace(summary.load, succeeded=summary.load.succeeded + ceil(to_come))
+    if not isinstance(threshold, LatencyThreshold):
+        return replace(summary, load=load)
+    best_us = _best_percentile_us(threshold, config, totals, to_come)
+    key = percentile_key(threshold.percentile)
+    steps = tuple(
+        replace(step, min_us=0, percentiles_us={**step.percentiles_us, key: best_us})
+        if (step.step, step.window) == (threshold.step, Window.MEASURED)
+        else step
+        for step in summary.steps
+    )
+    return replace(summary, load=load, steps=steps)
+
+
+def _best_percentile_us(threshold: LatencyThreshold, config: RunConfig, totals: Totals, to_come: float) -> int | None:
+    """Return what the percentile would be if all samples to come were below all there are; None where one of them."""
+    if to_come == inf:
+        return None
+    latencies = totals.successes(threshold.step, Window.MEASURED)
+    more = ceil(to_come) * _samples_of_an_iteration(threshold.step, config)
+    return latencies.percentile_below_more_us(threshold.percentile, more)
+
+
+def _samples_of_an_iteration(step: str, config: RunConfig) -> int:
+    """Return how many samples of a timing an iteration takes at most."""
+    shells = [one for one in config.scenario.steps if isinstance(one, ShellStep)]
+    return next((one.repeat for one in shells if measured_step(one.name, Step.ECHO) == step), 1)
+
+
+def _most_to_come(load: Load, totals: Totals, left_s: float) -> float:
+    """Return how many iterations may still end in the measured window at most, those under way included."""
+    counts = totals.window(Window.MEASURED)
+    ended = counts.succeeded + counts.failed
+    match load:
+        case ArrivalsLoad(stages=stages, process=process):
+            expected = sum(stage.rate * stage.duration_s for stage in stages) + len(stages)
+            chance = _CERTAIN_DEVIATIONS * (sqrt(expected) + 1) if process is ArrivalProcess.POISSON else 0.0
+            return max(expected + chance - ended, 0.0)
+        case BurstLoad(connections=connections, repeat=repeat):
+            return max(connections * repeat - ended, 0)
+        case UsersLoad():
+            return counts.started - ended + _most_rounds(load, totals, left_s)
+        case HoldLoad():
+            return inf
+
+
+def _most_rounds(load: UsersLoad, totals: Totals, left_s: float) -> float:
+    """Return how many iterations users may still begin at most, none of them much faster than the fastest so far."""
+    total = LatencyHistogram()
+    for (step, window, _), histogram in totals.histograms.items():
+        if (step, window) == (Step.TOTAL, Window.MEASURED):
+            total.merge(histogram)
+    round_s = _FASTEST_SHARE * (total.min_us() or 0) / _US_PER_S + load.think_time_min_s
+    users = max(stage.users for stage in load.stages)
+    return users * (left_s / round_s + 1) if round_s else inf
