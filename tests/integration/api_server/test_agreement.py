@@ -37,7 +37,8 @@ VALUES: tuple[Any, ...] = (
     {"hold": {"sessions": 1, "rampUp": "0s", "duration": "1s"}}, {"configMapRef": {"name": "a"}},
     "0.1%", "0.09%", "50%", "50.1%", "99.9999%", "900%", "900.1%", 5, 6, 0.01, 1e-9, 500.5,
     {"lastPassed": True}, {"testRef": {"name": "a"}}, {"capacity": {"above": 1}}, {"capacity": {"within": "1%"}},
-    {"throughput": {"within": "1%"}}, {"errorRate": {"below": "1%"}}, {"latency": {"step": "total", "percentile": 50}},
+    {"throughput": {"within": "1%"}}, {"errorRate": {"below": "1%"}},
+    {"errorRate": {"below": "1%"}, "abortOnFail": True}, {"latency": {"step": "total", "percentile": 50}},
     {"capacity": {"arrivals": {"min": 1, "max": 1, "duration": "1s"}}},
     {"capacity": {"hold": {"min": 1, "max": 2, "loginRate": 1, "duration": "1s"}}},
 )  # fmt: skip
