@@ -46,7 +46,8 @@ def main() -> int:
         for name in filter(KINDS.__contains__, chosen):
             _run_kind(server, KINDS[name], arguments, Path(folder), table)
         fields = change_fields(server, _made(folder, FIELDS), arguments.every) if FIELDS in chosen else Found()
-    print(*(f"wrong: {words}" for words in fields.wrong), sep="\n", flush=True)
+    for words in fields.wrong:
+        print(f"wrong: {words}")
     _print("fault", table, OUTCOMES)
     _print("fields of", Counter({("", *key): count for key, count in fields.counts.items()}), FIELD_OUTCOMES)
     wrong = len(fields.wrong) + sum(count for (_, _, outcome), count in table.items() if outcome == WRONG)
@@ -105,6 +106,8 @@ def _made(folder: str | Path, name: str) -> Path:
 
 def _print(what: str, table: Counter[tuple[str, str, str]], outcomes: Sequence[str]) -> None:
     rows = dict.fromkeys((kind, row) for kind, row, _ in table)
+    if not rows:
+        return
     print(f"\n{'':12}{what:28}{'runs':>6}" + "".join(f"{outcome:>25}" for outcome in outcomes))
     for kind, row in rows:
         found = [table[kind, row, outcome] for outcome in outcomes]

@@ -149,15 +149,23 @@ class Cluster:
         object of the same name. A conflict is raised where the object is that very one: it says nothing of its end.
         """
         metadata = body["metadata"]
-        patch = {
-            "apiVersion": API_VERSION,
-            "kind": kind.name,
-            "metadata": {"name": metadata["name"], "namespace": metadata["namespace"], "uid": metadata["uid"]},
-            "status": status,
-        }
         path = f"{object_path(kind, metadata['namespace'], metadata['name'])}/status"
+        return await self._apply_to_that_very_one(kind, metadata, f"{kind.plural}/status", path, {"status": status})
+
+    async def set_spec(self, kind: Kind, metadata: Mapping[str, Any], fields: Object) -> Object | None:
+        """Set fields of the spec of an object and return it; None where that very object is gone."""
+        path = object_path(kind, metadata["namespace"], metadata["name"])
+        return await self._apply_to_that_very_one(kind, metadata, kind.plural, path, {"spec": fields})
+
+    async def _apply_to_that_very_one(
+        self, kind: Kind, metadata: Mapping[str, Any], resource: str, path: str, said: Object
+    ) -> Object | None:
+        """Apply what is said of an object; a conflict is raised where that very object is there."""
+        named = {key: metadata[key] for key in ("name", "namespace", "uid")}
         try:
-            return await self._patch(f"{kind.plural}/status", path, patch)
+            return await self._patch(
+                resource, path, {"apiVersion": API_VERSION, "kind": kind.name, "metadata": named, **said}
+            )
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND:
                 return None

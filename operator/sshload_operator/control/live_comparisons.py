@@ -12,7 +12,7 @@ from typing import Final
 
 from sshload_operator.api.comparison.parse import parse_comparison
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.kinds import API_VERSION, COMPARISON, TEST, Kind
+from sshload_operator.api.kinds import COMPARISON, TEST, Kind
 from sshload_operator.control.announcement import About, announce
 from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
 from sshload_operator.control.live_objects import Rest, Wait
@@ -145,17 +145,8 @@ async def _create(cluster: Cluster, body: Object, tests: Tests, manifest: Manife
 
 async def _abort(cluster: Cluster, namespace: str, test: SeenTest) -> None:
     """Ask a test to end. It keeps its object, so that what became of it can be seen."""
-    manifest = {
-        "apiVersion": API_VERSION,
-        "kind": TEST.name,
-        "metadata": {"name": test.name, "namespace": namespace, "uid": test.uid},
-        "spec": {"abort": True},
-    }
-    try:
-        await cluster.apply(object_path(TEST, namespace, test.name), manifest)
-    except ApiError as error:
-        if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
-            raise
+    metadata = {"namespace": namespace, "name": test.name, "uid": test.uid}
+    await cluster.set_spec(TEST, metadata, {"abort": True})
 
 
 async def _write(

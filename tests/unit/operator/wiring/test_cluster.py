@@ -71,8 +71,8 @@ def test_a_conflict_at_a_deletion_without_conditions_is_no_object_that_is_gone()
         deleted(409, "Conflict")
 
 
-def status_written(there: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Write the status of an object, which is a conflict; `there` is the uid of the one that is there."""
+def written(what: str, there: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Write the status or the spec of an object, which is a conflict; `there` is the uid of the one that is there."""
 
     async def answer(request: web.Request) -> web.Response:
         if request.method == "PATCH":
@@ -84,9 +84,11 @@ def status_written(there: dict[str, Any] | None) -> dict[str, Any] | None:
     async def play() -> Any:
         async with played_api(answer) as access:
             cluster = Cluster(access, lambda *_: None)
-            ours = {"metadata": {"namespace": "a", "name": "b", "uid": "ours"}}
+            ours = {"namespace": "a", "name": "b", "uid": "ours"}
             try:
-                return await cluster.write_status(TEST, ours, {"phase": "Running"})
+                if what == "spec":
+                    return await cluster.set_spec(TEST, ours, {"abort": True})
+                return await cluster.write_status(TEST, {"metadata": ours}, {"phase": "Running"})
             finally:
                 await cluster.close()
 
@@ -94,11 +96,12 @@ def status_written(there: dict[str, Any] | None) -> dict[str, Any] | None:
     return found
 
 
-def test_a_conflict_at_a_status_is_the_end_of_an_object_only_where_it_is_gone_or_another_one() -> None:
-    assert status_written(None) is None
-    assert status_written({"uid": "another"}) is None
+@pytest.mark.parametrize("what", ["status", "spec"])
+def test_a_conflict_is_the_end_of_an_object_only_where_it_is_gone_or_another_one(what: str) -> None:
+    assert written(what, None) is None
+    assert written(what, {"uid": "another"}) is None
     with pytest.raises(ApiError, match=r"409: PATCH .*: said Conflict"):
-        status_written({"uid": "ours"})
+        written(what, {"uid": "ours"})
 
 
 def test_each_whole_list_is_reported() -> None:
