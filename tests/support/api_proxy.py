@@ -363,10 +363,10 @@ def _hang_up(request: web.Request) -> None:
 
 async def _cancel_others() -> None:
     """Cancel what still runs in this loop, such as requests of an operator that was killed, and wait for its end."""
-    others = asyncio.all_tasks() - {asyncio.current_task()}
-    for task in others:
-        task.cancel()
-    await asyncio.gather(*others, return_exceptions=True)
+    while others := asyncio.all_tasks() - {asyncio.current_task()}:
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
 
 
 def _tail(log: str, lines: int) -> str:
