@@ -17,6 +17,7 @@ from operator_process import OperatorProcess
 from played_namespace import OURS, PlayedNamespace, played_namespace
 from sim_comparison import comparison_spec
 from specs.tables import WHOLE
+from sshload_operator.manifests.labels import TEST_LABEL
 
 REFUSED, SAID, TAKEN, NO_CHANGE, WRONG = "refused by the API", "refused by the operator", "taken", "no change", "wrong"
 OUTCOMES = (REFUSED, SAID, TAKEN, NO_CHANGE, WRONG)
@@ -26,12 +27,13 @@ _AT_ONCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """An object whose fields are changed. It is held back, so that no run begins: what it says then is soon said."""
+    """An object whose fields are changed. `runs` says that it is not held back, so that changes come in mid-run."""
 
     kind: str
     name: str
     spec: Mapping[str, Any]
     skip: Sequence[str] = ()
+    runs: bool = False
 
     def places(self) -> Iterator[FieldPath]:
         """Yield the fields that are changed."""
@@ -43,9 +45,11 @@ class Subject:
 
 
 def subjects() -> Iterator[Subject]:
-    """Yield what is changed: whole specs of tests, and a schedule and a comparison, whose tests are changed as such."""
+    """Yield what is changed: specs of tests, held back and running, a schedule, and a comparison."""
     for name, spec in WHOLE.items():
         yield Subject("SSHLoadTest", name, {**spec, "suspend": True}, skip=("suspend",))
+    running = load_test("any", startTimeout="30s", deadline=f"{_WITHIN_S:g}s")["spec"]
+    yield Subject("SSHLoadTest", "running", running, skip=("ttlAfterFinished",), runs=True)
     held_back = {**load_test("any")["spec"], "suspend": True}
     template = {"schedule": "0 0 1 1 *", "testTemplate": {"spec": held_back}}
     yield Subject("SSHLoadTestSchedule", "schedule", template, skip=("testTemplate",))
@@ -85,7 +89,7 @@ def _change(namespace: PlayedNamespace, subject: Subject, every: int, found: Fou
     namespace.apply(
         {"apiVersion": "sshload.dev/v1alpha1", "kind": subject.kind, "metadata": metadata, "spec": subject.spec}
     )
-    before = _settled(namespace, subject)
+    before = _recovered(namespace, subject, 1)
     assert before is not None, f"{subject.name}: nothing was said of it"
     for mutation in list(subject.mutations())[::every]:
         outcome, words = _outcome(namespace, subject, mutation, before)
@@ -107,7 +111,7 @@ def _outcome(
     said = _settled(namespace, subject, answer["metadata"]["generation"])
     code, answer = namespace.replace_spec(subject.kind, subject.name, subject.spec)
     assert code < 400, answer
-    after = _settled(namespace, subject, answer["metadata"]["generation"])
+    after = _recovered(namespace, subject, answer["metadata"]["generation"])
     if said is None or after is None:
         return (
             WRONG,
@@ -121,7 +125,27 @@ def _outcome(
     return (SAID if stalled else TAKEN), ""
 
 
-def _settled(namespace: PlayedNamespace, subject: Subject, generation: int = 1) -> Mapping[str, Any] | None:
+def _recovered(namespace: PlayedNamespace, subject: Subject, generation: int) -> Mapping[str, Any] | None:
+    """Return the masked status that an object comes back to; of one that runs, once its run is over and swept."""
+
+    def is_over() -> bool:
+        over = _object(namespace, subject).get("status", {}).get("phase") == "Finished"
+        return over and all(kind in ("SSHLoadTest", "ConfigMap") for kind, _ in _children(namespace, subject))
+
+    status = _settled(namespace, subject, generation)
+    if not subject.runs or status is None:
+        return status
+    over = namespace.wait(is_over, _WITHIN_S) and len(_children(namespace, subject)) == 1
+    return _settled(namespace, subject, generation) if over else None
+
+
+def _children(namespace: PlayedNamespace, subject: Subject) -> Sequence[tuple[str, str]]:
+    """Return kind and name of all that a test's runs have made and that is there."""
+    there = list(namespace.objects.items())
+    return [key for key, body in there if body["metadata"].get("labels", {}).get(TEST_LABEL) == subject.name]
+
+
+def _settled(namespace: PlayedNamespace, subject: Subject, generation: int) -> Mapping[str, Any] | None:
     """Return the masked status once it speaks of a generation, None where it does not within a minute."""
 
     def speaks() -> bool:
