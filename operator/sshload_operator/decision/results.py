@@ -169,7 +169,6 @@ def _negotiated_entry(one: NegotiatedCount) -> dict[str, Any]:
 
 def _generator(plan: Plan, summary: RunSummary) -> dict[str, Any]:
     generator, load = summary.generator, summary.load
-    spoiled = figures_spoiled(summary, plan.spec.scenario.slept_s) is not None
     return stated(
         {
             "workersExpected": generator.workers_expected,
@@ -178,17 +177,26 @@ def _generator(plan: Plan, summary: RunSummary) -> dict[str, Any]:
             "reportsMissing": generator.reports_missing,
             "lateArrivals": load.late,
             "droppedArrivals": load.dropped,
-            "cpuPercent": percent(generator.cpu_share),
-            "runDelayPercent": percent(generator.run_delay_share),
-            "stolenPercent": percent(generator.stolen_share),
-            "loopLagP99Ms": milliseconds(generator.loop_lag_p99_us),
-            "loopLagMaxMs": milliseconds(generator.loop_lag_max_us),
-            OWN_DELAY: milliseconds(own_delay(summary).largest_us) if spoiled else None,
-            "portsUsed": generator.ports_used,
-            "portsAvailable": generator.ports_available,
-            "overflows": generator.overflows,
+            **(_health(plan, summary) if summary.started_unix_s else {}),
         }
     )
+
+
+def _health(plan: Plan, summary: RunSummary) -> dict[str, Any]:
+    """Return what the workers report of themselves, which they do from the start of the load on."""
+    generator = summary.generator
+    spoiled = figures_spoiled(summary, plan.spec.scenario.slept_s) is not None
+    return {
+        "cpuPercent": percent(generator.cpu_share),
+        "runDelayPercent": percent(generator.run_delay_share),
+        "stolenPercent": percent(generator.stolen_share),
+        "loopLagP99Ms": milliseconds(generator.loop_lag_p99_us),
+        "loopLagMaxMs": milliseconds(generator.loop_lag_max_us),
+        OWN_DELAY: milliseconds(own_delay(summary).largest_us) if spoiled else None,
+        "portsUsed": generator.ports_used,
+        "portsAvailable": generator.ports_available,
+        "overflows": generator.overflows,
+    }
 
 
 def _target(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:

@@ -31,6 +31,9 @@ def test_master_and_target_serve_what_the_reference_explains(tmp_path: Path) -> 
     try:
         wait_until(lambda: "Running" in started.said(), "the load")
         target: int = json.loads((started.folder() / "target.json").read_text())["stats_port"]
+        wait_until(
+            lambda: "sshload_generator_cpu_ratio" in served(started.metrics_port()), "a whole second of the load"
+        )
         assert served(started.metrics_port()) == documented("The master of a run")
         assert served(target) == documented("A managed target") - LIMITS_OF_A_CONTAINER
     finally:

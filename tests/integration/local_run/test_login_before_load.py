@@ -54,6 +54,7 @@ def assert_not_begun(ended: Ended, reason: str, *words: str) -> None:
     assert status["message"].startswith("the load was not begun: ")
     assert [word for word in words if word not in status["message"]] == []
     assert (status["results"]["iterations"], status["results"]["steps"]) == (0, [])
+    assert "loopLagP99Ms" not in status["results"]["generator"]
 
 
 def steps_named(name: str, ended: Ended) -> list[dict[str, Any]]:

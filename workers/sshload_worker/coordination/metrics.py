@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
+from sshload_contract.sample import Health
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.recording.histogram import LatencyHistogram
@@ -82,7 +83,6 @@ class RunCollector(Collector):
 
     def _workers(self) -> Iterator[Metric]:
         reports = [state.latest for state in self._master.trial.totals.workers.values()]
-        health = worst_health(report.health for report in reports)
         roll_call = self._master.roll_call
         for name, text, value in (
             ("sshload_iterations_in_flight", "Iterations under way", sum(report.in_flight for report in reports)),
@@ -91,21 +91,24 @@ class RunCollector(Collector):
             ("sshload_workers_connected", "Workers that have come", roll_call.connected),
             ("sshload_workers_expected", "Workers that are to come", self._master.config.workers),
             ("sshload_workers_lost", "Workers lost during the run", len(roll_call.losses)),
-            ("sshload_generator_cpu_ratio", "CPU share of the busiest worker's busiest second", health.cpu_share),
-            ("sshload_generator_run_delay_ratio", "Share of time a worker waited for a CPU", health.run_delay_share),
-            ("sshload_generator_stolen_ratio", "Share of a machine's CPU time that its host took", health.stolen_share),
-            (
-                "sshload_generator_loop_lag_p99_seconds",
-                "p99 of the event loop's lag",
-                health.loop_lag_p99_us / _US_PER_S,
-            ),
-            ("sshload_generator_ports_used", "Source ports in use or in TIME_WAIT", health.ports_used),
-            ("sshload_generator_ports_available", "Source ports there are", health.ports_available),
+            *(_health(worst_health(report.health for report in reports)) if reports else ()),
         ):
             if value is not None:  # what no worker can tell
                 family = GaugeMetricFamily(name, f"{text}.", labels=_TEST_LABELS)
                 family.add_metric(self._test, value)
                 yield family
+
+
+def _health(health: Health) -> tuple[tuple[str, str, float | None], ...]:
+    """Return the name, the help text and the value of each figure of the worst worker."""
+    return (
+        ("sshload_generator_cpu_ratio", "CPU share of the busiest worker's busiest second", health.cpu_share),
+        ("sshload_generator_run_delay_ratio", "Share of time a worker waited for a CPU", health.run_delay_share),
+        ("sshload_generator_stolen_ratio", "Share of a machine's CPU time that its host took", health.stolen_share),
+        ("sshload_generator_loop_lag_p99_seconds", "p99 of the event loop's lag", health.loop_lag_p99_us / _US_PER_S),
+        ("sshload_generator_ports_used", "Source ports in use or in TIME_WAIT", health.ports_used),
+        ("sshload_generator_ports_available", "Source ports there are", health.ports_available),
+    )
 
 
 def _buckets(histogram: LatencyHistogram) -> list[tuple[str, float]]:

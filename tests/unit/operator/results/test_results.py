@@ -135,6 +135,18 @@ def test_the_share_of_a_core_is_absent_where_no_whole_second_was_measured() -> N
     assert "cpuPercent" in to_status(PLAN, summary(generator=generator(cpu_share=0.0)))["generator"]
 
 
+def test_workers_that_have_reported_nothing_state_no_figures_of_their_own() -> None:
+    found = to_status(PLAN, summary(0, steps=(), started_unix_s=0.0))["generator"]
+    assert found.keys() == {
+        "workersExpected",
+        "workersConnected",
+        "workersLost",
+        "reportsMissing",
+        "lateArrivals",
+        "droppedArrivals",
+    }
+
+
 def test_a_load_that_was_ended_early_says_when_and_by_which_threshold() -> None:
     found = to_status(PLAN, replace(summary(), early_end=EarlyEnd(7.25, "p99 of total below 2 s")))
     assert found["endedEarly"] == {"afterSeconds": 7.25, "threshold": "p99 of total below 2 s"}
