@@ -14,6 +14,7 @@ import time
 from base64 import b64decode
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -107,7 +108,7 @@ class PlayedNamespace:
 
     def _run(self, method: str, path: str, body: Object) -> Object:
         status, answer = self._ask(method, path, body)
-        assert status < 400, answer
+        assert status < HTTPStatus.BAD_REQUEST, answer
         return answer
 
     def _ask(self, method: str, path: str, body: Any) -> tuple[int, Object]:
@@ -194,10 +195,12 @@ class PlayedNamespace:
             owners = body["metadata"].get("ownerReferences", ())
             if owners and not any(owner["uid"] in living for owner in owners):
                 self.logs.pop(name, None)
-                self.collected.add(body["metadata"]["uid"])
                 uid = body["metadata"]["uid"]
                 at_once = {"gracePeriodSeconds": 0, "propagationPolicy": "Background", "preconditions": {"uid": uid}}
-                await api.ask("DELETE", f"{_PATHS[kind].format(self.name)}/{name}", at_once)
+                self.collected.add(uid)
+                status, _ = await api.ask("DELETE", f"{_PATHS[kind].format(self.name)}/{name}", at_once)
+                if status >= HTTPStatus.BAD_REQUEST:
+                    self.collected.discard(uid)  # the operator was first
 
 
 def _run_id(body: Object) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.readers import Reader, entries, items, shown, text, whole
-from sshload_operator.api.parse.scheduling import AFFINITY, LABEL_VALUE, SPREAD_CONSTRAINT, TOLERATION
+from sshload_operator.api.parse.scheduling import AFFINITY, LABEL_VALUE, SPREAD_CONSTRAINT, TOLERATION, Object
 from sshload_operator.api.spec import Placement
 
 _AMOUNT = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
@@ -47,10 +47,17 @@ def read_placement(fields: Fields) -> Placement:
         node_selector=fields.optional("nodeSelector", entries(LABEL_VALUE, most=20)) or {},
         tolerations=fields.optional("tolerations", items(TOLERATION, most=20)) or (),
         affinity=fields.optional("affinity", AFFINITY) or {},
-        topology_spread_constraints=fields.optional("topologySpreadConstraints", items(SPREAD_CONSTRAINT, most=10))
-        or (),
+        topology_spread_constraints=_read_spread(fields),
         priority_class_name=fields.optional("priorityClassName", text(longest=253)) or "",
     )
+
+
+def _read_spread(fields: Fields) -> tuple[Object, ...]:
+    """Return the constraints; no two say the same of the same places, for a pod cannot have them."""
+    spread = fields.optional("topologySpreadConstraints", items(SPREAD_CONSTRAINT, most=10)) or ()
+    places = tuple(f"{one['whenUnsatisfiable']} over {one['topologyKey']}" for one in spread)
+    refuse_repeated(places, fields.at("topologySpreadConstraints"))
+    return spread
 
 
 def refuse_repeated(names: tuple[str, ...], path: str) -> None:

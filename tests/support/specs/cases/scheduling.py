@@ -75,6 +75,11 @@ BAD: dict[str, Bad] = {
     "spread-over-no-label": _bad_spread(topologyKey=""),
     "spread-with-an-unknown-field": _bad_spread("unknown field", minSkew=1),
     "spread-with-a-misspelt-selector": _bad_spread("unknown field", labelSelector={"matchLabel": {}}),
+    "spread-that-stands-there-twice": bad(
+        "workers.topologySpreadConstraints",
+        [_SPREAD, {**_SPREAD, "maxSkew": 2}],
+        "spec.workers.topologySpreadConstraints[1]",
+    ),
     "too-many-spreads": bad("workers.topologySpreadConstraints", [_SPREAD] * 11),
 }  # fmt: skip
 
