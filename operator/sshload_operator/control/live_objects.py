@@ -43,11 +43,12 @@ Next: TypeAlias = Wait | Rest
 class Live(Generic[S]):
     """An object that is worked on. `body` is its newest version known, None where it is still to be read.
 
-    `sight` is what its kind keeps of it between passes.
+    `sight` is what its kind keeps of it between passes, `told` the newest version that the watch has told of.
     """
 
     body: Object | None
     sight: S
+    told: int = 0
     dirty: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
@@ -87,11 +88,15 @@ class LiveObjects(Generic[S]):
         self._count_failure = count_failure
         self._live: dict[Key, Live[S]] = {}
         self._alarms: dict[Key, asyncio.TimerHandle] = {}
+        self._untold: dict[Key, int] = {}
 
     def object_changed(self, event_type: str | None, body: Object) -> None:
-        """Take in a watch event of an object of the kind."""
+        """Take in a watch event of an object of the kind; one older than what was known at rest says nothing."""
         key = key_of(body)
         live = self._live.get(key)
+        if version(body) < self._untold.get(key, 0):
+            return
+        self._untold.pop(key, None)
         if event_type == "DELETED" or "deletionTimestamp" in body["metadata"]:
             self._forget(key, body["metadata"]["uid"])
         elif live is None:
@@ -100,12 +105,14 @@ class LiveObjects(Generic[S]):
             self._forget(key, live.body["metadata"]["uid"])
             self._start(key, body)
         else:
+            live.told = max(live.told, version(body))
             live.offer(body)
 
     def forget(self, is_gone: Callable[[Key], bool]) -> None:
         """Take in that objects are gone: no more is done about them."""
-        for key in filter(is_gone, {*self._live, *self._alarms}):
+        for key in filter(is_gone, {*self._live, *self._alarms, *self._untold}):
             self._silence(key)
+            self._untold.pop(key, None)
             live = self._live.pop(key, None)
             if live is not None and live.task is not None:
                 live.task.cancel()
@@ -129,7 +136,7 @@ class LiveObjects(Generic[S]):
 
     def _start(self, key: Key, body: Object | None) -> Live[S]:
         self._silence(key)
-        live = Live(body, self._passes.first_sight(body))
+        live = Live(body, self._passes.first_sight(body), 0 if body is None else version(body))
         self._live[key] = live
         live.task = asyncio.create_task(self._work(key, live), name=f"{key[0]}/{key[1]}")
         return live
@@ -172,6 +179,8 @@ class LiveObjects(Generic[S]):
             await asyncio.sleep(_SETTLE_S)
         if self._live.get(key) is live:
             del self._live[key]
+            if live.body is not None and version(live.body) > live.told:
+                self._untold[key] = version(live.body)
             self._rest(key, following)
 
     def _rest(self, key: Key, rest: Rest) -> None:
