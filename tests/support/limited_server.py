@@ -23,11 +23,13 @@ _COMPLETED_NOISE = 0.01
 class Noise:
     """How trials err: `sigma` is the limit's own standard deviation in log space from trial to trial.
 
-    A share `flakes` of the trials ends by the toss of a coin, whatever the load.
+    A share `flakes` of the trials ends by the toss of a coin, whatever the load. A share `lapses` of those that would
+    pass fails.
     """
 
     sigma: float = 0.0
     flakes: float = 0.0
+    lapses: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,8 @@ class LimitedServer:
     def _passes(self, load: float) -> bool:
         if self.random.random() < self.noise.flakes:
             return self.random.random() < 0.5
-        return log(self.limit / load) + self.random.gauss(0, self.noise.sigma) >= 0
+        held = log(self.limit / load) + self.random.gauss(0, self.noise.sigma) >= 0
+        return held and (not self.noise.lapses or self.random.random() >= self.noise.lapses)
 
     def _completed(self, load: float, overload: Overload) -> float:
         capacity = self.limit * overload.headroom

@@ -1,3 +1,4 @@
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -36,8 +37,18 @@ def loads(seen: list[Seen]) -> list[float]:
     return [trial.load for trial in seen]
 
 
+def failing_most(seen: list[Seen]) -> float:
+    """Return the lowest load of which most judged trials failed, infinity where there is none."""
+    lead = Counter[float]()
+    for trial in seen:
+        lead[trial.load] += 0 if trial.passed is None else 1 if trial.passed else -1
+    return min((load for load, ahead in lead.items() if ahead < 0), default=float("inf"))
+
+
 @given(goals(), st.data())
-def test_whatever_the_trials_say_loads_are_in_range_and_the_search_ends(goal: Goal, data: st.DataObject) -> None:
+def test_whatever_the_trials_say_loads_are_in_range_and_the_search_ends_with_no_fail_below_the_capacity(
+    goal: Goal, data: st.DataObject
+) -> None:
     seen: list[Seen] = []
     while isinstance(step := next_step(goal, seen), Try):
         assert goal.least <= step.load <= goal.most
@@ -52,6 +63,7 @@ def test_whatever_the_trials_say_loads_are_in_range_and_the_search_ends(goal: Go
     if step.end is SearchEnd.FOUND:
         assert step.lower is not None
         assert step.upper is not None
+        assert failing_most(seen) == step.upper
         assert step.upper <= step.lower * (1 + goal.precision) or (goal.whole and step.upper == step.lower + 1)
 
 
@@ -77,10 +89,10 @@ def test_without_noise_the_bounds_are_around_the_limit_and_as_near_as_asked(goal
 
 
 @given(goals(), st.floats(0.001, 1e8))
-def test_without_noise_each_bound_is_tried_once_and_as_often_again_as_asked(goal: Goal, limit: float) -> None:
+def test_without_noise_each_bound_is_tried_once_and_as_often_again_as_asked_or_more(goal: Goal, limit: float) -> None:
     found, seen = run(goal, limit)
     for bound in (found.lower, found.upper):
-        assert bound is None or loads(seen).count(bound) == goal.confirm + 1
+        assert bound is None or loads(seen).count(bound) > goal.confirm
 
 
 def test_loads_grow_by_growing_factors_until_one_fails_and_then_are_halved_between() -> None:
@@ -109,15 +121,17 @@ def test_a_load_with_as_many_passes_as_fails_is_tried_again() -> None:
     assert next_step(goal, [*seen, Seen(104, passed=True, completed=None)]) == Try(104)
 
 
-def test_a_fail_below_a_pass_is_tried_again_until_it_is_confirmed_and_then_prevails() -> None:
-    goal = Goal(100, 400, 0.41, 1, whole=True)
-    passes = [Seen(load, passed=True, completed=None) for load in (100, 400)]
-    failing = next_step(goal, [passes[0], Seen(400, passed=False, completed=None)])
-    assert isinstance(failing, Try)
-    fail = Seen(failing.load, passed=False, completed=None)
-    assert next_step(goal, [*passes, fail]) == failing
-    assert next_step(goal, [*passes, fail, fail]) == Try(failing.load)
-    assert next_step(goal, [*passes, fail, fail, fail]) != Try(failing.load)
+def test_a_fail_far_below_a_pass_is_tried_again() -> None:
+    seen = [Seen(10, passed=False, completed=None), Seen(2000, passed=True, completed=None)]
+    assert next_step(GOAL, seen) == Try(10)
+
+
+def test_what_passes_above_a_load_that_fails_again_and_again_is_no_capacity() -> None:
+    seen: list[Seen] = []
+    while isinstance(step := next_step(GOAL, seen), Try):
+        seen.append(Seen(step.load, not 60 <= step.load < 1500, None))
+    assert step.end is SearchEnd.FOUND
+    assert step.lower == pytest.approx(60, rel=0.03)
 
 
 def test_whole_loads_are_found_where_neighbours_are_farther_apart_than_the_precision() -> None:
@@ -173,11 +187,12 @@ def test_a_load_that_was_given_up_but_then_judged_is_searched_like_any_other() -
 
 
 def test_a_search_that_never_settles_is_ended_with_what_most_trials_say() -> None:
+    """Each load fails at first, then passes, then fails again."""
     seen: list[Seen] = []
     while isinstance(step := next_step(GOAL, seen), Try):
-        seen.append(Seen(step.load, len(seen) % 2 == 1, None))
-    assert (step, len(seen)) == (Found(None, None, SearchEnd.TOO_MANY_TRIALS), TRIALS_LIMIT)
-    assert cut_short(GOAL, seen[:-1], SearchEnd.OUT_OF_TIME) == Found(None, 10, SearchEnd.OUT_OF_TIME)
+        seen.append(Seen(step.load, loads(seen).count(step.load) % 2 == 1, None))
+    assert (step.end, len(seen)) == (SearchEnd.TOO_MANY_TRIALS, TRIALS_LIMIT)
+    assert cut_short(GOAL, seen, SearchEnd.TOO_MANY_TRIALS) == step
 
 
 def test_what_is_cut_short_tells_the_bounds_so_far() -> None:

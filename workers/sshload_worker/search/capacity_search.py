@@ -1,10 +1,10 @@
 """The search for the capacity: the highest load at which every threshold holds, from trials that may contradict.
 
-From the least upwards by growing factors until a trial fails, then by halves, in log space, between the highest load
-that passed and the lowest that failed. What a load is follows from the majority of its trials, as in MLRsearch
-(draft-ietf-bmwg-mlrsearch) with a goal exceed ratio of one half; a tie is tried again, and so is a fail below a pass,
-which otherwise prevails. Loads from one that the generator cannot make upwards are left out. The reasons and the
-figures: docs/design/20261121-the-search.md.
+From the least upwards by growing factors until a trial fails. Then always at the load that, by all trials so far, is
+as likely below the limit as above it, until the limit is known well enough. The bounds are loads that were tried, and
+each is what most of its trials say, as in MLRsearch (draft-ietf-bmwg-mlrsearch) with a goal exceed ratio of one half.
+Loads from one that the generator cannot make upwards are left out. The reasons and the figures:
+docs/design/20261121-the-search.md.
 """
 
 from collections.abc import Sequence
@@ -13,6 +13,7 @@ from math import ceil, floor
 
 from sshload_contract.vocabulary import SearchEnd
 
+from sshload_worker.search.belief import believe
 from sshload_worker.search.ladder import Ladder, ladder
 from sshload_worker.search.votes import Ballot
 
@@ -21,7 +22,13 @@ FINEST_PRECISION = 0.001
 _GROWTH = 8.0
 _OVERLOADED_BELOW = 0.95
 _FIRST_STEP_FROM_HINT = 3
-_LEAD = 2
+_RUNGS_FAR_APART = 8
+"""So far apart, the bounds are brought together by what an overloaded server completed."""
+_FAR = 3
+"""A limit so many times the precision away from the reported one is missed by far."""
+_DOUBT = 0.5
+_CHANCE_FAIL = 0.17
+_NO_RUNG = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +80,8 @@ class Found:
     """The bounds at the search's end: `lower` passed and is the capacity, `upper` failed; None where there is none.
 
     At either, most of its trials say so. By FOUND, MOST_HELD and LEAST_BROKEN they are confirmed, by GENERATOR_LIMIT
-    `lower` is: `confirm` + 1 trials or more agree, at the bound or beyond, and 2 more than those that contradict (1,
-    if `confirm` is 0).
+    `lower` is: `confirm` + 1 trials or more agree, at the bound or beyond. By FOUND and LEAST_BROKEN the limit is near
+    `lower` with a probability that grows with `confirm`, and no load below `lower` failed in most of its trials.
     """
 
     lower: float | None
@@ -97,74 +104,114 @@ def cut_short(goal: Goal, seen: Sequence[Seen], end: SearchEnd) -> Found:
 
 
 class _Standing:
-    """What the trials say so far: by the rungs of the ladder, `lower` passes, and `upper`, above it, fails.
+    """What the trials say so far, by the rungs of the ladder.
 
-    `wall` is the lowest rung that the generator cannot make, or the one above the top; it ends the ladder.
+    `likely` is the highest rung that is more likely below the limit than above it, -1 where even the least is not.
+    `lower` is the highest that passes, up to `likely`, and `upper` the lowest above it that fails, by most trials of
+    each. `wall` is the lowest rung that the generator cannot make, or the one above the top; it ends the ladder.
     """
 
     def __init__(self, goal: Goal, seen: Sequence[Seen]) -> None:
+        self.goal = goal
         self.ladder: Ladder = ladder(goal.least, goal.most, goal.precision, whole=goal.whole)
         self.ballot = Ballot()
+        judged = []
         for trial in seen:
             rung = self.ladder.nearest(trial.load)
             self.ballot.count(rung, passed=trial.passed, completed=trial.completed)
+            if trial.passed is not None:
+                judged.append((rung, trial.passed))
         self.agreeing = goal.confirm + 1
         given_up = self.ballot.beyond_the_generator()
         self.wall = self.ladder.top + 1 if given_up is None else given_up
-        self.upper = self.ballot.lowest_failing(self.wall)
-        self.open_below = self.wall if self.upper is None else self.upper
-        self.lower = self.ballot.highest_passing(self.open_below)
+        self.belief = believe(self.ladder, goal.precision, judged)
+        self.likely = min(self.belief.highest_likely, self.wall - 1)
+        self.lower = self.ballot.highest_passing(self.likely + 1)
+        self.upper = self.ballot.lowest_failing(above=_NO_RUNG if self.lower is None else self.lower, below=self.wall)
 
     def next_step(self) -> Try | Found:
-        again = self.ballot.undecided(self.open_below)
-        if again is not None:
-            return self.try_rung(again)
-        if self.upper is None:
+        lowest_failing = self.ballot.lowest_failing(above=_NO_RUNG, below=self.wall)
+        if lowest_failing is None:
             return self.rise()
-        if self.ballot.passes_above(self.upper) and self.upper_lacks(self.upper):
-            return self.try_rung(self.upper)
-        if self.lower is None:
-            return self.look_at_the_least(self.upper)
-        return self.close_in(self.lower, self.upper)
+        if self.likely + 1 == self.wall:  # then that it failed is what is least likely
+            return self.try_rung(lowest_failing)
+        return self.close_in(self.likely, self.likely + 1)
 
     def rise(self) -> Try | Found:
         """Look for a load that fails, where none is known below the wall."""
-        if self.lower is not None and self.lower + 1 < self.wall:
-            factor = _GROWTH ** len(self.ballot.by_rung)
-            grown = max(self.ladder.at_or_below(self.ladder.loads[self.lower] * factor), self.lower + 1)
-            halfway = (self.lower + self.wall) // 2
-            return self.try_rung(grown if self.wall > self.ladder.top else min(grown, halfway))
-        if self.lower is None and self.wall > 0:
+        undecided = self.ballot.undecided(self.wall)
+        if undecided is not None:
+            return self.try_rung(undecided)
+        lower = self.ballot.highest_passing(self.wall)
+        if lower is None and self.wall > 0:
             return self.try_rung(0)
-        if self.lower is not None and self.lower_lacks(self.lower):
-            return self.try_rung(self.lower)
+        if lower is not None and lower + 1 < self.wall:
+            return self.try_rung(self.grown(lower))
+        if lower is not None and not self.is_lower(lower):
+            return self.try_rung(lower)
+        return self.end_at_the_wall(lower)
+
+    def grown(self, lower: int) -> int:
+        """Return the rung to try next above one that passed: by a growing factor, or halfway to the wall."""
+        factor = _GROWTH ** len(self.ballot.by_rung)
+        grown = max(self.ladder.at_or_below(self.ladder.loads[lower] * factor), lower + 1)
+        return grown if self.wall > self.ladder.top else min(grown, (lower + self.wall) // 2)
+
+    def end_at_the_wall(self, lower: int | None) -> Try | Found:
         if self.wall > self.ladder.top:
-            return self.found(self.lower, None, SearchEnd.MOST_HELD)
+            return self.found(lower, None, SearchEnd.MOST_HELD)
         if self.ballot.never_judged(self.wall):
-            return self.found(self.lower, None, SearchEnd.GENERATOR_LIMIT)
+            return self.found(lower, None, SearchEnd.GENERATOR_LIMIT)
         return self.try_rung(self.wall)
 
     def close_in(self, lower: int, upper: int) -> Try | Found:
-        """Bring the bounds together, and confirm them where they are neighbours."""
-        if upper - lower > 1:
-            return self.try_rung(self.between(lower, upper))
-        lower_lacks, upper_lacks = self.lower_lacks(lower), self.upper_lacks(upper)
-        if lower_lacks or upper_lacks:
-            return self.try_rung(upper if upper_lacks >= lower_lacks else lower)
-        return self.found(lower, upper, SearchEnd.FOUND)
+        """Bring the bounds together, around the likely limit, and confirm them. `lower` is -1 where none is likely."""
+        hinted = self.between_bounds()
+        if hinted is not None:
+            return self.try_rung(hinted)
+        if not self.is_sure(lower):
+            is_lower_known = lower == _NO_RUNG or self.ballot.judged(lower) >= self.ballot.judged(upper)
+            return self.try_rung(upper if is_lower_known else lower)
+        doubtful = self.ballot.lowest_failing(above=_NO_RUNG, below=lower)
+        if doubtful is not None:
+            return self.try_rung(doubtful)
+        if lower == _NO_RUNG:
+            return self.found(None, upper, SearchEnd.LEAST_BROKEN) if self.is_upper(upper) else self.try_rung(upper)
+        if self.is_lower(lower) and self.is_upper(upper):
+            return self.found(lower, upper, SearchEnd.FOUND)
+        return self.try_rung(upper if self.is_lower(lower) else lower)
 
-    def look_at_the_least(self, upper: int) -> Try | Found:
-        """Confirm that even the least fails, where no load passed."""
-        if upper == 0 and not self.upper_lacks(upper):
-            return self.found(None, upper, SearchEnd.LEAST_BROKEN)
-        return self.try_rung(0)
+    def is_sure(self, lower: int) -> bool:
+        """Tell whether the limit is likely enough as near to a rung as asked, and all but surely not far from it.
 
-    def between(self, lower: int, upper: int) -> int:
-        """Return the rung to try between the bounds: near what an overloaded server completed, or halfway."""
-        halfway = (lower + upper) // 2
+        The doubt that is left is a share of `confirm` + 1 trials, and that as many fail by chance, one of six.
+        """
+        near, not_far = 1 - _DOUBT / self.agreeing, 1 - _CHANCE_FAIL**self.agreeing
+        return self.nearness(lower, 1) >= near and self.nearness(lower, _FAR) >= not_far
+
+    def nearness(self, lower: int, times: float) -> float:
+        """Return the probability that the limit is near a rung: within so many times the precision, or the next one."""
+        loads, ratio = self.ladder.loads, (1 + self.goal.precision) ** times
+        if lower == _NO_RUNG:
+            return self.belief.between(0, loads[0])
+        return self.belief.between(loads[lower] / ratio, max(loads[lower] * ratio, loads[lower + 1]))
+
+    def is_lower(self, rung: int) -> bool:
+        """Tell whether a rung is a lower bound: it passes, and enough trials say so."""
+        return self.ballot.lead(rung) > 0 and self.ballot.passes_at_or_above(rung) >= self.agreeing
+
+    def is_upper(self, rung: int) -> bool:
+        return self.ballot.lead(rung) < 0 and self.ballot.fails_at_or_below(rung) >= self.agreeing
+
+    def between_bounds(self) -> int | None:
+        """Return the rung to try that follows from what an overloaded server completed, None where nothing does."""
+        lower, upper = self.lower, self.upper
+        if lower is None or upper is None or upper - lower <= _RUNGS_FAR_APART:
+            return None
         hint = self.hint(upper)
         if hint is None:
-            return halfway
+            return None
+        halfway = (lower + upper) // 2
         if lower < hint < upper:
             return hint
         if lower >= hint:
@@ -178,16 +225,6 @@ class _Standing:
             if rung >= upper and votes.completed is not None and votes.completed < overloaded_below:
                 return self.ladder.at_or_below(votes.completed)
         return None
-
-    def lower_lacks(self, rung: int) -> int:
-        return self.lacking(self.ballot.passes_at_or_above(rung), self.ballot.fails_at_or_below(rung))
-
-    def upper_lacks(self, rung: int) -> int:
-        return self.lacking(self.ballot.fails_at_or_below(rung), self.ballot.passes_at_or_above(rung))
-
-    def lacking(self, agreeing: int, contradicting: int) -> int:
-        """Return how many more trials must agree before a bound is confirmed, 0 where it is."""
-        return max(self.agreeing - agreeing, min(_LEAD, self.agreeing) - (agreeing - contradicting), 0)
 
     def try_rung(self, rung: int) -> Try:
         return Try(self.ladder.loads[rung])

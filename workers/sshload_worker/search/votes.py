@@ -51,17 +51,23 @@ class Ballot:
         """Tell whether there is no more use in trying this rung."""
         return self.by_rung[rung].unjudged >= _NEVER_JUDGED_AFTER
 
-    def lowest_failing(self, below: int) -> int | None:
-        """Return the lowest rung under `below` of which most trials failed."""
-        return min((rung for rung, votes in self.by_rung.items() if rung < below and votes.lead < 0), default=None)
+    def lead(self, rung: int) -> int:
+        """Return by how many the passes of a rung outnumber its fails."""
+        return self.by_rung[rung].lead if rung in self.by_rung else 0
+
+    def judged(self, rung: int) -> int:
+        """Return how many trials of a rung passed or failed."""
+        votes = self.by_rung.get(rung, Votes())
+        return votes.passes + votes.fails
+
+    def lowest_failing(self, *, above: int, below: int) -> int | None:
+        """Return the lowest rung between the two of which most trials failed."""
+        failing = (rung for rung, votes in self.by_rung.items() if above < rung < below and votes.lead < 0)
+        return min(failing, default=None)
 
     def highest_passing(self, below: int) -> int | None:
         """Return the highest rung under `below` of which most trials passed."""
         return max((rung for rung, votes in self.by_rung.items() if rung < below and votes.lead > 0), default=None)
-
-    def passes_above(self, rung: int) -> bool:
-        """Tell whether most trials passed on any higher rung."""
-        return any(votes.lead > 0 for other, votes in self.by_rung.items() if other > rung)
 
     def undecided(self, below: int) -> int | None:
         """Return the lowest rung under `below` that was tried and is neither judged nor given up: it is tried again."""
