@@ -14,6 +14,13 @@ from math import sqrt
 FEWEST_SLICES = 8
 MOST_SLICES = 32
 _Z_95 = 1.96
+_FEWEST_LIKE_INDEPENDENT = 100
+_FEWEST_BEYOND = 5
+_FEWEST_OF_RATE = 250
+_IS_ALIKE = 1.8
+_IS_ALIKE_OF_RATE = 1.3
+"""A percentile's spread is seldom above the first without dependence. A closed load's rate varies less than events that
+are independent, so less already tells of dependence."""
 
 
 def spread(weights: Sequence[float], counts: Sequence[float], independent_variance: float) -> float:
@@ -34,6 +41,22 @@ def spread(weights: Sequence[float], counts: Sequence[float], independent_varian
         widest = max(widest, sqrt(seen_variance / independent_variance) * _t_over_z(len(counts) - 1))
         weights, counts = _joined(weights), _joined(counts)
     return widest
+
+
+def bounds_percentile(count: int, share: float, spread: float) -> bool:
+    """Tell whether samples bound the percentile of a share.
+
+    Where they are alike, they are worth as many independent ones as the spread's square divides them to. If these are
+    few, what is alike lasts so long that the spread itself is not known, and an interval would promise too much. The
+    limits are those at which 95 % intervals of 1,000 samples or more hold the truth in 93 % of simulated runs.
+    """
+    worth = count / spread**2
+    return spread < _IS_ALIKE or (worth >= _FEWEST_LIKE_INDEPENDENT and worth * min(share, 1 - share) >= _FEWEST_BEYOND)
+
+
+def bounds_rate(count: float, spread: float) -> bool:
+    """Tell whether the count of a closed load's iterations bounds their rate, in the same way."""
+    return spread < _IS_ALIKE_OF_RATE or count / spread**2 >= _FEWEST_OF_RATE
 
 
 def _joined(values: Sequence[float]) -> list[float]:

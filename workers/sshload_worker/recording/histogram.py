@@ -7,6 +7,7 @@ from math import floor as round_down
 from typing import Final
 
 from sshload_contract.percentile import samples_needed
+from sshload_contract.spread import bounds_percentile
 
 from sshload_worker.recording.hdr_encoding import (
     HIGHEST_US,
@@ -98,10 +99,11 @@ class LatencyHistogram:
 
         By order statistics: the number of samples below the true percentile is binomial, so that two ranks enclose it
         whatever the distribution is (Hahn and Meeker, Statistical Intervals, section 5.2; normal approximation). That
-        holds for independent samples; of others the ranks lie further apart by the factor `spread` (`Slices.spread`).
+        holds for independent samples; of others the ranks lie further apart by the factor `spread` (`Slices.spread`),
+        and there is no interval where they say too little (`bounds_percentile`).
         """
         count, share = self.count, percentile / 100
-        if count < samples_needed(percentile):
+        if count < samples_needed(percentile) or not bounds_percentile(count, share, spread):
             return None, None
         half_width = _Z_95 * spread * sqrt(count * share * (1 - share))
         low_rank, high_rank = round_down(count * share - half_width), ceil(count * share + half_width) + 1
