@@ -143,8 +143,9 @@ def test_whole_loads_are_found_where_neighbours_are_farther_apart_than_the_preci
     (10, Found(None, 20, SearchEnd.LEAST_BROKEN)),
 ])  # fmt: skip
 def test_a_single_load_is_confirmed_or_refuted(limit: float, found: Found) -> None:
+    """That it fails by chance, again and again, takes a trial more to rule out."""
     end, seen = run(Goal(20, 20, 0.05, 2, whole=True), limit)
-    assert (end, loads(seen)) == (found, [20, 20, 20])
+    assert (end, loads(seen)) == (found, [20] * (3 if found.lower else 4))
 
 
 def test_an_invalid_trial_is_repeated_at_once() -> None:

@@ -83,7 +83,7 @@ def test_where_none_passed_the_last_trial_stands_for_the_run() -> None:
     told = course.summary(RunEnd.COMPLETED, "")
     assert told.capacity is not None
     assert (told.capacity.end, told.capacity.lower) == (SearchEnd.LEAST_BROKEN, None)
-    assert told.capacity.reported == len(orders) == 3
+    assert told.capacity.reported == len(orders) == 5
     assert told.load.failed == 5
 
 
