@@ -52,8 +52,8 @@ class Sight:
     token, by run id.
     `refused_message` is what the API server said of a child that it refused, `rejected_message` what a controller said
     of pods that it could not create, `mount_failures` what the kubelet said of Secrets that it could not mount, by pod.
-    `reads` are the reads under way, `unread` is what failed in those before. `failed_writes` counts how often in a row
-    the API server failed at a status.
+    `reads` are the reads under way, `unread` is what failed in those before. `failed_writes` and
+    `failed_starts` count how often in a row the API server answered 500 to a status, and to a child.
     """
 
     pods: dict[str, PodFacts] = field(default_factory=dict)
@@ -74,6 +74,7 @@ class Sight:
     reads: "asyncio.Task[str] | None" = None
     unread: str = ""
     failed_writes: int = 0
+    failed_starts: int = 0
 
     def pod_changed(self, event_type: str | None, pod: Mapping[str, Any]) -> None:
         """Take in a watch event of a pod, unless a list has told of what came later."""

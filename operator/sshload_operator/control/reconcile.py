@@ -58,6 +58,8 @@ _UNACCEPTABLE: Final = (
     HTTPStatus.UNPROCESSABLE_ENTITY,
 )
 _FAILED_WRITES: Final = 5
+# A webhook that is away for a moment fails so too. By the back-off between passes, eight take more than half a minute.
+_FAILED_STARTS: Final = 8
 _REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 # A webhook says as much as it likes.
 _REFUSAL_LIMIT_CHARACTERS: Final = 1_000
@@ -147,7 +149,7 @@ async def reconcile(shared: Shared, asked: Question, sight: Sight, now: datetime
     status = decision.status
     await _all(*(_delete(cluster, results_ref(asked.test, run_id)) for run_id in decision.replaced))
     if decision.start and isinstance(asked.plan, Plan):
-        sight.refused_message = await _start(cluster, asked.plan)
+        sight.refused_message = await _start(cluster, asked.plan, sight)
     if decision.store is not None:
         status = await _store(cluster, decision.store, status or {})
     newest: Object | None = asked.body
@@ -230,8 +232,11 @@ def _plan(
         return error
 
 
-async def _start(cluster: Cluster, plan: Plan) -> str:
-    """Apply all children of a run, those that pods come from last; return why the API server refused one, or ""."""
+async def _start(cluster: Cluster, plan: Plan, sight: Sight) -> str:
+    """Apply all children of a run, those that pods come from last; return why the API server refused one, or "".
+
+    It refuses one for good by saying so, and by answering 500 again and again.
+    """
     try:
         manifests = children(plan, await _create_keys(cluster, plan))
         await _all(*(_apply(cluster, found) for found in manifests if found["kind"] not in _PODS_COME_FROM))
@@ -240,9 +245,11 @@ async def _start(cluster: Cluster, plan: Plan) -> str:
         await _all(*(_apply(cluster, found) for found in master))
         await _all(*(_apply(cluster, found) for found in pods_come_from if found not in master))
     except ApiError as error:
-        if error.status in _REFUSED:
+        sight.failed_starts += error.status == HTTPStatus.INTERNAL_SERVER_ERROR
+        if error.status in _REFUSED or sight.failed_starts >= _FAILED_STARTS:
             return str(error)
         raise
+    sight.failed_starts = 0
     return ""
 
 
