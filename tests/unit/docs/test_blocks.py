@@ -15,6 +15,7 @@ from sshload_operator.api.parse import parse
 from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
 from sshload_operator.api.spec import ExternalTarget, LoadTestSpec
 from sshload_operator.cli.arguments import command_line
+from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.installation import read_installation
 from sshload_operator.planning.plan import Installation, TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
@@ -60,12 +61,14 @@ def test_the_guide_shows_tests_values_and_commands() -> None:
 
 
 @pytest.mark.parametrize("block", TESTS, ids=str)
-def test_a_test_that_is_shown_is_valid_and_possible(block: Block) -> None:
+def test_a_test_that_is_shown_is_valid_and_possible_and_its_load_can_decide_it(block: Block) -> None:
     document = only(block)
     spec = parse(document["spec"])
     assert document["apiVersion"] == "sshload.dev/v1alpha1"
     identity = TestIdentity("default", document["metadata"]["name"], "uid", 1)
-    assert preflight(make_plan(identity, spec, installation(block, spec), 1)) is None
+    plan = make_plan(identity, spec, installation(block, spec), 1)
+    assert preflight(plan) is None
+    assert [caution for caution in cautions(plan) if caution.startswith("spec.thresholds")] == []
 
 
 @pytest.mark.parametrize("block", SCHEDULES, ids=str)
