@@ -20,7 +20,7 @@ def most_load(spec: LoadTestSpec) -> Load:
 
 
 def likely_trials(capacity: Capacity, load: Load) -> int:
-    """Return how many trials a search takes whose trials never contradict each other, at most."""
+    """Return how many trials a search takes whose trials never contradict each other, but for a few at most."""
     grown = [capacity.least]
     while grown[-1] < capacity.most:
         grown.append(min(grown[-1] * _GROWTH ** len(grown), capacity.most))

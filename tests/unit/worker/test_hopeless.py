@@ -84,8 +84,8 @@ def ends(load: Load, threshold: Threshold, seen: Totals, left_s: float = 50.0, *
     [
         pytest.param(THOUSAND, 1_001, id="arrivals"),
         pytest.param(BURST, 1_000, id="bursts"),
-        # 50 s are left, in which a user comes round within 0.95 s and half of the shortest latency
-        pytest.param(USERS, 523, id="users"),
+        # 50 s are left, in which a user comes round within 0.95 s
+        pytest.param(USERS, 536, id="users"),
     ],
 )
 def test_errors_end_the_load_once_all_that_is_to_come_could_not_make_up_for_them(load: Load, most: int) -> None:
@@ -102,6 +102,12 @@ def test_a_rate_of_errors_that_may_still_be_kept_goes_on() -> None:
 def test_slow_iterations_end_the_load_once_fast_ones_could_not_make_up_for_them() -> None:
     assert not ends(THOUSAND, P90, totals(0, slow=100))
     assert ends(THOUSAND, P90, totals(0, slow=102))
+
+
+def test_users_who_do_not_think_may_turn_fast_at_any_moment() -> None:
+    eager = replace(USERS, think_time_min_s=0.0, think_time_max_s=0.0)
+    assert not ends(eager, P90, totals(0, slow=400))
+    assert not ends(eager, ERRORS, totals(0, failed=40))
 
 
 def test_a_percentile_that_cannot_be_stated_yet_ends_nothing() -> None:

@@ -28,7 +28,14 @@ from sshload_worker.pacing.load import Share
 from sshload_worker.pacing.trial_order import TrialOrder
 from sshload_worker.recording.port_board import PortBoard
 from sshload_worker.recording.port_room import TIME_WAIT_S, has_port_room
-from sshload_worker.scenario.first_login import TOO_MANY, NotReachedError, log_in_once, not_reached, within
+from sshload_worker.scenario.first_login import (
+    TOO_MANY,
+    NotReachedError,
+    log_in_once,
+    not_reached,
+    patience_s,
+    within,
+)
 from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve_first_hop
 
 if TYPE_CHECKING:
@@ -177,8 +184,8 @@ class Worker:
         """Wait for a managed target's name as long as the master does, for any other as long as for a connection."""
         if first_hop(self._config) is self._config.target and self._config.is_managed:
             return resolve_first_hop(self._config, self._tell, self._index)
-        patience_s = self._config.client.timeouts.connect_s
-        return within(patience_s, lambda tell: resolve_first_hop(self._config, tell, self._index), self._tell)
+        patient_s = patience_s(self._config.client.timeouts)
+        return within(patient_s, lambda tell: resolve_first_hop(self._config, tell, self._index), self._tell)
 
     def _not_reached(self, why: str, outcome: Outcome | None) -> LoginFailure:
         behind = bool(self._config.via)
@@ -219,9 +226,9 @@ class Worker:
         if opened:
             dial_until_greeted(host, port, self._tell)
         elif self._index == 0 and not self._config.is_managed and not self._config.log_in_first:
-            patience_s = self._config.client.timeouts.connect_s
+            patient_s = patience_s(self._config.client.timeouts)
             try:
-                within(patience_s, lambda tell: dial_until_accepted(host, port, tell), self._tell)
+                within(patient_s, lambda tell: dial_until_accepted(host, port, tell), self._tell)
             except NotReachedError as problem:
                 return self._not_reached(str(problem), Outcome.CONNECT_FAILED)
         return None

@@ -63,6 +63,7 @@ class Generator:
             self._schedule.kill()
         for leaving in self._leaving.values():
             leaving.set()
+        gevent.spawn_later(self._left_s(), self._running.kill)  # `run` may wait for a later end by now
 
     def stop(self) -> None:
         """Begin nothing more, end what runs as unfinished, and close all sessions."""

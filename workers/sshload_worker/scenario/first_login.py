@@ -10,7 +10,7 @@ from time import monotonic, monotonic_ns
 from typing import TypeVar
 
 import gevent
-from sshload_contract.run_config import Endpoint
+from sshload_contract.run_config import Endpoint, Timeouts
 from sshload_contract.run_summary import LoginFailure
 from sshload_contract.vocabulary import Outcome, Window, jump_host_of
 
@@ -31,6 +31,7 @@ TOO_MANY = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKN
 
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 2.0
+_LEAST_PATIENCE_S = 3.0
 
 log = logging.getLogger(__name__)
 
@@ -73,16 +74,18 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
     Of a name with several addresses one that lets the worker in suffices, because the load counts what the others
     refuse. Problems that may pass are told meanwhile.
     """
-    failure = None
+    failures = []
     for address in addresses:
         failure = _log_in_at(worker, _first_hop_at(login, address), tell)
         if failure is None:
             return None
-    return failure
+        failures.append(failure)
+    crowded = (failure for failure in failures if failure.outcome in TOO_MANY)
+    return next(crowded, failures[-1] if failures else None)
 
 
 def _log_in_at(worker: int, login: Login, tell: Tell) -> LoginFailure | None:
-    deadline_s = monotonic() + login.client.timeouts.connect_s
+    deadline_s = monotonic() + patience_s(login.client.timeouts)
     failure = _attempt(worker, login)
     for pause_s in _pauses_s():
         if failure is None or failure.outcome in _SETTLED or monotonic() + pause_s >= deadline_s:
@@ -91,6 +94,11 @@ def _log_in_at(worker: int, login: Login, tell: Tell) -> LoginFailure | None:
         gevent.sleep(pause_s)
         failure = _attempt(worker, login)
     return failure
+
+
+def patience_s(timeouts: Timeouts) -> float:
+    """Return how long to try what may pass: a short limit of what is measured is no reason to give up at once."""
+    return max(timeouts.connect_s, _LEAST_PATIENCE_S)
 
 
 def _pauses_s() -> Iterator[float]:

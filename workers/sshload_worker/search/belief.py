@@ -7,6 +7,7 @@ All combinations of limit, spread and lapses are weighed at once. In psychophysi
 method" (Journal of Vision 13(7):3, 2013).
 """
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -69,7 +70,11 @@ def _weights(ladder: Ladder, precision: float, trials: tuple[tuple[int, bool], .
         prior = _prior(ladder)
         return [weight * of_limit for _, _, weight in _kinds(precision) for of_limit in prior]
     rung, passed = trials[-1]
-    return list(map(mul, _weights(ladder, precision, trials[:-1]), _chances(ladder, precision, rung, passed=passed)))
+    before, chances = _weights(ladder, precision, trials[:-1]), _chances(ladder, precision, rung)
+    return array("d", map(mul, before, chances if passed else map(_of_failing, chances)))
+
+
+_of_failing = (1.0).__sub__
 
 
 @lru_cache(maxsize=16)
@@ -102,11 +107,9 @@ def _prior(ladder: Ladder) -> tuple[float, ...]:
     return (*outside, *inside, *outside)
 
 
-@lru_cache(maxsize=512)
-def _chances(ladder: Ladder, precision: float, rung: int, *, passed: bool) -> tuple[float, ...]:
-    """Return the chance that a trial of this rung passes, or that it fails, with each kind of server and limit."""
-    if not passed:
-        return tuple(1 - chance for chance in _chances(ladder, precision, rung, passed=True))
+@lru_cache(maxsize=16)
+def _chances(ladder: Ladder, precision: float, rung: int) -> Sequence[float]:
+    """Return the chance that a trial of this rung passes, with each kind of server and limit."""
     load, limits, chances = ladder.loads[rung], _limits(ladder), list[float]()
     for spread, lapses, _ in _kinds(precision):
         uncertain = exp(_CERTAIN_AT * spread)
@@ -116,4 +119,4 @@ def _chances(ladder: Ladder, precision: float, rung: int, *, passed: bool) -> tu
         chances += [_FLAKES / 2] * first
         chances += (share * at_best + _FLAKES / 2 for share in held)
         chances += [at_best + _FLAKES / 2] * (len(limits) - end)
-    return tuple(chances)
+    return array("d", chances)

@@ -18,15 +18,14 @@ from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
 from sshload_contract.vocabulary import Step, Window, measured_step
 
-from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.merge import Totals
 
 _US_PER_S = 1_000_000
 _CERTAIN_DEVIATIONS = 10
 """By how many standard deviations random arrivals may be more than expected, and never are."""
 
-_FASTEST_SHARE = 0.5
-"""No user comes round in less than this share of the shortest time that one has taken so far."""
+_FASTEST_ITERATION_S = 0.0001
+"""No iteration takes less, whatever the server."""
 
 
 def broken_for_good(
@@ -113,17 +112,12 @@ def _most_to_come(load: Load, totals: Totals, left_s: float) -> float:
         case BurstLoad(connections=connections, repeat=repeat):
             return max(connections * repeat - ended, 0)
         case UsersLoad():
-            return counts.started - ended + _most_rounds(load, totals, left_s)
+            return counts.started - ended + _most_rounds(load, left_s)
         case HoldLoad():
             return inf
 
 
-def _most_rounds(load: UsersLoad, totals: Totals, left_s: float) -> float:
-    """Return how many iterations users may still begin at most, none of them much faster than the fastest so far."""
-    total = LatencyHistogram()
-    for (step, window, _), histogram in totals.histograms.items():
-        if (step, window) == (Step.TOTAL, Window.MEASURED):
-            total.merge(histogram)
-    round_s = _FASTEST_SHARE * (total.min_us() or 0) / _US_PER_S + load.think_time_min_s
+def _most_rounds(load: UsersLoad, left_s: float) -> float:
+    """Return how many iterations users may still begin at most: what was slow so far may turn fast at any moment."""
     users = max(stage.users for stage in load.stages)
-    return users * (left_s / round_s + 1) if round_s else inf
+    return users * (left_s / (_FASTEST_ITERATION_S + load.think_time_min_s) + 1)

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from sshload_contract.target_stats import TargetStats
 
 
+_LOOK_AGAIN_AFTER_S = 5.0
+"""A summary of what was measured so far costs the master up to seconds of CPU."""
+
+
 class TrialCourse:
     """One trial: its totals, its time series and the target's counts around it. `config` is the trial's own.
 
@@ -42,6 +46,7 @@ class TrialCourse:
         self.start_s: float | None = None
         self._started_unix_s = 0.0
         self.early_end: EarlyEnd | None = None
+        self._look_again_s = 0.0
         self._end_s: float | None = None
         self._finished_unix_s = 0.0
 
@@ -81,6 +86,8 @@ class TrialCourse:
         at_s = self.at_s(now_s)
         if self.early_end is not None or not self.config.warm_up_s <= at_s < self.planned_s:
             return False
+        if at_s < self._look_again_s:
+            return False
         broken = broken_for_good(self.config, self.totals, self.planned_s - at_s, lambda: self._so_far(at_s))
         if broken is None:
             return False
@@ -89,6 +96,7 @@ class TrialCourse:
 
     def _so_far(self, at_s: float) -> RunSummary:
         """Return the summary as if the load had ended `at_s` after its start, without what only the end tells."""
+        self._look_again_s = at_s + _LOOK_AGAIN_AFTER_S
         return run_summary(self.config, self.totals, self._course(RunEnd.COMPLETED, "", at_s, 0, 0))
 
     def add(self, report: Report) -> bool:

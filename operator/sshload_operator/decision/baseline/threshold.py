@@ -127,7 +127,9 @@ def _remedy(threshold: RelativeThreshold, found: Ratio) -> str:
     noise = max(_logarithm(found.value / found.low if found.low else inf), _logarithm(found.high / found.value))
     tolerance = abs(log(_limit(threshold)))
     if noise == inf:
-        return "There are too few samples to bound it. Lengthen the load of both, or raise its rate"
+        return (
+            "There are too few samples to bound it, or it rose and fell too slowly to tell. Lengthen the load of both"
+        )
     if noise > tolerance:
         times = (noise / tolerance) ** 2
         return (

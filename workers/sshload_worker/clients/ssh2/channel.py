@@ -79,6 +79,8 @@ class SSH2Channel:
     def close(self) -> CommandEnd:
         """Close the channel, wait for the server's close, and return how the command ended."""
         until_done = self._driver.until_done
+        if self._ended:
+            until_done(Step.CLOSE, self._try_end)
         until_done(Step.CLOSE, self._channel.close)
         if not self._ended:
             until_done(Step.CLOSE, self._channel.wait_eof)
@@ -89,6 +91,16 @@ class SSH2Channel:
         if exit_code != 0 or signal or self._stderr:
             return CommandEnd(exit_code, signal, self._stderr)
         return _SUCCESS
+
+    def _try_end(self) -> int:
+        """Wait until the server has told how the command ended, or closes: some tell nothing after our own close."""
+        if self._tells_end():
+            return 0
+        result: int = self._channel.wait_closed()
+        return 0 if self._tells_end() else result
+
+    def _tells_end(self) -> bool:
+        return command_end(self._driver.session, self._channel) != (None, "")
 
     def _try_request(self, ask: Callable[..., int], *arguments: str) -> int:
         """Ask, and wait for the answer no longer than the channel is open; libssh2 would wait for ever."""
