@@ -111,8 +111,8 @@ class Operator:
             logging.getLogger(name).setLevel(logging.WARNING)
         assert self._leases is not None  # noqa: S101 - `run` has taken them
         self._cluster = Cluster(self._leases.guard(await find_access()), self._metrics.count_api_request)
-        self._live = LiveKinds(self._cluster, self._options.installation, self._metrics)
         await self._server.start()
+        self._live = LiveKinds(self._cluster, self._options.installation, self._metrics)  # from now on it says ready
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
 
     async def _stop(self, **_: Any) -> None:
