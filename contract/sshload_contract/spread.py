@@ -43,20 +43,21 @@ def spread(weights: Sequence[float], counts: Sequence[float], independent_varian
     return widest
 
 
-def bounds_percentile(count: int, share: float, spread: float) -> bool:
-    """Tell whether samples bound the percentile of a share.
+def percentile_width(count: int, share: float, spread: float) -> float:
+    """Return by what factor to widen the 95 % interval of the percentile of a share.
 
-    Where they are alike, they are worth as many independent ones as the spread's square divides them to. If these are
-    few, what is alike lasts so long that the spread itself is not known, and an interval would promise too much. The
-    limits are those at which 95 % intervals of 1,000 samples or more hold the truth in 93 % of simulated runs.
+    Where samples are alike, they are worth as many independent ones as the spread's square divides them to. If these
+    are few, what is alike lasts so long that the spread itself is known badly, and is doubled. The limits are those at
+    which intervals of 300 samples or more hold the truth in 93 % of simulated runs.
     """
     worth = count / spread**2
-    return spread < _IS_ALIKE or (worth >= _FEWEST_LIKE_INDEPENDENT and worth * min(share, 1 - share) >= _FEWEST_BEYOND)
+    is_known = worth >= _FEWEST_LIKE_INDEPENDENT and worth * min(share, 1 - share) >= _FEWEST_BEYOND
+    return spread if spread < _IS_ALIKE or is_known else 2 * spread
 
 
-def bounds_rate(count: float, spread: float) -> bool:
-    """Tell whether the count of a closed load's iterations bounds their rate, in the same way."""
-    return spread < _IS_ALIKE_OF_RATE or count / spread**2 >= _FEWEST_OF_RATE
+def rate_width(count: float, spread: float) -> float:
+    """Return by what factor to widen the 95 % interval of a closed load's rate, in the same way."""
+    return spread if spread < _IS_ALIKE_OF_RATE or count / spread**2 >= _FEWEST_OF_RATE else 2 * spread
 
 
 def _joined(values: Sequence[float]) -> list[float]:

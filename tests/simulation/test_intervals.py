@@ -1,4 +1,4 @@
-"""Intervals of runs whose truth is known and whose latencies are alike: they hold it in 93 of 100, or are absent."""
+"""Intervals of runs whose truth is known and whose latencies are alike: they hold it in 93 of 100."""
 
 from collections.abc import Callable, Iterator
 from heapq import heapify, heapreplace
@@ -8,7 +8,7 @@ from random import Random
 from statistics import NormalDist
 
 import pytest
-from sshload_contract.spread import bounds_rate, spread
+from sshload_contract.spread import rate_width, spread
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.slices import Slices
 
@@ -50,9 +50,9 @@ def sojourn(percentile: float) -> float:
     return -_SERVICE_US * log(1 - percentile / 100) / (1 - _LOAD)
 
 
-@pytest.mark.parametrize("samples", [1_000, 3_000])
+@pytest.mark.parametrize("samples", [300, 1_000, 3_000])
 @pytest.mark.parametrize(("latencies", "truth"), [(independent, log_normal), (moods, log_normal), (queue, sojourn)])
-def test_intervals_of_percentiles_hold_the_truth_in_93_of_100_runs_or_are_absent(
+def test_intervals_of_percentiles_hold_the_truth_in_93_of_100_runs_as_far_as_they_are_bounded(
     latencies: Callable[[Random], Iterator[float]], truth: Callable[[float], float], samples: int
 ) -> None:
     held = dict.fromkeys(PERCENTILES, 0)
@@ -75,20 +75,17 @@ def test_intervals_of_percentiles_hold_the_truth_in_93_of_100_runs_or_are_absent
 
 @pytest.mark.parametrize(("users", "window_s"), [(1, 60), (1, 300), (10, 60)])
 @pytest.mark.parametrize("memory", [0.0, 0.99])
-def test_intervals_of_the_rate_of_users_hold_the_truth_in_93_of_100_runs_or_are_absent(
+def test_intervals_of_the_rate_of_users_hold_the_truth_in_93_of_100_runs(
     users: int, window_s: int, memory: float
 ) -> None:
-    held = bounded = 0
+    held = 0
     true_rate = users / (_MEDIAN_US / 1e6 * exp(_SIGMA**2 / 2))
     for seed in range(RUNS):
         counts = counted(users, window_s, moods(Random(seed), memory))  # noqa: S311 - chance, no secrets
         count = sum(counts)
-        factor = spread([1.0] * len(counts), counts, count)
-        if bounds_rate(count, factor):
-            bounded += 1
-            held += abs(log(count / window_s / true_rate)) <= 1.96 * factor / sqrt(count)
-    assert RUNS - bounded + held >= 0.93 * RUNS, (held, bounded)
-    assert memory or bounded == RUNS
+        width = rate_width(count, spread([1.0] * len(counts), counts, count))
+        held += abs(log(count / window_s / true_rate)) <= 1.96 * width / sqrt(count)
+    assert held >= 0.93 * RUNS, held
 
 
 def counted(users: int, window_s: int, latencies_us: Iterator[float]) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from sshload_contract.load import UsersLoad
 from sshload_contract.run_summary import RunSummary, StepStats
-from sshload_contract.spread import bounds_rate, spread
+from sshload_contract.spread import rate_width, spread
 
 from sshload_operator.decision.figures import milliseconds, rounded, stated
 from sshload_operator.planning.plan import Plan
@@ -31,7 +31,7 @@ def percentile_intervals(step: StepStats) -> list[dict[str, Any]]:
 
 
 def completed_rate_interval(plan: Plan, summary: RunSummary) -> dict[str, float]:
-    """Return the bounds of `completedRate`, none where nothing ended well or the rate moved too slowly to tell.
+    """Return the bounds of `completedRate`, none where nothing ended well.
 
     The count of iterations is taken for that of independent events (Poisson), or for less even where it was, by the
     time series of a closed load. In an open model that is too wide: what is completed there is what is offered, as long
@@ -41,10 +41,7 @@ def completed_rate_interval(plan: Plan, summary: RunSummary) -> dict[str, float]
     if not load.completed_rate or not load.offered_rate:
         return {}
     inside = load.completed_rate * load.scheduled / load.offered_rate  # those that succeed after the window have no say
-    rate_spread = _rate_spread(plan, summary)
-    if not bounds_rate(inside, rate_spread):
-        return {}
-    width = exp(_Z_95 * rate_spread / sqrt(inside))
+    width = exp(_Z_95 * rate_width(inside, _rate_spread(plan, summary)) / sqrt(inside))
     return {
         "completedRateLow": rounded(load.completed_rate / width),
         "completedRateHigh": rounded(load.completed_rate * width),

@@ -7,7 +7,7 @@ from math import floor as round_down
 from typing import Final
 
 from sshload_contract.percentile import samples_needed
-from sshload_contract.spread import bounds_percentile
+from sshload_contract.spread import percentile_width
 
 from sshload_worker.recording.hdr_encoding import (
     HIGHEST_US,
@@ -99,13 +99,12 @@ class LatencyHistogram:
 
         By order statistics: the number of samples below the true percentile is binomial, so that two ranks enclose it
         whatever the distribution is (Hahn and Meeker, Statistical Intervals, section 5.2; normal approximation). That
-        holds for independent samples; of others the ranks lie further apart by the factor `spread` (`Slices.spread`),
-        and there is no interval where they say too little (`bounds_percentile`).
+        holds for independent samples; of others, by their `spread` (`Slices.spread`), the ranks lie further apart.
         """
         count, share = self.count, percentile / 100
-        if count < samples_needed(percentile) or not bounds_percentile(count, share, spread):
+        if count < samples_needed(percentile):
             return None, None
-        half_width = _Z_95 * spread * sqrt(count * share * (1 - share))
+        half_width = _Z_95 * percentile_width(count, share, spread) * sqrt(count * share * (1 - share))
         low_rank, high_rank = round_down(count * share - half_width), ceil(count * share + half_width) + 1
         low_us = self._bucket_at(low_rank) if low_rank >= 1 else None
         return low_us, bucket_ceiling(self._bucket_at(high_rank)) if high_rank <= count else None

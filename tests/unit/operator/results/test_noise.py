@@ -54,12 +54,9 @@ def test_what_succeeds_after_the_window_makes_its_rate_no_more_certain() -> None
     assert half_width(overloaded) == pytest.approx(exp(1.96 / sqrt(100)) - 1, rel=0.01)
 
 
-def test_a_rate_that_changes_is_less_certain_than_its_count_says() -> None:
-    assert half_width(run([400] * 5 + [440, 360] * 15)) > 1.5 * half_width(run([400] * 35))
-
-
-def test_a_rate_that_drifts_is_not_bounded() -> None:
-    assert completed_rate_interval(CLOSED, run([20] * 5 + [10] * 15 + [30] * 15)) == {}
+def test_a_rate_that_drifts_is_less_certain_than_its_count_says() -> None:
+    drifting = [20] * 5 + [10] * 15 + [30] * 15
+    assert half_width(run(drifting)) > 5 * half_width(run([20] * 35))
 
 
 def test_the_warm_up_has_no_say() -> None:
@@ -69,8 +66,7 @@ def test_the_warm_up_has_no_say() -> None:
 def test_a_ramp_of_users_is_no_noise() -> None:
     found = run([1 + second for second in range(35)])
     ramp = replace(found, series=tuple(replace(point, users=point.succeeded) for point in found.series))
-    assert completed_rate_interval(CLOSED, found) == {}
-    assert half_width(ramp) < 0.1
+    assert half_width(ramp) < 0.4 * half_width(found)
 
 
 def test_the_rate_of_a_closed_load_holds_the_truth_in_95_of_100_runs() -> None:
@@ -79,7 +75,7 @@ def test_the_rate_of_a_closed_load_holds_the_truth_in_95_of_100_runs() -> None:
     for _ in range(200):
         counts = [sum(random.random() < 0.5 for _ in range(40)) for _ in range(35)]
         bounds = completed_rate_interval(CLOSED, run(counts))
-        held += not bounds or bounds["completedRateLow"] <= 20 <= bounds["completedRateHigh"]
+        held += bounds["completedRateLow"] <= 20 <= bounds["completedRateHigh"]
     assert held >= 190
 
 
