@@ -104,8 +104,11 @@ class LatencyHistogram:
         count, share = self.count, percentile / 100
         if count < samples_needed(percentile):
             return None, None
-        half_width = _Z_95 * percentile_width(count, share, spread) * sqrt(count * share * (1 - share))
-        low_rank, high_rank = round_down(count * share - half_width), ceil(count * share + half_width) + 1
+        middle, deviation = count * share, _Z_95 * sqrt(count * share * (1 - share))
+        width = percentile_width(count, share, spread)
+        low_rank, high_rank = round_down(middle - width * deviation), ceil(middle + width * deviation) + 1
+        if round_down(middle - spread * deviation) >= 1:  # what is added for a spread that is known badly
+            low_rank = max(low_rank, 1)
         low_us = self._bucket_at(low_rank) if low_rank >= 1 else None
         return low_us, bucket_ceiling(self._bucket_at(high_rank)) if high_rank <= count else None
 
