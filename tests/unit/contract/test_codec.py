@@ -2,15 +2,19 @@
 
 import copy
 import json
+import sys
+from collections import Counter
 from typing import Any
 
 import pytest
+from reports import REPORT
 from runs import snapshot, steps
 from sshload_contract.codec import from_json, from_plain, to_json, to_plain
 from sshload_contract.errors import ContractError
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
 from sshload_contract.run_config import ExecStep, RunConfig, SleepStep
 from sshload_contract.run_summary import StepStats
+from sshload_contract.sample import Report
 from sshload_contract.snapshot import Snapshot
 from sshload_contract.target_config import TargetConfig
 
@@ -153,3 +157,22 @@ def test_a_percentile_that_is_none_is_refused(key: str) -> None:
     step = to_plain(steps(600, 0)[-1])
     with pytest.raises(ContractError, match="is no percentile"):
         from_plain(StepStats, {**step, "percentiles_us": {key: 5}})
+
+
+def _values(plain: Any) -> int:
+    """Return how many values there are, each object and list counted as one more, and each key of a mapping."""
+    inside = plain.values() if isinstance(plain, dict) else plain if isinstance(plain, list) else ()
+    return 1 + sum(map(_values, inside))
+
+
+def test_reading_calls_three_functions_for_a_value_at_most_because_a_master_reads_a_hundred_reports_a_second() -> None:
+    text = to_json(REPORT)
+    from_json(Report, text)
+    calls = Counter[str]()
+    before = sys.getprofile()
+    sys.setprofile(lambda _frame, event, _argument: calls.update([event]))
+    try:
+        from_json(Report, text)
+    finally:
+        sys.setprofile(before)
+    assert calls["call"] <= 3 * _values(json.loads(text))
