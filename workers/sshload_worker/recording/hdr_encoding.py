@@ -8,7 +8,7 @@ rest.
 import base64
 import struct
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 LOWEST_US = 1
 HIGHEST_US = 360_000_000_000
@@ -91,24 +91,31 @@ def decode(text: str) -> dict[int, int]:
 
 
 def _read_counts(payload: bytes) -> dict[int, int]:
+    """Return the counts that a payload of varints says: a count for each bucket, below zero for so many empty ones."""
     counts = {}
-    index = 0
-    for number in _varints(payload):
-        if number > 0:
-            counts[_floor(index)] = number
-        index += max(-number, 1)
-        if index > _BUCKETS or number > _COUNT_LIMIT:
+    index = begun = shift = 0
+    for byte in payload:
+        # What is short is written out here: the master reads some ten thousand numbers in the reports of a second.
+        if byte & _MORE and shift < _LAST_BYTE_SHIFT:
+            begun |= (byte & _SEVEN_BITS) << shift
+            shift += 7
+            continue
+        value = begun | byte << shift
+        begun = shift = 0
+        if value & 1:
+            index += (value + 1) >> 1
+        else:
+            if value:
+                scale = max(index // _HALF - 1, 0)
+                counts[(index - scale * _HALF) << scale] = value >> 1
+            index += 1
+        if index > _BUCKETS or value >> 1 > _COUNT_LIMIT:
             raise EncodingError("the HDR histogram goes beyond its range")
+    if shift:
+        raise EncodingError("the HDR histogram ends within a number")
     if counts and not LOWEST_US <= min(counts) <= max(counts) <= HIGHEST_US:
         raise EncodingError("the HDR histogram goes beyond its range")
     return counts
-
-
-def _floor(index: int) -> int:
-    if index < _SUB_BUCKETS:
-        return index
-    shift = index // _HALF - 1
-    return (index - shift * _HALF) << shift
 
 
 def _varint(number: int) -> bytes:
@@ -119,19 +126,3 @@ def _varint(number: int) -> bytes:
         value >>= 7
     out.append(value)
     return bytes(out)
-
-
-def _varints(payload: bytes) -> Iterator[int]:
-    value = shift = 0
-    for byte in payload:
-        if shift == _LAST_BYTE_SHIFT:
-            value |= byte << shift
-        else:
-            value |= (byte & _SEVEN_BITS) << shift
-            if byte & _MORE:
-                shift += 7
-                continue
-        yield (value >> 1) ^ -(value & 1)
-        value = shift = 0
-    if shift:
-        raise EncodingError("the HDR histogram ends within a number")

@@ -69,8 +69,9 @@ class LatencyHistogram:
 
     def merge(self, other: "LatencyHistogram") -> None:
         """Add the other's counts to these."""
+        counts = self.counts
         for floor, count in other.counts.items():
-            self.counts[floor] = self.counts.get(floor, 0) + count
+            counts[floor] = counts.get(floor, 0) + count
         self.overflows += other.overflows
 
     def minus(self, earlier: "LatencyHistogram") -> "LatencyHistogram":
