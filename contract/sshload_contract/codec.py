@@ -6,7 +6,7 @@ Members of a union carry their tag in a class variable `kind`, which stands in t
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
@@ -59,121 +59,214 @@ def to_plain(value: object) -> Any:
 
 def from_plain(kind: type[T], plain: object) -> T:
     """Return the value of type `kind` that `plain` stands for; raises ContractError where it does not."""
-    value: T = _read(kind, plain, "")
+    hashable: Any = kind  # of a type variable mypy does not know it
+    try:
+        value: T = _reader(hashable)(plain)
+    except _Misfit as misfit:
+        raise ContractError("".join(reversed(misfit.places)).removeprefix("."), misfit.problem) from misfit.__cause__
     return value
 
 
-def _read(kind: Any, plain: Any, path: str) -> Any:
-    read_as = _BY_ORIGIN.get(get_origin(kind))
-    if read_as is not None:
-        return read_as(get_args(kind), plain, path)
-    if is_dataclass(kind):
-        return _read_dataclass(kind, plain, path)
-    if isinstance(kind, type) and issubclass(kind, Enum):
-        return _read_enum(kind, plain, path)
-    return _read_scalar(kind, plain, path)
+_Reader = Callable[[Any], Any]
 
 
-def _read_bounded(kind_and_bound: tuple[Any, ...], plain: Any, path: str) -> Any:
-    kind, bound = kind_and_bound
-    value = _read(kind, plain, path)
-    problem = bound.problem(value)
-    if problem:
-        raise ContractError(path, problem)
-    return value
+class _Misfit(Exception):  # noqa: N818 - it leaves this module as a ContractError
+    """A plain value does not stand for one of a type. `places` are the steps of the way there, the innermost first.
 
+    They are collected on the way back: a path that is built on the way in costs more than all else, and mostly nobody
+    asks for it.
+    """
 
-def _read_union(members: tuple[Any, ...], plain: Any, path: str) -> Any:
-    if plain is None and NoneType in members:
-        return None
-    present = [member for member in members if member is not NoneType]
-    if len(present) == 1:
-        return _read(present[0], plain, path)
-    tag = plain.get("kind") if isinstance(plain, dict) else None
-    for member in present:
-        if member.kind == tag:
-            return _read_dataclass(member, plain, path)
-    known = ", ".join(sorted(member.kind for member in present))
-    raise ContractError(path, f"kind is {_shown(tag)}, expected one of {known}")
-
-
-def _read_tuple(members: tuple[Any, ...], plain: Any, path: str) -> tuple[Any, ...]:
-    if not isinstance(plain, list):
-        raise ContractError(path, f"expected a list, got {type(plain).__name__}")
-    return tuple(_read(members[0], item, f"{path}[{index}]") for index, item in enumerate(plain))
-
-
-def _read_mapping(members: tuple[Any, ...], plain: Any, path: str) -> dict[str, Any]:
-    if not isinstance(plain, dict):
-        raise ContractError(path, f"expected an object, got {type(plain).__name__}")
-    return {
-        _read(members[0], key, _join(path, key)): _read(members[1], item, _join(path, key))
-        for key, item in plain.items()
-    }
-
-
-_BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...], Any, str], Any]] = {
-    Annotated: _read_bounded,
-    Union: _read_union,
-    UnionType: _read_union,
-    tuple: _read_tuple,
-    Mapping: _read_mapping,
-}
-
-
-def _read_dataclass(kind: Any, plain: Any, path: str) -> Any:
-    if not isinstance(plain, dict):
-        raise ContractError(path, f"expected an object, got {type(plain).__name__}")
-    types = _field_types(kind)
-    given = {key: item for key, item in plain.items() if key != "kind" or "kind" in types}
-    for key in given:
-        if key not in types:
-            raise ContractError(_join(path, key), "unknown field")
-    for key in types:
-        if key not in given:
-            raise ContractError(_join(path, key), "missing field")
-    return kind(**{key: _read(types[key], given[key], _join(path, key)) for key in types})
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.places: list[str] = []
 
 
 @cache
+def _reader(kind: Any) -> _Reader:
+    """Return what reads values of a type: looked up once, because a master reads thousands of values a second."""
+    reader_of = _BY_ORIGIN.get(get_origin(kind))
+    if reader_of is not None:
+        return reader_of(get_args(kind))
+    if is_dataclass(kind):
+        return _dataclass_reader(kind)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _enum_reader(kind)
+    return _SCALARS[kind]
+
+
+def _bounded_reader(kind_and_bound: tuple[Any, ...]) -> _Reader:
+    kind, bound = kind_and_bound
+    read_value = _reader(kind)
+
+    def read(plain: Any) -> Any:
+        value = read_value(plain)
+        problem = bound.problem(value)
+        if problem:
+            raise _Misfit(problem)
+        return value
+
+    return read
+
+
+def _union_reader(members: tuple[Any, ...]) -> _Reader:
+    present = [member for member in members if member is not NoneType]
+    read_value = _reader(present[0]) if len(present) == 1 else _tagged_reader(present)
+    if len(present) == len(members):
+        return read_value
+    return lambda plain: None if plain is None else read_value(plain)
+
+
+def _tagged_reader(members: Sequence[Any]) -> _Reader:
+    by_tag = {member.kind: _reader(member) for member in members}
+    known = ", ".join(sorted(by_tag))
+
+    def read(plain: Any) -> Any:
+        tag = plain.get("kind") if isinstance(plain, dict) else None
+        read_value = by_tag.get(tag) if isinstance(tag, str) else None
+        if read_value is None:
+            raise _Misfit(f"kind is {_shown(tag)}, expected one of {known}")
+        return read_value(plain)
+
+    return read
+
+
+def _tuple_reader(members: tuple[Any, ...]) -> _Reader:
+    read_item = _reader(members[0])
+
+    def read(plain: Any) -> Any:
+        if not isinstance(plain, list):
+            raise _Misfit(f"expected a list, got {type(plain).__name__}")
+        items: list[Any] = []
+        try:
+            for item in plain:
+                items.append(read_item(item))  # noqa: PERF401 - how many there are is where one does not fit
+        except _Misfit as misfit:
+            misfit.places.append(f"[{len(items)}]")
+            raise
+        return tuple(items)
+
+    return read
+
+
+def _mapping_reader(members: tuple[Any, ...]) -> _Reader:
+    read_key, read_item = _reader(members[0]), _reader(members[1])
+
+    def read(plain: Any) -> Any:
+        if not isinstance(plain, dict):
+            raise _Misfit(f"expected an object, got {type(plain).__name__}")
+        found, key = {}, ""
+        try:
+            for key, item in plain.items():
+                found[read_key(key)] = read_item(item)
+        except _Misfit as misfit:
+            misfit.places.append(_step(key))
+            raise
+        return found
+
+    return read
+
+
+_BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...]], _Reader]] = {
+    Annotated: _bounded_reader,
+    Union: _union_reader,
+    UnionType: _union_reader,
+    tuple: _tuple_reader,
+    Mapping: _mapping_reader,
+}
+
+
+def _dataclass_reader(kind: Any) -> _Reader:
+    readers = {name: _reader(hint) for name, hint in _field_types(kind).items()}
+
+    def read(plain: Any) -> Any:
+        if not isinstance(plain, dict):
+            raise _Misfit(f"expected an object, got {type(plain).__name__}")
+        if plain.keys() != readers.keys():
+            _check_names(plain, readers)
+        values, name = {}, ""
+        try:
+            for name, read_value in readers.items():
+                values[name] = read_value(plain[name])
+        except _Misfit as misfit:
+            misfit.places.append(_step(name))
+            raise
+        return kind(**values)
+
+    return read
+
+
+def _check_names(plain: Mapping[str, Any], readers: Mapping[str, _Reader]) -> None:
+    """Raise _Misfit for a field that is unknown or missing. A tag is neither."""
+    for names, others, problem in ((plain, {*readers, "kind"}, "unknown field"), (readers, plain, "missing field")):
+        for name in names:
+            if name not in others:
+                misfit = _Misfit(problem)
+                misfit.places.append(_step(name))
+                raise misfit
+
+
 def _field_types(kind: Any) -> dict[str, Any]:
     hints = get_type_hints(kind, include_extras=True)
     return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
 
 
-def _read_enum(kind: type[Enum], plain: Any, path: str) -> Enum:
-    try:
-        if isinstance(plain, str):
-            return kind(plain)
-    except ValueError:
-        pass
-    known = ", ".join(str(member.value) for member in kind)
-    raise ContractError(path, f"is {_shown(plain)}, expected one of {known}")
+def _enum_reader(kind: type[Enum]) -> _Reader:
+    members = {member.value: member for member in kind}
+    known = ", ".join(map(str, members))
+
+    def read(plain: Any) -> Enum:
+        member = members.get(plain) if isinstance(plain, str) else None
+        if member is None:
+            raise _Misfit(f"is {_shown(plain)}, expected one of {known}")
+        return member
+
+    return read
 
 
-def _read_scalar(kind: Any, plain: Any, path: str) -> Any:
-    if kind is float and isinstance(plain, int | float) and not isinstance(plain, bool):
-        try:
-            number = float(plain)
-        except OverflowError as error:
-            raise ContractError(path, "is not a finite number") from error
-        if not isfinite(number):
-            raise ContractError(path, "is not a finite number")
-        return number
-    if type(plain) is not kind:
-        raise ContractError(path, f"expected {kind.__name__}, got {type(plain).__name__}")
-    if kind is int and not -_WHOLE_NUMBER_LIMIT <= plain < _WHOLE_NUMBER_LIMIT:
-        raise ContractError(path, "is no 64-bit number")
-    if kind is str and not plain.isascii():
-        _check_text(plain, path)
+def _read_int(plain: Any) -> int:
+    if type(plain) is not int:
+        raise _Misfit(f"expected int, got {type(plain).__name__}")
+    if not -_WHOLE_NUMBER_LIMIT <= plain < _WHOLE_NUMBER_LIMIT:
+        raise _Misfit("is no 64-bit number")
     return plain
 
 
-def _check_text(text: str, path: str) -> None:
+def _read_float(plain: Any) -> float:
+    if not isinstance(plain, int | float) or isinstance(plain, bool):
+        raise _Misfit(f"expected float, got {type(plain).__name__}")
+    try:
+        number = float(plain)
+    except OverflowError as error:
+        raise _Misfit("is not a finite number") from error
+    if not isfinite(number):
+        raise _Misfit("is not a finite number")
+    return number
+
+
+def _read_bool(plain: Any) -> bool:
+    if type(plain) is not bool:
+        raise _Misfit(f"expected bool, got {type(plain).__name__}")
+    return plain
+
+
+def _read_str(plain: Any) -> str:
+    if type(plain) is not str:
+        raise _Misfit(f"expected str, got {type(plain).__name__}")
+    if not plain.isascii():
+        _check_text(plain)
+    return plain
+
+
+_SCALARS: Mapping[Any, _Reader] = {int: _read_int, float: _read_float, bool: _read_bool, str: _read_str}
+
+
+def _check_text(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ContractError(path, "has half of a surrogate pair, which is no character") from error
+        raise _Misfit("has half of a surrogate pair, which is no character") from error
 
 
 def _shown(plain: Any) -> str:
@@ -181,6 +274,6 @@ def _shown(plain: Any) -> str:
     return ascii(plain[:_SHOWN_CHARACTERS]) if isinstance(plain, str) else type(plain).__name__
 
 
-def _join(path: str, key: str) -> str:
-    name = key if key.isprintable() and len(key) <= _SHOWN_CHARACTERS else _shown(key)
-    return f"{path}.{name}" if path else name
+def _step(key: str) -> str:
+    """Return one step of a path, to a field or an entry of this name."""
+    return f".{key if key.isprintable() and len(key) <= _SHOWN_CHARACTERS else _shown(key)}"
