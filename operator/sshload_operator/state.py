@@ -143,13 +143,19 @@ class Role(StrEnum):
     WORKER = "worker"
 
 
+WAITS_TO_BE_MADE = frozenset({"ContainerCreating", "PodInitializing"})
+"""Why a container waits that nothing is known to be wrong with. The second one: for init containers before it."""
+
+
 @dataclass(frozen=True, slots=True)
 class PodFacts:
     """What matters of one pod. `run_id` is its label's; strings are empty and numbers None where there is nothing.
 
     `controller_uid` is the uid of the Job or ReplicaSet that made it, empty outside of a cluster.
-    `waiting_reason` and `waiting_message` are the container's (ImagePullBackOff, CreateContainerConfigError),
-    `blocked_message` why the scheduler has not placed it, `termination_message` what the container left behind.
+    `phase` is Succeeded or Failed as soon as the run's container has ended, even while an injected one runs on.
+    `waiting_reason` and `waiting_message` are the container's (ImagePullBackOff, CreateContainerConfigError), or those
+    of an injected container that it waits for. `blocked_message` says why the scheduler has not placed it,
+    `termination_message` what the container left behind.
     """
 
     name: str
@@ -165,6 +171,11 @@ class PodFacts:
     blocked_message: str
     exit_code: int | None
     termination_message: str
+
+    @property
+    def waits_to_be_made(self) -> bool:
+        """Whether its container waits for an image, a mount or an injected init container, and does not say which."""
+        return self.waiting_reason in WAITS_TO_BE_MADE
 
 
 @dataclass(frozen=True, slots=True)

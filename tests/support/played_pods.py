@@ -7,11 +7,12 @@ from typing import Any
 
 from live_cluster import LiveCluster
 
+# What pods report: containers have no name here, for each role has its own.
 READY: Mapping[str, Any] = {
     "phase": "Running",
     "conditions": [{"type": "Ready", "status": "True"}],
     "containerStatuses": [
-        {"name": "main", "ready": True, "restartCount": 0, "image": "", "imageID": "", "state": {"running": {}}}
+        {"ready": True, "restartCount": 0, "image": "", "imageID": "", "state": {"running": {}}}
     ],
 }
 STARTING: Mapping[str, Any] = {**READY, "conditions": [{"type": "Ready", "status": "False"}]}
@@ -35,12 +36,15 @@ class PlayedPods:
         self.cluster.kubectl("create", "-f", "-", stdin=json.dumps(pods))
 
     def fare(self, role: str, status: Mapping[str, Any]) -> None:
-        """Write the status of all pods of a role."""
-        self._write(self.names(role), status)
+        """Write the status of all pods of a role, whose one container has the role's name."""
+        containers = [{**container, "name": role} for container in status["containerStatuses"]]
+        patch = json.dumps({"status": {**status, "containerStatuses": containers}})
+        self.cluster.kubectl("patch", "pods", *self.names(role), "--subresource=status", "--type=merge", "-p", patch)
 
     def all_fare(self, status: Mapping[str, Any]) -> None:
         """Write the status of all pods."""
-        self._write(self.names(), status)
+        for role in sorted({pod["metadata"]["labels"]["sshload.dev/role"] for pod in self._labelled("pods")}):
+            self.fare(role, status)
 
     def names(self, role: str = "") -> list[str]:
         """Return the names of the pods of a role, or of all pods."""
@@ -66,10 +70,6 @@ class PlayedPods:
 
     def _labelled(self, kinds: str, *labels: str) -> list[dict[str, Any]]:
         return self.cluster.labelled(kinds, ",".join((f"sshload.dev/test={self.test}", *labels)))
-
-    def _write(self, names: list[str], status: Mapping[str, Any]) -> None:
-        patch = json.dumps({"status": status})
-        self.cluster.kubectl("patch", "pods", *names, "--subresource=status", "--type=merge", "-p", patch)
 
 
 def pod_of(maker: Mapping[str, Any], index: int) -> Mapping[str, Any]:

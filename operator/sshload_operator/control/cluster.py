@@ -190,13 +190,13 @@ class Cluster:
         """Return the events that match, such as `involvedObject.kind=Job,reason=FailedCreate`."""
         return await self._list("v1", namespace, "events", [("fieldSelector", field_selector)])
 
-    async def read_log(self, namespace: str, pod: str, tail_lines: int) -> str | None:
-        """Return the end of a pod's log, 16 KiB for each line at most; None where there is no pod, or no log yet.
+    async def read_log(self, namespace: str, pod: str, container: str, tail_lines: int) -> str | None:
+        """Return the end of a container's log, 16 KiB for each line at most; None where there is no pod or log yet.
 
         The server counts `tail_lines` in pieces of 16 KiB at most, so that longer lines count more than once.
         """
         path = f"{collection_path('v1', namespace, 'pods')}/{pod}/log"
-        query = [("tailLines", str(tail_lines)), ("limitBytes", str(tail_lines * _LOG_PIECE_BYTES))]
+        query = [("container", container), ("tailLines", str(tail_lines)), ("limitBytes", str(tail_lines * _LOG_PIECE_BYTES))]
         try:
             text = await self._send(_Request("get", "pods/log", "GET", path, query))
         except ApiError as error:

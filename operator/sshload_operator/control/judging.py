@@ -13,6 +13,7 @@ from typing import Final, TypeVar
 from sshload_contract.master_log import SUMMARY_LINES_LIMIT, MasterLog, read_master_log
 
 from sshload_operator.control.cluster import Cluster
+from sshload_operator.state import Role
 
 _TAIL_LINES: Final = 10
 
@@ -42,14 +43,14 @@ class Judging:
 
         A log that says nothing new is not parsed again.
         """
-        tail = await cluster.read_log(namespace, pod, _TAIL_LINES)
+        tail = await cluster.read_log(namespace, pod, Role.MASTER, _TAIL_LINES)
         if tail is None or (before is not None and tail == before.tail):
             return before
         log = await self.run(lambda: read_master_log(tail))
         if log.summary is None and log.summary_lines:
             async with self._one_whole_summary:
                 lines = min(log.summary_lines, SUMMARY_LINES_LIMIT) + _TAIL_LINES
-                whole = await cluster.read_log(namespace, pod, lines)
+                whole = await cluster.read_log(namespace, pod, Role.MASTER, lines)
                 log = log if whole is None else await self.run(lambda: read_master_log(whole))
             if log.summary is None and not log.problem:
                 return LogReading("", log)  # what was to be read was not given: it is to be asked for again

@@ -35,7 +35,6 @@ _REJECTION_KEEPS_S: Final = 5.0
 _PODS_ARE_MISSING_AFTER_S: Final = 3.0
 _JOBS_REMEMBERED: Final = 200
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
-_WAITS_FOR_MOUNTS: Final = "ContainerCreating"
 _MOUNT_FAILED: Final = "FailedMount"
 # What the kubelet says of a Secret or a key that is not there; anything else of that kind passes by itself.
 _NOT_THERE: Final = ("not found", "non-existent")
@@ -296,7 +295,7 @@ async def _rejection(cluster: Cluster, plan: Plan, missing: Sequence[Role]) -> s
 
 
 async def _read_mount_failures(cluster: Cluster, sight: Sight, run: RunUnderWay) -> None:
-    waiting = {pod.name for pod in sight.pods.values() if pod.waiting_reason == _WAITS_FOR_MOUNTS}
+    waiting = {pod.name for pod in sight.pods.values() if pod.waits_to_be_made}
     if not waiting or run.elapsed_s < _PODS_ARE_MISSING_AFTER_S:
         sight.mount_failures = {}
         return
@@ -312,7 +311,7 @@ async def _read_mount_failures(cluster: Cluster, sight: Sight, run: RunUnderWay)
 def _with_mount_failure(sight: Sight, pod: PodFacts) -> PodFacts:
     """Return the pod with what keeps it waiting, which its own status does not say."""
     message = sight.mount_failures.get(pod.name, "")
-    if not message or pod.waiting_reason != _WAITS_FOR_MOUNTS:
+    if not message or not pod.waits_to_be_made:
         return pod
     return replace(pod, waiting_reason=_MOUNT_FAILED, waiting_message=message)
 

@@ -1,12 +1,17 @@
-"""What matters of a pod, read from its body as the API server or a watch delivers it."""
+"""What matters of a pod, read from its body as the API server or a watch delivers it.
+
+The pod's container is the one named after its role. Others were injected (by a service mesh, a vault): they may keep the
+pod from starting, which is told, but how they end says nothing of the run.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from sshload_operator.manifests.labels import membership_of_pod
-from sshload_operator.state import PodFacts
+from sshload_operator.state import WAITS_TO_BE_MADE, PodFacts, Role
 
 _ORDINARY_ENDS = ("Completed", "Error", "")
+_RUNNING = "Running"
 
 
 def pod_facts(pod: Mapping[str, Any]) -> PodFacts | None:
@@ -15,37 +20,62 @@ def pod_facts(pod: Mapping[str, Any]) -> PodFacts | None:
     if membership is None:
         return None
     status = pod.get("status", {})
-    waiting = _waiting(status)
-    exit_code, last_words = _end(status)
+    own = _own_container(status, membership.role)
+    injected, waiting = _waiting(status, own)
+    exit_code, last_words = _end(status, own)
     return PodFacts(
         name=pod["metadata"]["name"],
         role=membership.role,
         run_id=membership.run_id,
         controller_uid=membership.controller_uid,
-        phase=status.get("phase", ""),
+        phase=_phase(status, own, membership.role),
         ready=_condition(status, "Ready").get("status") == "True",
         deleting="deletionTimestamp" in pod["metadata"],
-        restarts=sum(container.get("restartCount", 0) for container in _containers(status)),
+        restarts=own.get("restartCount", 0),
         waiting_reason=waiting.get("reason", ""),
-        waiting_message=waiting.get("message", ""),
+        waiting_message=f"{injected}{waiting.get('message', '')}",
         blocked_message=_blocked_message(status),
         exit_code=exit_code,
         termination_message=last_words,
     )
 
 
-def _containers(status: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from status.get("initContainerStatuses") or ()
-    yield from status.get("containerStatuses") or ()
+def _own_container(status: Mapping[str, Any], role: Role) -> Mapping[str, Any]:
+    """Return the status of the container that the operator asked for, empty where there is none yet."""
+    return next((found for found in status.get("containerStatuses") or () if found.get("name") == role), {})
+
+
+def _phase(status: Mapping[str, Any], own: Mapping[str, Any], role: Role) -> str:
+    """Return the pod's phase. A load pod whose own container has ended is over, even while an injected one runs on."""
+    phase = str(status.get("phase", ""))
+    ended = own.get("state", {}).get("terminated")
+    if phase != _RUNNING or not ended or role is Role.TARGET:
+        return phase
+    return "Succeeded" if ended["exitCode"] == 0 else "Failed"
 
 
 def _condition(status: Mapping[str, Any], kind: str) -> Mapping[str, Any]:
     return next((condition for condition in status.get("conditions") or () if condition["type"] == kind), {})
 
 
-def _waiting(status: Mapping[str, Any]) -> Mapping[str, Any]:
-    states = (container.get("state", {}) for container in _containers(status))
-    return next((state["waiting"] for state in states if state.get("waiting")), {})
+def _waiting(status: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return which injected container waits (empty: the pod's own) and its `waiting`, empty where none waits.
+
+    The pod's own container says nothing while it waits for an injected init container.
+    """
+    waiting = own.get("state", {}).get("waiting") or {}
+    if waiting and waiting.get("reason") not in WAITS_TO_BE_MADE:
+        return "", waiting
+    for container in _injected(status, own):
+        found = container.get("state", {}).get("waiting") or {}
+        if found and found.get("reason") not in WAITS_TO_BE_MADE:
+            return f"injected container {container.get('name', '')}: ", found
+    return "", waiting
+
+
+def _injected(status: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    for kind in ("initContainerStatuses", "containerStatuses"):
+        yield from (container for container in status.get(kind) or () if container is not own)
 
 
 def _blocked_message(status: Mapping[str, Any]) -> str:
@@ -53,17 +83,16 @@ def _blocked_message(status: Mapping[str, Any]) -> str:
     return str(scheduled.get("message", "")) if scheduled.get("reason") == "Unschedulable" else ""
 
 
-def _end(status: Mapping[str, Any]) -> tuple[int | None, str]:
+def _end(status: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[int | None, str]:
     """Return how the container ended, or ended the last time where it was started anew, and what it left behind.
 
     What the kubelet says stands in for the container's own words: OOMKilled of the container, Evicted of the pod.
     """
     words = ": ".join(filter(None, (status.get("reason", ""), status.get("message", ""))))
-    for container in _containers(status):
-        for state in (container.get("state", {}), container.get("lastState", {})):
-            if state.get("terminated"):
-                end = state["terminated"]
-                reason = end.get("reason", "")
-                own_words = end.get("message", "") or ("" if reason in _ORDINARY_ENDS else reason)
-                return end["exitCode"], own_words or words
+    for state in (own.get("state", {}), own.get("lastState", {})):
+        if state.get("terminated"):
+            end = state["terminated"]
+            reason = end.get("reason", "")
+            own_words = end.get("message", "") or ("" if reason in _ORDINARY_ENDS else reason)
+            return end["exitCode"], own_words or words
     return None, words

@@ -193,7 +193,7 @@ def _seen(situation: Situation, *roles: Role) -> str:
 def _state(pod: PodFacts) -> str:
     waits = f" ({pod.waiting_reason})" if pod.waiting_reason else ""
     seen = f"{pod.phase or 'Unknown'}{waits} and {'ready' if pod.ready else 'not ready'}"
-    if pod.waiting_reason != "ContainerCreating":
+    if not pod.waits_to_be_made:
         return seen
     return f"{seen}: its image, or a Secret or ConfigMap that it mounts, is missing (kubectl describe pod {pod.name})"
 

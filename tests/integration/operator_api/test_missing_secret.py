@@ -13,7 +13,6 @@ CREATING: Mapping[str, Any] = {
     "conditions": [{"type": "Ready", "status": "False"}],
     "containerStatuses": [
         {
-            "name": "main",
             "ready": False,
             "restartCount": 0,
             "image": "",

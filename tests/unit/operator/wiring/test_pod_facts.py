@@ -23,7 +23,12 @@ def pod(status: dict[str, Any] | None = None, **metadata: Any) -> dict[str, Any]
 
 
 def container(**changes: Any) -> dict[str, Any]:
-    return {"containerStatuses": [{"name": "main", "restartCount": 0, "state": {}, "lastState": {}, **changes}]}
+    """The status of a worker's pod by its own container."""
+    return {"containerStatuses": [{"name": "worker", "restartCount": 0, "state": {}, "lastState": {}, **changes}]}
+
+
+def injected(name: str, **state: Any) -> dict[str, Any]:
+    return {"name": name, "restartCount": 3, "state": state, "lastState": {}}
 
 
 def test_a_pod_that_was_just_made_says_nothing_but_what_it_is() -> None:
@@ -131,6 +136,50 @@ def test_where_a_container_left_no_words_the_kubelet_s_stand_in(status: dict[str
     facts = pod_facts(pod(status))
     assert facts is not None
     assert facts.termination_message == said
+
+
+ENDED_WELL = {"exitCode": 0, "reason": "Completed"}
+
+
+def test_an_injected_init_container_that_has_done_its_work_is_no_end_of_the_pod() -> None:
+    status = {**container(state={"running": {}}), "initContainerStatuses": [injected("istio-init", terminated=ENDED_WELL)]}
+    facts = pod_facts(pod({"phase": "Running", **status}))
+    assert facts is not None
+    assert (facts.exit_code, facts.restarts, facts.phase) == (None, 0, "Running")
+
+
+@pytest.mark.parametrize(("exit_code", "phase"), [(0, "Succeeded"), (70, "Failed")])
+def test_a_load_pod_is_over_when_its_own_container_is_though_a_sidecar_runs_on(exit_code: int, phase: str) -> None:
+    status = container(state={"terminated": {"exitCode": exit_code, "reason": "Error", "message": "its words"}})
+    status["containerStatuses"].insert(0, injected("istio-proxy", running={}))
+    facts = pod_facts(pod({"phase": "Running", **status}))
+    assert facts is not None
+    assert (facts.phase, facts.exit_code, facts.termination_message) == (phase, exit_code, "its words")
+
+
+def test_a_target_whose_sshd_ended_is_not_over_because_it_is_started_anew() -> None:
+    status = {"containerStatuses": [{"name": "target", "restartCount": 1, "state": {"terminated": {"exitCode": 78}}}]}
+    body = target_pod(5, "Running")
+    facts = pod_facts({**body, "status": {"phase": "Running", **status}})
+    assert facts is not None
+    assert (facts.phase, facts.exit_code, facts.restarts) == ("Running", 78, 1)
+
+
+def test_an_injected_container_that_keeps_the_pod_from_starting_is_named() -> None:
+    waits = {"waiting": {"reason": "PodInitializing"}}
+    broken = injected("vault-init", waiting={"reason": "ImagePullBackOff", "message": "no such image"})
+    facts = pod_facts(pod({**container(state=waits), "initContainerStatuses": [broken]}))
+    assert facts is not None
+    assert facts.waiting_reason == "ImagePullBackOff"
+    assert facts.waiting_message == "injected container vault-init: no such image"
+
+
+def test_a_pod_whose_injected_containers_are_on_their_way_waits_to_be_made() -> None:
+    waits = {"waiting": {"reason": "PodInitializing"}}
+    running = injected("istio-init", running={})
+    facts = pod_facts(pod({**container(state=waits), "initContainerStatuses": [running]}))
+    assert facts is not None
+    assert (facts.waiting_reason, facts.waits_to_be_made) == ("PodInitializing", True)
 
 
 def target_pod(version: int, phase: str, name: str = "t-0123456789-target-5c9f-x") -> dict[str, Any]:
