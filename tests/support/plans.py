@@ -7,7 +7,7 @@ from typing import Any
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_contract.master_log import proof_sha256
 from sshload_operator.api.parse import parse
-from sshload_operator.planning.plan import Installation, Permitted, Plan, Resolvers, TestIdentity
+from sshload_operator.planning.plan import Installation, Permitted, Plan, Resolvers, RunPods, TestIdentity
 from sshload_operator.planning.processes import processes_per_pod
 
 TOKEN = "0f" * 32
@@ -22,6 +22,11 @@ INSTALLATION = Installation(
     permitted=Permitted(custom_images=True, locustfiles=True, forward_steps=True),
     resolvers=Resolvers(peers=(), cidrs=(), ports=()),
     one_address=False,
+    run_pods=RunPods(
+        user_id=10_001,
+        master_resources={"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}},
+        target_resources={"requests": {"cpu": "80m", "memory": "64Mi"}},
+    ),
 )
 
 QUICKSTART: Mapping[str, Any] = {

@@ -11,9 +11,7 @@ from live_cluster import LiveCluster
 READY: Mapping[str, Any] = {
     "phase": "Running",
     "conditions": [{"type": "Ready", "status": "True"}],
-    "containerStatuses": [
-        {"ready": True, "restartCount": 0, "image": "", "imageID": "", "state": {"running": {}}}
-    ],
+    "containerStatuses": [{"ready": True, "restartCount": 0, "image": "", "imageID": "", "state": {"running": {}}}],
 }
 STARTING: Mapping[str, Any] = {**READY, "conditions": [{"type": "Ready", "status": "False"}]}
 

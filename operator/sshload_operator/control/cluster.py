@@ -196,7 +196,11 @@ class Cluster:
         The server counts `tail_lines` in pieces of 16 KiB at most, so that longer lines count more than once.
         """
         path = f"{collection_path('v1', namespace, 'pods')}/{pod}/log"
-        query = [("container", container), ("tailLines", str(tail_lines)), ("limitBytes", str(tail_lines * _LOG_PIECE_BYTES))]
+        query = [
+            ("container", container),
+            ("tailLines", str(tail_lines)),
+            ("limitBytes", str(tail_lines * _LOG_PIECE_BYTES)),
+        ]
         try:
             text = await self._send(_Request("get", "pods/log", "GET", path, query))
         except ApiError as error:

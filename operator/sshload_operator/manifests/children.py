@@ -49,9 +49,16 @@ def children(plan: Plan, proof_sha256: str) -> tuple[Manifest, ...]:
     shared = (config_map(plan), master_service(plan))
     jobs = (master_job(plan, proof_sha256), workers_job(plan))
     if isinstance(target, ManagedTarget):
-        policies = (target_policy(plan, target), master_policy(plan), workers_policy(plan))
-        return (*policies, *shared, target_service(plan), target_deployment(plan, target), *jobs)
-    return (master_policy(plan), workers_policy(plan), *shared, *jobs)
+        return (*_policies(plan), *shared, target_service(plan), target_deployment(plan, target), *jobs)
+    return (*_policies(plan), *shared, *jobs)
+
+
+def _policies(plan: Plan) -> tuple[Manifest, ...]:
+    if not plan.installation.run_pods.network_policies:
+        return ()
+    target = plan.spec.target
+    of_target = (target_policy(plan, target),) if isinstance(target, ManagedTarget) else ()
+    return (*of_target, master_policy(plan), workers_policy(plan))
 
 
 def child_ref(manifest: Manifest) -> ChildRef:

@@ -8,9 +8,6 @@ from sshload_operator.planning.plan import Plan
 _DEADLINE_MARGIN_S = 60
 _GRACE_PERIOD_S = 5
 
-# A master merges two reports a second, which takes a hundredth of a core. No CPU limit: it would only throttle it.
-MASTER_RESOURCES = {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "1Gi"}}
-
 
 def job_limits(plan: Plan) -> dict[str, Any]:
     """Return the Job fields that bound a load pod's life.

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, metadata, role_selector
-from sshload_operator.manifests.load_job import MASTER_RESOURCES, job_limits, load_pod_spec
+from sshload_operator.manifests.load_job import job_limits, load_pod_spec
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
     RUN_FILE,
@@ -71,10 +71,10 @@ def _container(plan: Plan) -> Container:
         image=plan.spec.workers.image or plan.installation.worker_image,
         command=("python", "-m", "sshload_worker", "--role", "master", "--config", f"{CONFIG_DIR}/{RUN_FILE}"),
         ports={LOCUST_PORT_NAME: LOCUST_PORT, METRICS_PORT_NAME: MASTER_HTTP_PORT},
-        resources=MASTER_RESOURCES,
+        resources=plan.installation.run_pods.master_resources,
         readiness_port=METRICS_PORT_NAME,
         mounts=(),
-        volumes=(config_volume(config_source(plan, RUN_FILE), run_keys_source(plan, (TOKEN_FILE,))),),
+        volumes=(config_volume(plan, config_source(plan, RUN_FILE), run_keys_source(plan, (TOKEN_FILE,))),),
     )
 
 

@@ -27,7 +27,8 @@ TOKEN_FILE = "run_token"  # noqa: S105 - the name of a file
 HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
 
 CONFIG_VOLUME = "config"
-_OWNER_AND_GROUP_READ = 0o440
+_GROUP_READS = 0o440
+_ALL_READ = 0o444
 
 
 def config_mount() -> dict[str, Any]:
@@ -35,12 +36,13 @@ def config_mount() -> dict[str, Any]:
     return {"name": CONFIG_VOLUME, "mountPath": CONFIG_DIR, "readOnly": True}
 
 
-def config_volume(*sources: dict[str, Any]) -> dict[str, Any]:
-    """Return the volume that shows `sources`, readable by the pod's user through its fsGroup."""
-    return {
-        "name": CONFIG_VOLUME,
-        "projected": {"defaultMode": _OWNER_AND_GROUP_READ, "sources": list(sources)},
-    }
+def config_volume(plan: Plan, *sources: dict[str, Any]) -> dict[str, Any]:
+    """Return the volume that shows `sources`, readable by the pod's user through its fsGroup.
+
+    Where the cluster chooses the user, there may be no fsGroup; then all users of the pod, which has one, may read.
+    """
+    mode = _ALL_READ if plan.installation.run_pods.user_id is None else _GROUP_READS
+    return {"name": CONFIG_VOLUME, "projected": {"defaultMode": mode, "sources": list(sources)}}
 
 
 def config_source(plan: Plan, file: str) -> dict[str, Any]:

@@ -102,7 +102,7 @@ def _policy(
             "podSelector": {"matchLabels": role_selector(plan, role)},
             "policyTypes": ["Ingress", "Egress"],
             "ingress": ingress,
-            "egress": egress,
+            "egress": [*egress, *map(dict, plan.installation.run_pods.extra_egress)],
         },
     }
 

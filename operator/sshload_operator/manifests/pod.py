@@ -10,8 +10,25 @@ from sshload_operator.manifests.mounts import config_mount, empty_dir
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
 
-_USER_ID = 10001
 _TMP_SIZE_LIMIT = "64Mi"
+_LINUX = {"kubernetes.io/os": "linux"}
+_NOT_INJECTED_LABELS = {
+    "sidecar.istio.io/inject": "false",
+    "istio.io/dataplane-mode": "none",
+    "kuma.io/sidecar-injection": "disabled",
+    "admission.datadoghq.com/enabled": "false",
+}
+"""What keeps service meshes out: through a proxy of theirs, that would be measured and not sshd."""
+_NOT_INJECTED_ANNOTATIONS = {
+    "sidecar.istio.io/inject": "false",
+    "linkerd.io/inject": "disabled",
+    "consul.hashicorp.com/connect-inject": "false",
+}
+_NOT_EVICTED_ANNOTATIONS = {
+    "karpenter.sh/do-not-disrupt": "true",
+    "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
+}
+"""What keeps a node that has a pod of a run from being taken away to save money: the run would end as Invalid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +46,22 @@ class Container:
 
 
 def pod_template(plan: Plan, container: Container, spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the pod template of a role; `spec` holds what only this role's pods have."""
+    """Return the pod template of a role; `spec` holds what only this role's pods have.
+
+    The installer's labels and annotations take precedence over those that keep injectors and autoscalers away.
+    """
+    run_pods = plan.installation.run_pods
     return {
-        "metadata": {"labels": role_labels(plan, container.role)},
+        "metadata": {
+            "labels": {**_NOT_INJECTED_LABELS, **run_pods.labels, **role_labels(plan, container.role)},
+            "annotations": {**_NOT_INJECTED_ANNOTATIONS, **_NOT_EVICTED_ANNOTATIONS, **run_pods.annotations},
+        },
         "spec": {
             "automountServiceAccountToken": False,
             "enableServiceLinks": False,
             "securityContext": {
                 "runAsNonRoot": True,
-                "runAsUser": _USER_ID,
-                "runAsGroup": _USER_ID,
-                "fsGroup": _USER_ID,
-                "fsGroupChangePolicy": "OnRootMismatch",
+                **_user(run_pods.user_id),
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
             "containers": [_container(plan, container)],
@@ -48,6 +69,13 @@ def pod_template(plan: Plan, container: Container, spec: Mapping[str, Any]) -> d
             **spec,
         },
     }
+
+
+def _user(user_id: int | None) -> dict[str, Any]:
+    if user_id is None:
+        return {}
+    ids = dict.fromkeys(("runAsUser", "runAsGroup", "fsGroup"), user_id)
+    return {**ids, "fsGroupChangePolicy": "OnRootMismatch"}
 
 
 def _tmp() -> dict[str, Any]:
@@ -92,7 +120,7 @@ def _readiness_probe(port: str) -> dict[str, Any]:
 def placement(placed: Placement, affinity: Mapping[str, Any]) -> dict[str, Any]:
     """Return the pod spec's fields for where a pod runs; `affinity` holds where the test's author gave none."""
     fields = {
-        "nodeSelector": dict(placed.node_selector),
+        "nodeSelector": {**_LINUX, **placed.node_selector},
         "tolerations": [dict(toleration) for toleration in placed.tolerations],
         "affinity": dict(placed.affinity or affinity),
         "topologySpreadConstraints": [dict(constraint) for constraint in placed.topology_spread_constraints],

@@ -28,7 +28,6 @@ from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.sshd_config import sshd_config
 from sshload_operator.state import Manifest, Role
 
-_RESOURCES = {"requests": {"cpu": "80m", "memory": "64Mi"}}
 _GRACE_PERIOD_S = 2
 _MIB = 1024 * 1024
 _FILE_OVERHEAD_BYTES = 4096
@@ -121,11 +120,11 @@ def _container(plan: Plan, target: ManagedTarget) -> Container:
         image=target.image or plan.installation.target_image,
         command=("python", "-m", "sshload_target", "--config", f"{CONFIG_DIR}/{TARGET_FILE}"),
         ports={SSH_PORT_NAME: SSH_PORT, METRICS_PORT_NAME: TARGET_HTTP_PORT},
-        resources=target.placement.resources or _RESOURCES,
+        resources=target.placement.resources or plan.installation.run_pods.target_resources,
         readiness_port=METRICS_PORT_NAME,
         mounts=({"name": "home", "mountPath": "/home"},),
         volumes=(
-            config_volume(config_source(plan, TARGET_FILE), keys),
+            config_volume(plan, config_source(plan, TARGET_FILE), keys),
             empty_dir("home", f"{_home_mib(target)}Mi"),
         ),
     )

@@ -66,7 +66,7 @@ def _container(plan: Plan) -> Container:
         resources=worker_resources(workers, plan.installation.worker_resources),
         readiness_port="",
         mounts=(),
-        volumes=(config_volume(config_source(plan, RUN_FILE), *_credentials(plan), *_locustfile(plan)),),
+        volumes=(config_volume(plan, config_source(plan, RUN_FILE), *_credentials(plan), *_locustfile(plan)),),
     )
 
 

@@ -9,9 +9,10 @@ from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange, e
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.placement import object_name, read_resources
-from sshload_operator.api.parse.readers import choice, duration, flag, items, mapping, text, whole
+from sshload_operator.api.parse.readers import choice, duration, entries, flag, items, mapping, text, whole
+from sshload_operator.api.parse.scheduling import LABEL_VALUE
 from sshload_operator.planning.limits import Limits
-from sshload_operator.planning.plan import Installation, Permitted, Resolvers
+from sshload_operator.planning.plan import UNPRIVILEGED, Installation, Permitted, Resolvers, RunPods
 
 _IMAGE = text(shortest=1, longest=500)
 _HOST_PATTERN = text(shortest=1, longest=253, pattern=r"[A-Za-z0-9.:*?/_\[\]!-]+", wanted="a host pattern or a CIDR")
@@ -21,6 +22,10 @@ _PORTS_MOST = 100
 _RANGES_MOST = 100
 _RESOLVERS_MOST = 20
 _PORT = whole(1, 65_535)
+_RULES_MOST = 20
+_LABELS_MOST = 50
+_ANNOTATION = text(longest=10_000)
+_USER_ID = whole(1, 2**31 - 1)
 _COUNT = whole(1, 1_000_000_000)
 _RANGES = {
     "pods": "the cluster's pods",
@@ -33,8 +38,8 @@ _RANGES = {
 def read_installation(text_yaml: str) -> Installation:
     """Return the installation that a YAML text spells; raises SpecError naming the field.
 
-    Absent `externalTargets` allow none, absent `permitted` permits all. Without `workerResources`, worker pods that
-    name no resources ask for none.
+    Absent `externalTargets` allow none, absent `permitted` permits all. Pods whose test and installation name no
+    resources ask for none.
     """
     try:
         value = yaml.safe_load(text_yaml)
@@ -54,11 +59,27 @@ def read_installation(text_yaml: str) -> Installation:
         permitted=fields.defaulted("permitted", _read_permitted, {}),
         resolvers=fields.defaulted("dns", _read_resolvers, {}),
         one_address=False,
+        run_pods=fields.optional("runPods", _read_run_pods) or UNPRIVILEGED,
         limits=fields.defaulted("limits", _read_limits, {}),
         paused=fields.defaulted("paused", flag, default=False),
     )
     fields.end()
     return installation
+
+
+def _read_run_pods(value: Any, path: str) -> RunPods:
+    fields = Fields(value, path)
+    run_pods = RunPods(
+        user_id=fields.optional("userId", _USER_ID),
+        labels=fields.defaulted("labels", entries(LABEL_VALUE, most=_LABELS_MOST), {}),
+        annotations=fields.defaulted("annotations", entries(_ANNOTATION, most=_LABELS_MOST), {}),
+        master_resources=fields.defaulted("masterResources", read_resources, {}),
+        target_resources=fields.defaulted("targetResources", read_resources, {}),
+        network_policies=fields.defaulted("networkPolicies", flag, default=True),
+        extra_egress=fields.defaulted("extraEgress", items(mapping, most=_RULES_MOST), []),
+    )
+    fields.end()
+    return run_pods
 
 
 def _read_limits(value: Any, path: str) -> Limits:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, fields, is_dataclass, replace
+from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
 from typing import Any
 
 from sshload_contract.allow_list import AllowList
@@ -41,6 +41,29 @@ class Resolvers:
 
 
 @dataclass(frozen=True, slots=True)
+class RunPods:
+    """What the installer settled for the pods of all runs.
+
+    Pods run as `user_id`, with a group and an fsGroup of the same number; None leaves all three to the cluster, as
+    OpenShift's restricted-v2 wants it. `master_resources` and `target_resources` are those of pods whose test names
+    none. `extra_egress` are rules of a NetworkPolicy that the policies of all roles get; without `network_policies`
+    a run has no policies.
+    """
+
+    user_id: int | None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    master_resources: Mapping[str, Any] = field(default_factory=dict)
+    target_resources: Mapping[str, Any] = field(default_factory=dict)
+    network_policies: bool = True
+    extra_egress: tuple[Mapping[str, Any], ...] = ()
+
+
+UNPRIVILEGED = RunPods(user_id=10_001)
+"""Pods of the images' own user, and nothing else settled."""
+
+
+@dataclass(frozen=True, slots=True)
 class Installation:
     """What the installer settled. Read from the operator's configuration.
 
@@ -57,6 +80,7 @@ class Installation:
     permitted: Permitted
     resolvers: Resolvers
     one_address: bool
+    run_pods: RunPods = UNPRIVILEGED
     limits: Limits = _NO_LIMITS
     paused: bool = False
 

@@ -5,7 +5,7 @@ from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_operator.api.errors import SpecError
 from sshload_operator.planning.installation import read_installation
 from sshload_operator.planning.limits import Limits
-from sshload_operator.planning.plan import Installation, Permitted, Resolvers
+from sshload_operator.planning.plan import Installation, Permitted, Resolvers, RunPods
 
 WHOLE = """
 workerImage: localhost/sshload-worker:1
@@ -29,6 +29,14 @@ dns:
       podSelector: {}
   addresses: [10.96.0.10, 192.0.2.0/28]
   ports: [5353]
+runPods:
+  userId: null
+  labels: {team: hpc}
+  annotations: {note: "any text"}
+  masterResources: {requests: {cpu: 20m}}
+  targetResources: {requests: {cpu: 80m}}
+  networkPolicies: false
+  extraEgress: [{to: [{ipBlock: {cidr: 192.0.2.0/24}}]}]
 """
 SMALL = "workerImage: w\ntargetImage: t\n"
 
@@ -61,12 +69,25 @@ def test_an_installation() -> None:
             ports=(5353,),
         ),
         one_address=False,
+        run_pods=RunPods(
+            user_id=None,
+            labels={"team": "hpc"},
+            annotations={"note": "any text"},
+            master_resources={"requests": {"cpu": "20m"}},
+            target_resources={"requests": {"cpu": "80m"}},
+            network_policies=False,
+            extra_egress=({"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]},),
+        ),
     )
 
 
 def test_by_default_no_external_target_is_allowed() -> None:
     assert read_installation(SMALL).allow_list == AllowList((), ())
     assert read_installation(SMALL).image_pull_policy == "IfNotPresent"
+
+
+def test_by_default_pods_run_as_the_images_own_user() -> None:
+    assert read_installation(SMALL).run_pods == RunPods(user_id=10_001)
 
 
 def test_by_default_tests_may_bring_along_whatever_a_spec_can_name() -> None:

@@ -8,7 +8,7 @@ import plans
 import pytest
 from plans import PROOF_SHA256
 from sshload_operator.manifests import children
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Plan, RunPods
 
 MANAGED = plans.plan()
 EXTERNAL = plans.plan(plans.quickstart(target={"external": plans.EXTERNAL}))
@@ -164,6 +164,64 @@ def test_given_resources_replace_the_default_ones() -> None:
     resources = {"requests": {"cpu": "2"}}
     plan = plans.plan(plans.quickstart(workers={"resources": resources}))
     assert pod_specs(plan)["worker"]["containers"][0]["resources"] == resources
+
+
+def run_pods(**settings: Any) -> Plan:
+    """Return the plan of an installation with these settings for the pods of runs."""
+    return plans.plan(installation=replace(plans.INSTALLATION, run_pods=RunPods(**{"user_id": 10_001, **settings})))
+
+
+def templates(plan: Plan) -> Iterator[dict[str, Any]]:
+    yield from (owner["spec"]["template"] for kind in ("Deployment", "Job") for owner in made(plan, kind))
+
+
+def test_meshes_stay_out_of_all_pods_and_autoscalers_leave_their_nodes_alone() -> None:
+    for template in templates(MANAGED):
+        metadata = template["metadata"]
+        assert metadata["labels"]["sidecar.istio.io/inject"] == "false"
+        assert metadata["labels"]["istio.io/dataplane-mode"] == "none"
+        assert metadata["annotations"]["linkerd.io/inject"] == "disabled"
+        assert metadata["annotations"]["karpenter.sh/do-not-disrupt"] == "true"
+        assert metadata["annotations"]["cluster-autoscaler.kubernetes.io/safe-to-evict"] == "false"
+
+
+def test_the_installers_labels_and_annotations_precede_these_but_never_the_runs_own_labels() -> None:
+    labels = {"sidecar.istio.io/inject": "true", "team": "hpc", "sshload.dev/role": "king"}
+    plan = run_pods(labels=labels, annotations={"linkerd.io/inject": "enabled"})
+    for template in templates(plan):
+        metadata = template["metadata"]
+        assert (metadata["labels"]["sidecar.istio.io/inject"], metadata["labels"]["team"]) == ("true", "hpc")
+        assert metadata["labels"]["sshload.dev/role"] == template["spec"]["containers"][0]["name"]
+        assert metadata["annotations"]["linkerd.io/inject"] == "enabled"
+
+
+def test_without_a_uid_the_cluster_chooses_user_and_groups_and_every_user_can_read_what_is_mounted() -> None:
+    for spec in pod_specs(run_pods(user_id=None)).values():
+        assert spec["securityContext"] == {"runAsNonRoot": True, "seccompProfile": {"type": "RuntimeDefault"}}
+        (config,) = (volume for volume in spec["volumes"] if volume["name"] == "config")
+        assert config["projected"]["defaultMode"] == 0o444
+
+
+def test_the_installers_resources_are_those_of_masters_and_of_targets_that_name_none() -> None:
+    plan = run_pods(master_resources={"limits": {"cpu": "1"}}, target_resources={"limits": {"cpu": "2"}})
+    resources = {role: spec["containers"][0]["resources"] for role, spec in pod_specs(plan).items()}
+    assert resources["master"] == {"limits": {"cpu": "1"}}
+    assert resources["target"] == {"limits": {"cpu": "2"}}
+
+
+def test_an_installation_without_network_policies_makes_none() -> None:
+    assert list(made(run_pods(network_policies=False), "NetworkPolicy")) == []
+
+
+def test_the_installers_egress_rules_are_added_to_every_policy() -> None:
+    rule = {"to": [{"ipBlock": {"cidr": "192.0.2.0/24"}}]}
+    policies = list(made(run_pods(extra_egress=(rule,)), "NetworkPolicy"))
+    assert len(policies) == 3
+    assert all(rule in policy["spec"]["egress"] for policy in policies)
+
+
+def test_every_pod_asks_for_a_node_with_linux() -> None:
+    assert all(spec["nodeSelector"] == {"kubernetes.io/os": "linux"} for spec in pod_specs(MANAGED).values())
 
 
 def test_the_home_of_a_target_has_room_for_its_fixtures() -> None:

@@ -23,7 +23,7 @@ class Logs:
     def __init__(self, answers: Sequence[str | None]) -> None:
         self.answers = list(answers)
 
-    async def read_log(self, _namespace: str, _pod: str, _lines: int) -> str | None:
+    async def read_log(self, _namespace: str, _pod: str, _container: str, _lines: int) -> str | None:
         return self.answers.pop(0)
 
 

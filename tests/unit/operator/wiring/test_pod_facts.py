@@ -142,7 +142,10 @@ ENDED_WELL = {"exitCode": 0, "reason": "Completed"}
 
 
 def test_an_injected_init_container_that_has_done_its_work_is_no_end_of_the_pod() -> None:
-    status = {**container(state={"running": {}}), "initContainerStatuses": [injected("istio-init", terminated=ENDED_WELL)]}
+    status = {
+        **container(state={"running": {}}),
+        "initContainerStatuses": [injected("istio-init", terminated=ENDED_WELL)],
+    }
     facts = pod_facts(pod({"phase": "Running", **status}))
     assert facts is not None
     assert (facts.exit_code, facts.restarts, facts.phase) == (None, 0, "Running")
