@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-import logging
 import os
 import socket
 from pathlib import Path
@@ -11,13 +10,14 @@ import prometheus_client
 
 from sshload_operator.control.handlers import Operator, Options
 from sshload_operator.control.lease import Terms
+from sshload_operator.control.logs import FORMATS, set_up_log
 from sshload_operator.planning.installation import read_installation
 
 
 def main() -> None:
     """Run the operator until it is told to stop."""
     arguments = _parser().parse_args()
-    logging.basicConfig(level=arguments.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    set_up_log(arguments.log_level, arguments.log_format)
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it unannotated
     installation = read_installation(arguments.installation.read_text(encoding="utf-8"))
     options = Options(
@@ -49,6 +49,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--lease-duration", type=int, default=30, help="seconds until another may take it over")
     parser.add_argument("--log-level", default="INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
+    parser.add_argument("--log-format", default=FORMATS[0], choices=FORMATS)
     return parser
 
 

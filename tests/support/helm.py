@@ -13,6 +13,8 @@ ROOT = Path(__file__).parents[2]
 CHART = ROOT / "charts" / "sshload"
 RELEASE = "sshload"
 NAMESPACE = "sshload-system"
+NEEDED_VALUES = ROOT / "tests/golden/chart/defaults/values.yaml"
+"""What every installation has to set."""
 _LIMIT_S = 300
 
 
@@ -32,8 +34,8 @@ def helm(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def template(*arguments: str | Path) -> str:
-    """Return what `helm template` makes of the chart; raises AssertionError with helm's words where it fails."""
-    done = helm("template", RELEASE, CHART, f"--namespace={NAMESPACE}", *arguments)
+    """Return what `helm template` makes of the chart and NEEDED_VALUES; raises AssertionError with helm's words."""
+    done = helm("template", RELEASE, CHART, f"--namespace={NAMESPACE}", "--values", NEEDED_VALUES, *arguments)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

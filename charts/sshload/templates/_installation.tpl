@@ -10,5 +10,13 @@ deniedRanges: {{ toJson .Values.deniedRanges }}
 permitted: {{ toJson .Values.permitted }}
 dns: {{ toJson .Values.dns }}
 limits: {{ toJson .Values.limits }}
+runPods:
+  userId: {{ toJson .Values.runAsUser }}
+  labels: {{ toJson .Values.runPods.labels }}
+  annotations: {{ toJson .Values.runPods.annotations }}
+  masterResources: {{ toJson .Values.master.resources }}
+  targetResources: {{ toJson .Values.target.resources }}
+  networkPolicies: {{ .Values.runNetworkPolicy.enabled }}
+  extraEgress: {{ toJson .Values.runNetworkPolicy.extraEgress }}
 paused: {{ .Values.paused }}
 {{- end -}}

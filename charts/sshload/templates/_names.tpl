@@ -31,15 +31,27 @@ app.kubernetes.io/component: operator
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .Release.Service }}
 helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
 {{- end -}}
 
-{{- /* The image of .part (operator, worker or target) in .root. */ -}}
+{{- /*
+The image of .part (operator, worker or target) in .root: its own registry, tag and digest, else those of all images. A
+digest stands for one image, so only a part has one; with it the tag is only a name for people.
+*/ -}}
 {{- define "sshload.image" -}}
-{{- $image := .root.Values.image -}}
-{{- $registry := ternary "" (printf "%s/" $image.registry) (empty $image.registry) -}}
-{{- $repository := (get .root.Values .part).image.repository -}}
-{{- $tag := ternary $image.tag (int64 $image.tag | toString) (kindIs "string" $image.tag) -}}
-{{- printf "%s%s:%s" $registry $repository (default .root.Chart.AppVersion $tag) -}}
+{{- $all := .root.Values.image -}}
+{{- $image := (get .root.Values .part).image -}}
+{{- $registry := required "image.registry is needed: the registry, with its path, that has sshload's images" (default $all.registry $image.registry) -}}
+{{- $tag := default .root.Chart.AppVersion (include "sshload.tag" (default $all.tag $image.tag)) -}}
+{{- printf "%s/%s:%s" $registry $image.repository $tag -}}
+{{- with $image.digest }}@{{ . }}{{ end -}}
+{{- end -}}
+
+{{- /* A tag as text: --set turns one of digits into a number. */ -}}
+{{- define "sshload.tag" -}}
+{{- ternary . (int64 . | toString) (kindIs "string" .) -}}
 {{- end -}}
 
 {{- /* The watched namespaces of a namespaced install, as a JSON list. */ -}}

@@ -11,12 +11,13 @@ LEASE_API_VERSION: Final = "coordination.k8s.io/v1"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind, by its name in objects (`SSHLoadTest`) and in paths (`sshloadtests`)."""
+    """One kind, by its name in objects (`SSHLoadTest`), in paths (`sshloadtests`), and in sentences (`test`)."""
 
     name: str
     plural: str
+    word: str
 
 
-TEST: Final = Kind("SSHLoadTest", "sshloadtests")
-SCHEDULE: Final = Kind("SSHLoadTestSchedule", "sshloadtestschedules")
-COMPARISON: Final = Kind("SSHLoadTestComparison", "sshloadtestcomparisons")
+TEST: Final = Kind("SSHLoadTest", "sshloadtests", "test")
+SCHEDULE: Final = Kind("SSHLoadTestSchedule", "sshloadtestschedules", "schedule")
+COMPARISON: Final = Kind("SSHLoadTestComparison", "sshloadtestcomparisons", "comparison")

@@ -13,11 +13,12 @@ from sshload_operator.api.kinds import TEST
 from sshload_operator.control.cluster import Cluster, Object
 from sshload_operator.control.judging import Judging
 from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, Wait, key_of
+from sshload_operator.control.logs import log_about
 from sshload_operator.control.observe import Sight
 from sshload_operator.control.reconcile import Shared, asks_for_deeds, decide_unseen, is_finished, question, reconcile
 from sshload_operator.control.room import Room
 from sshload_operator.manifests.labels import Membership, membership_of_job, membership_of_pod
-from sshload_operator.planning.plan import Installation
+from sshload_operator.planning.plan import Installation, Plan
 
 # After a run's end its pods are seen going; only those that are still there after this time are looked at again.
 _PODS_GO_WITHIN_S: Final = 10.0
@@ -103,11 +104,14 @@ class _TestPasses:
 
     async def do(self, key: Key, live: Live[TestSight]) -> Next:
         """Do one pass over a test, and none where there is nothing to do."""
+        log_about(namespace=key[0], test=key[1])
         sight = live.sight
         body = live.body or live.fill(await self.shared.cluster.read(TEST, *key))
         if body is None or "deletionTimestamp" in body["metadata"]:
             return Rest()
         asked = question(body, self.installation)
+        if isinstance(asked.plan, Plan):
+            log_about(run=asked.plan.run_id)
         if sight.is_ending:
             sight.is_ending = False
             sight.has_children = any(not pod.deleting for pod in sight.children.pods_of(asked.test.uid))

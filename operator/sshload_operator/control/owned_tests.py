@@ -14,6 +14,7 @@ from sshload_operator.api.kinds import TEST, Kind
 from sshload_operator.control.announcement import About
 from sshload_operator.control.cluster import Cluster, Object, object_path
 from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, version
+from sshload_operator.control.logs import log_about
 from sshload_operator.state import Announcement
 
 _REMEMBERED_ANNOUNCEMENTS: Final = 50
@@ -118,6 +119,7 @@ class _OwnerPasses(Generic[F]):
 
     async def do(self, key: Key, live: Live[OwnedTests[F]]) -> Next:
         """Do one pass over an owner, its tests listed anew where the last list is old."""
+        log_about(**{"namespace": key[0], self.kind.kind.word: key[1]})
         body = live.body or live.fill(await self.cluster.read(self.kind.kind, *key))
         if body is None or "deletionTimestamp" in body["metadata"]:
             return Rest()

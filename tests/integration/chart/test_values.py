@@ -13,7 +13,7 @@ GOLDEN_CASES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))
 
 @pytest.mark.parametrize("values", [pytest.param(values, id=values.parent.name) for values in GOLDEN_CASES])
 def test_lint_finds_nothing(values: Path) -> None:
-    done = helm.helm("lint", "--strict", helm.CHART, "--values", values)
+    done = helm.helm("lint", "--strict", helm.CHART, "--values", helm.NEEDED_VALUES, "--values", values)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "WARNING" not in done.stdout
 
@@ -25,6 +25,10 @@ def test_lint_finds_nothing(values: Path) -> None:
         pytest.param("operator.resource.requests.cpu=1", "/operator", id="a misspelt value"),
         pytest.param("image.pullPolicy=Sometimes", "/image/pullPolicy", id="a pull policy that is none"),
         pytest.param("image.tag=no spaces", "/image/tag", id="a tag that is none"),
+        pytest.param(f"image.tag=1@sha256:{'0' * 64}", "/image/tag", id="one digest for three images"),
+        pytest.param("worker.image.digest=sha256:0", "/worker/image/digest", id="a digest that is none"),
+        pytest.param("runAsUser=0", "/runAsUser", id="root"),
+        pytest.param("operator.logFormat=xml", "/operator/logFormat", id="a format of the log that is none"),
         pytest.param("namespaced=yes", "/namespaced", id="a flag that is a word"),
         pytest.param("watchNamespaces={team-a}", "/namespaced", id="namespaces to watch, and all watched"),
         pytest.param("watchNamespaces={Team_A}", "/watchNamespaces/0", id="a namespace that is none"),
@@ -96,7 +100,24 @@ def test_a_service_account_that_is_not_made_must_be_named() -> None:
 def test_an_image_tag_may_look_like_a_number(tag: str) -> None:
     (deployment,) = (found for found in helm.objects("--set", f"image.tag={tag}") if found["kind"] == "Deployment")
     (container,) = deployment["spec"]["template"]["spec"]["containers"]
-    assert container["image"] == f"localhost/sshload-operator:{tag}"
+    assert container["image"].endswith(f"/sshload-operator:{tag}")
+
+
+def test_an_installation_without_a_registry_is_refused_with_what_to_set() -> None:
+    done = helm.helm("template", helm.RELEASE, helm.CHART)
+    assert done.returncode != 0
+    assert "image.registry is needed" in done.stderr
+
+
+def test_each_image_may_have_a_registry_a_tag_and_a_digest_of_its_own() -> None:
+    digest = f"sha256:{'ab' * 32}"
+    read = read_installation(
+        installation(
+            "--set", f"image.tag=1.2,worker.image.digest={digest},target.image.registry=other,target.image.tag=7"
+        )
+    )
+    assert read.worker_image.endswith(f"/sshload-worker:1.2@{digest}")
+    assert read.target_image == "other/sshload-target:7"
 
 
 def installation(*arguments: str | Path) -> str:
