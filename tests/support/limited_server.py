@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, log
 from random import Random
 
@@ -11,12 +12,17 @@ from MLRsearch.search_goal import SearchGoal
 from MLRsearch.search_goal_tuple import SearchGoalTuple
 from MLRsearch.trial_measurement.abstract_measurer import AbstractMeasurer
 from MLRsearch.trial_measurement.measurement_result import MeasurementResult
+from sshload_worker.search import belief
 from sshload_worker.search.capacity_search import Found, Goal, Seen, Try, next_step
 
 PROMISE = 0.05
 LEAST, MOST = 10.0, 2000.0
 _SENT = 10**7
 _COMPLETED_NOISE = 0.01
+
+# The product keeps what one search needs. Searches of many servers meet the same loads, and begin with the same trials.
+belief._chances = lru_cache(256)(belief._chances.__wrapped__)
+belief._weights = lru_cache(512)(belief._weights.__wrapped__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +91,12 @@ class LimitedServer:
 
 
 def servers(noise: Noise, count: int, *, completed: bool) -> list[LimitedServer]:
-    """Return servers with limits of all sizes, the same ones at each call."""
-    return [
+    """Return servers with limits of all sizes, the same ones at each call, in the order of their limits."""
+    made = (
         LimitedServer(seed, noise, overload=OVERLOADS[seed % len(OVERLOADS)] if completed else None)
         for seed in range(count)
-    ]
+    )
+    return sorted(made, key=lambda server: server.limit)
 
 
 def search(goal: Goal, trial: Callable[[float], Seen]) -> tuple[Found, list[Seen]]:

@@ -22,7 +22,7 @@ from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.decision.decide import current_run, decide
 from sshload_operator.decision.status import remembered
 from sshload_operator.planning.plan import Plan, TestIdentity, make_plan, spec_hash
-from sshload_operator.state import Decision, Observed, PodFacts, Role
+from sshload_operator.state import Decision, Observed, PodFacts, Remembered, Role
 
 WORKERS = 2
 DEADLINE_S = 180.0
@@ -110,15 +110,26 @@ class SimCluster:
     rejected: str = ""
     now: datetime = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
     operator_up: bool = True
+    _read: tuple[Mapping[str, Any], Remembered] | None = None
+    _written: tuple[Mapping[str, Any], str] | None = None
 
     @property
     def plan(self) -> Plan | SpecError:
         """The plan as the operator makes it from the object."""
-        test, text = self.identity(), json.dumps(self.spec)
+        if self._written is None or self._written[0] is not self.spec:
+            self._written = self.spec, json.dumps(self.spec)
+        test, (_, text) = self.identity(), self._written
         parsed = _parsed(text)
         if isinstance(parsed, SpecError):
             return parsed
-        return _planned(test, text, current_run(test, parsed[1], remembered(self.status)))
+        return _planned(test, text, current_run(test, parsed[1], self.memory))
+
+    @property
+    def memory(self) -> Remembered:
+        """What the operator reads in the status, read once per status: it is asked for many times in each step."""
+        if self._read is None or self._read[0] is not self.status:
+            self._read = self.status, remembered(self.status)
+        return self._read[1]
 
     @property
     def run(self) -> SimRun | None:
@@ -150,7 +161,7 @@ class SimCluster:
         run = self.run
         rejected = self.rejected if run is not None else ""
         observed = Observed(tuple(self.pods()), run.log() if run is not None else None, rejected)
-        return decide(self.identity(), self.plan, remembered(self.status), observed, self.now)
+        return decide(self.identity(), self.plan, self.memory, observed, self.now)
 
     def operator_pass(self, steps: int = len(_STEPS_OF_A_PASS)) -> Decision:
         """Decide and apply, killed after so many steps."""
