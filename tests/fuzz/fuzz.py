@@ -35,7 +35,7 @@ def main() -> int:
     parser.add_argument("seconds", type=int)
     parser.add_argument("targets", nargs="*", default=targets(*_ROOMS))
     parser.add_argument("--keep", action="store_true", help="keep the inputs that reach new code for the unit tests")
-    arguments = parser.parse_args()
+    arguments = parser.parse_intermixed_args()
     found = [target for target in arguments.targets if _fuzz(target, arguments.seconds)]
     if arguments.keep:
         for target in arguments.targets:

@@ -30,11 +30,13 @@ def _announcements() -> "deque[tuple[About, Announcement]]":
 class OwnedTests(Generic[F]):
     """The tests of one owner by name, as its kind's facts; each with the version it was seen in.
 
-    `announced` is what was said of the owner lately, so that saying it again in each pass costs no request.
+    `told` are the names of tests that the watch told of since a list was asked for. `announced` is what was said of the
+    owner lately, so that saying it again in each pass costs no request.
     """
 
     facts: dict[str, F] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
+    told: set[str] = field(default_factory=set)
     listed_at_s: float | None = None
     announced: deque[tuple[About, Announcement]] = field(default_factory=_announcements)
 
@@ -51,6 +53,25 @@ class OwnedTests(Generic[F]):
         """Take in that a test is gone; returns whether it was known."""
         self.versions.pop(name, None)
         return self.facts.pop(name, None) is not None
+
+    def changed(self, event_type: str | None, test: Object, facts: F) -> bool:
+        """Take in a watch event of a test, unless a list has told of what came later; returns whether it is news."""
+        name = test["metadata"]["name"]
+        if version(test) < self.versions.get(name, 0):
+            return False
+        self.told.add(name)
+        if event_type != "DELETED":
+            return self.put(test, facts)
+        self.versions[name] = version(test)
+        return self.facts.pop(name, None) is not None
+
+    def listed(self, tests: Mapping[str, Object], facts: Callable[[Object], F]) -> None:
+        """Take in a list that was asked for when `told` was empty; what the watch has told of since may be newer."""
+        newer = {name for name in self.told if name not in tests or version(tests[name]) < self.versions.get(name, 0)}
+        for name in {*self.facts, *self.versions} - newer - set(tests):
+            self.drop(name)
+        for name in set(tests) - newer:
+            self.put(tests[name], facts(tests[name]))
 
     def is_news(self, about: About, announcement: Announcement) -> bool:
         """Take in that something is said; returns whether it was not said lately."""
@@ -99,10 +120,7 @@ class LiveOwners(LiveObjects[OwnedTests[F]]):
         live = self.find((metadata["namespace"], owner)) if owner else None
         if live is None or live.body is None or not is_controlled_by(test, live.body):
             return
-        tests = live.sight
-        is_gone = event_type == "DELETED"
-        news = tests.drop(metadata["name"]) if is_gone else tests.put(test, self._kind.facts(test))
-        if news:
+        if live.sight.changed(event_type, test, self._kind.facts(test)):
             live.dirty.set()
 
 
@@ -138,12 +156,10 @@ async def refresh(
     if tests.listed_at_s is not None and time.monotonic() - tests.listed_at_s <= older_than_s:
         return False
     metadata = owner["metadata"]
+    tests.told.clear()
     found = await cluster.list_ours(TEST, metadata["namespace"], f"{kind.label}={metadata['name']}")
     mine = {test["metadata"]["name"]: test for test in found if is_controlled_by(test, owner)}
-    for name in set(tests.facts) - set(mine):
-        tests.drop(name)
-    for test in mine.values():
-        tests.put(test, kind.facts(test))
+    tests.listed(mine, kind.facts)
     tests.listed_at_s = time.monotonic()
     return True
 

@@ -75,7 +75,11 @@ async def watch_session(access: Access, hear: Callable[[Listed], None]) -> aioht
 
 
 class _Pages:
-    """The pages of the lists that are under way."""
+    """The pages of the lists that are under way in one session.
+
+    A page that continues a list of another session raises ClientPayloadError, after which kopf lists from the
+    beginning: kopf goes on with a list after a 401 that came between two pages, in a new session.
+    """
 
     def __init__(self, hear: Callable[[Listed], None]) -> None:
         self._hear = hear
@@ -87,7 +91,9 @@ class _Pages:
             return
         if "continue" not in url.query:
             self._names[url.path] = set()
-        names = self._names.setdefault(url.path, set())
+        names = self._names.get(url.path)
+        if names is None:
+            raise aiohttp.ClientPayloadError(f"the first page of the list {url.path} was read in another session")
         names |= {(item["metadata"].get("namespace", ""), item["metadata"]["name"]) for item in page["items"]}
         if not page["metadata"].get("continue"):
             self._hear(Listed(collection[2], collection[1], frozenset(self._names.pop(url.path))))

@@ -15,6 +15,13 @@ from sshload_operator.control.owned_tests import LiveOwners, OwnedTests, OwnerPa
 _WITHIN_S = 30.0
 
 
+def owned(name: str, version: int) -> Object:
+    """Return a test of the schedule as the API server shows it."""
+    metadata = {"namespace": "ns", "name": name, "resourceVersion": str(version)}
+    labels = {"labels": {"sshload.dev/schedule": "nightly"}}
+    return {"metadata": {**metadata, **labels, "ownerReferences": [{"controller": True, "uid": "u"}]}}
+
+
 def owner(version: int, generation: int) -> Object:
     """Return a schedule as the API server shows it."""
     metadata = {"namespace": "ns", "name": "nightly", "uid": "u", "resourceVersion": str(version)}
@@ -23,10 +30,14 @@ def owner(version: int, generation: int) -> Object:
 
 @dataclass
 class Writes:
-    """A kind whose passes write a status and wait for an event; `answers` are what the API server answers to them."""
+    """A kind whose passes write a status and wait for an event; `answers` are what the API server answers to them.
+
+    `seen` are the tests of each pass, with their versions.
+    """
 
     answers: list[Object]
     passes: list[int] = field(default_factory=list)
+    seen: list[dict[str, str]] = field(default_factory=list)
     passed: asyncio.Event = field(default_factory=asyncio.Event)
     kind: Kind = SCHEDULE
     label: str = "sshload.dev/schedule"
@@ -35,7 +46,8 @@ class Writes:
     def facts(self, test: Object) -> Object:
         return test
 
-    async def reconcile(self, _cluster: Cluster, body: Object, _tests: OwnedTests[Object]) -> OwnerPass:
+    async def reconcile(self, _cluster: Cluster, body: Object, tests: OwnedTests[Object]) -> OwnerPass:
+        self.seen.append({name: test["metadata"]["resourceVersion"] for name, test in tests.facts.items()})
         self.passes.append(body["metadata"]["generation"])
         self.passed.set()
         return OwnerPass(self.answers.pop(0) if self.answers else body, Wait(None))
@@ -118,3 +130,47 @@ def test_an_edit_that_comes_while_the_owner_is_read_is_worked_on() -> None:
             return kind.passes
 
     assert asyncio.run(play())[-1] == 2
+
+
+@dataclass
+class Lists:
+    """A server that lists these tests, when it is told to."""
+
+    tests: list[Object]
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    may_answer: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def answer(self, _: web.Request) -> web.Response:
+        answer = web.json_response({"items": self.tests, "metadata": {}})
+        self.asked.set()
+        await asyncio.wait_for(self.may_answer.wait(), _WITHIN_S)
+        return answer
+
+
+async def seen_in_first_pass(listed: list[Object], *events: tuple[str, Object]) -> dict[str, str]:
+    """Return the tests, with their versions, that a first pass sees whose list the watch overtakes with `events`."""
+    lists = Lists(listed)
+    async with played_api(lists.answer) as access:
+        cluster, kind = Cluster(access, lambda *_: None), Writes(answers=[])
+        owners = LiveOwners(cluster, kind, lambda: None)
+        owners.object_changed("ADDED", owner(version=10, generation=1))
+        await asyncio.wait_for(lists.asked.wait(), _WITHIN_S)
+        for event_type, test in events:
+            owners.test_changed(event_type, test)
+        lists.may_answer.set()
+        await kind.one_more_pass()
+        await owners.stop()
+        await cluster.close()
+        return kind.seen[0]
+
+
+def test_what_the_watch_told_of_tests_while_a_list_was_under_way_is_not_forgotten_for_it() -> None:
+    listed = [owned("changed", 5), owned("gone", 6), owned("known", 7)]
+    events = ("MODIFIED", owned("changed", 11)), ("DELETED", owned("gone", 12)), ("ADDED", owned("made", 13))
+    assert asyncio.run(seen_in_first_pass(listed, *events)) == {"changed": "11", "known": "7", "made": "13"}
+
+
+def test_a_list_that_is_newer_than_what_the_watch_told_of_a_test_counts() -> None:
+    """The watch is behind: the test of that name was deleted and made again before it was listed."""
+    listed = [owned("again", 9)]
+    assert asyncio.run(seen_in_first_pass(listed, ("DELETED", owned("again", 8)))) == {"again": "9"}

@@ -58,6 +58,40 @@ def test_a_watch_that_is_too_old_says_so_in_its_first_event() -> None:
     assert (code, event["type"], event["object"]["code"]) == (200, "ERROR", 410)
 
 
+def page(*names: str, more: str = "") -> dict[str, Any]:
+    items = [{"metadata": {"namespace": "a", "name": name}} for name in names]
+    return {"metadata": {"continue": more}, "items": items}
+
+
+def heard_of(*sessions: list[str]) -> list[set[str]]:
+    """Read pages (queries) in one session after the other; return the names of each list that was heard of."""
+    heard: list[set[str]] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response(page("two") if "continue" in request.query else page("one", more="next"))
+
+    async def play() -> None:
+        async with played_api(answer) as access:
+            for queries in sessions:
+                session = await watch_session(access, lambda listed: heard.append({name for _, name in listed.names}))
+                async with session:
+                    for query in queries:
+                        response = await session.get(f"{access.server}{TESTS}?{query}")
+                        await response.json()
+
+    asyncio.run(play())
+    return heard
+
+
+def test_a_list_is_heard_of_once_its_last_page_was_read() -> None:
+    assert heard_of(["limit=1", "limit=1&continue=next"]) == [{"one", "two"}]
+
+
+def test_a_list_that_goes_on_in_a_new_session_after_a_401_starts_again() -> None:
+    with pytest.raises(aiohttp.ClientPayloadError, match="in another session"):
+        heard_of(["limit=1"], ["limit=1&continue=next"])
+
+
 def test_an_error_in_a_watch_is_a_broken_connection_to_kopf_unless_it_is_too_old() -> None:
     with pytest.raises(aiohttp.ClientPayloadError, match="said so"):
         read(200, ADDED, error(500))
