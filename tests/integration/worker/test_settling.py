@@ -45,6 +45,16 @@ def test_logins_before_the_load_are_waited_for_until_the_target_has_told_of_them
         assert settling.stats() == target_stats(9)
 
 
+def test_logins_of_a_worker_that_takes_anothers_place_add_to_those_that_were_waited_for_before() -> None:
+    with played_target(lambda fetch: target_stats((7, 9, 10)[min(fetch, 3) - 1])) as url:
+        settling = Settling(url, nobody, idle_timeout_s=0.0)
+        settling.settle()
+        settling.expect(2)
+        assert settling.settle() == ""
+        settling.expect(3)
+        assert settling.settle() == ""
+
+
 def test_logins_before_the_load_that_the_target_never_tells_of_are_named_in_the_end() -> None:
     with played_target(lambda _: target_stats(7)) as url:
         settling = Settling(url, nobody, idle_timeout_s=0.0)

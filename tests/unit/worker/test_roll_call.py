@@ -54,7 +54,15 @@ def test_all_have_logged_in_only_when_each_newcomer_has_too() -> None:
         roll_call.logged_in(index, accepted=index == 0)
     assert (roll_call.all_logged_in, roll_call.accepted) == (True, 1)
     roll_call.hello(0, "another client", 1.0)
-    assert (roll_call.all_logged_in, roll_call.accepted) == (False, 0)
+    assert (roll_call.all_logged_in, roll_call.accepted) == (False, 1)
+
+
+def test_the_login_of_a_worker_whose_place_another_took_has_been_accepted_all_the_same() -> None:
+    roll_call = RollCall(1)
+    for client in ("first", "second"):
+        roll_call.hello(0, client, 0.0)
+        roll_call.logged_in(0, accepted=True)
+    assert roll_call.accepted == 2
 
 
 def test_after_the_start_a_newcomer_means_that_the_first_one_is_lost() -> None:

@@ -13,7 +13,6 @@ class _Member:
     seen_s: float
     ready: bool = False
     logged_in: bool = False
-    accepted: bool = False
     final: bool = False
     gone: str = ""
     lost: str = ""
@@ -27,6 +26,7 @@ class RollCall:
         self._members: dict[int, _Member] = {}
         self._started = False
         self._looked_s = 0.0
+        self._accepted = 0
 
     def hello(self, index: int, client_id: str, now_s: float) -> None:
         """Take in a worker. A newcomer replaces the worker of its index; after the start, that one is lost."""
@@ -50,7 +50,7 @@ class RollCall:
         """Note that a worker's login before the load is over, and whether the servers accepted it."""
         if index in self._members:
             self._members[index].logged_in = True
-            self._members[index].accepted = accepted
+            self._accepted += accepted
 
     def started(self, now_s: float) -> None:
         """Note that the start of a trial was ordered: from now on silence is a loss."""
@@ -120,8 +120,8 @@ class RollCall:
 
     @property
     def accepted(self) -> int:
-        """How many logins before the load were accepted."""
-        return sum(member.accepted for member in self._members.values())
+        """How many logins before the load were accepted, those of workers that have been replaced since included."""
+        return self._accepted
 
     @property
     def all_done(self) -> bool:

@@ -34,8 +34,8 @@ class Settling:
         self._idle_timeout_s = idle_timeout_s
         self._on_problem = on_problem
         self._processes_before: int | None = None
-        self._accepted = 0
-        self._least_accepted = 0
+        self._accepted_before = 0
+        self._logins = 0
 
     def settle(self) -> str:
         """Return when the target is ready, and idle or overdue; tell each problem meanwhile, and none once it is ready.
@@ -51,13 +51,12 @@ class Settling:
             stats = self.stats()
             unrest = self._unrest(stats) if stats is not None else ""
             if not unrest or monotonic() >= deadline_s:
-                self._accepted = stats.accepted if stats is not None else 0
                 return unrest
             gevent.sleep(_IDLE_POLL_S)
 
     def expect(self, logins: int) -> None:
-        """Take a target for idle only once it has told of so many logins since it was so."""
-        self._least_accepted = self._accepted + logins
+        """Take a target for idle only once it has told of so many logins since it was so for the first time."""
+        self._logins = logins
 
     def stats(self) -> TargetStats | None:
         """Return the target's counts now, None where it has or tells none."""
@@ -81,10 +80,10 @@ class Settling:
 
     def _unrest(self, stats: TargetStats) -> str:
         if self._processes_before is None:
-            self._processes_before = stats.processes
+            self._processes_before, self._accepted_before = stats.processes, stats.accepted
         more = max(stats.processes - self._processes_before, 0)
         if not stats.sessions and not more:
-            untold = max(self._least_accepted - stats.accepted, 0)
+            untold = max(self._accepted_before + self._logins - stats.accepted, 0)
             return f"when the trial began, the target had yet to tell of {untold} earlier logins" if untold else ""
         return (
             f"when the trial began, the target still had {stats.sessions} sessions open and {more} processes more than "
