@@ -143,7 +143,8 @@ class LoginFailure:
     """Why a worker could not log in before the load.
 
     `jump_host` counts from 1 and is 0 for the target, whose host and port these are then. `outcome` is None where the
-    host's name has no address. `message` is what the server or the resolver said (at most 200 characters).
+    host's name has no address. `message` is what the server or the resolver said, and of a name with several
+    addresses, what became of each (at most 500 characters).
     """
 
     worker: Count

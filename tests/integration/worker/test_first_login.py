@@ -10,6 +10,7 @@ import gevent
 import pytest
 from client_kinds import Kind, every_kind
 from free_ports import free_port
+from gevent.event import Event
 from gevent.server import StreamServer
 from reconciled import counts_of
 from run_configs import arrivals, client, endpoint, run_config
@@ -136,6 +137,44 @@ def test_a_refused_connection_is_told_and_tried_again(sshd: SshServer) -> None:
 
         assert log_in_once(0, login, addresses, tell) is None
     assert told == [f"127.0.0.1:{port}: Connection refused"]
+
+
+@contextmanager
+def silent(hosts: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """Take connections at these addresses and say nothing; yield the port, and who was connected to."""
+    connected: list[str] = []
+    held = Event()
+
+    def take(connection: socket.socket, _: object) -> None:
+        connected.append(connection.getsockname()[0])
+        held.wait()
+
+    port = free_port()
+    servers = [StreamServer((host, port), take) for host in hosts]
+    for server in servers:
+        server.start()
+    try:
+        yield port, connected
+    finally:
+        held.set()
+        for server in servers:
+            server.stop()
+
+
+def test_all_addresses_of_a_name_that_are_dead_share_the_time_of_one_and_are_named(sshd: SshServer) -> None:
+    hosts = [f"127.0.0.{number}" for number in range(1, 9)]
+    config = logging_in_first(sshd, connect_s=0.2, banner_s=0.8, kex_s=0.2, auth_s=0.2)
+    with silent(hosts) as (port, connected):
+        target = replace(config.target, port=port, known_hosts_path="")
+        addresses = tuple(address for host in hosts for address in resolve(replace(target, host=host), print))
+        login = prepare_login(replace(config, target=target), addresses)
+        told: list[str] = []
+        failure = log_in_once(0, login, addresses, told.append)
+    assert sorted(set(connected)) == hosts
+    assert told[0] == f"127.0.0.1:{port}: banner took longer than 0.1 s"
+    assert failure is not None
+    assert failure.outcome is Outcome.BANNER_TIMEOUT
+    assert failure.message.startswith(", ".join(hosts) + ": banner took longer than 0."), failure.message
 
 
 def test_what_refuses_the_credentials_is_not_asked_again(start_sshd: Callable[[str], SshServer]) -> None:

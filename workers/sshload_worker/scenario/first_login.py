@@ -32,6 +32,9 @@ TOO_MANY = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKN
 _FIRST_PAUSE_S = 0.2
 _LONGEST_PAUSE_S = 2.0
 _LEAST_PATIENCE_S = 3.0
+_ADDRESSES_LIMIT_CHARACTERS = 500
+_LEAST_SHARE = 0.02
+"""What each of any number of addresses has of the time for one."""
 
 log = logging.getLogger(__name__)
 
@@ -72,27 +75,61 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
     """Log in to each server of the way and go again; return why it cannot be done, None where it can.
 
     Of a name with several addresses one that lets the worker in suffices, because the load counts what the others
-    refuse. Problems that may pass are told meanwhile.
+    refuse. Together they take no longer than one would: each has an equal share of that time, and of what those before
+    it have left of theirs. The failure then says what became of each. Problems that may pass are told meanwhile.
     """
-    failures = []
-    for address in addresses:
-        failure = _log_in_at(worker, _first_hop_at(login, address), tell)
+    longest_s = _longest_s(login)
+    deadline_s = monotonic() + longest_s
+    failures: list[tuple[str, LoginFailure]] = []
+    for number, address in enumerate(addresses):
+        share_s = (deadline_s - monotonic()) / (len(addresses) - number)
+        share = max(share_s / longest_s, _LEAST_SHARE)
+        failure = _log_in_at(worker, _first_hop_at(login, address), tell, share)
         if failure is None:
             return None
-        failures.append(failure)
-    crowded = (failure for failure in failures if failure.outcome in TOO_MANY)
-    return next(crowded, failures[-1] if failures else None)
+        failures.append((str(address[1][0]), failure))
+    crowded = (failure for _, failure in failures if failure.outcome in TOO_MANY)
+    return next(crowded, None) or _of_all(failures)
 
 
-def _log_in_at(worker: int, login: Login, tell: Tell) -> LoginFailure | None:
-    deadline_s = monotonic() + patience_s(login.client.timeouts)
-    failure = _attempt(worker, login)
+def _of_all(failures: list[tuple[str, LoginFailure]]) -> LoginFailure | None:
+    """Return the last failure, which says where there are several how each address has failed."""
+    if len(failures) < 2:  # noqa: PLR2004 - one address is the server
+        return failures[0][1] if failures else None
+    alike: dict[Outcome | None, list[str]] = {}
+    for address, failure in failures:
+        alike.setdefault(failure.outcome, []).append(address)
+    messages = {failure.outcome: failure.message for _, failure in failures}
+    said = "; ".join(f"{', '.join(where)}: {messages[outcome]}" for outcome, where in alike.items())
+    return replace(failures[-1][1], message=said[:_ADDRESSES_LIMIT_CHARACTERS])
+
+
+def _longest_s(login: Login) -> float:
+    """Return how long it may take to log in at one address: an attempt may begin when patience is nearly over."""
+    timeouts = login.client.timeouts
+    attempt_s = timeouts.connect_s + timeouts.banner_s + timeouts.kex_s + timeouts.auth_s
+    return patience_s(timeouts) + attempt_s * (len(login.via) + 1)
+
+
+def _hurried(login: Login, share: float) -> Login:
+    """Return the Login whose parts may take only this share of their time, on the way to it too."""
+    limits = login.client.timeouts
+    names = ("connect_s", "banner_s", "kex_s", "auth_s")
+    timeouts = replace(limits, **{name: round(getattr(limits, name) * share, 2) for name in names})
+    via = tuple(_hurried(jump, share) for jump in login.via)
+    return replace(login, client=replace(login.client, timeouts=timeouts), via=via)
+
+
+def _log_in_at(worker: int, login: Login, tell: Tell, share: float) -> LoginFailure | None:
+    deadline_s = monotonic() + patience_s(login.client.timeouts) * share
+    hurried = _hurried(login, share) if share < 1 else login
+    failure = _attempt(worker, hurried)
     for pause_s in _pauses_s():
         if failure is None or failure.outcome in _SETTLED or monotonic() + pause_s >= deadline_s:
             break
         tell(f"{failure.host}:{failure.port}: {failure.message}")
         gevent.sleep(pause_s)
-        failure = _attempt(worker, login)
+        failure = _attempt(worker, hurried)
     return failure
 
 
