@@ -54,6 +54,16 @@ def test_a_load_in_which_all_fails_ends_when_that_is_certain(sshd: SshServer, tm
     assert summary.load.duration_s < LONG_S / 10
 
 
+def test_the_rates_of_a_load_that_ends_in_its_first_moments_are_no_higher_than_was_asked_for(
+    sshd: SshServer, tmp_path: Path
+) -> None:
+    config = with_threshold(sshd, arrivals(100, LONG_S), replace(EXEC_TRUE, command="exit 3"), FEW_ERRORS)
+    with whole_run(tmp_path, replace(config, warm_up_s=0.0, load=arrivals(100, 5.0))) as run:
+        summary = run.summary()
+    assert summary.early_end is not None
+    assert summary.load.scheduled <= 100 * summary.load.duration_s + config.workers
+
+
 def test_iterations_under_way_at_an_early_end_come_to_theirs_and_are_in_no_rate(
     sshd: SshServer, tmp_path: Path
 ) -> None:

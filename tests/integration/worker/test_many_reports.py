@@ -47,6 +47,9 @@ class Turns:
         self.at_reports.append(self.last)
         return True
 
+    def note_load_end(self, worker: int, after_s: float) -> None:
+        """Take how long the load of a worker was."""
+
     def note_target_problem(self, problem: str) -> None:
         pytest.fail(problem)
 

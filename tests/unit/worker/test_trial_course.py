@@ -86,6 +86,24 @@ def test_a_hopeless_load_ends_once_and_its_window_with_it() -> None:
     assert (told.early_end, told.load.duration_s) == (trial.early_end, 4.0)
 
 
+def test_a_hopeless_load_was_as_long_as_its_workers_say() -> None:
+    trial = hopeless()
+    trial.note_load_end(0, 6.0)  # not ended yet
+    assert trial.end_if_hopeless(106.0)
+    trial.note_load_end(0, 6.5)
+    trial.note_load_end(1, 1_000_000.0)  # the run has no such worker
+    trial.end(109.0, 1_009.0)
+    told = trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0)
+    assert (told.early_end, told.load.duration_s) == (EarlyEnd(6.5, "error rate below 10 %"), 4.5)
+
+
+def test_a_hopeless_load_was_no_longer_than_planned() -> None:
+    trial = hopeless()
+    assert trial.end_if_hopeless(106.0)
+    trial.note_load_end(0, 1_000_000.0)
+    assert trial.early_end == EarlyEnd(trial.planned_s, "error rate below 10 %")
+
+
 def test_a_hopeless_load_is_as_far_as_after_its_planned_end() -> None:
     trial = hopeless()
     assert trial.planned_at_s(106.0) == 6.0

@@ -21,6 +21,7 @@ READERS = (
     "_on_logged_in",
     "_on_login_failed",
     "_on_report",
+    "_on_finished",
     "_on_fault",
     "_on_not_allowed",
     "_on_leave",
@@ -36,6 +37,8 @@ class Heard:
 
     def take_report(self, report: Report) -> bool:
         return self.totals.add(report)
+
+    def note_load_end(self, worker: int, after_s: float) -> None: ...
 
     def note_target_problem(self, problem: str) -> None: ...
 

@@ -101,6 +101,10 @@ class Master:
         """
         return self.trial.add(report)
 
+    def note_load_end(self, worker: int, after_s: float) -> None:
+        """Remember how long the load of a worker was that was ended before its time."""
+        self.trial.note_load_end(worker, after_s)
+
     def note_target_problem(self, problem: str) -> None:
         """Remember why the target is not ready yet; empty, that it is."""
         self._target_problem, self._target_problem_s = problem, monotonic() if problem else -_PROBLEM_LASTS_S

@@ -7,6 +7,8 @@ LOG_IN, which each worker answers with LOGGED_IN or LOGIN_FAILED.
 
 from dataclasses import dataclass
 
+from sshload_contract.bounds import Amount
+
 HELLO = "sshloadHello"
 """Worker: {run_id, worker}. It is connected."""
 
@@ -38,6 +40,9 @@ REPORT = "sshloadReport"
 
 FINISH = "sshloadFinish"
 """Master: {}. The load ends now. Begin nothing more, and send the final report when the last iterations have ended."""
+
+FINISHED = "sshloadFinished"
+"""Worker: {worker, after_s}. The load of this worker has ended, as FINISH says, so long after its start."""
 
 STOP = "sshloadStop"
 """Master: {}. End what runs as unfinished, and send the final report now."""
@@ -79,6 +84,14 @@ class LoggedIn:
 
     worker: int
     accepted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The fields of FINISHED."""
+
+    worker: int
+    after_s: Amount
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,9 +68,9 @@ class TrialPart:
         self._report(final=True)
         self._health.stop()
 
-    def finish(self) -> None:
-        """Let the load end now, and `run` come to its end with the last iterations."""
-        self._generator.finish()
+    def finish(self) -> float:
+        """Let the load end now, and `run` come to its end with the last iterations; return how long it was."""
+        return self._generator.finish()
 
     def stop(self) -> None:
         """Let `run` come to its end now, with what runs ended as unfinished."""

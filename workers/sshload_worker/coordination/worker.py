@@ -275,6 +275,9 @@ class Worker:
     def _send(self, kind: str, **fields: object) -> None:
         self._runner.send_message(kind, fields)
 
+    def _finish(self, part: TrialPart) -> None:
+        self._send(messages.FINISHED, worker=self._index, after_s=part.finish())
+
     def _stop(self) -> None:
         if self._part is not None:
             gevent.spawn(self._part.stop)
@@ -288,7 +291,7 @@ class Worker:
 
     def _on_finish(self, **_: object) -> None:
         if self._part is not None:
-            gevent.spawn(self._part.finish)
+            gevent.spawn(self._finish, self._part)
 
     def _on_stop(self, **_: object) -> None:
         self._stop()

@@ -26,6 +26,9 @@ class Hearer(Protocol):
     def take_report(self, report: Report) -> bool:
         """Take a report; return False for one that changes nothing. Raises EncodingError where it cannot be read."""
 
+    def note_load_end(self, worker: int, after_s: float) -> None:
+        """Take how long the load of a worker was that was ended before its time."""
+
     def note_target_problem(self, problem: str) -> None:
         """Take why the target is not ready yet."""
 
@@ -59,6 +62,7 @@ class WorkerLine:
             (messages.LOGGED_IN, self._on_logged_in),
             (messages.LOGIN_FAILED, self._on_login_failed),
             (messages.REPORT, self._on_report),
+            (messages.FINISHED, self._on_finished),
             (messages.FAULT, self._on_fault),
             (messages.NOT_ALLOWED, self._on_not_allowed),
             (messages.LEAVE, self._on_leave),
@@ -119,6 +123,11 @@ class WorkerLine:
         if is_new and report.final:
             self._roll_call.final(report.worker)
             self._hearer.note_change()
+
+    def _on_finished(self, msg: Any, **_: object) -> None:
+        said = self._read(messages.Finished, msg.data)
+        if said is not None:
+            self._hearer.note_load_end(said.worker, said.after_s)
 
     def _on_fault(self, msg: Any, **_: object) -> None:
         self._end_by(RunEnd.GENERATOR_FAULT, msg.data)

@@ -56,14 +56,18 @@ class Generator:
         self._running.join(timeout=self._left_s())
         self.stop()
 
-    def finish(self) -> None:
-        """Begin nothing more, as if the load's end had come: `run` waits for the last iterations as it does then."""
+    def finish(self) -> float:
+        """Begin nothing more, as if the load's end had come: `run` waits for the last iterations as it does then.
+
+        How long after the start that is, in seconds, is returned.
+        """
         self._end_ns = self._recorder.closed_ns = min(self._end_ns, monotonic_ns())
         if self._schedule is not None:
             self._schedule.kill()
         for leaving in self._leaving.values():
             leaving.set()
         gevent.spawn_later(self._left_s(), self._running.kill)  # `run` may wait for a later end by now
+        return max(self._end_ns - self._start_ns, 0) / _NS_PER_S
 
     def stop(self) -> None:
         """Begin nothing more, end what runs as unfinished, and close all sessions."""

@@ -1,6 +1,7 @@
 """TrialCourse: what the master keeps of one trial, from its order to its summary. No clock: instants are given."""
 
 from dataclasses import replace
+from statistics import mean
 from typing import TYPE_CHECKING
 
 from sshload_contract.judgement.words import in_words
@@ -46,6 +47,7 @@ class TrialCourse:
         self.start_s: float | None = None
         self._started_unix_s = 0.0
         self.early_end: EarlyEnd | None = None
+        self._lasted_s: dict[int, float] = {}
         self._look_again_s = 0.0
         self._end_s: float | None = None
         self._finished_unix_s = 0.0
@@ -93,6 +95,16 @@ class TrialCourse:
             return False
         self.early_end = EarlyEnd(at_s, in_words(broken))
         return True
+
+    def note_load_end(self, worker: int, after_s: float) -> None:
+        """Note how long the hopeless load of a worker was: the order to end it takes its time to reach a busy one.
+
+        The load was as long as its workers' loads were on average, so that rates are of the time in which it was made.
+        """
+        if self.early_end is None or worker not in range(self.config.workers):
+            return
+        self._lasted_s[worker] = min(after_s, self.planned_s)
+        self.early_end = replace(self.early_end, after_s=mean(self._lasted_s.values()))
 
     def _so_far(self, at_s: float) -> RunSummary:
         """Return the summary as if the load had ended `at_s` after its start, without what only the end tells."""

@@ -44,6 +44,9 @@ class _Hearer:
     def take_report(self, report: Report) -> bool:
         return self.trial.add(report)
 
+    def note_load_end(self, worker: int, after_s: float) -> None:
+        self.trial.note_load_end(worker, after_s)
+
     def note_target_problem(self, problem: str) -> None:
         assert isinstance(problem, str)
 
@@ -75,6 +78,7 @@ def seeds() -> Iterator[bytes]:
     yield json.dumps(whole).encode()
     yield json.dumps([[messages.REPORT, {"report": to_json(reported)}]]).encode()
     yield json.dumps([[messages.LOGGED_IN, {"worker": 1, "accepted": True}]]).encode()
+    yield json.dumps([[messages.FINISHED, {"worker": 1, "after_s": 1.5}]]).encode()
     yield json.dumps([[messages.LOGIN_FAILED, to_plain(_FAILURE)]]).encode()
     for kind in (messages.TARGET_PROBLEM, messages.FAULT, messages.NOT_ALLOWED):
         yield json.dumps([[kind, {"worker": 1, "message": "why"}]]).encode()
@@ -96,6 +100,7 @@ def check(data: bytes) -> None:
         messages.LOGGED_IN: line._on_logged_in,
         messages.LOGIN_FAILED: line._on_login_failed,
         messages.REPORT: line._on_report,
+        messages.FINISHED: line._on_finished,
         messages.FAULT: line._on_fault,
         messages.NOT_ALLOWED: line._on_not_allowed,
         messages.LEAVE: line._on_leave,
