@@ -11,7 +11,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; scripts/ssh2-wheel --
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e chaos chaos-network fuzz bench bench-libraries bench-windows bench-operator bench-search \
+.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-windows bench-operator bench-search \
         images sbom cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -51,6 +51,10 @@ chaos: venv ## each KINDS (test ...) with the operator killed at each write, eac
 chaos-network: venv ## sshload run through each bad network, by each of LIBRARIES (ssh2-python ...); ONLY=text chooses (needs root)
 	@scripts/debian-packages iproute2 openssh-client openssh-server util-linux
 	@PYTHONPATH=tests/support nice -n 10 $(PYTHON) tests/chaos/network/chaos_network.py $(LIBRARIES) --only "$(ONLY)"
+
+chaos-cluster: venv ## a real cluster whose daemons, nodes, namespaces and pods fail while tests run; ONLY=regex, RUNS=n
+	@environment=$$(scripts/bring-up); set -a; eval "$$environment"; set +a; \
+	  PYTHONPATH=tests/support:tests/chaos:tests/chaos/cluster $(PYTHON) tests/chaos/cluster/chaos_cluster.py --only "$(ONLY)" --runs $(or $(RUNS),1)
 
 fuzz: venv ## every parser of what others say, TIME seconds each (60); with KEEP=1 what it finds joins the tests' corpus
 	@scripts/fuzz $(or $(TIME),60) $(if $(KEEP),--keep) $(TARGETS)

@@ -70,6 +70,11 @@ def snapshot_line(snapshot: Snapshot) -> str:
     return f'{_MARK}"snapshot","data":{to_json(snapshot)}}}'
 
 
+def without_records(text: str) -> str:
+    """Return the lines of a text that are neither a snapshot's nor a summary's: warnings, and why the master ended."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith(_MARK)).strip()
+
+
 def summary_lines(summary: RunSummary, token: str) -> Iterator[str]:
     """Yield the lines that print a summary: its parts, then their count, their SHA-256, and a proof of the token.
 

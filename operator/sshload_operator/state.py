@@ -156,6 +156,7 @@ class PodFacts:
     `waiting_reason` and `waiting_message` are the container's (ImagePullBackOff, CreateContainerConfigError), or those
     of an injected container that it waits for. `blocked_message` says why the scheduler has not placed it,
     `termination_message` what the container left behind.
+    `disruption` is the reason and message of its condition DisruptionTarget: an eviction, a preemption, a lost node.
     """
 
     name: str
@@ -171,6 +172,7 @@ class PodFacts:
     blocked_message: str
     exit_code: int | None
     termination_message: str
+    disruption: str = ""
 
     @property
     def waits_to_be_made(self) -> bool:
@@ -204,6 +206,7 @@ class BaselineRef:
 class Observed:
     """All facts of one pass. `pods` are the test's, of any run; `log` is this run's master's, None while unreadable.
 
+    `disrupted` are pods of the test that are gone after a disruption, as they were last.
     `rejected_message` is what a controller said of pods that it could not create (quota, Pod Security), else empty.
     `baseline` is None until the run is over, and where the spec asks for none. `queued` is the position of a
     test in the queue for a run, 0 where it need not wait. `unread` says what could not be read in this pass, so that
@@ -216,6 +219,7 @@ class Observed:
     baseline: BaselineSight | None = None
     queued: int = 0
     unread: str = ""
+    disrupted: tuple[PodFacts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

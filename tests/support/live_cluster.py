@@ -38,7 +38,7 @@ class LiveCluster:
 
     def kubectl(self, *arguments: str, stdin: str = "", check: bool = True) -> str:
         """Run kubectl in the namespace and return what it prints; raises AssertionError with its stderr if it fails."""
-        command = self._command(*arguments)
+        command = self.command(*arguments)
         done = subprocess.run(command, input=stdin, capture_output=True, text=True, check=False, timeout=WITHIN_S)
         assert not check or done.returncode == 0, f"kubectl {' '.join(arguments)}: {done.stderr}"
         return done.stdout if check else done.stdout + done.stderr
@@ -97,7 +97,7 @@ class LiveCluster:
         give_up = time.monotonic() + within_s
         status: dict[str, Any] = {}
         # By a selector: kubectl drops the first event of a watch by name, with what has changed since its first look.
-        by_name = self._command("get", kind, f"--field-selector=metadata.name={name}")
+        by_name = self.command("get", kind, f"--field-selector=metadata.name={name}")
         for found in watched(by_name, _LOOK_EVERY_S):
             if found is not None:
                 status = found.get("status", {})
@@ -156,7 +156,7 @@ class LiveCluster:
             time.sleep(pause_s)
             pause_s = min(pause_s * 1.5, _LOOK_AT_LEAST_EVERY_S)
 
-    def _command(self, *arguments: str) -> list[str]:
+    def command(self, *arguments: str) -> list[str]:
         return [self.kubectl_path, f"--kubeconfig={self.kubeconfig}", f"--namespace={self.namespace}", *arguments]
 
     def _assert_all(self) -> None:

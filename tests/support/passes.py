@@ -25,7 +25,7 @@ class Passes:
     """One test and its status. `run` does a pass as the operator does, with the pods and the log that it is given.
 
     `beside` are the tests that are seen where a baseline is looked for, `queued` the position in the queue,
-    `unread` what could not be read.
+    `unread` what could not be read, `disrupted` pods that are gone after a disruption.
     """
 
     spec: Mapping[str, Any] = field(default_factory=lambda: QUICKSTART)
@@ -36,6 +36,7 @@ class Passes:
     beside: BaselineSight | None = None
     queued: int = 0
     unread: str = ""
+    disrupted: tuple[PodFacts, ...] = ()
 
     @property
     def plan(self) -> Plan | SpecError:
@@ -72,7 +73,10 @@ class Passes:
     ) -> Decision:
         """Do a pass `after_s` seconds later; pods, snapshot and summary are taken to be of the current run."""
         self.now += timedelta(seconds=after_s)
-        mine = tuple(replace(pod, run_id=self.run_id) if pod.run_id == "a1b2c3d4e5" else pod for pod in pods)
+        mine, gone = (
+            tuple(replace(pod, run_id=self.run_id) if pod.run_id == "a1b2c3d4e5" else pod for pod in some)
+            for some in (pods, self.disrupted)
+        )
         if snapshot is not None or summary is not None:
             log = MasterLog(
                 snapshot=replace(snapshot, run_id=self.run_id) if snapshot else None,
@@ -80,7 +84,9 @@ class Passes:
                 summary_lines=2 if summary else 0,
                 problem="",
             )
-        observed = Observed(mine, log, rejected, baseline=self.beside, queued=self.queued, unread=self.unread)
+        observed = Observed(
+            mine, log, rejected, baseline=self.beside, queued=self.queued, unread=self.unread, disrupted=gone
+        )
         decision = decide(self.identity(), self.plan, remembered(self.status), observed, self.now)
         if decision.status is not None:
             self.status = decision.status

@@ -9,7 +9,7 @@ import re
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from sshload_contract.master_log import MasterLog
 from sshload_contract.snapshot import Stage
@@ -33,7 +33,7 @@ _UNREAD_LIMIT_CHARACTERS: Final = 300
 _LOG_KEEPS_S: Final = 0.4
 _REJECTION_KEEPS_S: Final = 5.0
 _PODS_ARE_MISSING_AFTER_S: Final = 3.0
-_JOBS_REMEMBERED: Final = 200
+_REMEMBERED: Final = 200
 _SHA256: Final = re.compile(r"[0-9a-f]{64}")
 _MOUNT_FAILED: Final = "FailedMount"
 # What the kubelet says of a Secret or a key that is not there; anything else of that kind passes by itself.
@@ -41,14 +41,17 @@ _NOT_THERE: Final = ("not found", "non-existent")
 _STARTED: Final = ("Running", "Succeeded", "Failed")
 
 
+_Value = TypeVar("_Value")
+
+
 @dataclass(slots=True)
 class Sight:
     """What was seen of one test so far. Instants are monotonic seconds, None for never.
 
-    `pods` are those whose labels and controller's name are a run's, `owner_of_job` the uid of the test that owns a Job,
-    by the Job's uid: together they tell which pods are this test's. `versions` are those in which pods were seen last,
-    and `told` the names of pods that the watch told of since a list was asked for. `proof_sha256` is that of a run's
-    token, by run id.
+    `pods` are those whose labels and controller's name are a run's, `disrupted` those of them that are gone after a
+    disruption, `owner_of_job` the uid of the test that owns a Job, by the Job's uid: together they tell which pods are
+    this test's. `versions` are those in which pods were seen last, and `told` the names of pods that the watch told of
+    since a list was asked for. `proof_sha256` is that of a run's token, by run id.
     `refused_message` is what the API server said of a child that it refused, `rejected_message` what a controller said
     of pods that it could not create, `mount_failures` what the kubelet said of Secrets that it could not mount, by pod.
     `reads` are the reads under way, `unread` is what failed in those before. `failed_writes` and
@@ -56,6 +59,7 @@ class Sight:
     """
 
     pods: dict[str, PodFacts] = field(default_factory=dict)
+    disrupted: dict[str, PodFacts] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
     owner_of_job: dict[str, str] = field(default_factory=dict)
@@ -83,6 +87,7 @@ class Sight:
         self.versions[name] = version(pod)
         self.told.add(name)
         if event_type == "DELETED" or facts is None:
+            self._went(self.pods.pop(name, None) if facts is None else facts)
             self.pods.pop(name, None)
         else:
             self.pods[name] = facts
@@ -93,9 +98,15 @@ class Sight:
         newer = {name for name in self.told if name not in listed or version(listed[name]) < self.versions.get(name, 0)}
         taken = {name: pod for name, pod in listed.items() if name not in newer}
         facts = {name: found for name, pod in taken.items() if (found := pod_facts(pod)) is not None}
-        self.pods = {name: pod for name, pod in self.pods.items() if name in newer} | facts
+        before, self.pods = self.pods, {name: pod for name, pod in self.pods.items() if name in newer} | facts
+        for name in before.keys() - self.pods.keys():
+            self._went(before[name])
         kept = {name: seen for name, seen in self.versions.items() if name in newer}
         self.versions = kept | {name: version(pod) for name, pod in taken.items()}
+
+    def _went(self, pod: PodFacts | None) -> None:
+        if pod is not None and pod.disruption:
+            _remember(self.disrupted, pod.name, pod)
 
     def job_seen(self, job: Mapping[str, Any]) -> None:
         """Take in a Job. One that is deleted stays known, because its pods outlive it for a while."""
@@ -110,18 +121,21 @@ class Sight:
 
     def pods_of(self, test_uid: str) -> tuple[PodFacts, ...]:
         """Return the pods that the test's own Jobs and Deployments made, of any run."""
-        return tuple(
-            pod
-            for pod in self.pods.values()
-            if pod.role is Role.TARGET or self.owner_of_job.get(pod.controller_uid) == test_uid
-        )
+        return tuple(pod for pod in self.pods.values() if self._is_of(test_uid, pod))
+
+    def disrupted_of(self, test_uid: str) -> tuple[PodFacts, ...]:
+        """Return those of the test's pods that are gone after a disruption, of any run, as they were last."""
+        return tuple(pod for pod in self.disrupted.values() if self._is_of(test_uid, pod))
+
+    def _is_of(self, test_uid: str, pod: PodFacts) -> bool:
+        return pod.role is Role.TARGET or self.owner_of_job.get(pod.controller_uid) == test_uid
 
 
-def _remember(known: dict[str, str], name: str, value: str) -> None:
-    """Keep the newest entries only: whoever may make Jobs can make any number that look like a run's."""
+def _remember(known: dict[str, _Value], name: str, value: _Value) -> None:
+    """Keep the newest entries only: whoever may make Jobs or pods can make any number that look like a run's."""
     known.pop(name, None)
     known[name] = value
-    if len(known) > _JOBS_REMEMBERED:
+    if len(known) > _REMEMBERED:
         del known[next(iter(known))]
 
 
@@ -164,6 +178,7 @@ async def observe(
         rejected_message=sight.refused_message or sight.rejected_message,
         baseline=sight.baseline,
         unread=unread,
+        disrupted=sight.disrupted_of(test.uid),
     )
 
 

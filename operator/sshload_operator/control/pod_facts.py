@@ -10,6 +10,7 @@ from typing import Any
 from sshload_operator.manifests.labels import membership_of_pod
 from sshload_operator.state import WAITS_TO_BE_MADE, PodFacts, Role
 
+_DISRUPTION_LIMIT_CHARACTERS = 300
 _ORDINARY_ENDS = ("Completed", "Error", "")
 _RUNNING = "Running"
 
@@ -37,6 +38,7 @@ def pod_facts(pod: Mapping[str, Any]) -> PodFacts | None:
         blocked_message=_blocked_message(status),
         exit_code=exit_code,
         termination_message=last_words,
+        disruption=_disruption(status),
     )
 
 
@@ -81,6 +83,12 @@ def _injected(status: Mapping[str, Any], own: Mapping[str, Any]) -> Iterator[Map
 def _blocked_message(status: Mapping[str, Any]) -> str:
     scheduled = _condition(status, "PodScheduled")
     return str(scheduled.get("message", "")) if scheduled.get("reason") == "Unschedulable" else ""
+
+
+def _disruption(status: Mapping[str, Any]) -> str:
+    target = _condition(status, "DisruptionTarget")
+    said = (target.get("reason", ""), target.get("message", "")) if target.get("status") == "True" else ()
+    return ": ".join(filter(None, said))[:_DISRUPTION_LIMIT_CHARACTERS]
 
 
 def _end(status: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[int | None, str]:

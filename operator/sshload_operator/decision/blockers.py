@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sshload_contract.master_log import without_records
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.spec import ManagedTarget
@@ -117,24 +118,40 @@ def _silent_master(situation: Situation) -> Blocker | None:
         message = f"the master (pod {master.name}) has ended, and its results could not be read from its log"
         return Blocker(Reason.COLLECTING_RESULTS, message, patience_s, Reason.RESULTS_UNREADABLE)
     code = "" if master.exit_code is None else f" with exit code {master.exit_code}"
-    said = f": {master.termination_message.strip()}" if master.termination_message else ""
+    last_words = without_records(master.termination_message)
+    said = f": {last_words}" if last_words else ""
+    said += disruption_of(situation, Role.MASTER)
     message = f"the master (pod {master.name}) ended{code} and left no results{said}"
     return _error(Reason.MASTER_LOST, message, patience_s)
 
 
 def _lost_worker(situation: Situation) -> Blocker | None:
     """Leave a lost worker to the master for a while: its summary says more than the pod does."""
-    workers = situation.pods(Role.WORKER)
-    gone = [pod for pod in workers if pod.phase == "Failed" or pod.deleting]
-    expected = situation.plan.spec.workers.replicas
-    if not gone and not (situation.start_over and len(workers) < expected):
+    how = worker_loss(situation)
+    if not how:
         return None
-    how = _end_of(gone[0]) if gone else f"{expected - len(workers)} of {expected} worker pods are gone"
     if situation.start_over:
         message = f"a worker was lost while the load ran: {how}"
         return Blocker(Reason.WORKER_LOST, message, BLOCKED_PATIENCE_S, Reason.WORKER_LOST, Verdict.INVALID)
     message = f"a worker ended before the load began: {how}"
     return Blocker(Reason.WORKER_LOST, message, BLOCKED_PATIENCE_S, Reason.WORKERS_MISSING)
+
+
+def worker_loss(situation: Situation) -> str:
+    """Return how the pod of a worker was lost, as far as pods tell it; empty where none was."""
+    workers = situation.pods(Role.WORKER)
+    gone = [pod for pod in workers if pod.phase == "Failed" or pod.deleting]
+    expected = situation.plan.spec.workers.replicas
+    if not gone and not (situation.start_over and len(workers) < expected):
+        return ""
+    how = _end_of(gone[0]) if gone else f"{expected - len(workers)} of {expected} worker pods are gone"
+    return how + disruption_of(situation, Role.WORKER)
+
+
+def disruption_of(situation: Situation, role: Role) -> str:
+    """Return what is said of a disruption of a role's pod, as the further part of a sentence; empty where none was."""
+    said = situation.disruption(role)
+    return f"; {said}" if said else ""
 
 
 def _end_of(pod: PodFacts) -> str:

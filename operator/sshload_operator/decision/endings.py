@@ -9,7 +9,7 @@ from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.decision.baseline.judge import against_baseline
-from sshload_operator.decision.blockers import target_blocker, workers_blocker
+from sshload_operator.decision.blockers import disruption_of, target_blocker, worker_loss, workers_blocker
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.results import to_status
 from sshload_operator.decision.situation import Situation
@@ -49,11 +49,19 @@ def _judged(situation: Situation) -> Ending | None:
     return Ending(
         judgement.verdict,
         judgement.reason,
-        judgement.message,
+        f"{judgement.message}{_loss(situation, judgement.reason)}",
         summary=summary,
         thresholds=judgement.thresholds,
         baseline=judgement.baseline,
     )
+
+
+def _loss(situation: Situation, reason: Reason) -> str:
+    """Return what pods tell of a loss that the master has found, which may have been of the master itself."""
+    if reason is Reason.WORKER_LOST:
+        how = worker_loss(situation)
+        return f"; {how}" if how else ""
+    return disruption_of(situation, Role.MASTER) if reason is Reason.MASTER_LOST else ""
 
 
 def _judgement(situation: Situation, summary: RunSummary) -> Judgement:
@@ -113,6 +121,7 @@ def _target_lost(situation: Situation) -> Ending | None:
     how = _target_loss(situation)
     if not how:
         return None
+    how += disruption_of(situation, Role.TARGET)
     message = f"the target was lost while the load ran: {how}. Give it more memory or a steadier node and run again"
     return _error(Reason.TARGET_LOST, message, ConditionType.TARGET_READY)
 
@@ -138,9 +147,11 @@ def _master_lost(situation: Situation) -> Ending | None:
         return None
     masters = situation.pods(Role.MASTER)
     if not any(pod.phase == "Running" for pod in masters):
-        return _error(Reason.MASTER_LOST, "the master's pod is gone, and its results with it. Run the test again")
+        why = disruption_of(situation, Role.MASTER)
+        return _error(Reason.MASTER_LOST, f"the master's pod is gone, and its results with it{why}. Run the test again")
     if situation.snapshot is not None and situation.snapshot.stage is Stage.WAITING_FOR_WORKERS:
-        message = "the master's pod was replaced while the load ran, and its results are gone. Run the test again"
+        why = disruption_of(situation, Role.MASTER)
+        message = f"the master's pod was replaced while the load ran, and its results are gone{why}. Run the test again"
         return _error(Reason.MASTER_LOST, message)
     return None
 

@@ -108,6 +108,13 @@ class Situation:
         mine = (pod for pod in self.observed.pods if pod.run_id == self.plan.run_id and pod.role in roles)
         return tuple(sorted(mine, key=lambda pod: pod.name))
 
+    def disruption(self, role: Role) -> str:
+        """Return what the condition DisruptionTarget of a pod of this role says; empty where none has or had it."""
+        seen = (*self.pods(role), *self.observed.disrupted)
+        mine = (pod for pod in seen if pod.run_id == self.plan.run_id and pod.role is role and pod.disruption)
+        pod = next(mine, None)
+        return "" if pod is None else f"pod {pod.name} had the condition DisruptionTarget ({pod.disruption})"
+
     def remembered_condition(self, kind: ConditionType) -> Condition | None:
         """Return a condition as this run's last pass left it."""
         found = (condition for condition in self.remembered.conditions if condition.type is kind)

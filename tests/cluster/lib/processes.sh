@@ -3,8 +3,9 @@
 start() { # NAME COMMAND...: in a session of its own, so that it outlives this shell
   local name=$1
   shift
+  printf '%s\0' "$@" > "$run/commands/$name"
   # shellcheck disable=SC2016  # for the inner shell
-  setsid sh -c '{ echo -10 > /proc/self/autogroup; } 2> /dev/null; exec "$@"' first "$@" > "$run/log/$name" 2>&1 < /dev/null 9>&- &
+  setsid sh -c '{ echo -10 > /proc/self/autogroup; } 2> /dev/null; exec "$@"' first "$@" >> "$run/log/$name" 2>&1 < /dev/null 9>&- &
   echo $! > "$run/pids/$name"
 }
 
@@ -13,11 +14,33 @@ started() { # NAME: still the process that we started under it
   pid=$(cat "$run/pids/$1" 2> /dev/null) && [ "$(readlink "/proc/$pid/exe")" = "$bin/$1" ]
 }
 
-ours() { # PROGRAM...: told by both the file that a process runs and a path of this cluster among its arguments
+start_again() { # NAME: by the command it was started with
+  local command
+  [ -z "$(pid_of "$1")" ] || fail "$1 runs already"
+  [ -e "$run/commands/$1" ] || fail "no process of this cluster is named $1. There are:" "$run"/commands/*
+  mapfile -d '' command < "$run/commands/$1"
+  start "$1" "${command[@]}"
+}
+
+pid_of() { # NAME: of the process that was started under it, if it runs
+  local pid
+  pid=$(cat "$run/pids/$1" 2> /dev/null) || return 0
+  if [[ $(readlink "/proc/$pid/exe") == "$bin"/* ]]; then echo "$pid"; fi
+}
+
+send() { # SIGNAL NAME
+  local pid
+  pid=$(pid_of "$2")
+  [ -n "$pid" ] || fail "$2 does not run"
+  kill "-$1" "$pid"
+  [ "$1" != KILL ] || while [ -e "/proc/$pid/exe" ]; do sleep 0.05; done
+}
+
+ours() { # PROGRAM...: told by both the file that a process runs and a path of this cluster, or of $paths, among its arguments
   local name exe
   for exe in $(find /proc/[0-9]*/exe -maxdepth 0 -lname "$bin/*" -printf '%p:%l\n' 2> /dev/null || true); do
     for name; do
-      if [ "${exe#*:}" = "$bin/$name" ] && tr '\0' '\n' < "${exe%/exe:*}/cmdline" 2> /dev/null | grep -qF "$run/"; then
+      if [ "${exe#*:}" = "$bin/$name" ] && tr '\0' '\n' < "${exe%/exe:*}/cmdline" 2> /dev/null | grep -qF "${paths:-$run/}"; then
         basename "${exe%/exe:*}"
       fi
     done

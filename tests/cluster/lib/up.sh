@@ -20,7 +20,7 @@ up() {
   down
   ports_free
   say "starting etcd, the control plane, containerd and the kubelet"
-  mkdir -p "$run"/{pki,pids,log,cni,etcd,containerd,kubelet}
+  mkdir -p "$run"/{pki,pids,commands,log,cni,etcd,containerd,kubelet}
   network
   certificates
   containerd_up
@@ -89,6 +89,10 @@ tag() { # NEW OLD: another name for each of our images that has the tag OLD
 node_images() { node_ctr images ls -q | grep -v '^sha256:' || true; }
 
 down() {
+  local node
+  for node in "$run"/nodes/*/; do
+    [ ! -e "$node" ] || node_clear "$(basename "$node")"
+  done
   end TERM daemons
   end KILL containers
   awk -v run="$run/" 'index($2, run) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount -l 2> /dev/null || true

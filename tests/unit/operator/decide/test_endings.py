@@ -7,7 +7,7 @@ from passes import UID, Passes
 from plans import EXTERNAL, allowing, quickstart
 from runs import pod, snapshot, summary
 from sshload_contract.allow_list import AllowedTarget
-from sshload_contract.master_log import MasterLog
+from sshload_contract.master_log import MasterLog, snapshot_line
 from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import RunEnd
 from sshload_operator.planning.plan import run_id
@@ -115,6 +115,68 @@ LOST_TARGETS = {
 def test_a_target_lost_while_the_load_runs_is_an_error(running: Passes, target: tuple[Any, ...]) -> None:
     running.run(*target, MASTER, WORKER, SECOND_WORKER, after_s=1, snapshot=snapshot())
     assert running.said() == ("Error", "TargetLost")
+
+
+def test_what_a_dead_master_printed_of_its_load_is_not_taken_for_its_last_words(running: Passes) -> None:
+    words = f"{snapshot_line(snapshot())}\nKilled\n{snapshot_line(snapshot())}"
+    dead = pod(Role.MASTER, phase="Failed", ready=False, exit_code=255, termination_message=words)
+    for _ in range(3):
+        running.run(TARGET, dead, WORKER, SECOND_WORKER, after_s=5, log=SILENT_LOG)
+    assert running.said() == ("Error", "MasterLost")
+    assert running.status["message"].endswith("ended with exit code 255 and left no results: Killed")
+
+
+EVICTION = "EvictionByEvictionAPI: Eviction API: evicting"
+EVICTED_TARGET = pod(Role.TARGET, deleting=True, disruption=EVICTION)
+
+
+def assert_lost_by_eviction(passes: Passes) -> None:
+    assert passes.said() == ("Error", "TargetLost")
+    assert f"pod quickstart-target had the condition DisruptionTarget ({EVICTION})" in passes.status["message"]
+
+
+def test_a_target_that_is_evicted_is_lost_by_what_its_pods_condition_says(running: Passes) -> None:
+    running.run(EVICTED_TARGET, MASTER, WORKER, SECOND_WORKER, after_s=1, snapshot=snapshot())
+    assert_lost_by_eviction(running)
+
+
+def test_a_target_that_is_gone_after_its_eviction_is_lost_by_the_same_words(running: Passes) -> None:
+    running.disrupted = (EVICTED_TARGET,)
+    running.run(MASTER, WORKER, SECOND_WORKER, after_s=1, snapshot=snapshot())
+    assert_lost_by_eviction(running)
+
+
+def test_a_master_that_was_evicted_is_lost_by_what_its_pods_condition_says(running: Passes) -> None:
+    evicted = pod(Role.MASTER, deleting=True, disruption=EVICTION)
+    running.disrupted = (evicted,)
+    running.run(TARGET, WORKER, SECOND_WORKER, after_s=1, snapshot=snapshot())
+    assert running.said() == ("Error", "MasterLost")
+    assert EVICTION in running.status["message"]
+
+
+@pytest.mark.parametrize("end", [RunEnd.WORKER_LOST, RunEnd.STOPPED])
+def test_what_the_master_finds_out_is_told_with_what_befell_the_pod(running: Passes, end: RunEnd) -> None:
+    role = Role.WORKER if end is RunEnd.WORKER_LOST else Role.MASTER
+    evicted = pod(role, name="quickstart-1", disruption=EVICTION)
+    running.disrupted = (evicted,)
+    running.run(TARGET, MASTER, WORKER, after_s=1, summary=summary(end=end, message="gone"))
+    assert f"pod quickstart-1 had the condition DisruptionTarget ({EVICTION})" in running.status["message"]
+
+
+def test_what_befell_a_pod_of_an_earlier_run_is_not_told(running: Passes) -> None:
+    earlier = pod(Role.TARGET, run_id=run_id(UID, 7), disruption=EVICTION)
+    running.disrupted = (earlier,)
+    running.run(MASTER, WORKER, SECOND_WORKER, after_s=1, snapshot=snapshot())
+    assert running.said() == ("Error", "TargetLost")
+    assert EVICTION not in running.status["message"]
+
+
+def test_a_lost_worker_is_told_with_how_its_pod_ended(running: Passes) -> None:
+    dead = pod(Role.WORKER, phase="Failed", exit_code=137, termination_message="OOMKilled")
+    lost = summary(end=RunEnd.WORKER_LOST, message="worker 0 went silent")
+    running.run(TARGET, MASTER, dead, SECOND_WORKER, after_s=1, summary=lost)
+    assert running.said() == ("Invalid", "WorkerLost")
+    assert "ended with exit code 137: OOMKilled" in running.status["message"]
 
 
 def test_a_target_too_busy_for_its_probe_goes_on_being_measured(running: Passes) -> None:

@@ -223,3 +223,50 @@ def test_a_watch_that_is_behind_a_list_takes_nothing_back() -> None:
     assert seen_phases(sight) == {"p": "Running"}
     sight.pod_changed("DELETED", target_pod(7, "Running", "p"))
     assert seen_phases(sight) == {}
+
+
+def disrupted(**changes: Any) -> dict[str, Any]:
+    condition = {"type": "DisruptionTarget", "status": "True", "reason": "DeletionByTaintManager", "message": "taint"}
+    return {"phase": "Running", "conditions": [{**condition, **changes}]}
+
+
+def test_a_disruption_is_told_by_its_reason_and_message_at_no_more_than_300_characters() -> None:
+    for status, disruption in (
+        (disrupted(), "DeletionByTaintManager: taint"),
+        (disrupted(status="False"), ""),
+        (disrupted(reason="x", message="y" * 1000), f"x: {'y' * 297}"),
+        ({}, ""),
+    ):
+        facts = pod_facts(pod(status))
+        assert facts is not None
+        assert facts.disruption == disruption
+
+
+def job() -> dict[str, Any]:
+    owner = [{"kind": "SSHLoadTest", "name": "t", "uid": "ours", "controller": True}]
+    labels = {**LABELS}
+    return {"metadata": {"name": "t-0123456789-workers", "uid": "maker", "labels": labels, "ownerReferences": owner}}
+
+
+@pytest.mark.parametrize("how", ["watch", "list"])
+def test_a_pod_that_goes_after_a_disruption_is_remembered_by_it(how: str) -> None:
+    sight = Sight()
+    sight.job_seen(job())
+    sight.pods_listed([pod(disrupted())])
+    if how == "watch":
+        sight.pod_changed("DELETED", pod(disrupted(), resourceVersion="6"))
+    else:
+        sight.pods_listed([])
+    assert sight.pods_of("ours") == ()
+    assert [(one.name, one.disruption) for one in sight.disrupted_of("ours")] == [
+        ("p", "DeletionByTaintManager: taint")
+    ]
+    assert sight.disrupted_of("another's") == ()
+
+
+def test_no_more_than_200_disrupted_pods_are_remembered() -> None:
+    sight = Sight()
+    sight.job_seen(job())
+    for number in range(300):
+        sight.pod_changed("DELETED", pod(disrupted(), name=f"p-{number}", resourceVersion=str(number + 6)))
+    assert len(sight.disrupted_of("ours")) == 200
