@@ -33,6 +33,8 @@ LAST = "test_rights"
 """The file about what all others have done. Without an audit log, as clusters of others have none, it is left out."""
 
 collect_ignore = [] if os.environ.get("SSHLOAD_AUDIT_LOG") else [f"{LAST}.py"]
+if not os.environ.get("SSHLOAD_CLUSTER"):
+    collect_ignore.append("test_cluster_faults.py")  # it stops daemons, which clusters of others do not let it
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -39,7 +39,7 @@ class Ended:
 def end_of(
     stage: Stage, cluster: LiveCluster, test: Manifest, ends: Sequence[tuple[str, str]] = PASSED, says: str = ""
 ) -> Ended:
-    """Wait for the end of a test, which has to be one of `ends` (verdict and reason), and `says` this in its message."""
+    """Wait for the end of a test, which has to be one of `ends` (verdict and reason), and `says` this in its words."""
     name, within_s = test["metadata"]["name"], duration_s(test["spec"]["deadline"]) + GRACE_S
     try:
         status = stage.followed.wait(cluster, name, lambda status: status.get("phase") == "Finished", "end", within_s)
@@ -67,7 +67,7 @@ def _problems(
 
 def _false_counts(test: Manifest, status: Manifest) -> Iterator[str]:
     results = status.get("results")
-    if results is None:
+    if results is None or "arrivals" not in test["spec"]["load"]:
         return
     asked = sum(stage["rate"] * duration_s(stage["duration"]) for stage in test["spec"]["load"]["arrivals"]["stages"])
     if results["iterations"] > asked or (status["verdict"] == "Passed" and results["iterations"] != asked):
@@ -83,3 +83,8 @@ def _time(status: Manifest, field: str) -> datetime:
 def went_back(stage: Stage, cluster: LiveCluster) -> Iterator[str]:
     """Yield where the status of a test in a namespace went back."""
     yield from backwards(stage.followed.in_namespace(cluster.namespace))
+
+
+def is_loading(status: Manifest) -> bool:
+    """Tell whether the load of a test has completed iterations, by its status."""
+    return status.get("phase") == "Running" and status.get("progress", {}).get("iterations", 0) > 0

@@ -8,7 +8,7 @@ from functools import partial
 from chaos_case import Case, Found
 from chaos_stage import Stage
 from cluster_daemons import killed, paused
-from cluster_oracles import PASSED, end_of, steady, went_back
+from cluster_oracles import PASSED, end_of, is_loading, steady, went_back
 
 AWAY_S = 30.0
 _KEPT_OR_LOST = (*PASSED, ("Error", "MasterLost"))
@@ -47,9 +47,3 @@ def _without(
         end_of(stage, cluster, goes_on), end_of(stage, cluster, ends, ends_meanwhile), end_of(stage, cluster, begins)
     )
     return found.with_problems(*went_back(stage, cluster))
-
-
-def is_loading(status: object) -> bool:
-    """Tell whether the load of a test has completed iterations, by its status."""
-    assert isinstance(status, dict)
-    return status.get("phase") == "Running" and status.get("progress", {}).get("iterations", 0) > 0

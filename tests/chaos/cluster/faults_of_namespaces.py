@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from chaos_case import Case, Found
 from chaos_stage import Stage
-from cluster_oracles import end_of, steady, went_back
-from faults_of_daemons import is_loading
+from cluster_oracles import end_of, is_loading, steady, went_back
 from live_cluster import LiveCluster
 
 _GONE_WITHIN_S = 150.0

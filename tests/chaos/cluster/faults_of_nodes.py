@@ -8,8 +8,7 @@ from typing import Any
 from chaos_case import Case, Found
 from chaos_stage import Stage
 from cluster_daemons import cluster
-from cluster_oracles import end_of, steady, went_back
-from faults_of_daemons import is_loading
+from cluster_oracles import end_of, is_loading, steady, went_back
 from live_cluster import LiveCluster
 
 SECOND = "second"

@@ -1,0 +1,37 @@
+"""Faults of the cluster itself in mid-run, of which `make chaos-cluster` plays many more."""
+
+import time
+
+import pytest
+from chart_release import cluster_in, create_namespaces
+from cluster_daemons import paused
+from live_cluster import LiveCluster, load_test
+
+pytestmark = pytest.mark.alone
+
+
+def test_a_run_goes_on_while_etcd_stands_still(cluster: LiveCluster) -> None:
+    def stand_still() -> None:
+        cluster.running("without-etcd")
+        with paused("etcd"):
+            time.sleep(10)
+
+    load = {"arrivals": {"stages": [{"rate": 4, "duration": "15s"}]}}
+    status = cluster.run(load_test("without-etcd", load=load), meanwhile=stand_still)
+    assert status["verdict"] == "Passed", status["message"]
+    assert status["results"]["iterations"] == 60
+    assert status["results"]["target"]["loginDifference"] == 0
+    cluster.gone(lambda: cluster.children("without-etcd"), "children")
+
+
+def test_a_namespace_can_be_deleted_in_mid_run_and_hurts_no_other(cluster: LiveCluster) -> None:
+    deleted = cluster_in(f"{cluster.namespace}-deleted")
+    create_namespaces(deleted.namespace)
+
+    def delete() -> None:
+        deleted.apply(load_test("doomed", load={"arrivals": {"stages": [{"rate": 2, "duration": "300s"}]}}))
+        deleted.running("doomed")
+        deleted.kubectl("delete", "namespace", deleted.namespace, "--wait=false")
+        deleted.gone(lambda: deleted.exists("namespace", deleted.namespace), "namespace")
+
+    assert cluster.run(load_test("bystander"), meanwhile=delete)["verdict"] == "Passed"
