@@ -62,7 +62,10 @@ def backwards(history: Sequence[Happening]) -> Iterator[str]:
         uid, status = happening.body["metadata"]["uid"], happening.body.get("status", {})
         before = last.get(uid, {})
         last[uid] = status
-        if not before or before.get("run") != status.get("run"):
+        if "phase" not in before or before.get("run") != status.get("run"):
+            continue
+        if "phase" not in status:
+            yield f"{happening.name}: back from {before['phase']} to none"
             continue
         if happening.kind == "SSHLoadTest" and _PHASES.index(status["phase"]) < _PHASES.index(before["phase"]):
             yield f"{happening.name}: back from {before['phase']} to {status['phase']}"

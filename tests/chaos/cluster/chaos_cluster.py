@@ -54,7 +54,7 @@ def _play(stage: Stage, case: Case) -> Found:
     logged = len(stage.operator_log())
     try:
         found = rerun_while_lagging(lambda: case.play(stage), lambda found: found.lagging)
-    except AssertionError as error:
+    except Exception as error:  # noqa: BLE001 - the other cases are to be played too
         found = Found(problems=(f"{error}\n{traceback.format_exc(limit=-3)}",))
     found = found.with_problems(*_of_operator(stage, restarts, logged))
     print(f"{case.name}: {_word(found)} in {time.monotonic() - began:.0f} s", flush=True)
