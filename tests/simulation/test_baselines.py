@@ -48,12 +48,12 @@ COURSE = RunCourse(
     series=(),
 )
 REPORTS = 60
-PAIRS, PAIRS_OF_LONG_RUNS, LONG = 60, 50, 3_000
+PAIRS, PAIRS_OF_LONG_RUNS, LONG = 60, 40, 3_000
 """How many pairs of runs a share is of, fewer where the runs have LONG iterations or more.
 
 With 60 pairs, a true share of 20 % shows as 5 % or less with probability 0.001, one of 15 % with 0.015. The largest
-true share is 1.7 % (of 300 pairs: p99 of stalls), and shows as more than 5 % with probability 0.02. With 50 pairs, a
-true share of 80 % shows as 95 % or more with probability 0.0013.
+true share is 1.7 % (of 300 pairs: p99 of stalls), and shows as more than 5 % with probability 0.02. With 40 pairs, a
+true share of 80 % shows as 95 % or more with probability 0.008, one of 99 % as less with 0.007.
 """
 # The standard error of a median over that of a mean, of normally distributed values: the root of pi over 2.
 MEDIAN_FACTOR = 1.2533

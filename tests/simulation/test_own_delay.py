@@ -2,7 +2,8 @@
 
 Each promise is tried at the worst limits that there are: the true value itself, which just misses it, and the next one
 above, which just keeps it. So a verdict is wrong where the lag moved the value to the other side by any amount at all
-and the rule did not see it. SSHLOAD_DRAWS sets how many loads of each kind are drawn.
+and the rule did not see it. SSHLOAD_DRAWS sets how many loads of each kind are drawn; in
+40 a fault that shows in 7 % of the loads is found with probability 0.95.
 """
 
 import os
@@ -18,7 +19,7 @@ from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
 
 pytestmark = pytest.mark.xdist_group("own-delay")  # the loads are drawn once for all tests
-DRAWS = int(os.environ.get("SSHLOAD_DRAWS", "80"))
+DRAWS = int(os.environ.get("SSHLOAD_DRAWS", "40"))
 OPEN = ("constant", "poisson")
 ARRIVALS = (*OPEN, "burst", "users")
 SPANS = ("total", "login", "command")

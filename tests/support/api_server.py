@@ -95,7 +95,7 @@ def _start(programs: Path, folder: Path, running: contextlib.ExitStack) -> ApiSe
     kubectl("apply", "--server-side", "-f", str(CRDS))
     _await(found, ("wait", "--for=condition=Established", "-f", str(CRDS), "--timeout=30s"), folder, etcd, server)
     # An established CRD is served; the list of all kinds, by which kubectl finds it, may have it a moment later.
-    kinds = ",".join(yaml.safe_load(path.read_text())["metadata"]["name"] for path in CRDS.iterdir())
+    kinds = ",".join(path.stem + ".sshload.dev" for path in CRDS.iterdir())
     _await(found, ("get", kinds, "--all-namespaces"), folder, etcd, server)
     return found
 

@@ -40,7 +40,7 @@ class Customization:
 @cache
 def customizations() -> Mapping[str, Customization]:
     """Return the scripts by kind, as Argo CD reads them from its ConfigMap."""
-    data = yaml.safe_load(FILE.read_text(encoding="utf-8"))["data"]
+    data = yaml.load(FILE.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)["data"]
     return {kind: _customization(data, f"sshload.dev_{kind}") for kind in KINDS}
 
 

@@ -67,7 +67,7 @@ def test_uninstalling_keeps_the_crd_and_the_tests_and_installing_takes_them_over
 def test_upgrading_the_chart_upgrades_the_crd(release: Release, tmp_path: Path) -> None:
     newer = shutil.copytree(helm.CHART, tmp_path / "sshload")
     file = newer / "files/crds/sshloadtests.yaml"
-    crd = yaml.safe_load(file.read_text())
+    crd = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
     column = {"name": "Newer", "type": "string", "jsonPath": ".metadata.uid"}
     crd["spec"]["versions"][0]["additionalPrinterColumns"].append(column)
     file.write_text(yaml.safe_dump(crd))

@@ -31,6 +31,7 @@ def _contract_types() -> list[type]:
     )  # MasterLog is what was read: it has no wire form
 
 
+pytestmark = pytest.mark.xdist_group("round trip")  # the values are drawn once for all tests
 CONTRACT_TYPES = _contract_types()
 every_type = pytest.mark.parametrize("kind", [pytest.param(kind, id=kind.__name__) for kind in CONTRACT_TYPES])
 Values = Callable[[type], Sequence[Any]]
@@ -38,13 +39,13 @@ Values = Callable[[type], Sequence[Any]]
 
 @pytest.fixture(scope="module")
 def drawn(values_of: Callable[[type], st.SearchStrategy[Any]]) -> Values:
-    """Return what draws 25 values of a type, once for all tests: drawing them takes longer than all that is tested."""
+    """Return what draws 12 values of a type, once for all tests: drawing them takes longer than all that is tested."""
 
     @cache
     def draw(kind: type) -> Sequence[Any]:
         found = []
 
-        @settings(max_examples=25, database=None, suppress_health_check=[*HealthCheck])
+        @settings(max_examples=12, database=None, suppress_health_check=[*HealthCheck])
         @given(value=values_of(kind))
         def keep(value: Any) -> None:
             found.append(value)

@@ -173,7 +173,9 @@ def test_a_summary_survives_the_masters_log() -> None:
 
 def mark(at_s: float, started: int) -> Progress:
     counts = replace(NO_COUNTS, scheduled=started, started=started, succeeded=started)
-    return Progress(at_s=at_s, users=0, held=0, in_flight=0, counts=counts, totals_ok=LatencyHistogram([5] * started))
+    latencies = LatencyHistogram()
+    latencies.counts[5] = started
+    return Progress(at_s=at_s, users=0, held=0, in_flight=0, counts=counts, totals_ok=latencies)
 
 
 @pytest.mark.parametrize("seconds", [1, 10, POINTS_LIMIT, POINTS_LIMIT + 1, 5 * POINTS_LIMIT], ids=str)

@@ -12,7 +12,7 @@ from sshload_operator.decision.max_startups.burst import burst_drops
 from sshload_operator.decision.max_startups.service import LoginService
 from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
 
-REPEATS = 2_000
+REPEATS = 1_000
 DEVIATIONS = 5.0
 
 
