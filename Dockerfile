@@ -9,10 +9,13 @@ FROM docker.io/library/debian:trixie-20260918-slim@sha256:a99cfc517144bc59b19784
 ENV PATH=/opt/sshload/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 # "*" is a password that nothing matches but, unlike useradd's "!", does not lock the account: sshd would refuse even keys.
+# Under another uid, a process writes its user's entry to /tmp/passwd: see sshload_contract/image_user.py.
 ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
 RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages \
-    sh /mnt/image-packages python3 \
+    sh /mnt/image-packages libnss-extrausers python3 \
  && python3 -m compileall -q -f --invalidation-mode unchecked-hash /usr/lib/python3* \
+ && sed -i 's/^passwd:.*/passwd: extrausers files/' /etc/nsswitch.conf && grep -q extrausers /etc/nsswitch.conf \
+ && ln -s /tmp/passwd /var/lib/extrausers/passwd \
  && useradd --uid 10001 --user-group --create-home --home-dir /home/load --shell /bin/bash load \
  && usermod --password '*' load
 

@@ -7,6 +7,7 @@ import socket
 from pathlib import Path
 
 import prometheus_client
+from sshload_contract.image_user import name_own_user
 
 from sshload_operator.control.handlers import Operator, Options
 from sshload_operator.control.lease import Terms
@@ -18,6 +19,7 @@ def main() -> None:
     """Run the operator until it is told to stop."""
     arguments = _parser().parse_args()
     set_up_log(arguments.log_level, arguments.log_format)
+    name_own_user()
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it unannotated
     installation = read_installation(arguments.installation.read_text(encoding="utf-8"))
     options = Options(

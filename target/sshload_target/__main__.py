@@ -4,6 +4,8 @@ import sys
 import traceback
 from pathlib import Path
 
+from sshload_contract.image_user import name_own_user
+
 from sshload_target.arguments import parse_arguments
 from sshload_target.errors import TargetError
 from sshload_target.target import run
@@ -16,6 +18,7 @@ def main() -> int:
     """Run a target and return the process's exit code: 0 after a stop signal, 78 for a refused configuration."""
     arguments = parse_arguments(sys.argv[1:])
     try:
+        name_own_user()
         run(arguments)
     except TargetError as error:
         return _fail(str(error), error.exit_code, arguments.termination_log)

@@ -22,6 +22,11 @@ def find_user(name: str) -> pwd.struct_passwd:
     return user
 
 
+def owner_of_files(user: pwd.struct_passwd) -> tuple[int, int]:
+    """Return the uid and gid to give files to. Who is not root keeps the group that the process has."""
+    return user.pw_uid, user.pw_gid if os.geteuid() == 0 else -1
+
+
 def make_home(home: Path, public_key: Path, owner: tuple[int, int]) -> Path:
     """Make `home` (0700) and the authorized_keys in it, which is returned.
 

@@ -15,7 +15,7 @@ from sshload_contract.target_config import (
 
 from sshload_target.errors import ConfigRefusedError
 from sshload_target.fixtures import make_directory, make_file, refuse_escapes
-from sshload_target.home import find_user, make_home
+from sshload_target.home import find_user, make_home, owner_of_files
 from sshload_target.host_keys import copy_host_keys
 from sshload_target.repository import make_repository
 from sshload_target.sshd import read_effective_config
@@ -45,7 +45,7 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
     the fixtures are made. Raises ConfigRefusedError, and InterruptedTargetError where a stop signal is pending.
     """
     user = find_user(config.user)
-    owner = (user.pw_uid, user.pw_gid)
+    owner = owner_of_files(user)
     home, keys_dir = Path(config.home), Path(config.keys_dir)
     try:
         host_keys = copy_host_keys(keys_dir, private_dir)

@@ -13,6 +13,7 @@ from types import FrameType  # noqa: E402
 
 from sshload_contract.codec import from_json  # noqa: E402
 from sshload_contract.errors import ContractError  # noqa: E402
+from sshload_contract.image_user import name_own_user  # noqa: E402
 from sshload_contract.run_config import RunConfig  # noqa: E402
 
 _USAGE_ERROR = 2
@@ -24,6 +25,7 @@ def main(arguments: list[str]) -> int:
     signal.signal(signal.SIGTERM, _terminate)  # as PID 1, a process without a handler is deaf to it
     options = _parse(arguments)
     try:
+        name_own_user()
         config = from_json(RunConfig, options.config.read_text(encoding="utf-8"))
     except (OSError, ContractError) as error:
         print(f"{options.config}: {error}", file=sys.stderr)  # noqa: T201 - before there is anything to log

@@ -15,9 +15,6 @@ KEYS_FOLDER = "keys"
 KEYS_DIR = f"{CONFIG_DIR}/{KEYS_FOLDER}"
 LOCUSTFILE = "locustfile.py"
 
-TARGET_USER = "load"
-TARGET_HOME = f"/home/{TARGET_USER}"
-
 PRIVATE_KEY_FILE = "id_ed25519"
 PUBLIC_KEY_FILE = "id_ed25519.pub"
 CERTIFICATE_FILE = "id_ed25519-cert.pub"

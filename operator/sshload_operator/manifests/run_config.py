@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from sshload_contract.allow_list import AllowList
+from sshload_contract.image_user import IMAGE_USER
 from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig, ScenarioStep, SleepStep, Timeouts
 from sshload_contract.thresholds import LatencyThreshold
 
@@ -17,7 +18,6 @@ from sshload_operator.manifests.mounts import (
     KNOWN_HOSTS_FILE,
     LOCUSTFILE,
     PRIVATE_KEY_FILE,
-    TARGET_USER,
     TOKEN_FILE,
     hop_folder,
 )
@@ -66,7 +66,7 @@ def cluster_places(plan: Plan) -> Places:
         return Places(target, via, allow_list, stats_url="", locustfile_path=locustfile_path, token_path=_TOKEN_PATH)
     service = child_name(plan, Part.TARGET)
     return Places(
-        target=managed_endpoint(_name_for_all_hops(plan, service), SSH_PORT, TARGET_USER, spec.auth, _RUN_KEYS),
+        target=managed_endpoint(_name_for_all_hops(plan, service), SSH_PORT, IMAGE_USER, spec.auth, _RUN_KEYS),
         via=via,
         allow_list=allow_list,
         stats_url=f"http://{service}:{TARGET_HTTP_PORT}/stats",

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from sshload_contract.image_user import IMAGE_USER, IMAGE_USER_HOME
 from sshload_contract.target_config import TARGET_CONFIG_VERSION, RepositoryFixture, TargetConfig
 
 from sshload_operator.api.spec import ManagedTarget
@@ -13,8 +14,6 @@ from sshload_operator.manifests.mounts import (
     KEYS_DIR,
     PUBLIC_KEY_FILE,
     TARGET_FILE,
-    TARGET_HOME,
-    TARGET_USER,
     USER_CA_FILE,
     config_source,
     config_volume,
@@ -47,8 +46,8 @@ class TargetPlaces:
 
 
 CLUSTER_TARGET_PLACES = TargetPlaces(
-    user=TARGET_USER,
-    home=TARGET_HOME,
+    user=IMAGE_USER,
+    home=IMAGE_USER_HOME,
     keys_dir=KEYS_DIR,
     sshd_port=SSH_PORT,
     stats_port=TARGET_HTTP_PORT,
