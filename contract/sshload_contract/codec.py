@@ -3,11 +3,13 @@
 So is a figure beyond the bounds that its type is annotated with (bounds.py), and a text that UTF-8 cannot write: half
 of a surrogate pair, which JSON can spell, comes back from the API server as another character.
 Members of a union carry their tag in a class variable `kind`, which stands in the JSON under the same name.
+
+What another release wrote is read tolerantly: an unknown field is passed over, and a missing one has its default.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
 from functools import cache
 from math import isfinite
@@ -27,9 +29,9 @@ def to_json(value: object) -> str:
     return json.dumps(to_plain(value), separators=(",", ":"), allow_nan=False)
 
 
-def from_json(kind: type[T], text: str) -> T:
+def from_json(kind: type[T], text: str, *, tolerant: bool = False) -> T:
     """Return the value of type `kind` that `text` spells; raises ContractError where it does not."""
-    return from_plain(kind, parse_json(text))
+    return from_plain(kind, parse_json(text), tolerant=tolerant)
 
 
 def parse_json(text: str) -> Any:
@@ -57,17 +59,27 @@ def to_plain(value: object) -> Any:
     return value
 
 
-def from_plain(kind: type[T], plain: object) -> T:
-    """Return the value of type `kind` that `plain` stands for; raises ContractError where it does not."""
+def from_plain(kind: type[T], plain: object, *, tolerant: bool = False) -> T:
+    """Return the value of type `kind` that `plain` stands for; raises ContractError where it does not.
+
+    `tolerant`: unknown fields are passed over, and missing ones have their defaults, as far as they have any.
+    """
     hashable: Any = kind  # of a type variable mypy does not know it
     try:
-        value: T = _reader(hashable)(plain)
+        value: T = _reader(hashable, _Names.SOME if tolerant else _Names.ALL)(plain)
     except _Misfit as misfit:
         raise ContractError("".join(reversed(misfit.places)).removeprefix("."), misfit.problem) from misfit.__cause__
     return value
 
 
 _Reader = Callable[[Any], Any]
+
+
+class _Names(Enum):
+    """Which fields an object has to have: exactly those of its type, or those without a default, and others may be."""
+
+    ALL = "all"
+    SOME = "some"
 
 
 class _Misfit(Exception):  # noqa: N818 - it leaves this module as a ContractError
@@ -84,21 +96,21 @@ class _Misfit(Exception):  # noqa: N818 - it leaves this module as a ContractErr
 
 
 @cache
-def _reader(kind: Any) -> _Reader:
+def _reader(kind: Any, names: _Names) -> _Reader:
     """Return what reads values of a type: looked up once, because a master reads thousands of values a second."""
     reader_of = _BY_ORIGIN.get(get_origin(kind))
     if reader_of is not None:
-        return reader_of(get_args(kind))
+        return reader_of(get_args(kind), names)
     if is_dataclass(kind):
-        return _dataclass_reader(kind)
+        return _dataclass_reader(kind, names)
     if isinstance(kind, type) and issubclass(kind, Enum):
         return _enum_reader(kind)
     return _SCALARS[kind]
 
 
-def _bounded_reader(kind_and_bound: tuple[Any, ...]) -> _Reader:
+def _bounded_reader(kind_and_bound: tuple[Any, ...], names: _Names) -> _Reader:
     kind, bound = kind_and_bound
-    read_value = _reader(kind)
+    read_value = _reader(kind, names)
 
     def read(plain: Any) -> Any:
         value = read_value(plain)
@@ -110,16 +122,16 @@ def _bounded_reader(kind_and_bound: tuple[Any, ...]) -> _Reader:
     return read
 
 
-def _union_reader(members: tuple[Any, ...]) -> _Reader:
+def _union_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
     present = [member for member in members if member is not NoneType]
-    read_value = _reader(present[0]) if len(present) == 1 else _tagged_reader(present)
+    read_value = _reader(present[0], names) if len(present) == 1 else _tagged_reader(present, names)
     if len(present) == len(members):
         return read_value
     return lambda plain: None if plain is None else read_value(plain)
 
 
-def _tagged_reader(members: Sequence[Any]) -> _Reader:
-    by_tag = {member.kind: _reader(member) for member in members}
+def _tagged_reader(members: Sequence[Any], names: _Names) -> _Reader:
+    by_tag = {member.kind: _reader(member, names) for member in members}
     known = ", ".join(sorted(by_tag))
 
     def read(plain: Any) -> Any:
@@ -132,8 +144,8 @@ def _tagged_reader(members: Sequence[Any]) -> _Reader:
     return read
 
 
-def _tuple_reader(members: tuple[Any, ...]) -> _Reader:
-    read_item = _reader(members[0])
+def _tuple_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
+    read_item = _reader(members[0], names)
 
     def read(plain: Any) -> Any:
         if not isinstance(plain, list):
@@ -150,8 +162,8 @@ def _tuple_reader(members: tuple[Any, ...]) -> _Reader:
     return read
 
 
-def _mapping_reader(members: tuple[Any, ...]) -> _Reader:
-    read_key, read_item = _reader(members[0]), _reader(members[1])
+def _mapping_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
+    read_key, read_item = _reader(members[0], names), _reader(members[1], names)
 
     def read(plain: Any) -> Any:
         if not isinstance(plain, dict):
@@ -168,7 +180,7 @@ def _mapping_reader(members: tuple[Any, ...]) -> _Reader:
     return read
 
 
-_BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...]], _Reader]] = {
+_BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...], _Names], _Reader]] = {
     Annotated: _bounded_reader,
     Union: _union_reader,
     UnionType: _union_reader,
@@ -177,17 +189,22 @@ _BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...]], _Reader]] = {
 }
 
 
-def _dataclass_reader(kind: Any) -> _Reader:
-    readers = {name: _reader(hint) for name, hint in _field_types(kind).items()}
+def _dataclass_reader(kind: Any, names: _Names) -> _Reader:
+    readers = {name: _reader(hint, names) for name, hint in _field_types(kind).items()}
+    optional = _with_defaults(kind) if names is _Names.SOME else frozenset()
 
     def read(plain: Any) -> Any:
         if not isinstance(plain, dict):
             raise _Misfit(f"expected an object, got {type(plain).__name__}")
+        present: Mapping[str, _Reader] = readers
         if plain.keys() != readers.keys():
-            _check_names(plain, readers)
+            if names is _Names.ALL:
+                _refuse((name for name in plain if name not in readers and name != "kind"), "unknown field")
+            _refuse((name for name in readers if name not in plain and name not in optional), "missing field")
+            present = {name: reader for name, reader in readers.items() if name in plain}
         values, name = {}, ""
         try:
-            for name, read_value in readers.items():
+            for name, read_value in present.items():
                 values[name] = read_value(plain[name])
         except _Misfit as misfit:
             misfit.places.append(_step(name))
@@ -197,14 +214,18 @@ def _dataclass_reader(kind: Any) -> _Reader:
     return read
 
 
-def _check_names(plain: Mapping[str, Any], readers: Mapping[str, _Reader]) -> None:
-    """Raise _Misfit for a field that is unknown or missing. A tag is neither."""
-    for names, others, problem in ((plain, {*readers, "kind"}, "unknown field"), (readers, plain, "missing field")):
-        for name in names:
-            if name not in others:
-                misfit = _Misfit(problem)
-                misfit.places.append(_step(name))
-                raise misfit
+def _refuse(names: Iterable[str], problem: str) -> None:
+    """Raise _Misfit for the first of these fields, if there is one. The tag of a union is none of them."""
+    for name in names:
+        misfit = _Misfit(problem)
+        misfit.places.append(_step(name))
+        raise misfit
+
+
+def _with_defaults(kind: Any) -> frozenset[str]:
+    return frozenset(
+        one.name for one in fields(kind) if not (one.default is MISSING and one.default_factory is MISSING)
+    )
 
 
 def _field_types(kind: Any) -> dict[str, Any]:

@@ -13,11 +13,12 @@ import hashlib
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Protocol, TypeVar
 
 from sshload_contract.codec import from_json, from_plain, parse_json, to_json
 from sshload_contract.errors import ContractError
-from sshload_contract.run_summary import RunSummary, smaller_and_smaller
-from sshload_contract.snapshot import Snapshot
+from sshload_contract.run_summary import RUN_SUMMARY_VERSION, RunSummary, smaller_and_smaller
+from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot
 
 _MARK = '{"sshload":'
 _CHUNK_CHARACTERS = 12_000
@@ -29,6 +30,14 @@ _UNPACKED_LIMIT_BYTES = 4_194_304
 _VALUES_LIMIT = 400_000
 SUMMARY_LINES_LIMIT = _PARTS_LIMIT + 1
 """The largest number of lines that a summary takes, with its closing line."""
+
+
+class _Versioned(Protocol):
+    @property
+    def version(self) -> int: ...
+
+
+V = TypeVar("V", bound=_Versioned)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +157,7 @@ def _read_line(line: str) -> Snapshot | _Part | _End | None:
     record = parse_json(line)
     match record.pop("sshload"):
         case "snapshot":
-            return from_plain(Snapshot, record.get("data"))
+            return _of_a_known_version(from_plain(Snapshot, record.get("data"), tolerant=True), SNAPSHOT_VERSION)
         case "part":
             return from_plain(_Part, record)
         case "end":
@@ -169,9 +178,22 @@ def _unpack(packed: str, digest: str) -> tuple[RunSummary | None, str]:
             return None, f"the summary in the master's log is too large: over {_UNPACKED_LIMIT_BYTES} bytes"
         if _too_many_values(text):
             return None, f"the summary in the master's log is too large: over {_VALUES_LIMIT} values"
-        return from_json(RunSummary, text.decode()), ""
+        summary = from_json(RunSummary, text.decode(), tolerant=True)
+        return _of_a_known_version(summary, RUN_SUMMARY_VERSION), ""
     except (ContractError, ValueError, zlib.error) as error:
         return None, f"the summary in the master's log cannot be read: {error}"
+
+
+def _of_a_known_version(said: V, newest: int) -> V:
+    """Return what a master said; raises ContractError where a release wrote it that is too old or too new.
+
+    A master may be of the release before this operator's, which was upgraded while it ran. Within a version, releases
+    only add fields that have defaults; what changes its meaning makes a new version.
+    """
+    if said.version not in (newest - 1, newest):
+        of = f"version {said.version}, and this operator reads versions {newest - 1} and {newest}"
+        raise ContractError("version", f"is {of}: use the worker image of the operator's release")
+    return said
 
 
 def _too_many_values(text: bytes) -> bool:

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, StepStats
+from sshload_contract.run_summary import RUN_SUMMARY_VERSION, GeneratorStats, LoadStats, RunSummary, StepStats
 from sshload_contract.sample import EncodedHistogram, ErrorCount, Negotiated, NegotiatedCount
 from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot, Stage
 from sshload_contract.steal import MachineCpu
@@ -192,7 +192,7 @@ def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary
     """Return the summary of a run of so many iterations, after a warm-up of WARM_UP_LOGINS; all logins succeed."""
     logins = succeeded + failed
     facts = RunSummary(
-        version=1,
+        version=RUN_SUMMARY_VERSION,
         run_id=RUN_ID,
         end=RunEnd.COMPLETED,
         message="",

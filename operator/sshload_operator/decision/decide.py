@@ -22,7 +22,7 @@ from sshload_operator.decision.situation import Situation
 from sshload_operator.decision.status import Standing, progress, status
 from sshload_operator.manifests import Part, child_name, results_config_map
 from sshload_operator.planning.cautions import cautions
-from sshload_operator.planning.plan import Plan, TestIdentity, run_id
+from sshload_operator.planning.plan import Plan, TestIdentity, is_same_spec, run_id
 from sshload_operator.planning.preflight import preflight
 from sshload_operator.state import (
     Announcement,
@@ -109,7 +109,7 @@ class _Actions:
 
 def current_run(test: TestIdentity, spec_hash: str, remembered: Remembered) -> int:
     """Return for which run the plan is to be made: the remembered one while it measures the same, else a new one."""
-    if remembered.spec_hash != spec_hash or remembered.verdict is Verdict.ABORTED:
+    if not is_same_spec(spec_hash, test.generation, remembered.written) or remembered.verdict is Verdict.ABORTED:
         return test.generation
     return remembered.run
 
@@ -121,7 +121,7 @@ def decide(
     this = _Pass(test, remembered, observed, now)
     if isinstance(plan, SpecError):
         return _keep_unreadable(this) if this.is_finished_as_written else _refuse(this, plan)
-    same = remembered.spec_hash == plan.spec_hash
+    same = is_same_spec(plan.spec_hash, test.generation, remembered.written)
     if same and remembered.phase is Phase.FINISHED and (remembered.verdict is not Verdict.ABORTED or plan.spec.abort):
         return _keep_finished(this, plan)
     resumed = same and remembered.phase is not Phase.FINISHED
@@ -233,7 +233,7 @@ def may_begin(plan: Plan | SpecError, remembered: Remembered) -> bool:
     """Whether a run would begin now if nothing but other tests were in its way: so only such tests queue."""
     if isinstance(plan, SpecError) or plan.spec.abort or plan.spec.suspend or plan.installation.paused:
         return False
-    same = remembered.spec_hash == plan.spec_hash
+    same = is_same_spec(plan.spec_hash, plan.test.generation, remembered.written)
     begins = not same or (remembered.phase is Phase.FINISHED and remembered.verdict is Verdict.ABORTED)
     return begins and preflight(plan) is None
 

@@ -162,6 +162,18 @@ def spec_hash(spec: LoadTestSpec) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:_SPEC_HASH_CHARACTERS]
 
 
+def is_same_spec(spec_hash: str, generation: int | None, status: Mapping[str, Any]) -> bool:
+    """Whether a status speaks of what this spec of this generation measures; not where it names no hash.
+
+    It does if it was written for this generation, which changes with every edit, even where an operator of another
+    release hashed the spec otherwise: so no upgrade starts a load, or loses a baseline. A test in a file has none.
+    """
+    named = status.get("specHash")
+    return bool(named) and (
+        named == spec_hash or (generation is not None and status.get("observedGeneration") == generation)
+    )
+
+
 def _stated(value: Any) -> Any:
     """Return a value as plain JSON, without what its dataclasses need not state; Kubernetes' own objects stay whole."""
     if is_dataclass(value):

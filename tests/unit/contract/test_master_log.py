@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sshload_contract.codec import to_json
+from sshload_contract.codec import to_json, to_plain
 from sshload_contract.master_log import (
     SNAPSHOT_LINE_LIMIT_BYTES,
     proof_sha256,
@@ -20,6 +20,7 @@ from sshload_contract.master_log import (
     summary_lines,
 )
 from sshload_contract.run_summary import (
+    RUN_SUMMARY_VERSION,
     CapacityResult,
     GeneratorStats,
     LoadStats,
@@ -29,7 +30,7 @@ from sshload_contract.run_summary import (
     Trial,
 )
 from sshload_contract.sample import EncodedHistogram, ErrorCount
-from sshload_contract.snapshot import Snapshot, Stage
+from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot, Stage
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
 
@@ -44,7 +45,7 @@ noise_lines = st.lists(
 
 def _snapshot(iterations: int) -> Snapshot:
     return Snapshot(
-        version=1,
+        version=SNAPSHOT_VERSION,
         run_id="quickstart-1",
         stage=Stage.MEASURING,
         elapsed_s=12.5,
@@ -67,7 +68,7 @@ def _summary(histogram_characters: int = 0, seed: int = 0) -> RunSummary:
     """Return a summary of about this size; its histogram is as incompressible as real ones."""
     data = "".join(sha256(f"{seed}-{number}".encode()).hexdigest() for number in range(histogram_characters // 64))
     return RunSummary(
-        version=1,
+        version=RUN_SUMMARY_VERSION,
         run_id="quickstart-1",
         end=RunEnd.COMPLETED,
         message="",
@@ -98,7 +99,7 @@ def _log(summary: RunSummary) -> list[str]:
 @settings(max_examples=12)  # what its fields may be is tested in test_round_trip.py
 @given(data=st.data())
 def test_any_summary_comes_back_equal(values_of: Any, data: st.DataObject) -> None:
-    summary = data.draw(values_of(RunSummary))
+    summary = replace(data.draw(values_of(RunSummary)), version=RUN_SUMMARY_VERSION)
     read = read_master_log("\n".join(summary_lines(summary, TOKEN)))
     assert (read.summary, read.problem) == (summary, "")
 
@@ -106,9 +107,42 @@ def test_any_summary_comes_back_equal(values_of: Any, data: st.DataObject) -> No
 @some
 @given(data=st.data())
 def test_any_snapshot_comes_back_equal(values_of: Any, data: st.DataObject) -> None:
-    snapshot = data.draw(values_of(Snapshot))
+    snapshot = replace(data.draw(values_of(Snapshot)), version=SNAPSHOT_VERSION)
     read = read_master_log(snapshot_line(snapshot))
     assert (read.snapshot, read.summary, read.summary_lines, read.problem) == (snapshot, None, 0, "")
+
+
+def of_another_release(summary: RunSummary, **changes: Any) -> str:
+    """Return the log of a master whose summary has these fields beside or in place of ours; "absent" takes one away."""
+    plain = {name: value for name, value in {**to_plain(summary), **changes}.items() if value != "absent"}
+    packed = b64encode(zlib.compress(json.dumps(plain).encode())).decode()
+    part = {"sshload": "part", "number": 0, "data": packed}
+    end = {"sshload": "end", "parts": 1, "sha256": sha256(packed.encode()).hexdigest(), "proof": ""}
+    return "\n".join(json.dumps(line, separators=(",", ":")) for line in (part, end))
+
+
+def test_what_another_release_added_is_passed_over() -> None:
+    read = read_master_log(of_another_release(_summary(), colour="red"))
+    assert (read.summary, read.problem) == (_summary(), "")
+
+
+def test_the_summary_of_the_release_before_is_read() -> None:
+    read = read_master_log(of_another_release(_summary(), version=RUN_SUMMARY_VERSION - 1))
+    assert read.summary == replace(_summary(), version=RUN_SUMMARY_VERSION - 1)
+
+
+@pytest.mark.parametrize("version", [RUN_SUMMARY_VERSION - 2, RUN_SUMMARY_VERSION + 1])
+def test_a_summary_whose_meaning_is_another_is_not_used_and_both_versions_are_named(version: int) -> None:
+    read = read_master_log(of_another_release(_summary(), version=version))
+    assert read.summary is None
+    assert f"version {version}" in read.problem
+    assert str(RUN_SUMMARY_VERSION) in read.problem
+
+
+def test_a_field_that_every_release_writes_may_not_be_missing() -> None:
+    read = read_master_log(of_another_release(_summary(), run_id="absent"))
+    assert read.summary is None
+    assert "run_id: missing field" in read.problem
 
 
 def test_the_proof_below_a_summary_is_known_by_its_hash_and_does_not_tell_the_token() -> None:

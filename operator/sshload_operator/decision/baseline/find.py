@@ -13,7 +13,7 @@ from sshload_operator.api.spec import LoadTestSpec, RelativeCapacity
 from sshload_operator.decision.baseline.differs import difference
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.findings import read_time, word
-from sshload_operator.planning.plan import Plan, spec_hash
+from sshload_operator.planning.plan import Plan, is_same_spec, spec_hash
 from sshload_operator.state import BaselineRef, BaselineSight, Manifest, Phase, Reason
 
 # A broken threshold makes the figures no less true.
@@ -133,7 +133,7 @@ def _measured_spec(test: Manifest) -> LoadTestSpec | None:
         spec = parse(test["spec"])
     except SpecError:
         return None
-    return spec if spec_hash(spec) == test["status"].get("specHash") else None
+    return spec if is_same_spec(spec_hash(spec), test["metadata"].get("generation"), test["status"]) else None
 
 
 def _lacked_only_a_baseline(test: Manifest) -> bool:

@@ -27,7 +27,7 @@ from sshload_operator.decision.comparison.words import (
     ComparisonVerdict,
 )
 from sshload_operator.decision.findings import Finding, conditions
-from sshload_operator.planning.plan import TestIdentity
+from sshload_operator.planning.plan import TestIdentity, is_same_spec
 from sshload_operator.state import Announcement, ConditionStatus, Manifest
 
 _PODS_NAMED = 5
@@ -76,7 +76,7 @@ class ComparisonDecision:
 
 def current_comparison_run(comparison: TestIdentity, spec_hash: str, past: ComparisonPast) -> int:
     """Return for which run the plan is to be made: the remembered one while it compares the same, else a new one."""
-    if past.spec_hash != spec_hash or past.verdict is ComparisonVerdict.ABORTED:
+    if not is_same_spec(spec_hash, comparison.generation, past.written) or past.verdict is ComparisonVerdict.ABORTED:
         return comparison.generation
     return past.run
 
@@ -99,7 +99,7 @@ def decide_comparison(
         if past.phase is ComparisonPhase.FINISHED and past.spec_hash and seen == comparison.generation:
             return ComparisonDecision(abort=_unfinished(sight))  # the verdict of an older operator, which read the spec
         return _refuse(comparison, plan, past, sight, now)
-    is_same = past.spec_hash == plan.spec_hash
+    is_same = is_same_spec(plan.spec_hash, comparison.generation, past.written)
     is_over = past.phase is ComparisonPhase.FINISHED
     if is_same and is_over and (past.verdict is not ComparisonVerdict.ABORTED or plan.spec.abort):
         return _keep(plan, past, sight)

@@ -68,8 +68,9 @@ def test_a_test_is_not_its_own_baseline() -> None:
 
 def test_a_test_whose_spec_was_changed_since_it_ran_is_none() -> None:
     before = finished(slower(1.0))
+    metadata = {**before["metadata"], "generation": 2}
     for spec in (quickstart(warmUp="1s"), quickstart(warmUp="soon")):
-        passes = run_to_end(asked(), slower(1.0), seen({**before, "spec": spec}))
+        passes = run_to_end(asked(), slower(1.0), seen({**before, "metadata": metadata, "spec": spec}))
         assert passes.said() == ("Inconclusive", "NoBaseline")
         assert "was changed since" in passes.status["message"]
 

@@ -246,6 +246,30 @@ def test_a_verdict_stays_where_a_newer_operator_cannot_read_the_spec(finished: P
     assert (finished.status, decision.requeue_after_s) == (before, None)
 
 
+def hashed_by_another_release(passes: Passes) -> None:
+    passes.status = {**passes.status, "specHash": "0" * 16}
+
+
+def test_a_verdict_stays_where_another_release_hashed_the_same_spec_otherwise(finished: Passes) -> None:
+    hashed_by_another_release(finished)
+    before = finished.status
+    decision = finished.run(after_s=1)
+    assert (finished.status, decision.start, decision.sweep) == (before, False, ())
+
+
+def test_a_run_goes_on_where_another_release_hashed_the_same_spec_otherwise(running: Passes) -> None:
+    run = running.status["run"]
+    hashed_by_another_release(running)
+    decision = running.run(*ALL, after_s=1, snapshot=snapshot())
+    assert (decision.start, decision.sweep, running.status["run"]) == (False, (), run)
+
+
+def test_an_edit_begins_a_new_run_whatever_another_release_had_hashed(finished: Passes) -> None:
+    hashed_by_another_release(finished)
+    finished.edit(load=FASTER)
+    assert finished.run(after_s=1).start
+
+
 def test_a_spec_that_becomes_readable_again_is_a_new_run(finished: Passes) -> None:
     finished.edit(deadline="soon")
     finished.run(after_s=1)

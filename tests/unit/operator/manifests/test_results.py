@@ -12,7 +12,14 @@ import plans
 import pytest
 from sshload_contract.codec import from_json
 from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import GeneratorStats, LoadStats, RunSummary, SeriesPoint, StepStats
+from sshload_contract.run_summary import (
+    RUN_SUMMARY_VERSION,
+    GeneratorStats,
+    LoadStats,
+    RunSummary,
+    SeriesPoint,
+    StepStats,
+)
 from sshload_contract.sample import EncodedHistogram, ErrorCount
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_operator.manifests import child_ref, results_config_map, swept
@@ -64,7 +71,7 @@ def steps(count: int) -> tuple[StepStats, ...]:
 
 
 SMALL = RunSummary(
-    version=1,
+    version=RUN_SUMMARY_VERSION,
     run_id="a1b2c3d4e5",
     end=RunEnd.COMPLETED,
     message="",
