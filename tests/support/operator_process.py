@@ -9,6 +9,7 @@ import os
 import sys
 import threading
 import time
+import urllib.error
 import urllib.request
 import uuid
 from collections.abc import Callable, Mapping, Sequence
@@ -54,7 +55,7 @@ class OperatorProcess:
         """Start the operator and wait until it is ready."""
         self.begin()
         give_up = time.monotonic() + _START_LIMIT_S
-        while not self._is_ready():
+        while self.probe("/readyz") != 200:
             self.assert_not_ended()
             assert time.monotonic() < give_up, f"the operator is not ready: {self.log()[-3000:]}"
             time.sleep(0.05)
@@ -135,12 +136,15 @@ class OperatorProcess:
             page: bytes = answer.read()
         return page.decode()
 
-    def _is_ready(self) -> bool:
+    def probe(self, path: str) -> int:
+        """Return the status with which it answers a probe, 0 where it does not answer."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.health_port}/readyz", timeout=10) as answer:
-                return bool(answer.status == 200)
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.health_port}{path}", timeout=60) as answer:
+                return int(answer.status)
+        except urllib.error.HTTPError as error:
+            return error.code
         except OSError:
-            return False
+            return 0
 
     def _log_path(self) -> Path:
         return self.folder / f"operator-{self._starts:03}.log"

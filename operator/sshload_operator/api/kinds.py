@@ -21,3 +21,4 @@ class Kind:
 TEST: Final = Kind("SSHLoadTest", "sshloadtests", "test")
 SCHEDULE: Final = Kind("SSHLoadTestSchedule", "sshloadtestschedules", "schedule")
 COMPARISON: Final = Kind("SSHLoadTestComparison", "sshloadtestcomparisons", "comparison")
+KINDS: Final = (TEST, SCHEDULE, COMPARISON)

@@ -121,6 +121,12 @@ class Cluster:
         """Return the objects of a kind of ours with these labels, as they are now."""
         return await self._list(API_VERSION, namespace, kind.plural, [("labelSelector", label_selector)])
 
+    async def served_kinds(self) -> frozenset[str]:
+        """Return the plurals of the kinds of ours that the API server serves: none where no CRD is installed."""
+        path = f"/apis/{API_VERSION}"
+        found = await self._get_or_none("apis", path)
+        return frozenset(resource["name"] for resource in (found or {}).get("resources", ()))
+
     async def read_deployment(self, namespace: str, name: str) -> Object | None:
         """Return a Deployment, or None where there is none."""
         path = f"{collection_path('apps/v1', namespace, 'deployments')}/{name}"

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import kopf
 
-from sshload_operator.api.kinds import COMPARISON, GROUP, SCHEDULE, TEST, VERSION
+from sshload_operator.api.kinds import COMPARISON, GROUP, KINDS, SCHEDULE, TEST, VERSION
 from sshload_operator.control.access import find_access
-from sshload_operator.control.cluster import ANSWER_LIMIT_S, LIST_PAGE, Cluster
+from sshload_operator.control.cluster import ANSWER_LIMIT_S, LIST_PAGE, ApiError, Cluster
 from sshload_operator.control.lease import Leases, Terms
 from sshload_operator.control.live_kinds import LiveKinds
 from sshload_operator.control.metrics import OperatorMetrics
@@ -30,6 +30,7 @@ _LOG = logging.getLogger(__name__)
 # Short, so that an operator is back within 3 s of its API server, however long that was away.
 _ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
 _LEASE_LOST: Final = 1
+_SERVED_EVERY_S: Final = 1.0
 _OWNERS: Final = (SCHEDULE, COMPARISON)
 _NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
 
@@ -59,7 +60,7 @@ class Operator:
         self._probes = ProbeServer(options.health_port, lambda: self._live is not None)
 
     async def run(self) -> None:
-        """Wait until no other operator is at work, and run until the process is told to stop."""
+        """Wait for the Lease and for the CRDs, and run until the process is told to stop."""
         await self._probes.start()
         access = await find_access()
         cluster = Cluster(access, self._metrics.count_api_request)
@@ -68,6 +69,7 @@ class Operator:
         try:
             await _unless_told_to_stop(self._leases.take())
             losing = asyncio.create_task(self._end_when_lost(self._leases))
+            await _unless_told_to_stop(_until_served(cluster))
             await self._work()
             losing.cancel()
         except asyncio.CancelledError:
@@ -146,6 +148,24 @@ class Operator:
     async def _job_changed(self, event: kopf.RawEvent, **_: Any) -> None:
         if self._live is not None:
             self._live.tests.job_changed(event["type"], event["object"])
+
+
+async def _until_served(cluster: Cluster) -> None:
+    """Wait until the API server serves all kinds: kopf would never notice one that comes later."""
+    said = ""
+    while True:
+        try:
+            missing = [kind.plural for kind in KINDS if kind.plural not in await cluster.served_kinds()]
+            waits_for = ", ".join(f"{plural}.{GROUP}" for plural in missing)
+            problem = f"waits for CustomResourceDefinitions that are not installed: {waits_for}" if missing else ""
+        except ApiError as error:
+            problem = f"cannot ask which kinds the API server serves, and tries again: {error}"
+        if not problem:
+            return
+        if problem != said:
+            _LOG.warning("%s", problem)
+        said = problem
+        await asyncio.sleep(_SERVED_EVERY_S)
 
 
 async def _unless_told_to_stop(waiting: Coroutine[Any, Any, None]) -> None:

@@ -1,4 +1,4 @@
-"""Specs that an older or a broken CRD let pass. The tests change the CRD, so the API server is a lane's own."""
+"""CRDs that are older, broken, or not there yet. The tests change the CRD, so the API server is a lane's own."""
 
 import contextlib
 import json
@@ -94,3 +94,16 @@ def failed_passes(operator: OperatorProcess) -> float:
     found = re.search(r"^sshload_operator_failed_passes_total (\S+)", operator.metrics(), re.MULTILINE)
     assert found is not None
     return float(found[1])
+
+
+def test_an_operator_that_is_there_before_its_crds_says_which_are_missing_and_is_not_ready_until_they_come(
+    cluster: LiveCluster, operator: OperatorProcess
+) -> None:
+    cluster.kubectl("delete", "-f", str(CRDS))
+    operator.begin()
+    cluster.gone(lambda: "sshloadtests.sshload.dev" not in operator.log(), "lack of a word of what is missing")
+    assert (operator.probe("/healthz"), operator.probe("/readyz")) == (200, 503)
+    cluster.kubectl("apply", "--server-side", "-f", str(CRDS))
+    cluster.gone(lambda: operator.probe("/readyz") != 200, "lack of readiness")
+    cluster.apply(load_test("late"))
+    cluster.wait("late", lambda status: status.get("phase") == "PreparingTarget", "start")

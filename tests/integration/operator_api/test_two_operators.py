@@ -2,8 +2,6 @@
 
 import os
 import signal
-import urllib.error
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,17 +26,6 @@ def second(api_server: ApiServer, cluster: LiveCluster, tmp_path: Path) -> Itera
     assert "Traceback" not in second.logs(), second.logs()[-5000:]
 
 
-def answers(operator: OperatorProcess, path: str) -> int:
-    """Return the status with which the operator answers a probe, 0 where it does not answer."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{operator.health_port}{path}", timeout=60) as answer:
-            return int(answer.status)
-    except urllib.error.HTTPError as error:
-        return error.code
-    except OSError:
-        return 0
-
-
 def holder(cluster: LiveCluster) -> str:
     """Return who holds the Lease of the test's namespace."""
     return str(cluster.get("lease", LEASE)["spec"]["holderIdentity"])
@@ -51,12 +38,12 @@ def waits(cluster: LiveCluster, first: OperatorProcess, second: OperatorProcess)
     second.begin()
     said = f"waits, and does nothing: {first.identity} holds the Lease {cluster.namespace}/{LEASE}"
     cluster.gone(lambda: said not in second.log(), "lack of a word of who holds the Lease")
-    assert (answers(second, "/healthz"), answers(second, "/readyz")) == (200, 503)
+    assert (second.probe("/healthz"), second.probe("/readyz")) == (200, 503)
 
 
 def works(cluster: LiveCluster, second: OperatorProcess, test: str) -> None:
     """Wait until the second operator holds the Lease and works."""
-    cluster.gone(lambda: answers(second, "/readyz") != 200, "lack of an operator")
+    cluster.gone(lambda: second.probe("/readyz") != 200, "lack of an operator")
     assert holder(cluster) == second.identity
     cluster.apply(load_test(test))
     cluster.wait(test, lambda status: status.get("phase") == "PreparingTarget", "start")
@@ -100,7 +87,7 @@ def test_an_operator_that_starts_again_as_the_same_pod_has_its_lease_at_once(
     operator.start()
     assert "waits" not in operator.log()
     assert holder(cluster) == operator.identity
-    assert answers(second, "/readyz") == 503
+    assert second.probe("/readyz") == 503
 
 
 def test_an_operator_that_stood_still_writes_nothing_more_and_ends(
@@ -110,6 +97,7 @@ def test_an_operator_that_stood_still_writes_nothing_more_and_ends(
     waits(cluster, operator, second)
     cluster.apply(load_test("before"))
     cluster.wait("before", lambda status: status.get("phase") == "PreparingTarget", "start")
+    cluster.gone(lambda: not any(write.path.endswith("/events") for write in proxy.writes), "lack of its last write")
     cluster.assertions.clear()  # they hold for an operator that goes on
     os.kill(operator.pid, signal.SIGSTOP)
     works(cluster, second, "after")
