@@ -58,6 +58,7 @@ def workers_blocker(situation: Situation) -> Blocker | None:
         _pods_blocker(situation, Role.MASTER, Role.WORKER)
         or _unreadable_results(situation)
         or _silent_master(situation)
+        or disrupted_master(situation)
         or _lost_worker(situation)
     )
 
@@ -123,6 +124,15 @@ def _silent_master(situation: Situation) -> Blocker | None:
     said += disruption_of(situation, Role.MASTER)
     message = f"the master (pod {master.name}) ended{code} and left no results{said}"
     return _error(Reason.MASTER_LOST, message, patience_s)
+
+
+def disrupted_master(situation: Situation) -> Blocker | None:
+    """Return that the master's pod is taken away. On a lost node it seems to run until the Node is deleted."""
+    masters = situation.pods(Role.MASTER)
+    if not masters or not all(pod.deleting and pod.disruption for pod in masters):
+        return None
+    message = f"the master is being deleted, and its results with it{disruption_of(situation, Role.MASTER)}"
+    return _error(Reason.MASTER_LOST, f"{message}. Run the test again", BLOCKED_PATIENCE_S)
 
 
 def _lost_worker(situation: Situation) -> Blocker | None:

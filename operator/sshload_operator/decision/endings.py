@@ -9,7 +9,14 @@ from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.decision.baseline.judge import against_baseline
-from sshload_operator.decision.blockers import disruption_of, target_blocker, worker_loss, workers_blocker
+from sshload_operator.decision.blockers import (
+    Blocker,
+    disrupted_master,
+    disruption_of,
+    target_blocker,
+    worker_loss,
+    workers_blocker,
+)
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.results import to_status
 from sshload_operator.decision.situation import Situation
@@ -164,9 +171,16 @@ def _workers_blocked(situation: Situation) -> Ending | None:
     return _blocked(situation, ConditionType.WORKERS_READY)
 
 
+def _master_disrupted(situation: Situation) -> Ending | None:
+    return _blocked_by(situation, disrupted_master(situation), ConditionType.WORKERS_READY)
+
+
 def _blocked(situation: Situation, about: ConditionType) -> Ending | None:
     find = target_blocker if about is ConditionType.TARGET_READY else workers_blocker
-    blocker = find(situation)
+    return _blocked_by(situation, find(situation), about)
+
+
+def _blocked_by(situation: Situation, blocker: Blocker | None, about: ConditionType) -> Ending | None:
     if blocker is None or blocker.patience_s is None or situation.false_for_s(about) < blocker.patience_s:
         return None
     return Ending(blocker.verdict, blocker.final_reason, blocker.message, about=about)
@@ -231,4 +245,4 @@ _RULES: tuple[Callable[[Situation], Ending | None], ...] = (
     _workers_blocked,
     _start_timed_out,
 )
-_CERTAIN = (_judged, _past_deadline)
+_CERTAIN = (_judged, _past_deadline, _master_disrupted)

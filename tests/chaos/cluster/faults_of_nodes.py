@@ -2,34 +2,59 @@
 
 import contextlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 from chaos_case import Case, Found
 from chaos_stage import Stage
 from cluster_daemons import cluster
-from cluster_oracles import end_of, is_loading, steady, went_back
+from cluster_oracles import Ended, end_of, is_loading, steady, went_back
 from live_cluster import LiveCluster
 
 SECOND = "second"
-_TAINT = "sshload.dev/chaos"
-_THERE: Mapping[str, Any] = {
-    "nodeSelector": {"kubernetes.io/hostname": SECOND},
-    "tolerations": [{"key": _TAINT, "operator": "Exists"}],
+_HOSTNAME = "kubernetes.io/hostname"
+_ON_SECOND: Mapping[str, Any] = {"nodeSelector": {_HOSTNAME: SECOND}}
+_IS_SECOND = {"matchExpressions": [{"key": _HOSTNAME, "operator": "In", "values": [SECOND]}]}
+_WITHOUT_MASTER: Mapping[str, Any] = {  # the master takes nothing of affinity
+    "affinity": {
+        "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [_IS_SECOND]}}
+    }
 }
 _EVICTED = "EvictionByEvictionAPI"
+_COLLECTED = "DeletionByPodGC"
 _LONG = "90s"
 Ends = tuple[tuple[str, str], ...]
 _WORKER_LOST: Ends = (("Invalid", "WorkerLost"),)
 _TARGET_LOST: Ends = (("Error", "TargetLost"),)
+_MASTER_LOST: Ends = (("Error", "MasterLost"),)
+_UNCONFIRMED: Ends = (("Invalid", "CountsDisagree"),)
+"""Until its node is deleted or five minutes are over, the API server has a lost pod as running."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which pods of a run are on the second node: of which role, and what in the spec puts them there."""
+
+    role: str
+    workers: Mapping[str, Any] = field(default_factory=dict)
+    target: Mapping[str, Any] = field(default_factory=dict)
+
+
+_WORKERS = Part("worker", workers=_WITHOUT_MASTER)
+_MASTER = Part("master", workers=_ON_SECOND)
+_TARGET = Part("target", target=_ON_SECOND)
 
 
 def cases() -> Iterator[Case]:
     """Yield the cases. What befalls a node befalls no test beside it."""
-    yield Case("node of the workers lost", partial(_lost, part="workers", ends=_WORKER_LOST))
-    yield Case("node of the target lost", partial(_lost, part="target", ends=_TARGET_LOST))
-    yield Case("node of the workers drained", partial(_drained, part="workers", ends=_WORKER_LOST))
-    yield Case("node of the target drained", partial(_drained, part="target", ends=_TARGET_LOST))
+    yield Case("node of the workers lost", partial(_lost, part=_WORKERS, ends=_WORKER_LOST))
+    yield Case("node of the target lost", partial(_lost, part=_TARGET, ends=_UNCONFIRMED))
+    yield Case("node of the target lost and deleted", partial(_lost_and_deleted, part=_TARGET, ends=_TARGET_LOST))
+    yield Case("node of the master lost and deleted", partial(_lost_and_deleted, part=_MASTER, ends=_MASTER_LOST))
+    yield Case("node of the workers drained", partial(_drained, part=_WORKERS, ends=_WORKER_LOST))
+    yield Case("node of the target drained", partial(_drained, part=_TARGET, ends=_TARGET_LOST))
+    yield Case("node of the master drained", partial(_drained, part=_MASTER, ends=_MASTER_LOST))
 
 
 @contextlib.contextmanager
@@ -42,39 +67,47 @@ def second_node() -> Iterator[str]:
         cluster("node-remove", SECOND)
 
 
-def _lost(stage: Stage, part: str, ends: Ends) -> Found:
+def _lost(stage: Stage, part: Part, ends: Ends) -> Found:
     with second_node():
-        namespace, there, here = _loading(stage, part)
+        namespace, there, here = _loading(stage, part, _LONG)
         cluster("node-lose", SECOND)
-        found = Found.of(end_of(stage, namespace, there, ends), end_of(stage, namespace, here))
-        return found.with_problems(*went_back(stage, namespace))
+        return _found(stage, namespace, end_of(stage, namespace, there, ends), end_of(stage, namespace, here))
 
 
-def _drained(stage: Stage, part: str, ends: Ends) -> Found:
+def _lost_and_deleted(stage: Stage, part: Part, ends: Ends) -> Found:
+    """Let the API server lose the Node too, as a cloud's controller does: the controller manager collects the pods."""
     with second_node():
-        namespace, there, here = _loading(stage, part)
+        namespace, there, here = _loading(stage, part, "200s")
+        cluster("node-lose", SECOND)
+        namespace.kubectl("delete", "node", SECOND)
+        ended = end_of(stage, namespace, there, ends, says=_COLLECTED)
+        return _found(stage, namespace, ended, end_of(stage, namespace, here))
+
+
+def _drained(stage: Stage, part: Part, ends: Ends) -> Found:
+    with second_node():
+        namespace, there, here = _loading(stage, part, _LONG)
         namespace.kubectl("drain", SECOND, "--ignore-daemonsets", "--delete-emptydir-data", "--force")
-        found = Found.of(end_of(stage, namespace, there, ends, says=_EVICTED), end_of(stage, namespace, here))
-        return found.with_problems(*went_back(stage, namespace))
+        ended = end_of(stage, namespace, there, ends, says=_EVICTED)
+        return _found(stage, namespace, ended, end_of(stage, namespace, here))
 
 
-def _loading(stage: Stage, part: str) -> tuple[LiveCluster, dict[str, Any], dict[str, Any]]:
+def _found(stage: Stage, namespace: LiveCluster, *ends: Ended) -> Found:
+    return Found.of(*ends).saying(f"it says: {ends[0].status['message']}").with_problems(*went_back(stage, namespace))
+
+
+def _loading(stage: Stage, part: Part, duration: str) -> tuple[LiveCluster, dict[str, Any], dict[str, Any]]:
     """Return a namespace with two tests under load: one has a part on the second node, the other is on the first."""
     namespace = stage.namespace()
-    namespace.kubectl("taint", "node", SECOND, f"{_TAINT}=:NoSchedule")  # for all else, the master of that run included
-    there, here = steady("there", _LONG), steady("here", "20s")
-    _place(there, **{part: _THERE})
+    namespace.kubectl("taint", "node", SECOND, "sshload.dev/chaos=:PreferNoSchedule")
+    there, here = steady("there", duration), steady("here", "20s")
+    there["spec"]["workers"] |= part.workers
+    there["spec"]["target"] = {"managed": {**there["spec"]["target"]["managed"], **part.target}}
     namespace.apply(there, here)
     for test in (there, here):
         stage.followed.wait(namespace, test["metadata"]["name"], is_loading, "load", 120)
-    (pod, *_) = namespace.labelled("pods", f"sshload.dev/test=there,sshload.dev/role={part.removesuffix('s')}")
-    assert pod["spec"]["nodeName"] == SECOND
+    for pod in namespace.labelled("pods", "sshload.dev/test in (there,here)"):
+        labels, node = pod["metadata"]["labels"], pod["spec"]["nodeName"]
+        mine = labels["sshload.dev/test"] == "there" and labels["sshload.dev/role"] == part.role
+        assert not mine or node == SECOND, f"{pod['metadata']['name']} is on {node}"
     return namespace, there, here
-
-
-def _place(
-    test: dict[str, Any], workers: Mapping[str, Any] | None = None, target: Mapping[str, Any] | None = None
-) -> None:
-    spec = test["spec"]
-    spec["workers"] = {**spec["workers"], **(workers or {})}
-    spec["target"]["managed"] = {**spec["target"]["managed"], **(target or {})}

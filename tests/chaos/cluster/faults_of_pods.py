@@ -16,10 +16,10 @@ _CGROUPS = Path("/sys/fs/cgroup")
 _WORKER_LOST = (("Invalid", "WorkerLost"),)
 _FEW_PROCESSES_FOR_S = 15.0
 _TAKES_MEMORY = "self.kept = [*getattr(self, 'kept', []), bytes(range(256)) * 32_768]"
-_TAKES_DISK = "Path('/tmp/taken').open('ab').write(bytes(4_000_000))"
-_LOCUSTFILE = """\
-from pathlib import Path
+_TAKES_DISK = "print('x' * 4_000_000, flush=True)"
+"""Its log is on the node's disk. /tmp is in memory, and the rest cannot be written."""
 
+_LOCUSTFILE = """\
 from sshload_worker.locustfile import SSHUser, task
 
 

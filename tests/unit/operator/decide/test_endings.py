@@ -154,6 +154,19 @@ def test_a_master_that_was_evicted_is_lost_by_what_its_pods_condition_says(runni
     assert EVICTION in running.status["message"]
 
 
+def test_a_master_on_a_lost_node_is_lost_although_its_log_cannot_be_read_and_its_pod_seems_to_run(
+    running: Passes,
+) -> None:
+    taken = pod(Role.MASTER, deleting=True, ready=False, disruption="DeletionByTaintManager: node is unreachable")
+    running.unread = "no answer within 10 s"
+    running.run(TARGET, taken, WORKER, SECOND_WORKER, after_s=1, snapshot=snapshot())
+    running.run(TARGET, taken, WORKER, SECOND_WORKER, after_s=14, snapshot=snapshot())
+    assert "verdict" not in running.status
+    running.run(TARGET, taken, WORKER, SECOND_WORKER, after_s=1, snapshot=snapshot())
+    assert running.said() == ("Error", "MasterLost")
+    assert "DeletionByTaintManager: node is unreachable" in running.status["message"]
+
+
 @pytest.mark.parametrize("end", [RunEnd.WORKER_LOST, RunEnd.STOPPED])
 def test_what_the_master_finds_out_is_told_with_what_befell_the_pod(running: Passes, end: RunEnd) -> None:
     role = Role.WORKER if end is RunEnd.WORKER_LOST else Role.MASTER
