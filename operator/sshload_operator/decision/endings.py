@@ -23,6 +23,7 @@ from sshload_operator.decision.situation import Situation
 from sshload_operator.decision.verdict import judge
 from sshload_operator.state import BaselineRef, BaselineSight, ConditionType, Judgement, PodFacts, Reason, Role
 
+_PODS_NAMED = 3
 _EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target's own word for a configuration that sshd rejects
 
 
@@ -97,7 +98,8 @@ def _past_deadline(situation: Situation) -> Ending | None:
     if not _is_past_deadline(situation):
         return None
     blocker = target_blocker(situation) or workers_blocker(situation)
-    why = f"; last seen: {blocker.message}" if blocker is not None else ""
+    seen = blocker.message if blocker is not None else _not_ready(situation)
+    why = f"; last seen: {seen}" if seen else ""
     if situation.observed.unread:
         why += f"; not all could be read: {situation.observed.unread}"
     phase = situation.last_phase
@@ -212,7 +214,13 @@ def _seen(situation: Situation, *roles: Role) -> str:
     pods = [pod for pod in situation.pods(*roles) if not pod.ready] or situation.pods(*roles)
     if not pods:
         return "no pod of it was made"
-    return ", ".join(f"pod {pod.name} is {_state(pod)}" for pod in pods[:3])
+    return ", ".join(f"pod {pod.name} is {_state(pod)}" for pod in pods[:_PODS_NAMED])
+
+
+def _not_ready(situation: Situation) -> str:
+    """Return which pods are not ready: those on a node that is lost, for one."""
+    pods = [pod for pod in situation.pods(*Role) if not pod.ready]
+    return ", ".join(f"pod {pod.name} is {_state(pod)}" for pod in pods[:_PODS_NAMED])
 
 
 def _state(pod: PodFacts) -> str:

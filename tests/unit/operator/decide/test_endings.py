@@ -73,6 +73,13 @@ def test_the_deadline_ends_a_run_that_goes_on_and_on(running: Passes) -> None:
     assert "spec.deadline" in running.status["message"]
 
 
+def test_the_deadline_names_the_pods_that_are_not_ready(running: Passes) -> None:
+    unreachable = pod(Role.MASTER, ready=False)
+    running.run(TARGET, unreachable, WORKER, SECOND_WORKER, after_s=600, snapshot=snapshot())
+    assert running.said() == ("Error", "DeadlineExceeded")
+    assert f"last seen: pod {unreachable.name} is Running and not ready" in running.status["message"]
+
+
 def test_a_quota_that_admits_some_of_the_workers_is_named(started: Passes) -> None:
     for after_s in (3, 16):
         started.run(TARGET, MASTER, WORKER, after_s=after_s, rejected="exceeded quota: few")
