@@ -16,9 +16,11 @@ from sshload_operator.api.parse.load_models import (
     read_users,
 )
 from sshload_operator.api.parse.readers import integer, number, percentage, positive
+from sshload_operator.api.search_time import whole_milliseconds
 
 CONFIRM_MOST = 5
 _SLOWEST_LOGIN_RATE = 0.01
+_MILLISECONDS = 1000
 
 _Bounds = tuple[float, float]
 
@@ -55,6 +57,9 @@ def _read_arrivals(value: Any, path: str) -> tuple[Load, _Bounds]:
     most = fields.required("max", positive(MOST))
     _check_order(fields, least, most)
     stage = ArrivalsStage(rate=least, duration_s=fields.required("duration", LOAD_DURATION))
+    if least * whole_milliseconds(stage.duration_s) < _MILLISECONDS:
+        message = "must be high enough for one iteration in a trial's duration: raise it, or lengthen the duration"
+        raise SpecError(fields.at("min"), message)
     load = read_arrivals(fields, (stage,))
     fields.end()
     return load, (least, most)

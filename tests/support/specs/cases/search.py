@@ -22,6 +22,12 @@ BAD: dict[str, Bad] = {
         "load.capacity.burst", {"min": 1, "max": 2}, "spec.load.capacity", "exactly one of", base=SEARCH_ARRIVALS
     ),
     "search-from-zero": bad("load.capacity.arrivals.min", 0, base=SEARCH_ARRIVALS),
+    "search-from-less-than-one-iteration": bad(
+        "load.capacity.arrivals.min", 0.033, says="one iteration in a trial's duration", base=SEARCH_ARRIVALS
+    ),
+    "search-from-next-to-nothing": bad(
+        "load.capacity.arrivals.min", 1e-9, says="one iteration in a trial's duration", base=SEARCH_ARRIVALS
+    ),
     "search-without-an-end": bad("load.capacity.arrivals.max", None, base=SEARCH_ARRIVALS),
     "search-for-half-a-user": bad("load.capacity.users.min", 0.5, base=SEARCH_USERS),
     "search-with-min-above-max": _upside_down(SEARCH_ARRIVALS, "arrivals"),
@@ -87,6 +93,9 @@ GOOD: dict[str, Spec] = {
     "deadline-to-the-second-with-a-search-for-sessions": changed(SEARCH_HOLD, "deadline", "630s"),
     "search-with-thirds-of-a-second": changed(
         changed(SEARCH_HOLD, "load.capacity.hold.loginRate", 30), "deadline", "619998ms"
+    ),
+    "search-from-one-iteration": changed(
+        changed(SEARCH_ARRIVALS, "load.capacity.arrivals.duration", "40s"), "load.capacity.arrivals.min", 0.025
     ),
     "search-at-one-amount": changed(SEARCH_ARRIVALS, "load.capacity.arrivals.max", 10),
     "search-as-fine-as-it-goes": changed(SEARCH_ARRIVALS, "load.capacity.precision", "0.1%"),
