@@ -26,6 +26,8 @@ def main() -> None:
         namespaces=tuple(arguments.namespace),
         installation=installation,
         metrics_port=arguments.metrics_port,
+        secure_metrics=arguments.metrics_secure,
+        metrics_certificate=arguments.metrics_certificate,
         health_port=arguments.health_port,
         lease_namespace=arguments.lease_namespace,
         lease=Terms(arguments.identity, arguments.lease_duration),
@@ -42,6 +44,12 @@ def _parser() -> argparse.ArgumentParser:
         "--installation", type=Path, default=Path("/etc/sshload/installation.yaml"), help="images and allowed targets"
     )
     parser.add_argument("--metrics-port", type=int, default=9100, help="for /metrics")
+    parser.add_argument(
+        "--metrics-secure", action="store_true", help="serve /metrics over TLS, to those only whom RBAC lets get it"
+    )
+    parser.add_argument(
+        "--metrics-certificate", type=Path, help="folder with tls.crt and tls.key for that; default: self-signed"
+    )
     parser.add_argument("--health-port", type=int, default=8080, help="for /healthz and /readyz")
     parser.add_argument(
         "--identity", default=f"{socket.gethostname()}-{os.getpid()}", help="as whom it holds its Lease: its pod"

@@ -184,6 +184,25 @@ class Cluster:
         found = await self.read(kind, metadata["namespace"], metadata["name"])
         return found is not None and found["metadata"]["uid"] == metadata["uid"]
 
+    async def user_of(self, token: str) -> Object | None:
+        """Return whose a bearer token is, as a TokenReview says it; None where it is nobody's."""
+        review = await self._review("tokenreviews", "authentication.k8s.io/v1", "TokenReview", {"token": token})
+        return review["user"] if review.get("authenticated") is True else None
+
+    async def may(self, user: Object, verb: str, path: str) -> bool:
+        """Return whether a user may do this with a path of no resource, as a SubjectAccessReview says it."""
+        named = {"user": user["username"], "uid": user.get("uid", ""), "groups": user.get("groups", ())}
+        asked = {**named, "extra": user.get("extra", {}), "nonResourceAttributes": {"verb": verb, "path": path}}
+        review = await self._review("subjectaccessreviews", "authorization.k8s.io/v1", "SubjectAccessReview", asked)
+        return review.get("allowed") is True
+
+    async def _review(self, plural: str, api_version: str, kind: str, spec: Object) -> Object:
+        """Return the status of a review, which the API server answers with and keeps nowhere."""
+        body = {"apiVersion": api_version, "kind": kind, "spec": spec}
+        answer = await self._send(_Request("create", plural, "POST", f"/apis/{api_version}/{plural}", body=body))
+        status: Object = read_json(answer).get("status") or {}
+        return status
+
     async def list_pods(self, namespace: str, label_selector: str) -> Sequence[Object]:
         """Return the pods with these labels."""
         return await self._list("v1", namespace, "pods", [("labelSelector", label_selector)])

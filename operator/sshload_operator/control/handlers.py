@@ -10,18 +10,21 @@ import os
 import signal
 from collections.abc import Coroutine
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 import kopf
 
 from sshload_operator.api.kinds import COMPARISON, GROUP, KINDS, SCHEDULE, TEST, VERSION
 from sshload_operator.control.access import find_access
+from sshload_operator.control.bearer_check import BearerCheck
 from sshload_operator.control.cluster import ANSWER_LIMIT_S, LIST_PAGE, ApiError, Cluster
 from sshload_operator.control.lease import Leases, Terms
 from sshload_operator.control.live_kinds import LiveKinds
 from sshload_operator.control.metrics import OperatorMetrics
-from sshload_operator.control.metrics_server import MetricsServer
+from sshload_operator.control.metrics_server import Guard, MetricsServer
 from sshload_operator.control.probe_server import ProbeServer
+from sshload_operator.control.serving_certificate import ServingCertificate
 from sshload_operator.control.watch_session import Listed, watch_session
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation
@@ -37,11 +40,17 @@ _NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """How the operator runs. No namespaces: all of them, and then its Lease is in `lease_namespace`."""
+    """How the operator runs. No namespaces: all of them, and then its Lease is in `lease_namespace`.
+
+    `secure_metrics`: over TLS and for those only whom RBAC lets read them, with the certificate of
+    `metrics_certificate`, None for one of its own.
+    """
 
     namespaces: tuple[str, ...]
     installation: Installation
     metrics_port: int
+    secure_metrics: bool
+    metrics_certificate: Path | None
     health_port: int
     lease_namespace: str
     lease: Terms
@@ -113,9 +122,14 @@ class Operator:
             logging.getLogger(name).setLevel(logging.WARNING)
         assert self._leases is not None  # noqa: S101 - `run` has taken them
         self._cluster = Cluster(self._leases.guard(await find_access()), self._metrics.count_api_request)
-        await self._server.start()
+        await self._server.start(self._guard(self._cluster))
         self._live = LiveKinds(self._cluster, self._options.installation, self._metrics)  # from now on it says ready
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
+
+    def _guard(self, cluster: Cluster) -> Guard | None:
+        if not self._options.secure_metrics:
+            return None
+        return Guard(BearerCheck(cluster), ServingCertificate(self._options.metrics_certificate))
 
     async def _stop(self, **_: Any) -> None:
         if self._live is not None:

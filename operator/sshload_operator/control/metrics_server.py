@@ -1,11 +1,24 @@
 """The operator's /metrics for Prometheus."""
 
+import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
 
+from sshload_operator.control.bearer_check import BearerCheck
+from sshload_operator.control.serving_certificate import ServingCertificate
+
 _TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What stands before the metrics: a check of each request, and TLS."""
+
+    check: BearerCheck
+    certificate: ServingCertificate
 
 
 class MetricsServer:
@@ -14,18 +27,29 @@ class MetricsServer:
     def __init__(self, port: int, render: Callable[[], bytes]) -> None:
         self._port = port
         self._render = render
-        app = web.Application()
+        self._runner: web.AppRunner | None = None
+        self._following: asyncio.Task[None] | None = None
+
+    async def start(self, guard: Guard | None) -> None:
+        """Listen, without a guard by plain HTTP for everybody.
+
+        Raises OSError where the port is taken, and CertificateError.
+        """
+        tls = None if guard is None else await guard.certificate.context()
+        app = web.Application(middlewares=() if guard is None else (guard.check.admit,))
         app.add_routes([web.get("/metrics", self._metrics)])
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
-
-    async def start(self) -> None:
-        """Listen; raises OSError where the port is taken."""
         await self._runner.setup()
-        await web.TCPSite(self._runner, port=self._port).start()
+        await web.TCPSite(self._runner, port=self._port, ssl_context=tls).start()
+        if guard is not None:
+            self._following = asyncio.create_task(guard.certificate.follow())
 
     async def stop(self) -> None:
         """Stop listening and close all connections."""
-        await self._runner.cleanup()
+        if self._following is not None:
+            self._following.cancel()
+        if self._runner is not None:
+            await self._runner.cleanup()
 
     async def _metrics(self, _: web.Request) -> web.Response:
         return web.Response(body=self._render(), headers={"Content-Type": _TEXT_FORMAT})

@@ -1,0 +1,68 @@
+"""The certificate that the metrics are served with."""
+
+import asyncio
+import ssl
+from pathlib import Path
+
+import pytest
+from sshload_operator.control.self_signed import key_and_certificate
+from sshload_operator.control.serving_certificate import CertificateError, ServingCertificate
+
+
+def put(folder: Path) -> bytes:
+    """Write a new key and its certificate as a mounted Secret has them; return the certificate."""
+    made = key_and_certificate()
+    begin = made.index(b"-----BEGIN CERTIFICATE")
+    (folder / "tls.key").write_bytes(made[:begin])
+    (folder / "tls.crt").write_bytes(made[begin:])
+    return made[begin:]
+
+
+def served(context: ssl.SSLContext) -> str:
+    """Return the certificate that a client is shown, by a handshake in memory."""
+    client_context = ssl.create_default_context()
+    client_context.check_hostname, client_context.verify_mode = False, ssl.CERT_NONE
+    to_server, to_client = ssl.MemoryBIO(), ssl.MemoryBIO()
+    server = context.wrap_bio(to_server, to_client, server_side=True)
+    client = client_context.wrap_bio(to_client, to_server)
+    sides, certificate = [client, server], None
+    while sides:
+        for side in tuple(sides):
+            try:
+                side.do_handshake()
+            except ssl.SSLWantReadError:
+                continue
+            sides.remove(side)
+    certificate = client.getpeercert(binary_form=True)
+    assert certificate is not None
+    return ssl.DER_cert_to_PEM_cert(certificate)
+
+
+def test_without_a_secret_it_is_one_of_its_own() -> None:
+    assert served(asyncio.run(ServingCertificate(None).context())).startswith("-----BEGIN CERTIFICATE")
+
+
+def test_that_of_the_secret_is_taken_and_its_renewal_too(tmp_path: Path) -> None:
+    first = put(tmp_path)
+
+    async def play() -> tuple[str, str]:
+        certificate = ServingCertificate(tmp_path, look_every_s=0.01)
+        context = await certificate.context()
+        before = served(context)
+        (tmp_path / "tls.crt").write_text("half of it")
+        following = asyncio.create_task(certificate.follow())
+        await asyncio.sleep(0.05)
+        assert served(context) == before
+        renewed = put(tmp_path).decode()
+        while served(context) != renewed:
+            await asyncio.sleep(0.01)
+        following.cancel()
+        return before, renewed
+
+    before, renewed = asyncio.run(play())
+    assert before == first.decode() != renewed
+
+
+def test_a_secret_without_a_certificate_is_named(tmp_path: Path) -> None:
+    with pytest.raises(CertificateError, match=f"{tmp_path} has no certificate and key"):
+        asyncio.run(ServingCertificate(tmp_path).context())
