@@ -12,6 +12,7 @@ from sshload_contract.image_user import name_own_user
 from sshload_operator.control.handlers import Operator, Options
 from sshload_operator.control.lease import Terms
 from sshload_operator.control.logs import FORMATS, set_up_log
+from sshload_operator.control.serving_certificate import CertificateError
 from sshload_operator.planning.installation import read_installation
 
 
@@ -32,7 +33,10 @@ def main() -> None:
         lease_namespace=arguments.lease_namespace,
         lease=Terms(arguments.identity, arguments.lease_duration),
     )
-    asyncio.run(Operator(options).run())
+    try:
+        asyncio.run(Operator(options).run())
+    except CertificateError as error:
+        raise SystemExit(f"sshload-operator: the metrics cannot be served over TLS: {error}") from None
 
 
 def _parser() -> argparse.ArgumentParser:

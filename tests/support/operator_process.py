@@ -42,6 +42,7 @@ class OperatorProcess:
     namespaces: Sequence[str]
     after_end: Callable[[], None] = lambda: None
     more_of_installation: str = ""
+    more_arguments: Sequence[str] = ()
     metrics_port: int = 0
     health_port: int = 0
     lease_duration_s: int = 30
@@ -69,7 +70,8 @@ class OperatorProcess:
         arguments = [f"--installation={installation}",
                      f"--metrics-port={self.metrics_port}", f"--health-port={self.health_port}",
                      f"--identity={self.identity}", f"--lease-duration={self.lease_duration_s}",
-                     *(f"--namespace={namespace}" for namespace in self.namespaces)]  # fmt: skip
+                     *(f"--namespace={namespace}" for namespace in self.namespaces),
+                     *self.more_arguments]  # fmt: skip
         environment = {**os.environ, "KUBECONFIG": str(self.kubeconfig)}
         log = self._log_path()
         log.touch()

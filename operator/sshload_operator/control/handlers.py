@@ -66,10 +66,16 @@ class Operator:
         self._live: LiveKinds | None = None
         self._leases: Leases | None = None
         self._server = MetricsServer(options.metrics_port, self._metrics.render)
+        self._certificate = ServingCertificate(options.metrics_certificate) if options.secure_metrics else None
         self._probes = ProbeServer(options.health_port, lambda: self._live is not None)
 
     async def run(self) -> None:
-        """Wait for the Lease and for the CRDs, and run until the process is told to stop."""
+        """Wait for the Lease and for the CRDs, and run until the process is told to stop.
+
+        Raises CertificateError before that where the metrics cannot be served as they are to be.
+        """
+        if self._certificate is not None:
+            await self._certificate.context()
         await self._probes.start()
         access = await find_access()
         cluster = Cluster(access, self._metrics.count_api_request)
@@ -127,9 +133,7 @@ class Operator:
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
 
     def _guard(self, cluster: Cluster) -> Guard | None:
-        if not self._options.secure_metrics:
-            return None
-        return Guard(BearerCheck(cluster), ServingCertificate(self._options.metrics_certificate))
+        return Guard(BearerCheck(cluster), self._certificate) if self._certificate is not None else None
 
     async def _stop(self, **_: Any) -> None:
         if self._live is not None:

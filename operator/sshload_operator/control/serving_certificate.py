@@ -10,6 +10,7 @@ from typing import Final
 
 _LOG = logging.getLogger(__name__)
 _LOOK_EVERY_S: Final = 30.0
+_END_OF_KEY: Final = b"-----END PRIVATE KEY-----"
 
 
 class CertificateError(Exception):
@@ -27,11 +28,11 @@ class ServingCertificate:
         self._loaded = b""
 
     async def context(self) -> ssl.SSLContext:
-        """Return the context with the certificate; raises CertificateError where there is none."""
-        if self._folder is None:
-            await self._sign()
-        else:
+        """Return the one context, with the certificate; raises CertificateError where there is none."""
+        if self._folder is not None:
             self._load(self._folder)
+        elif not self._loaded:
+            self._loaded = await self._sign()
         return self._context
 
     async def follow(self) -> None:
@@ -54,7 +55,8 @@ class ServingCertificate:
             raise CertificateError(f"{folder} has no certificate and key that belong together: {error}") from error
         self._loaded = read
 
-    async def _sign(self) -> None:
+    async def _sign(self) -> bytes:
+        """Take a certificate of its own, and return it."""
         signing = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "sshload_operator.control.self_signed", stdout=asyncio.subprocess.PIPE
         )
@@ -65,3 +67,4 @@ class ServingCertificate:
             file.write(made)
             file.flush()
             self._context.load_cert_chain(file.name)
+        return made.partition(_END_OF_KEY)[2]

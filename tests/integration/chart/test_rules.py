@@ -52,6 +52,7 @@ FORBIDDEN = (
     "list nodes",
     "impersonate users",
 )
+REVIEWS = ("create tokenreviews.authentication.k8s.io", "create subjectaccessreviews.authorization.k8s.io")
 
 
 LEASE = tuple(f"{verb} leases.coordination.k8s.io=sshload-operator" for verb in ("get", "create", "update", "delete"))
@@ -119,7 +120,7 @@ def test_a_cluster_wide_operator_may_do_its_work_anywhere_and_no_more(
     cluster: LiveCluster, applied: list[dict[str, Any]]
 ) -> None:
     apply(cluster, applied)
-    assert allowed(cluster, (*FORBIDDEN, *LEASE, *NOT_ITS_LEASE)) == set()
+    assert allowed(cluster, (*FORBIDDEN, *REVIEWS, *LEASE, *NOT_ITS_LEASE)) == set()
     where_its_lease_is = replace(cluster, namespace="kube-system")
     assert allowed(where_its_lease_is, (*LEASE, *NOT_ITS_LEASE)) == set(LEASE)
 
@@ -131,6 +132,18 @@ def test_a_namespaced_operator_may_do_its_work_in_its_namespaces_only(
     apply(cluster, applied, "--set", "namespaced=true", "--set", f"watchNamespaces={{{cluster.namespace}}}")
     assert allowed(cluster, (*FORBIDDEN, *LEASE, *NOT_ITS_LEASE)) == set(LEASE)
     assert allowed(elsewhere, (*NEEDED, *FORBIDDEN, *LEASE)) == set()
+
+
+@pytest.mark.parametrize("is_namespaced", [True, False])
+def test_an_operator_whose_metrics_are_guarded_may_ask_who_reads_them_too(
+    cluster: LiveCluster,
+    applied: list[dict[str, Any]],
+    is_namespaced: bool,  # noqa: FBT001 - as parametrised
+) -> None:
+    some = ("--set", "namespaced=true", "--set", f"watchNamespaces={{{cluster.namespace}}}")
+    apply(cluster, applied, "--set", "metrics.authentication.enabled=true", *(some if is_namespaced else ()))
+    cluster.gone(lambda: set(REVIEWS) - allowed(cluster, REVIEWS), "lack of permission")
+    assert allowed(cluster, FORBIDDEN) == set()
 
 
 @pytest.mark.parametrize("namespaced", ["true", "false"])

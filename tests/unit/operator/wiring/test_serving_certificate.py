@@ -38,6 +38,14 @@ def served(context: ssl.SSLContext) -> str:
     return ssl.DER_cert_to_PEM_cert(certificate)
 
 
+async def follow(certificate: ServingCertificate) -> None:
+    """Let the certificate be looked at, which needs some turns of the loop."""
+    following = asyncio.create_task(certificate.follow())
+    for _ in range(5):
+        await asyncio.sleep(0)
+    following.cancel()
+
+
 def test_without_a_secret_it_is_one_of_its_own() -> None:
     assert served(asyncio.run(ServingCertificate(None).context())).startswith("-----BEGIN CERTIFICATE")
 
@@ -46,17 +54,15 @@ def test_that_of_the_secret_is_taken_and_its_renewal_too(tmp_path: Path) -> None
     first = put(tmp_path)
 
     async def play() -> tuple[str, str]:
-        certificate = ServingCertificate(tmp_path, look_every_s=0.01)
+        certificate = ServingCertificate(tmp_path, look_every_s=0.0)
         context = await certificate.context()
         before = served(context)
         (tmp_path / "tls.crt").write_text("half of it")
-        following = asyncio.create_task(certificate.follow())
-        await asyncio.sleep(0.05)
+        await follow(certificate)
         assert served(context) == before
         renewed = put(tmp_path).decode()
-        while served(context) != renewed:
-            await asyncio.sleep(0.01)
-        following.cancel()
+        await follow(certificate)
+        assert served(context) == renewed
         return before, renewed
 
     before, renewed = asyncio.run(play())

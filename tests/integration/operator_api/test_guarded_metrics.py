@@ -1,0 +1,114 @@
+"""Metrics that only those read whom RBAC lets get them: real service accounts, and a real API server that decides."""
+
+import ssl
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPSConnection, RemoteDisconnected
+from pathlib import Path
+
+import pytest
+import yaml
+from api_proxy import Answer, ApiProxy
+from live_cluster import LiveCluster
+from operator_process import OperatorProcess
+from sshload_operator.control.self_signed import key_and_certificate
+
+_WITHIN_S = 60.0
+
+
+@pytest.fixture
+def guarded(operator: OperatorProcess) -> OperatorProcess:
+    """Return an operator, not yet started, whose metrics are guarded, with a certificate of its own."""
+    operator.more_arguments = ("--metrics-secure",)
+    return operator
+
+
+@pytest.fixture
+def reader(cluster: LiveCluster) -> Iterator[str]:
+    """Return the token of a service account that RBAC lets get /metrics."""
+    token = token_of(cluster, "prometheus")
+    name = f"{cluster.namespace}-metrics-reader"
+    rbac = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": name}}
+    role = {**rbac, "kind": "ClusterRole", "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]}
+    binding = {
+        **rbac,
+        "kind": "ClusterRoleBinding",
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": "prometheus", "namespace": cluster.namespace}],
+    }
+    cluster.apply(role, binding)
+    yield token
+    cluster.kubectl("delete", "-f", "-", stdin=yaml.safe_dump_all([role, binding]))
+
+
+def token_of(cluster: LiveCluster, name: str) -> str:
+    """Make a service account and return a token of it."""
+    cluster.kubectl("create", "serviceaccount", name)
+    return cluster.kubectl("create", "token", name).strip()
+
+
+def read(operator: OperatorProcess, token: str = "", path: str = "/metrics") -> tuple[int, str]:
+    """Read a page of the operator; return the status and the page."""
+    context = ssl.create_default_context()
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    connection = HTTPSConnection("127.0.0.1", operator.metrics_port, timeout=60, context=context)
+    with closing(connection):
+        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"} if token else {})
+        answer = connection.getresponse()
+        return answer.status, answer.read().decode()
+
+
+def read_until(operator: OperatorProcess, token: str, status: int) -> str:
+    """Return the page once it is answered so: the API server's authorizer hears of rules a moment later."""
+    give_up_s = time.monotonic() + _WITHIN_S
+    while (answer := read(operator, token))[0] != status:
+        assert time.monotonic() < give_up_s, answer
+        time.sleep(0.2)
+    return answer[1]
+
+
+def test_only_who_may_get_the_path_reads_the_metrics(
+    guarded: OperatorProcess, cluster: LiveCluster, reader: str
+) -> None:
+    guarded.start()
+    stranger = token_of(cluster, "stranger")
+    assert "sshload_operator_api_requests_total" in read_until(guarded, reader, 200)
+    assert [read(guarded)[0], read(guarded, "no-token")[0], read(guarded, stranger)[0]] == [401, 401, 403]
+    assert read(guarded, reader, path="/other")[0] == 403
+    with pytest.raises(RemoteDisconnected):  # nothing is served without TLS
+        guarded.metrics()
+    assert all(token not in guarded.logs() for token in (reader, stranger))
+
+
+def test_nobody_reads_the_metrics_where_the_api_server_does_not_say_who_may(
+    guarded: OperatorProcess, proxy: ApiProxy, reader: str
+) -> None:
+    guarded.start()
+    proxy.meddle = lambda asked: Answer(500) if asked.resource == "tokenreviews" else None
+    assert read(guarded, reader)[0] == 503
+    proxy.meddle = lambda _: None
+    assert "cannot ask who may read the metrics" in guarded.logs()
+    assert reader not in guarded.logs()
+    read_until(guarded, reader, 200)
+
+
+def test_the_metrics_are_served_with_the_certificate_of_the_secret(guarded: OperatorProcess, tmp_path: Path) -> None:
+    made = key_and_certificate()
+    begin = made.index(b"-----BEGIN CERTIFICATE")
+    folder = tmp_path / "certificate"
+    folder.mkdir()
+    (folder / "tls.key").write_bytes(made[:begin])
+    (folder / "tls.crt").write_bytes(made[begin:])
+    guarded.more_arguments = ("--metrics-secure", f"--metrics-certificate={folder}")
+    guarded.start()
+    assert ssl.get_server_certificate(("127.0.0.1", guarded.metrics_port)).strip() == made[begin:].decode().strip()
+
+
+def test_an_operator_without_the_certificate_that_it_was_given_says_so_and_ends(
+    guarded: OperatorProcess, tmp_path: Path
+) -> None:
+    guarded.more_arguments = ("--metrics-secure", f"--metrics-certificate={tmp_path / 'none'}")
+    guarded.begin()
+    assert guarded.wait() != 0
+    assert "has no certificate and key that belong together" in guarded.log()
