@@ -25,7 +25,8 @@ class Release:
 
     def install(self, chart: Path = helm.CHART) -> None:
         """Install it, or upgrade it; the CRDs, which the test's server has from kubectl already, are taken over."""
-        self._helm("upgrade", "--install", helm.RELEASE, chart, "--take-ownership", "--force-conflicts")
+        needed = ("--values", helm.NEEDED_VALUES)
+        self._helm("upgrade", "--install", helm.RELEASE, chart, "--take-ownership", "--force-conflicts", *needed)
 
     def uninstall(self) -> None:
         """Uninstall it."""
@@ -70,14 +71,15 @@ def test_upgrading_the_chart_upgrades_the_crd(release: Release, tmp_path: Path) 
     crd = yaml.load(file.read_text(), Loader=yaml.CSafeLoader)
     column = {"name": "Newer", "type": "string", "jsonPath": ".metadata.uid"}
     crd["spec"]["versions"][0]["additionalPrinterColumns"].append(column)
-    file.write_text(yaml.safe_dump(crd))
+    file.write_text(yaml.dump(crd, Dumper=yaml.CSafeDumper))
     release.install(newer)
     columns = release.crd()["spec"]["versions"][0]["additionalPrinterColumns"]
     assert "Newer" in {found["name"] for found in columns}
 
 
 def test_what_the_notes_tell_to_apply_is_a_valid_test(cluster: LiveCluster) -> None:
-    done = helm.helm("install", helm.RELEASE, helm.CHART, "--dry-run=client", "--set", "crds.install=false")
+    needed = ("--values", helm.NEEDED_VALUES)
+    done = helm.helm("install", helm.RELEASE, helm.CHART, "--dry-run=client", "--set", "crds.install=false", *needed)
     assert done.returncode == 0, done.stderr
     notes = done.stdout.split("NOTES:")[1]
     document = yaml.safe_load(notes.split("<<'EOF'\n")[1].split("\n  EOF")[0])

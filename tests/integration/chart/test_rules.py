@@ -7,7 +7,6 @@ from typing import Any
 
 import helm
 import pytest
-import yaml
 from api_server import ApiServer
 from audit_log import granted
 from live_cluster import LiveCluster
@@ -100,7 +99,7 @@ def applied(cluster: LiveCluster) -> Iterator[list[dict[str, Any]]]:
     found: list[dict[str, Any]] = []
     yield found
     for one in found:
-        in_its_namespace(cluster, one).kubectl("delete", "--ignore-not-found", "-f", "-", stdin=yaml.safe_dump(one))
+        in_its_namespace(cluster, one).kubectl("delete", "--ignore-not-found", "-f", "-", stdin=json.dumps(one))
     cluster.gone(lambda: allowed(cluster, NEEDED), "permission")  # the authorizer hears of it a moment later
 
 
