@@ -11,7 +11,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; scripts/ssh2-wheel --
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-windows bench-operator bench-search \
+.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-search \
         images sbom cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -76,6 +76,9 @@ bench-windows: venv ## windows and read sizes by SCP and SFTP, near and far, int
 
 bench-operator: venv ## how fast and how frugal the operator is, on the cluster
 	@environment=$$(scripts/bring-up); set -a; eval "$$environment"; set +a; $(PYTHON) tests/benchmarks/bench_operator.py
+
+bench-master: venv ## what reports cost the master, by the number of its workers, into docs/measurements
+	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_master.py --rates 50 200
 
 bench-search: venv ## the search for the capacity on simulated servers, beside MLRsearch, into docs/measurements
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_search.py

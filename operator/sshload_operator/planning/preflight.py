@@ -8,6 +8,7 @@ from math import ceil
 
 from sshload_contract.allow_list import host_refusal
 from sshload_contract.load import ArrivalsLoad, HoldLoad, UsersLoad
+from sshload_contract.reporting import MOST_WORKERS
 from sshload_contract.run_config import (
     OPENSSH_FILE_LIMIT_BYTES,
     ForwardStep,
@@ -41,6 +42,7 @@ def preflight(plan: Plan) -> Refusal | None:
         or _target_not_allowed(plan)
         or _beyond_limits(plan)
         or _priority_of_the_cluster(plan)
+        or _too_many_workers(plan)
         or _too_small_pool(plan)
         or _too_large_file(plan)
         or _too_few_source_ports(plan)
@@ -104,6 +106,19 @@ def _priority_of_the_cluster(plan: Plan) -> Refusal | None:
                 " a class of your own"
             )
     return None
+
+
+def _too_many_workers(plan: Plan) -> Refusal | None:
+    """Refuse more workers than one master can take the reports of: its figures would come late, or not at all."""
+    if plan.workers <= MOST_WORKERS:
+        return None
+    processes = plan.processes_per_pod
+    return Reason.LOAD_IMPOSSIBLE, (
+        f"there are {plan.workers} worker processes, {processes} in each of {plan.spec.workers.replicas} pods, and a"
+        f" run's master can take the reports of {MOST_WORKERS}; set spec.workers.replicas to at most"
+        f" {MOST_WORKERS // processes}, or spec.workers.processesPerPod to at most"
+        f" {MOST_WORKERS // plan.spec.workers.replicas}, or split the load into several tests"
+    )
 
 
 def _too_small_pool(plan: Plan) -> Refusal | None:

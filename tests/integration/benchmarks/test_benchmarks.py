@@ -36,6 +36,13 @@ def test_the_benchmark_of_the_libraries_has_figures_in_every_row(tmp_path: Path)
     assert kept_figures(tmp_path / "libraries") == len(rows)
 
 
+def test_the_benchmark_of_the_master_has_figures_in_every_row(tmp_path: Path) -> None:
+    rows = benchmark_rows("bench_master", "--workers", "1", "4", "--seconds", "4", "--out", tmp_path)
+    assert [row[0] for row in rows] == ["1", "4"]
+    assert not lacking_figures(rows)
+    assert kept_figures(tmp_path / "master") == 2
+
+
 def test_the_benchmark_of_windows_has_figures_in_every_row(tmp_path: Path) -> None:
     rows = benchmark_rows(
         "bench_window", "--megabytes", "1", "--repeats", "1", "--windows", "65536", "--read-sizes", "65536",

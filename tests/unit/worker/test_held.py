@@ -10,8 +10,8 @@ HOLD = HoldLoad(sessions=100, ramp_up_s=5.0, duration_s=10.0, keep_alive_s=1.0, 
 CONFIG = replace(run_config(NOWHERE, HOLD), warm_up_s=3.0)
 
 
-def held_range(*marks: tuple[float, int]) -> HeldRange:
-    held = HeldRange(CONFIG)
+def held_range(*marks: tuple[float, int], workers: int = 1) -> HeldRange:
+    held = HeldRange(replace(CONFIG, workers=workers))
     for at_s, count in marks:
         held.observe(replace(NOTHING_YET, at_s=at_s, held=count))
     return held
@@ -36,3 +36,8 @@ def test_other_loads_hold_nothing() -> None:
     held = HeldRange(run_config(NOWHERE, arrivals(1, 10)))
     held.observe(replace(NOTHING_YET, at_s=5.0, held=0))
     assert (held.most, held.least) == (None, None)
+
+
+def test_the_range_begins_later_where_many_workers_report_less_often() -> None:
+    held = held_range((9.5, 80), (12.9, 90), (13.1, 100), workers=500)
+    assert (held.most, held.least) == (100, 100)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import gevent
+from sshload_contract.reporting import first_report_s, report_interval_s
 from sshload_contract.run_config import RunConfig
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import WHOLE_STEPS
@@ -23,8 +24,6 @@ from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.log_in import LogIn
 from sshload_worker.scenario.session_reuse import make_sessions
 from sshload_worker.scenario.steps.forward import forward_rule
-
-REPORT_INTERVAL_S = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +49,7 @@ class TrialPart:
         self._health = HealthMonitor()
         self._ports = equipment.ports
         self._send = send
+        self._share = share
         iteration = _iteration(config, equipment, share, self._recorder)
         held = HeldSessions(LogIn(equipment.login, self._recorder), config.client.timeouts, self._recorder)
         self._generator = Generator(config, share, iteration, held, start_ns)
@@ -77,9 +77,10 @@ class TrialPart:
         self._generator.stop()
 
     def _report_regularly(self) -> None:
+        gevent.sleep(first_report_s(self._share.index, self._share.of))
         while True:
-            gevent.sleep(REPORT_INTERVAL_S)
             self._report(final=False)
+            gevent.sleep(report_interval_s(self._share.of))
 
     def _report(self, *, final: bool) -> None:
         recorder = self._recorder

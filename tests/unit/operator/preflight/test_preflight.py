@@ -36,6 +36,12 @@ def rate(per_second: float, duration: str, **more: Any) -> Spec:
     return {**SMALL, "load": load, "warmUp": "0s"}
 
 
+def workers(replicas: int, processes: int | None) -> Spec:
+    """Return a spec with so many worker pods, and so many processes in each."""
+    pods = {"replicas": replicas, **({} if processes is None else {"processesPerPod": processes})}
+    return changed(changed(SMALL, "workers", pods), "load.arrivals.maxInFlight", 5_000)
+
+
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in WHOLE.items()])
 def test_what_is_allowed_and_possible_passes(spec: Spec) -> None:
     allow_list = all_destinations_of(parse(spec))
@@ -78,6 +84,34 @@ def test_any_other_target_is_refused_by_name(host: str, port: int, allowed: Allo
     assert refusal[0] is Reason.TARGET_NOT_ALLOWED
     assert f"{host} port {port} is not among the external targets" in refusal[1]
     assert "externalTargets" in refusal[1]
+
+
+@pytest.mark.parametrize(("replicas", "processes"), [(200, 2), (100, 5), (7, 64), (200, None)])
+def test_as_many_workers_as_a_master_can_take_pass(replicas: int, processes: int | None) -> None:
+    assert preflight(plan(workers(replicas, processes))) is None
+
+
+@pytest.mark.parametrize(
+    ("replicas", "processes", "message"),
+    [
+        pytest.param(
+            200,
+            4,
+            "there are 800 worker processes, 4 in each of 200 pods, and a run's master can take the reports of 500;"
+            " set spec.workers.replicas to at most 125, or spec.workers.processesPerPod to at most 2, or split the load"
+            " into several tests",
+            id="many-pods",
+        ),
+        pytest.param(8, 64, "replicas to at most 7, or spec.workers.processesPerPod to at most 62", id="large-pods"),
+    ],
+)
+def test_more_workers_than_a_master_can_take_are_refused_with_how_many_it_can(
+    replicas: int, processes: int, message: str
+) -> None:
+    refusal = preflight(plan(workers(replicas, processes)))
+    assert refusal is not None
+    assert refusal[0] is Reason.LOAD_IMPOSSIBLE
+    assert message in refusal[1]
 
 
 def test_a_jump_host_must_be_allowed_as_a_target_must() -> None:
