@@ -1,0 +1,128 @@
+"""Clusters unlike a plain one, as far as admission makes them so: each of them ends a managed test rightly."""
+
+import secrets
+from collections.abc import Iterator
+
+import pytest
+from chart_release import Release, cluster_in, create_namespaces, delete_namespaces, image
+from live_cluster import LiveCluster, load_test
+
+ITERATIONS = 50
+LIMITS = '{"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}}'
+
+# As OpenShift's SCC of that name: it chooses uid and fsGroup for the namespace, and refuses all others.
+RESTRICTED_V2 = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: NAMESPACE-uid}
+spec:
+  reinvocationPolicy: Never
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  matchConditions: [{name: unset, expression: "!has(object.spec.securityContext.runAsUser)"}]
+  mutations:
+    - patchType: ApplyConfiguration
+      applyConfiguration:
+        expression: >-
+          Object{spec: Object.spec{securityContext: Object.spec.securityContext{runAsUser: 1000650000, fsGroup: 1000650000}}}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: NAMESPACE-uid}
+spec: {policyName: NAMESPACE-uid}
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata: {name: NAMESPACE-scc}
+spec:
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  validations:
+    - expression: object.spec.securityContext.runAsUser == 1000650000 && object.spec.securityContext.fsGroup == 1000650000
+    - expression: "!has(object.spec.securityContext.runAsGroup)"
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata: {name: NAMESPACE-scc}
+spec: {policyName: NAMESPACE-scc, validationActions: [Deny]}
+"""
+
+# As a service mesh that no label keeps out: an init container that ends, and a sidecar, first of all, that never does.
+INJECTOR = """
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicy
+metadata: {name: NAMESPACE-mesh}
+spec:
+  reinvocationPolicy: Never
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
+  mutations:
+    - patchType: JSONPatch
+      jsonPatch:
+        expression: >-
+          [JSONPatch{op: "add", path: "/spec/initContainers", value: [Object.spec.initContainers{
+             name: "mesh-init", image: "IMAGE", command: ["true"],
+             securityContext: Object.spec.initContainers.securityContext{allowPrivilegeEscalation: false,
+               capabilities: Object.spec.initContainers.securityContext.capabilities{drop: ["ALL"]}}}]},
+           JSONPatch{op: "add", path: "/spec/containers/0", value: Object.spec.containers{
+             name: "mesh-proxy", image: "IMAGE", command: ["sleep", "infinity"],
+             securityContext: Object.spec.containers.securityContext{allowPrivilegeEscalation: false,
+               capabilities: Object.spec.containers.securityContext.capabilities{drop: ["ALL"]}}}}]
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: MutatingAdmissionPolicyBinding
+metadata: {name: NAMESPACE-mesh}
+spec: {policyName: NAMESPACE-mesh}
+"""
+
+QUOTA = """
+apiVersion: v1
+kind: ResourceQuota
+metadata: {name: of-the-team, namespace: NAMESPACE}
+spec:
+  hard: {requests.cpu: "2", limits.cpu: "4", requests.memory: 2Gi, limits.memory: 4Gi, pods: "5"}
+"""
+
+OBJECTS = {"openshift": RESTRICTED_V2, "mesh": INJECTOR, "quota": QUOTA}
+
+
+@pytest.fixture(scope="module")
+def platforms() -> Iterator[dict[str, LiveCluster]]:
+    """A namespace of each kind, watched by one release that leaves the uid to the cluster, on OpenShift itself."""
+    own = f"platform-{secrets.token_hex(3)}"
+    namespaces = {kind: f"{own}-{kind}" for kind in OBJECTS}
+    made = [objects.replace("NAMESPACE", namespaces[kind]) for kind, objects in OBJECTS.items()]
+    objects = "\n---\n".join([*made, RESTRICTED_V2.replace("NAMESPACE", own)]).replace("IMAGE", image("target"))
+    everywhere, release = cluster_in("default"), Release.in_namespace(own)
+    create_namespaces(own, *namespaces.values())
+    try:
+        everywhere.kubectl("apply", "--server-side", "-f", "-", stdin=objects)
+        resources = [
+            word for pod in ("master", "worker", "target") for word in ("--set-json", f"{pod}.resources={LIMITS}")
+        ]
+        watched = f"watchNamespaces={{{','.join(namespaces.values())}}}"
+        release.install("--set", "namespaced=true", "--set", watched, "--set", "runAsUser=null", *resources)
+        yield {kind: cluster_in(namespace) for kind, namespace in namespaces.items()}
+        release.uninstall()
+    finally:
+        everywhere.kubectl("delete", "--ignore-not-found", "--wait=false", "-f", "-", stdin=objects)
+        delete_namespaces(own, *namespaces.values())
+
+
+@pytest.mark.parametrize(
+    "platform",
+    [
+        pytest.param("openshift", id="a cluster that chooses the uid"),
+        pytest.param("mesh", id="a mesh that injects an init container and a sidecar"),
+        pytest.param("quota", id="a quota for requests and limits"),
+    ],
+)
+def test_a_managed_test_passes_on(platforms: dict[str, LiveCluster], platform: str) -> None:
+    cluster, name = platforms[platform], f"on-{platform}"
+    status = cluster.run(load_test(name, load={"arrivals": {"stages": [{"rate": 10, "duration": "5s"}]}}), within_s=240)
+    assert (status["phase"], status["verdict"]) == ("Finished", "Passed"), status["message"]
+    assert status["results"]["iterations"] == ITERATIONS
+    cluster.gone(lambda: cluster.children(name), "children")
