@@ -11,7 +11,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; scripts/ssh2-wheel --
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-search \
+.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-search \
         images sbom cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -43,6 +43,14 @@ test-integration: venv ## with a real sshd, a real API server and a real Prometh
 
 test-e2e: venv ## on a real cluster: main job, examples, faults, bad input, security
 	@$(PYTHON) scripts/run_tests.py e2e
+
+test-families: venv ## a managed test on clusters of IPv6 only and of both families, one after the other, in place of the one of IPv4
+	@for family in dual ipv6; do \
+	  export SSHLOAD_CLUSTER_FAMILY=$$family; \
+	  environment=$$(scripts/bring-up); \
+	  (set -a; eval "$$environment"; $(PYTHON) -m pytest tests/families); \
+	done
+	@$(CLUSTER) down
 
 chaos: venv ## each KINDS (test ...) with the operator killed at each write, each request and event failing; ONLY=regex, EVERY=n
 	@$(CLUSTER) build kubernetes etcd > /dev/null

@@ -4,7 +4,7 @@ certificates() {
   cat > "$run/kubeadm.yaml" << Y
 apiVersion: kubeadm.k8s.io/v1beta4
 kind: InitConfiguration
-localAPIEndpoint: {advertiseAddress: $node_ip, bindPort: 6443}
+localAPIEndpoint: {advertiseAddress: "$node_ip", bindPort: 6443}
 nodeRegistration: {name: node, criSocket: "unix://$run/containerd/containerd.sock"}
 ---
 apiVersion: kubeadm.k8s.io/v1beta4
@@ -12,8 +12,8 @@ kind: ClusterConfiguration
 kubernetesVersion: $kube_version
 certificatesDir: $run/pki
 controlPlaneEndpoint: 127.0.0.1:6443
-networking: {podSubnet: $pod_cidr, serviceSubnet: $svc_cidr}
-apiServer: {certSANs: [127.0.0.1, localhost, $node_ip]}
+networking: {podSubnet: "$(of_families pods ,)", serviceSubnet: "$(of_families services ,)"}
+apiServer: {certSANs: [127.0.0.1, localhost, "$node_ip"]}
 Y
   kubeadm init phase certs all --config "$run/kubeadm.yaml" > "$run/log/kubeadm" 2>&1
   kubeadm init phase kubeconfig all --config "$run/kubeadm.yaml" --kubeconfig-dir "$run/pki" >> "$run/log/kubeadm" 2>&1
@@ -38,8 +38,8 @@ control_plane_up() {
   start etcd etcd --data-dir "$run/etcd" --unsafe-no-fsync --listen-client-urls https://127.0.0.1:2379 --advertise-client-urls https://127.0.0.1:2379 \
     --listen-peer-urls http://127.0.0.1:2380 --cert-file "$pki/etcd/server.crt" --key-file "$pki/etcd/server.key" --client-cert-auth --trusted-ca-file "$pki/etcd/ca.crt"
   audit_log
-  start kube-apiserver kube-apiserver --audit-policy-file="$run/audit-policy.yaml" --audit-log-path="$audit" --audit-log-maxsize=1000 --advertise-address=$node_ip --bind-address=0.0.0.0 --secure-port=6443 --allow-privileged --authorization-mode=Node,RBAC \
-    --enable-admission-plugins=NodeRestriction --service-cluster-ip-range=$svc_cidr --service-account-issuer=https://kubernetes.default.svc --shutdown-delay-duration=0s \
+  start kube-apiserver kube-apiserver --audit-policy-file="$run/audit-policy.yaml" --audit-log-path="$audit" --audit-log-maxsize=1000 --advertise-address=$node_ip --bind-address=:: --secure-port=6443 --allow-privileged --authorization-mode=Node,RBAC \
+    --enable-admission-plugins=NodeRestriction --service-cluster-ip-range="$(of_families services ,)" --service-account-issuer=https://kubernetes.default.svc --shutdown-delay-duration=0s \
     --etcd-servers=https://127.0.0.1:2379 --etcd-cafile="$pki/etcd/ca.crt" --etcd-certfile="$pki/apiserver-etcd-client.crt" --etcd-keyfile="$pki/apiserver-etcd-client.key" \
     --client-ca-file="$pki/ca.crt" --tls-cert-file="$pki/apiserver.crt" --tls-private-key-file="$pki/apiserver.key" \
     --kubelet-client-certificate="$pki/apiserver-kubelet-client.crt" --kubelet-client-key="$pki/apiserver-kubelet-client.key" --kubelet-preferred-address-types=InternalIP \

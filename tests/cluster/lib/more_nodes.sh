@@ -5,6 +5,7 @@ cgroup_of() { echo "sshload-$1"; }
 
 node_add() { # NAME
   local name=$1 place=$run/nodes/$1 number=1
+  [ "$family" = ipv4 ] || fail "further nodes are for clusters of IPv4 only"
   [[ $name =~ ^[a-z][a-z0-9]{0,7}$ && $name != node ]] || fail "a node's name has at most 8 letters and digits, and is not node: $name"
   [ ! -e "$place" ] || fail "there is a node $name already"
   while grep -qsx "$number" "$run"/nodes/*/number; do number=$((number + 1)); done
@@ -59,7 +60,7 @@ node_cgroup() { # NAME: kubelets end the pods of each other where they share one
 node_files() { # NAME PODS: those of the first node, with other paths
   local name=$1 place=$run/nodes/$1
   sed "s|$run/|$place/|g" "$run/containerd.toml" > "$place/containerd.toml"
-  sed "s|$node_cidr|$2|" "$run/cni/10-bridge.conflist" > "$place/cni/10-bridge.conflist"
+  sed "s|${node_pods[0]}|$2|" "$run/cni/10-bridge.conflist" > "$place/cni/10-bridge.conflist"
   sed "s|$run/containerd|$place/containerd|" "$run/kubelet.yaml" > "$place/kubelet.yaml"
   printf 'cgroupRoot: /%s\npodLogsDir: %s\n' "$(cgroup_of "$name")" "$place/logs" >> "$place/kubelet.yaml"
   sed "s|^hostnameOverride: .*|hostnameOverride: $name|" "$run/kube-proxy.yaml" > "$place/kube-proxy.yaml"

@@ -19,7 +19,7 @@ T
   cat > "$run/cni/10-bridge.conflist" << C
 {"cniVersion": "1.0.0", "name": "sshload", "plugins": [
   {"type": "bridge", "bridge": "sshload1", "isGateway": true, "hairpinMode": true,
-   "ipam": {"type": "host-local", "ranges": [[{"subnet": "$node_cidr"}]], "routes": [{"dst": "0.0.0.0/0"}]}},
+   "ipam": {"type": "host-local", "ranges": [[{"subnet": "$(of_families node_pods '"}], [{"subnet": "')"}]], "routes": [{"dst": "$(of_families any '"}, {"dst": "')"}]}},
   {"type": "portmap", "capabilities": {"portMappings": true}}]}
 C
   start containerd containerd -c "$run/containerd.toml"
@@ -35,7 +35,7 @@ cgroupDriver: cgroupfs
 failCgroupV1: false
 failSwapOn: false
 containerRuntimeEndpoint: unix://$run/containerd/containerd.sock
-clusterDNS: [$node_ip]
+clusterDNS: ["$node_ip"]
 clusterDomain: cluster.local
 resolvConf: /dev/null
 evictionHard: {memory.available: 100Mi, nodefs.available: 1%, imagefs.available: 1%}
@@ -45,16 +45,16 @@ K
 apiVersion: kubeproxy.config.k8s.io/v1alpha1
 kind: KubeProxyConfiguration
 clientConnection: {kubeconfig: $run/pki/admin.conf}
-clusterCIDR: $pod_cidr
+clusterCIDR: "$(of_families pods ,)"
 mode: nftables
 hostnameOverride: node
 conntrack: {maxPerCore: 0, min: 0, tcpEstablishedTimeout: 0s, tcpCloseWaitTimeout: 0s}
 K
   cat > "$run/Corefile" << D
-cluster.local in-addr.arpa {
+cluster.local in-addr.arpa ip6.arpa {
   bind $node_ip
   errors
-  kubernetes cluster.local in-addr.arpa {
+  kubernetes cluster.local in-addr.arpa ip6.arpa {
     kubeconfig $run/pki/admin.conf
   }
 }
@@ -63,7 +63,7 @@ D
     printf '. {\n  bind %s\n  errors\n  forward . /etc/resolv.conf\n}\n' "$node_ip" >> "$run/Corefile"
   fi
   await ctr -a "$run/containerd/containerd.sock" version
-  start kubelet kubelet --config="$run/kubelet.yaml" --kubeconfig="$run/pki/kubelet.conf" --hostname-override=node --node-ip=$node_ip --root-dir="$run/kubelet" --cert-dir="$run/kubelet-pki"
+  start kubelet kubelet --config="$run/kubelet.yaml" --kubeconfig="$run/pki/kubelet.conf" --hostname-override=node --node-ip="$(of_families ips ,)" --root-dir="$run/kubelet" --cert-dir="$run/kubelet-pki"
   start kube-proxy kube-proxy --config="$run/kube-proxy.yaml"
   start coredns coredns -conf "$run/Corefile"
   await kube get node node

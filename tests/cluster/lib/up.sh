@@ -4,7 +4,7 @@ processes=(containerd etcd kube-apiserver kube-controller-manager kube-scheduler
 
 healthy() {
   local name
-  [ -e "$run/up" ] && [ -e "$audit" ] || return 1
+  [ "$(cat "$run/up" 2> /dev/null)" = "$family" ] && [ -e "$audit" ] || return 1
   for name in "${processes[@]}"; do started "$name" || return 1; done
   [ "$(kube --request-timeout=5s get node node -o 'jsonpath={.status.conditions[?(@.type=="Ready")].status}' 2> /dev/null)" = True ]
 }
@@ -31,7 +31,7 @@ up() {
   pods_first
   await kube -n default get serviceaccount default
   [ -z "${SUDO_UID:-}" ] || chown "$SUDO_UID" "$kubeconfig"
-  touch "$run/up"
+  echo "$family" > "$run/up"
   say "up after $(clock)"
   echo "$kubeconfig"
 }
@@ -49,23 +49,27 @@ network() {
   ip link del sshload0 2> /dev/null || true
   touch "$run/network"
   ip link add sshload0 type bridge
-  ip addr replace $node_ip/32 dev sshload0
   ip link set sshload0 up
-  ip route replace $svc_cidr dev sshload0
-  ip route replace $pod_cidr dev sshload0
-  # Pods reach servers outside as this machine would.
-  nft -f - << N
-table ip sshload
-delete table ip sshload
-table ip sshload {
+  local number nft=(ip ip6) length=(32 128)
+  for number in "${families[@]}"; do
+    ip addr replace "${ips[number]}/${length[number]}" dev sshload0 $([ "$number" = 0 ] || echo nodad)
+    ip route replace "${services[number]}" dev sshload0
+    ip route replace "${pods[number]}" dev sshload0
+    # Pods reach servers outside as this machine would.
+    nft -f - << N
+table ${nft[number]} sshload
+delete table ${nft[number]} sshload
+table ${nft[number]} sshload {
   chain postrouting {
     type nat hook postrouting priority srcnat
-    ip saddr $pod_cidr ip daddr != { $pod_cidr, $svc_cidr } masquerade
+    ${nft[number]} saddr ${pods[number]} ${nft[number]} daddr != { ${pods[number]}, ${services[number]} } masquerade
   }
 }
 N
+  done
   [ -e /proc/sys/net/bridge ] || modprobe br_netfilter
   sysctl -qw net.ipv4.ip_forward=1 net.bridge.bridge-nf-call-iptables=1
+  [ "$family" = ipv4 ] || sysctl -qw net.ipv6.conf.all.forwarding=1 net.bridge.bridge-nf-call-ip6tables=1
 }
 
 load() { # OCI archives
@@ -98,8 +102,10 @@ down() {
   awk -v run="$run/" 'index($2, run) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount -l 2> /dev/null || true
   if [ -e "$run/network" ]; then
     local table
-    for table in ip ip6; do nft delete table $table kube-proxy 2> /dev/null || true; done
-    nft delete table ip sshload 2> /dev/null || true
+    for table in ip ip6; do
+      nft delete table $table kube-proxy 2> /dev/null || true
+      nft delete table $table sshload 2> /dev/null || true
+    done
     ip link del sshload1 2> /dev/null || true # the CNI's bridge
     ip link del sshload0 2> /dev/null || true
   fi
