@@ -25,7 +25,8 @@ spec:
     - patchType: ApplyConfiguration
       applyConfiguration:
         expression: >-
-          Object{spec: Object.spec{securityContext: Object.spec.securityContext{runAsUser: 1000650000, fsGroup: 1000650000}}}
+          Object{spec: Object.spec{securityContext:
+            Object.spec.securityContext{runAsUser: 1000650000, fsGroup: 1000650000}}}
 ---
 apiVersion: admissionregistration.k8s.io/v1
 kind: MutatingAdmissionPolicyBinding
@@ -40,7 +41,8 @@ spec:
     namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
     resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
   validations:
-    - expression: object.spec.securityContext.runAsUser == 1000650000 && object.spec.securityContext.fsGroup == 1000650000
+    - expression: object.spec.securityContext.runAsUser == 1000650000
+    - expression: object.spec.securityContext.fsGroup == 1000650000
     - expression: "!has(object.spec.securityContext.runAsGroup)"
 ---
 apiVersion: admissionregistration.k8s.io/v1
