@@ -23,6 +23,7 @@ from sshload_operator.planning.preflight import preflight
 PROGRAMS = {
     ".venv/bin/locust",
     "cosign",
+    "docker",
     "export",
     "flux",
     "gh",
