@@ -13,7 +13,7 @@ from sshload_operator.api.schedule.parse import check_schedule_name, parse_sched
 from sshload_operator.api.schedule.spec import ScheduleSpec
 from sshload_operator.control.announcement import About, announce
 from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
-from sshload_operator.control.live_objects import Wait
+from sshload_operator.control.live_objects import Rest, Wait
 from sshload_operator.control.owned_tests import OwnedTests, OwnerPass, delete_owned_test, is_controlled_by, refresh
 from sshload_operator.decision.schedule.decide import ScheduleDecision, decide
 from sshload_operator.decision.schedule.facts import (
@@ -61,6 +61,8 @@ class ScheduleKind:
                 return await _write(cluster, body, tests, decision, now)
             if await refresh(cluster, self, body, tests, _FRESH_S):
                 continue
+            if not await _is_there(cluster, body):
+                return OwnerPass(None, Rest())
             await _delete(cluster, body, tests, decision.replace)
             obstacle = await _create(cluster, body, tests, decision.create)
             if obstacle is None:
@@ -85,6 +87,15 @@ def _spec(body: Object) -> ScheduleSpec | SpecError:
         return parse_schedule(body["spec"])
     except SpecError as error:
         return error
+
+
+async def _is_there(cluster: Cluster, body: Object) -> bool:
+    """Tell whether this very schedule is there: the watch may be behind, and its test would have no owner."""
+    metadata = body["metadata"]
+    found = await cluster.read(SCHEDULE, metadata["namespace"], metadata["name"])
+    if found is None or "deletionTimestamp" in found["metadata"]:
+        return False
+    return bool(found["metadata"]["uid"] == metadata["uid"])
 
 
 async def _delete(cluster: Cluster, body: Object, tests: Tests, old: tuple[ScheduledTest, ...]) -> None:

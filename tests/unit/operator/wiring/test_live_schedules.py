@@ -1,0 +1,70 @@
+"""A schedule that is due, and whose object is another one by now than the watch has told of."""
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from aiohttp import web
+from played_api import played_api
+from specs.small import SMALL
+from sshload_operator.control.cluster import Cluster
+from sshload_operator.control.live_objects import Rest
+from sshload_operator.control.live_schedules import ScheduleKind
+from sshload_operator.control.owned_tests import OwnedTests, OwnerPass
+
+DUE_SINCE = f"{datetime.now(UTC) - timedelta(days=730):%Y-%m-%dT%H:%M:%SZ}"
+METADATA = {
+    "namespace": "ns",
+    "name": "nightly",
+    "uid": "u",
+    "resourceVersion": "7",
+    "generation": 1,
+    "creationTimestamp": DUE_SINCE,
+}
+SCHEDULE: dict[str, Any] = {
+    "metadata": METADATA,
+    "spec": {"schedule": "0 0 1 1 *", "testTemplate": {"spec": SMALL}},
+    "status": {"lastScheduleTime": DUE_SINCE, "observedGeneration": 1},
+}
+
+
+def a_pass(there: dict[str, Any] | None) -> tuple[OwnerPass, list[str]]:
+    """Do a pass over the schedule, in whose place this one is there now; return what came of it, and what was made."""
+    made: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.method == "POST":
+            made.append(request.path.rpartition("/")[2])
+            return web.json_response({"message": "no more"}, status=403)
+        if request.path.endswith("/nightly"):
+            return web.json_response(there or {}, status=200 if there else 404)
+        if request.method == "PATCH":
+            return web.json_response(SCHEDULE)
+        return web.json_response({"items": [], "metadata": {}})
+
+    async def play() -> OwnerPass:
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            try:
+                return await ScheduleKind().reconcile(cluster, SCHEDULE, OwnedTests())
+            finally:
+                await cluster.close()
+
+    return asyncio.run(play()), made
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        pytest.param(None, id="deleted"),
+        pytest.param({"metadata": {**METADATA, "uid": "another"}}, id="made anew"),
+        pytest.param({"metadata": {**METADATA, "deletionTimestamp": DUE_SINCE}}, id="being deleted"),
+    ],
+)
+def test_a_schedule_that_is_gone_makes_no_test(there: dict[str, Any] | None) -> None:
+    assert a_pass(there) == (OwnerPass(None, Rest()), [])
+
+
+def test_a_schedule_that_is_there_makes_its_test() -> None:
+    assert a_pass(SCHEDULE)[1][0] == "sshloadtests"
