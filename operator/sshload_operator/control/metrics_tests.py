@@ -6,11 +6,15 @@ the operator little; verdicts and capacities are published of all.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import lru_cache
+from heapq import nlargest
 from typing import Any, Final
+from zlib import compress, decompress
 
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
+from sshload_contract.codec import from_json, to_json
 
 from sshload_operator.control.metrics_capacity import CapacityFigures, capacities, capacity_figures
 from sshload_operator.control.published import Key, Published
@@ -35,7 +39,7 @@ class StepResult:
     failures: int
     sum_s: float
     bytes_per_second: float | None
-    quantiles_s: tuple[tuple[str, float], ...]
+    quantiles_s: Mapping[str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +56,17 @@ class Results:
 
 @dataclass(frozen=True, slots=True)
 class TestFigures:
-    """What is published of one test. `completed_unix_s` is 0 before the end."""
+    """What is published of one test. `completed_unix_s` is 0 before the end.
+
+    `packed_results` are its Results, packed because they are kept of all tests and published of few; empty for none.
+    """
 
     __test__ = False  # not a pytest class
 
     phase: str
     verdict: str
     completed_unix_s: float
-    results: Results | None
+    packed_results: bytes
     capacity: CapacityFigures | None
 
 
@@ -118,16 +125,10 @@ class TestsCollector(Published[TestFigures]):
         yield completed
 
     def _results(self) -> list[tuple[Key, Results]]:
-        return [(key, figures.results) for key, figures in self.published.items() if figures.results is not None]
-
-    def taken_in(self) -> None:
-        """Drop the oldest results where there are too many."""
-        holders = [
-            (figures.completed_unix_s, key) for key, figures in self.published.items() if figures.results is not None
-        ]
-        if len(holders) > _PUBLISHED_RESULTS:
-            _, oldest = min(holders)
-            self.published[oldest] = replace(self.published[oldest], results=None)
+        """Return the results of the tests that finished last."""
+        holders = ((one.completed_unix_s, key) for key, one in self.published.items() if one.packed_results)
+        newest = {key for _, key in nlargest(_PUBLISHED_RESULTS, holders)}
+        return [(key, _unpacked(one.packed_results)) for key, one in self.published.items() if key in newest]
 
 
 def test_figures(status: Mapping[str, Any]) -> TestFigures:
@@ -139,31 +140,41 @@ def test_figures(status: Mapping[str, Any]) -> TestFigures:
         phase=phase,
         verdict=status.get("verdict", ""),
         completed_unix_s=completion_time.timestamp() if completion_time else 0.0,
-        results=_results(results) if results else None,
+        packed_results=_packed(_results(results)) if results else b"",
         capacity=capacity_figures(status.get("capacity")),
     )
+
+
+def _packed(results: Results) -> bytes:
+    return compress(to_json(results).encode())
+
+
+@lru_cache(maxsize=_PUBLISHED_RESULTS)
+def _unpacked(packed: bytes) -> Results:
+    return from_json(Results, decompress(packed).decode())
 
 
 def _results(results: Mapping[str, Any]) -> Results:
     error_percent, hold = results.get("errorPercent"), results.get("hold")
     return Results(
-        offered_rate=results["offeredRate"],
-        achieved_rate=results["achievedRate"],
-        completed_rate=results["completedRate"],
+        offered_rate=float(results["offeredRate"]),
+        achieved_rate=float(results["achievedRate"]),
+        completed_rate=float(results["completedRate"]),
         error_ratio=None if error_percent is None else error_percent / _PERCENT,
-        held=(hold["heldMost"], hold["heldLeast"]) if hold else None,
+        held=(int(hold["heldMost"]), int(hold["heldLeast"])) if hold else None,
         steps=tuple(_step_result(step) for step in results.get("steps", ())),
     )
 
 
 def _step_result(step: Mapping[str, Any]) -> StepResult:
+    moved = step.get("bytesPerSecond")
     return StepResult(
-        step=step["step"],
-        count=step["count"],
-        failures=step["failures"],
-        bytes_per_second=step.get("bytesPerSecond"),
+        step=str(step["step"]),
+        count=int(step["count"]),
+        failures=int(step["failures"]),
+        bytes_per_second=None if moved is None else float(moved),
         sum_s=step["count"] * step.get("meanMs", 0.0) / _MS_PER_S,
-        quantiles_s=tuple((name, step[field] / _MS_PER_S) for name, field in _QUANTILES if field in step),
+        quantiles_s={name: step[field] / _MS_PER_S for name, field in _QUANTILES if field in step},
     )
 
 
@@ -220,7 +231,7 @@ def _steps(results_by_test: list[tuple[Key, Results]]) -> Iterator[Metric]:
             if step.bytes_per_second is not None:
                 moved.add_metric((*key, step.step), step.bytes_per_second)
             labels = {"namespace": key[0], "test": key[1], "step": step.step}
-            for quantile, latency_s in step.quantiles_s:
+            for quantile, latency_s in step.quantiles_s.items():
                 latency.add_sample(latency.name, {**labels, "quantile": quantile}, latency_s)
             latency.add_sample(f"{latency.name}_count", labels, step.count)
             latency.add_sample(f"{latency.name}_sum", labels, step.sum_s)

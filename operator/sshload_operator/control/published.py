@@ -24,9 +24,6 @@ class Published(Collector, Generic[F]):
     def figures(self, body: Mapping[str, Any]) -> F:
         """Return what is published of an object."""
 
-    def taken_in(self) -> None:
-        """Do what is to be done after the figures of an object were taken in."""
-
     def object_changed(self, event_type: str | None, body: Mapping[str, Any]) -> None:
         """Take in a watch event of an object of the kind."""
         key = (body["metadata"]["namespace"], body["metadata"]["name"])
@@ -34,7 +31,6 @@ class Published(Collector, Generic[F]):
             self.published.pop(key, None)
         else:
             self.published[key] = self.figures(body)
-            self.taken_in()
         self._rendered = None
 
     def forget(self, is_gone: Callable[[Key], bool]) -> None:

@@ -98,6 +98,18 @@ def test_results_are_published_of_the_hundred_that_finished_last_and_verdicts_of
     assert len(samples(metrics, "sshload_test_verdict")) == 150
 
 
+def test_results_come_back_once_newer_tests_are_deleted() -> None:
+    metrics = OperatorMetrics()
+    for number in range(101):
+        metrics.tests.object_changed(
+            "ADDED", finished(f"t{number}", f"2026-11-21T06:{number // 60:02}:{number % 60:02}Z")
+        )
+    assert ("t0",) not in samples(metrics, "sshload_test_offered_rate")
+    metrics.tests.object_changed("DELETED", finished("t100"))
+    assert set(samples(metrics, "sshload_test_offered_rate")) == {(f"t{number}",) for number in range(100)}
+    assert samples(metrics, "sshload_test_step_latency_seconds")["0.5", "login", "t0"] == 0.02
+
+
 def test_requests_are_counted_by_verb_and_resource() -> None:
     metrics = OperatorMetrics()
     metrics.count_api_request("list", "pods")
