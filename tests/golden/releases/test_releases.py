@@ -1,0 +1,50 @@
+"""What each release wrote, its finished tests and its masters' logs, is read by this one, and changed by no upgrade.
+
+A release adds its folder: `sshload run FILE -o json --logs FOLDER` prints the test, and FOLDER has the log.
+"""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from plans import INSTALLATION
+from sshload_contract.master_log import read_master_log
+from sshload_operator.api.parse import parse
+from sshload_operator.decision.decide import current_run, decide
+from sshload_operator.decision.status import remembered
+from sshload_operator.planning.plan import TestIdentity, make_plan, spec_hash
+from sshload_operator.state import Observed
+
+RELEASES = [pytest.param(path.parent, id=path.parent.name) for path in Path(__file__).parent.glob("*/test.json")]
+YEARS_LATER = datetime(2036, 1, 1, tzinfo=UTC)
+
+
+def finished_test(release: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((release / "test.json").read_text(encoding="utf-8"))
+    return found
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_the_summary_and_the_snapshots_of_its_master_are_read(release: Path) -> None:
+    log = read_master_log((release / "master.log").read_text(encoding="utf-8"))
+    results = finished_test(release)["status"]["results"]
+    assert (log.problem, log.summary is None, log.snapshot is None) == ("", False, False)
+    assert log.summary is not None
+    assert log.summary.load.succeeded == results["iterations"] - results["failures"]
+    assert len({step.step for step in log.summary.steps}) >= len(results["steps"])
+
+
+@pytest.mark.parametrize("release", RELEASES)
+def test_its_finished_test_keeps_its_verdict_and_begins_no_run(release: Path) -> None:
+    written = finished_test(release)
+    past = remembered(written["status"])
+    assert past.verdict is not None
+    spec = parse(written["spec"])
+    identity = TestIdentity("load-tests", "released", "11111111-2222-3333-4444-555555555555", past.run)
+    plan = make_plan(identity, spec, INSTALLATION, current_run(identity, spec_hash(spec), past))
+    nothing = Observed(pods=(), log=None, rejected_message="")
+    decision = decide(identity, plan, past, nothing, YEARS_LATER)
+    assert (decision.status, decision.start, decision.sweep, decision.delete_self) == (None, False, (), False)
+    assert spec_hash(spec) == past.spec_hash
