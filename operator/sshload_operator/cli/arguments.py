@@ -94,7 +94,7 @@ def _fill_run(run: ArgumentParser) -> None:
         type=allowed_target,
         action="append",
         default=[],
-        help="load may go to this host (a name, a pattern or a CIDR); may stand several times",
+        help="load may go to this host (a name, a pattern or a CIDR); repeatable",
     )
     external.add_argument("--identity", metavar="FILE", type=Path, help="the private key to log in with")
     external.add_argument("--certificate", metavar="FILE", type=Path, help="the certificate of that key")
@@ -102,7 +102,7 @@ def _fill_run(run: ArgumentParser) -> None:
     external.add_argument("--password-file", metavar="FILE", type=Path, help="the password to log in with")
     external.add_argument("--known-hosts", metavar="FILE", type=Path, help="the host keys to accept, jump hosts' too")
     via = run.add_argument_group(
-        "for jump hosts: the same, each for the HOST that spec.via names; may stand several times"
+        "for jump hosts: the same, each for the HOST that spec.via names; repeatable"
     )
     for name in VIA_OPTIONS:
         via.add_argument(f"--via-{name}", metavar="HOST=FILE", type=host_and_file, action="append", default=[])

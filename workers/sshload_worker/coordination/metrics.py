@@ -42,7 +42,7 @@ class RunCollector(Collector):
             ("scheduled", "Iterations that were due", counts.scheduled),
             ("started", "Iterations begun", counts.started),
             ("succeeded", "Iterations ended well", counts.succeeded),
-            ("failed", "Iterations ended ill", counts.failed),
+            ("failed", "Failed iterations", counts.failed),
             ("late", "Iterations begun more than 20 ms after they were due", counts.late),
             ("dropped", "Iterations not begun, because too many were under way", counts.dropped),
         ):

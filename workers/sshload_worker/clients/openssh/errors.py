@@ -73,7 +73,7 @@ def failure(step: Step, lines: list[str]) -> StepFailure:
 
 
 def sftp_failure(text: str) -> StepFailure:
-    """Return what sftp said when it ended ill: its words for the status stand last, after the path."""
+    """Return what sftp said when it failed: its words for the status stand last, after the path."""
     for words, outcome in SFTP_ERRORS.items():
         if text.rstrip(".").endswith(words):
             return StepFailure(outcome, _message(text))
