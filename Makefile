@@ -60,7 +60,7 @@ chaos-network: venv ## sshload run through each bad network, by each of LIBRARIE
 	@scripts/debian-packages iproute2 openssh-client openssh-server util-linux
 	@PYTHONPATH=tests/support nice -n 10 $(PYTHON) tests/chaos/network/chaos_network.py $(LIBRARIES) --only "$(ONLY)"
 
-chaos-cluster: venv ## a real cluster whose daemons, nodes, namespaces and pods fail while tests run; ONLY=regex, RUNS=n
+chaos-cluster: venv ## a real cluster whose daemons, nodes, namespaces and pods fail while tests run; ONLY=regex, RUNS=n, TESTS=n (200 at once)
 	@environment=$$(scripts/bring-up); set -a; eval "$$environment"; set +a; \
 	  PYTHONPATH=tests/support:tests/chaos:tests/chaos/cluster $(PYTHON) tests/chaos/cluster/chaos_cluster.py --only "$(ONLY)" --runs $(or $(RUNS),1)
 

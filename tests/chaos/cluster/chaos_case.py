@@ -10,10 +10,11 @@ from cluster_oracles import Ended
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """How the tests of a case ended, what was wrong, and what else is worth a line."""
+    """How the tests of a case ended, what was wrong, and what else is worth a line (`notes`)."""
 
     ends: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     statuses: tuple[Mapping[str, Any], ...] = ()
 
     @classmethod
@@ -22,7 +23,7 @@ class Found:
         return cls(
             tuple(str(end) for end in ends),
             tuple(problem for end in ends for problem in end.problems),
-            tuple(end.status for end in ends),
+            statuses=tuple(end.status for end in ends),
         )
 
     def with_problems(self, *problems: str) -> Self:
@@ -31,7 +32,7 @@ class Found:
 
     def saying(self, *words: str) -> Self:
         """Return it with something that is worth a line."""
-        return replace(self, ends=(*self.ends, *words))
+        return replace(self, notes=(*self.notes, *words))
 
     @property
     def lagging(self) -> Mapping[str, Any]:

@@ -10,7 +10,7 @@ import sys
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import faults_of_daemons
 import faults_of_many
@@ -58,7 +58,7 @@ def _play(stage: Stage, case: Case) -> Found:
         found = Found(problems=(f"{error}\n{traceback.format_exc(limit=-3)}",))
     found = found.with_problems(*_of_operator(stage, restarts, logged))
     print(f"{case.name}: {_word(found)} in {time.monotonic() - began:.0f} s", flush=True)
-    for words in (*found.ends, *(f"wrong: {problem}" for problem in found.problems)):
+    for words in (*_counted(found.ends), *found.notes, *(f"wrong: {problem}" for problem in found.problems)):
         print(f"    {words}", flush=True)
     stage.clear()
     return found
@@ -76,10 +76,13 @@ def _word(found: Found) -> str:
     return "wrong" if found.problems else "right"
 
 
+def _counted(ends: Iterable[str]) -> list[str]:
+    return [f"{count} x {end}" if count > 1 else end for end, count in Counter(ends).items()]
+
+
 def _print(case: Case, found: list[Found]) -> int:
     words = Counter(_word(one) for one in found)
-    ends = Counter(end for one in found for end in one.ends)
-    said = ", ".join(f"{count} x {end}" if count > 1 else end for end, count in ends.items())
+    said = ", ".join(_counted(end for one in found for end in one.ends))
     print(f"{case.name:60}{len(found):>3} runs {words['right']:>3} right {words['wrong']:>3} wrong   {said}")
     return words["wrong"]
 

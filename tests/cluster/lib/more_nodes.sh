@@ -101,7 +101,11 @@ node_clear() { # NAME: all that it has on this machine
   awk -v place="$place/" 'index($2, place) == 1 {print $2}' /proc/mounts | sort -r | xargs -r -n1 umount -l 2> /dev/null || true
   ip netns del "sshload-$1" 2> /dev/null || true
   find /sys/fs/cgroup -depth -path "*/$(cgroup_of "$1")*" -type d -exec rmdir {} + 2> /dev/null || true
-  rm -rf --one-file-system "$place" "$run/pids/$1"-* "$run/commands/$1"-*
+  rm -f "$run/pids/$1"-* "$run/commands/$1"-*
+  local gone
+  gone=$(mktemp -d "$run/gone-XXXXXX")
+  mv "$place" "$gone"
+  setsid nice rm -rf --one-file-system "$gone" > /dev/null 2>&1 < /dev/null 9>&- & # its images take up to a minute
 }
 
 node_remove() { # NAME: with its place in the API
