@@ -101,7 +101,7 @@ def _loading(stage: Stage, part: Part, duration: str) -> tuple[LiveCluster, dict
     namespace = stage.namespace()
     namespace.kubectl("taint", "node", SECOND, "sshload.dev/chaos=:PreferNoSchedule")
     there, here = steady("there", duration), steady("here", "20s")
-    there["spec"]["workers"] |= part.workers
+    there["spec"] |= {"deadline": "6m", "workers": {**there["spec"]["workers"], **part.workers}}
     there["spec"]["target"] = {"managed": {**there["spec"]["target"]["managed"], **part.target}}
     namespace.apply(there, here)
     for test in (there, here):
