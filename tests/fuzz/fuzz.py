@@ -10,7 +10,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from shutil import rmtree
 from types import FrameType
@@ -31,17 +31,22 @@ _LIMITS = ("-timeout=20", "-rss_limit_mb=2000", f"-max_len={_LONGEST_INPUT_BYTES
 
 def main() -> int:
     """Fuzz, and return the exit code."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("seconds", type=int)
-    parser.add_argument("targets", nargs="*", default=targets(*_ROOMS))
-    parser.add_argument("--keep", action="store_true", help="keep the inputs that reach new code for the unit tests")
-    arguments = parser.parse_intermixed_args()
+    arguments = command_line(sys.argv[1:])
     found = [target for target in arguments.targets if _fuzz(target, arguments.seconds)]
     if arguments.keep:
         for target in arguments.targets:
             _keep(target)
     print(f"found something: {', '.join(found)}" if found else "found nothing")
     return 1 if found else 0
+
+
+def command_line(words: Sequence[str]) -> argparse.Namespace:
+    """Return what is asked for; `--keep` may stand between the time and the targets, as `make fuzz` puts it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("seconds", type=int)
+    parser.add_argument("targets", nargs="*", default=targets(*_ROOMS))
+    parser.add_argument("--keep", action="store_true", help="keep the inputs that reach new code for the unit tests")
+    return parser.parse_intermixed_args(words)
 
 
 def _fuzz(target: str, seconds: int) -> bool:
