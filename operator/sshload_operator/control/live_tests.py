@@ -15,7 +15,15 @@ from sshload_operator.control.judging import Judging
 from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, Wait, key_of
 from sshload_operator.control.logs import log_about
 from sshload_operator.control.observe import Sight
-from sshload_operator.control.reconcile import Shared, asks_for_deeds, decide_unseen, is_finished, question, reconcile
+from sshload_operator.control.reconcile import (
+    KnownSpec,
+    Shared,
+    asks_for_deeds,
+    decide_unseen,
+    is_finished,
+    question,
+    reconcile,
+)
 from sshload_operator.control.room import Room
 from sshload_operator.manifests.labels import Membership, membership_of_job, membership_of_pod
 from sshload_operator.planning.plan import Installation, Plan
@@ -37,6 +45,7 @@ class TestSight:
     has_children: bool
     is_ending: bool = False
     children: Sight = field(default_factory=Sight)
+    spec: KnownSpec = field(default_factory=KnownSpec)
 
 
 class LiveTests(LiveObjects[TestSight]):
@@ -109,7 +118,7 @@ class _TestPasses:
         body = live.body or live.fill(await self.shared.cluster.read(TEST, *key))
         if body is None or "deletionTimestamp" in body["metadata"]:
             return Rest()
-        asked = question(body, self.installation)
+        asked = question(body, self.installation, sight.spec)
         if isinstance(asked.plan, Plan):
             log_about(run=asked.plan.run_id)
         if sight.is_ending:

@@ -21,7 +21,7 @@ from sshload_contract.master_log import MasterLog, proof_sha256
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import TEST
 from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.spec import LoadTestSpec, ManagedTarget
 from sshload_operator.control import announcement
 from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
 from sshload_operator.control.judging import Judging
@@ -114,14 +114,27 @@ class Pass:
     requeue_after_s: float | None
 
 
-def question(test: Object, installation: Installation) -> Question:
-    """Return what is to be decided about an object as the API server shows it."""
+@dataclass(slots=True)
+class KnownSpec:
+    """What the passes before have made of the spec of a test of this identity: nothing of it changes with the status.
+
+    Parsing, hashing and planning would take a sixth of the operator's CPU otherwise.
+    """
+
+    test: TestIdentity | None = None
+    spec: LoadTestSpec | SpecError | None = None
+    spec_hash: str = ""
+    plan: Plan | None = None
+
+
+def question(test: Object, installation: Installation, known: KnownSpec) -> Question:
+    """Return what is to be decided about an object as the API server shows it. `known` is of the same object."""
     metadata = test["metadata"]
     identity = TestIdentity(
         metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"], applier(metadata)
     )
     past = remembered(test.get("status") or {})
-    return Question(test, identity, _plan(identity, test["spec"], installation, past), past)
+    return Question(test, identity, _plan(identity, test["spec"], installation, past, known), past)
 
 
 def decide_unseen(asked: Question, now: datetime) -> Decision:
@@ -223,13 +236,29 @@ def _discard_results(asked: Question, sight: Sight, problem: str) -> MasterLog |
 
 
 def _plan(
-    test: TestIdentity, spec_body: Mapping[str, Any], installation: Installation, past: Remembered
+    test: TestIdentity, spec_body: Mapping[str, Any], installation: Installation, past: Remembered, known: KnownSpec
 ) -> Plan | SpecError:
+    if known.test != test or known.spec is None:
+        known.test, known.plan = test, None
+        known.spec, known.spec_hash = _read_spec(spec_body)
+    if isinstance(known.spec, SpecError):
+        return known.spec
+    run = current_run(test, known.spec_hash, past)
     try:
-        spec = parse(spec_body)
-        return make_plan(test, spec, installation, current_run(test, spec_hash(spec), past))
+        if known.plan is None or known.plan.run != run:
+            known.plan = make_plan(test, known.spec, installation, run)
     except SpecError as error:
         return error
+    return known.plan
+
+
+def _read_spec(spec_body: Mapping[str, Any]) -> tuple[LoadTestSpec | SpecError, str]:
+    """Return a spec and its hash, or what is wrong with it."""
+    try:
+        spec = parse(spec_body)
+    except SpecError as error:
+        return error, ""
+    return spec, spec_hash(spec)
 
 
 async def _start(cluster: Cluster, plan: Plan, sight: Sight) -> str:

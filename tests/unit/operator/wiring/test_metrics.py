@@ -38,6 +38,23 @@ def test_latencies_are_published_in_seconds_and_ratios_as_shares() -> None:
     assert samples(metrics, "sshload_test_verdict") == {("t", "Passed"): 1}
 
 
+class _Untouchable:
+    """The figures of a test that nobody has to look at."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was looked at")
+
+
+def test_news_of_a_running_test_cost_no_look_at_all_other_tests() -> None:
+    metrics = OperatorMetrics()
+    untouchable: Any = _Untouchable()
+    metrics.tests.published["ns", "other"] = untouchable
+    for iterations in (1, 2):
+        status = {"phase": "Running", "progress": {"iterations": iterations}}
+        metrics.tests.object_changed("MODIFIED", {"metadata": {"namespace": "ns", "name": "t"}, "status": status})
+    assert metrics.tests.published["ns", "t"].phase == "Running"
+
+
 def test_a_figure_that_could_not_be_stated_is_not_published() -> None:
     metrics = OperatorMetrics()
     silent = {key: value for key, value in RESULTS.items() if key != "errorPercent"}
