@@ -83,7 +83,7 @@ spec: {policyName: NAMESPACE-mesh}
 QUOTA = """
 apiVersion: v1
 kind: ResourceQuota
-metadata: {name: of-the-team, namespace: NAMESPACE}
+metadata: {name: of-the-team}
 spec:
   hard: {requests.cpu: "2", limits.cpu: "4", requests.memory: 2Gi, limits.memory: 4Gi, pods: "5"}
 """
@@ -94,24 +94,31 @@ OBJECTS = {"openshift": RESTRICTED_V2, "mesh": INJECTOR, "quota": QUOTA}
 @pytest.fixture(scope="module")
 def platforms() -> Iterator[dict[str, LiveCluster]]:
     """A namespace of each kind, watched by one release that leaves the uid to the cluster, on OpenShift itself."""
-    own = f"platform-{secrets.token_hex(3)}"
-    namespaces = {kind: f"{own}-{kind}" for kind in OBJECTS}
-    made = [objects.replace("NAMESPACE", namespaces[kind]) for kind, objects in OBJECTS.items()]
-    objects = "\n---\n".join([*made, RESTRICTED_V2.replace("NAMESPACE", own)]).replace("IMAGE", image("target"))
-    everywhere, release = cluster_in("default"), Release.in_namespace(own)
-    create_namespaces(own, *namespaces.values())
+    own = cluster_in(f"platform-{secrets.token_hex(3)}")
+    found = {kind: cluster_in(f"{own.namespace}-{kind}") for kind in OBJECTS}
+    made = [(own, RESTRICTED_V2), *((found[kind], objects) for kind, objects in OBJECTS.items())]
+    namespaces = [cluster.namespace for cluster, _ in made]
+    release = Release.in_namespace(own.namespace)
+    create_namespaces(*namespaces)
     try:
-        everywhere.kubectl("apply", "--server-side", "-f", "-", stdin=objects)
+        for cluster, objects in made:
+            cluster.kubectl("apply", "--server-side", "-f", "-", stdin=of_namespace(objects, cluster.namespace))
         resources = [
             word for pod in ("master", "worker", "target") for word in ("--set-json", f"{pod}.resources={LIMITS}")
         ]
-        watched = f"watchNamespaces={{{','.join(namespaces.values())}}}"
+        watched = f"watchNamespaces={{{','.join(namespaces[1:])}}}"
         release.install("--set", "namespaced=true", "--set", watched, "--set", "runAsUser=null", *resources)
-        yield {kind: cluster_in(namespace) for kind, namespace in namespaces.items()}
+        yield found
         release.uninstall()
     finally:
-        everywhere.kubectl("delete", "--ignore-not-found", "--wait=false", "-f", "-", stdin=objects)
-        delete_namespaces(own, *namespaces.values())
+        for cluster, objects in made:
+            of_it = of_namespace(objects, cluster.namespace)
+            cluster.kubectl("delete", "--ignore-not-found", "--wait=false", "-f", "-", stdin=of_it)
+        delete_namespaces(*namespaces)
+
+
+def of_namespace(objects: str, namespace: str) -> str:
+    return objects.replace("NAMESPACE", namespace).replace("IMAGE", image("target"))
 
 
 @pytest.mark.parametrize(
