@@ -101,9 +101,7 @@ def _fill_run(run: ArgumentParser) -> None:
     external.add_argument("--passphrase-file", metavar="FILE", type=Path, help="the passphrase of that key")
     external.add_argument("--password-file", metavar="FILE", type=Path, help="the password to log in with")
     external.add_argument("--known-hosts", metavar="FILE", type=Path, help="the host keys to accept, jump hosts' too")
-    via = run.add_argument_group(
-        "for jump hosts: the same, each for the HOST that spec.via names; repeatable"
-    )
+    via = run.add_argument_group("for jump hosts: the same, each for the HOST that spec.via names; repeatable")
     for name in VIA_OPTIONS:
         via.add_argument(f"--via-{name}", metavar="HOST=FILE", type=host_and_file, action="append", default=[])
     run.add_argument(

@@ -264,15 +264,16 @@ def _read_spec(spec_body: Mapping[str, Any]) -> tuple[LoadTestSpec | SpecError, 
 async def _start(cluster: Cluster, plan: Plan, sight: Sight) -> str:
     """Apply all children of a run, those that pods come from last; return why the API server refused one, or "".
 
-    It refuses one for good by saying so, and by answering 500 again and again.
+    It refuses one for good by saying so, and by answering 500 again and again. What pods come from is created once: its
+    pod template cannot be changed, and an operator of another release would write another one.
     """
     try:
         manifests = children(plan, await _create_keys(cluster, plan))
         await _all(*(_apply(cluster, found) for found in manifests if found["kind"] not in _PODS_COME_FROM))
         pods_come_from = [found for found in manifests if found["kind"] in _PODS_COME_FROM]
         master = [found for found in pods_come_from if found["metadata"]["name"] == child_name(plan, Part.MASTER)]
-        await _all(*(_apply(cluster, found) for found in master))
-        await _all(*(_apply(cluster, found) for found in pods_come_from if found not in master))
+        await _all(*(_create(cluster, found) for found in master))
+        await _all(*(_create(cluster, found) for found in pods_come_from if found not in master))
     except ApiError as error:
         sight.failed_starts += error.status == HTTPStatus.INTERNAL_SERVER_ERROR
         if error.status in _REFUSED or sight.failed_starts >= _FAILED_STARTS:
@@ -284,6 +285,10 @@ async def _start(cluster: Cluster, plan: Plan, sight: Sight) -> str:
 
 async def _apply(cluster: Cluster, manifest: Manifest) -> None:
     await cluster.apply(child_ref(manifest).api_path, manifest)
+
+
+async def _create(cluster: Cluster, manifest: Manifest) -> None:
+    await cluster.create(child_ref(manifest).api_path, manifest)
 
 
 async def _create_keys(cluster: Cluster, plan: Plan) -> str:

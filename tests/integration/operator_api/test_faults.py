@@ -231,7 +231,7 @@ def test_a_child_that_the_api_server_always_fails_to_make_ends_the_test(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy
 ) -> None:
     """The status of a run that was never started says nothing yet, and no deadline counts without a start."""
-    proxy.meddle = lambda request: Answer(500) if request.verb == "patch" and request.resource == "jobs" else None
+    proxy.meddle = lambda request: Answer(500) if request.verb == "create" and request.resource == "jobs" else None
     operator.start()
     cluster.apply(load_test("unmade"))
     status = cluster.finished("unmade")

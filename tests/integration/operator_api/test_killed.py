@@ -18,9 +18,9 @@ AT_THE_START = (
     ("PATCH", "-target"),  # the first of NetworkPolicy and Service
     ("PATCH", "-config"),
     ("POST", "/secrets"),
-    ("PATCH", "-target"),  # Deployment and Service
-    ("PATCH", "-master"),
-    ("PATCH", "-workers"),
+    ("POST", "/jobs"),  # the master's
+    ("POST", "/deployments"),
+    ("POST", "/jobs"),
     ("PATCH", "/status"),
 )
 AT_THE_END = (
@@ -47,10 +47,14 @@ class Killer:
         self._points = list(points)
 
     def restart_until_done(self) -> int:
-        """Start the operator again each time it was killed, until the last point is behind; return how often."""
+        """Start the operator again each time it was killed, until the last point is behind; return how often.
+
+        Each time it is that of another release, which would give pods another label.
+        """
         lives = 0
         while self._points:
             lives += 1
+            self._operator.more_of_installation = f"runPods: {{userId: 10001, labels: {{release: r{lives}}}}}\n"
             self._killed = False
             self._operator.begin()
             assert self._operator.wait() == -SIGKILL
