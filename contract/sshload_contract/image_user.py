@@ -1,4 +1,4 @@
-"""The user of the images, and how a process gets its name under any uid.
+"""How a process gets the name of the images' user under any uid.
 
 OpenSSH's programs end where their uid has no entry in the user database, and an sshd that is not root lets in only the
 user whose uid it has. A uid that the cluster chose, as OpenShift does, is not known before the process starts.
@@ -9,8 +9,8 @@ import pwd
 from pathlib import Path
 from typing import Final
 
-IMAGE_USER: Final = "load"
-IMAGE_USER_HOME: Final = f"/home/{IMAGE_USER}"
+from sshload_contract.target_config import IMAGE_USER, IMAGE_USER_HOME
+
 _USER_FILE: Final = Path("/var/lib/extrausers/passwd")  # what libnss-extrausers reads; a link to /tmp in the images
 _GROUP: Final = 100  # libnss-extrausers skips users whose group is one of the system's
 

@@ -4,6 +4,10 @@ from dataclasses import dataclass
 
 TARGET_CONFIG_VERSION = 2
 
+IMAGE_USER = "load"
+"""The user of the images, who logs in at managed targets."""
+IMAGE_USER_HOME = f"/home/{IMAGE_USER}"
+
 
 @dataclass(frozen=True, slots=True)
 class FileFixture:

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 from sshload_contract.allow_list import AllowList
-from sshload_contract.image_user import IMAGE_USER
 from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig, ScenarioStep, SleepStep, Timeouts
+from sshload_contract.target_config import IMAGE_USER
 from sshload_contract.thresholds import LatencyThreshold
 
 from sshload_operator.api.spec import ExternalTarget, LoadTestSpec, RelativeLatency

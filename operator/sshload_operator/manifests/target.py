@@ -3,8 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
-from sshload_contract.image_user import IMAGE_USER, IMAGE_USER_HOME
-from sshload_contract.target_config import TARGET_CONFIG_VERSION, RepositoryFixture, TargetConfig
+from sshload_contract.target_config import (
+    IMAGE_USER,
+    IMAGE_USER_HOME,
+    TARGET_CONFIG_VERSION,
+    RepositoryFixture,
+    TargetConfig,
+)
 
 from sshload_operator.api.spec import ManagedTarget
 from sshload_operator.manifests.labels import metadata, role_selector

@@ -20,15 +20,14 @@ def impossible_search(spec: LoadTestSpec) -> str:
     """Return why the least trial cannot hold, and what to change; empty where it can, or nothing is searched."""
     if spec.capacity is None:
         return ""
-    problems = (*_no_iteration(spec), *_too_few_samples(spec), *_too_much_throughput(spec))
+    problems = (*_no_probe(spec), *_too_few_samples(spec), *_too_much_throughput(spec))
     return next(iter(problems), "")
 
 
-def _no_iteration(spec: LoadTestSpec) -> Iterator[str]:
-    iterations = measured_iterations(spec.load)
-    if iterations is not None and iterations < 1:
-        what = "probe" if isinstance(spec.load, HoldLoad) else "iteration"
-        yield f"a trial of {_least(spec)} begins not one {what}: make its duration longer, or raise {_raise(spec)}"
+def _no_probe(spec: LoadTestSpec) -> Iterator[str]:
+    probes = measured_iterations(spec.load) if isinstance(spec.load, HoldLoad) else None
+    if probes is not None and probes < 1:
+        yield f"a trial of {_least(spec)} begins not one probe: make its duration longer, or raise {_raise(spec)}"
 
 
 def _too_few_samples(spec: LoadTestSpec) -> Iterator[str]:

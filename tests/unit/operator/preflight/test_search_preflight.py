@@ -56,9 +56,9 @@ def test_the_least_trial_must_make_the_samples_of_each_percentile(least: float) 
             id="logins-of-a-pool",
         ),
         pytest.param(
-            changed(SEARCH_ARRIVALS | {"thresholds": [ERRORS], "baseline": None}, "load.capacity.arrivals.min", 0.03),
-            "begins not one iteration",
-            id="no-iteration",
+            changed({**SEARCH_HOLD, "thresholds": [ERRORS]}, "load.capacity.hold.probeRate", 0.01),
+            "begins not one probe",
+            id="no-probe",
         ),
         pytest.param(
             SEARCH_ARRIVALS | {"thresholds": [{"throughput": {"above": 10}}], "baseline": None},
