@@ -19,7 +19,7 @@ from sshload_operator.local.priority import at_real_time, may_run_at_real_time
 
 _PROC = Path("/proc")
 _WORKER = b"sshload_worker\0--role\0worker\0"
-_NOT_YET_ITSELF = "runc"
+_NOT_YET_ITSELF = b"runc"
 """How the name of a container's first process begins before it is what its image has it be."""
 
 _IN_A_POD = "kubepods"
@@ -60,7 +60,7 @@ def _is_settled(pid: str) -> bool:
     Only the command lines of pods are read: that of a process which is itself kept from running can make one wait.
     """
     with suppress(FileNotFoundError, ProcessLookupError):  # it may end at any moment
-        is_itself = not (_PROC / pid / "comm").read_text().startswith(_NOT_YET_ITSELF)
+        is_itself = not (_PROC / pid / "comm").read_bytes().startswith(_NOT_YET_ITSELF)
         if _IN_A_POD in (_PROC / pid / "cgroup").read_text() and _WORKER in (_PROC / pid / "cmdline").read_bytes():
             _prefer(pid)
         return is_itself

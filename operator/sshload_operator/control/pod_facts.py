@@ -94,13 +94,14 @@ def _disruption(status: Mapping[str, Any]) -> str:
 def _end(status: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[int | None, str]:
     """Return how the container ended, or ended the last time where it was started anew, and what it left behind.
 
-    What the kubelet says stands in for the container's own words: OOMKilled of the container, Evicted of the pod.
+    What the kubelet says comes first, Evicted of the pod and OOMKilled of the container, and then the container's own
+    words: they may be the end of its log, which says nothing of that.
     """
     words = ": ".join(filter(None, (status.get("reason", ""), status.get("message", ""))))
     for state in (own.get("state", {}), own.get("lastState", {})):
         if state.get("terminated"):
             end = state["terminated"]
             reason = end.get("reason", "")
-            own_words = end.get("message", "") or ("" if reason in _ORDINARY_ENDS else reason)
-            return end["exitCode"], own_words or words
+            own_words = ("" if reason in _ORDINARY_ENDS else reason, end.get("message", ""))
+            return end["exitCode"], ": ".join(filter(None, (words, *own_words)))
     return None, words

@@ -55,3 +55,15 @@ def test_a_worker_in_a_pod_gets_real_time_priority_and_nobody_else(start: Start,
     with prompt_workers():
         wait_until(lambda: os.sched_getscheduler(in_pod) == os.SCHED_RR, "priority for the worker in a pod")
     assert [os.sched_getscheduler(pid) for pid in (master_in_pod, outside)] == [os.SCHED_OTHER] * 2
+
+
+def test_a_process_whose_name_is_no_utf_8_ends_nothing(start: Start, pod: Path) -> None:
+    name_itself = "open('/proc/self/comm', 'wb').write(b'\\xc3'); print(flush=True); input()"
+    in_pod = start(WORKER)
+    pod.write_text(str(in_pod))
+    with subprocess.Popen([sys.executable, "-c", name_itself], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as odd:
+        assert odd.stdout is not None
+        odd.stdout.readline()
+        with prompt_workers():
+            wait_until(lambda: os.sched_getscheduler(in_pod) == os.SCHED_RR, "priority for the worker in a pod")
+        odd.communicate(b"\n")

@@ -138,6 +138,34 @@ def test_where_a_container_left_no_words_the_kubelet_s_stand_in(status: dict[str
     assert facts.termination_message == said
 
 
+ITS_LOG = "the end of its log"
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        pytest.param(
+            container(state={"terminated": {"exitCode": 137, "reason": "OOMKilled", "message": ITS_LOG}}),
+            f"OOMKilled: {ITS_LOG}",
+            id="oom",
+        ),
+        pytest.param(
+            {
+                **container(state={"terminated": {"exitCode": 1, "reason": "Error", "message": ITS_LOG}}),
+                "reason": "Evicted",
+                "message": "low on disk",
+            },
+            f"Evicted: low on disk: {ITS_LOG}",
+            id="evicted",
+        ),
+    ],
+)
+def test_why_a_pod_was_ended_is_not_hidden_by_the_end_of_its_log(status: dict[str, Any], said: str) -> None:
+    facts = pod_facts(pod(status))
+    assert facts is not None
+    assert facts.termination_message == said
+
+
 ENDED_WELL = {"exitCode": 0, "reason": "Completed"}
 
 
