@@ -62,13 +62,15 @@ spec:
     namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NAMESPACE}}
     resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods]}]
   mutations:
+    # One patch for each container: the API server of 1.36 does not survive a list of objects in a patch's value.
     - patchType: JSONPatch
       jsonPatch:
         expression: >-
-          [JSONPatch{op: "add", path: "/spec/initContainers", value: [Object.spec.initContainers{
+          [JSONPatch{op: "add", path: "/spec/initContainers", value: []},
+           JSONPatch{op: "add", path: "/spec/initContainers/-", value: Object.spec.initContainers{
              name: "mesh-init", image: "IMAGE", command: ["true"],
              securityContext: Object.spec.initContainers.securityContext{allowPrivilegeEscalation: false,
-               capabilities: Object.spec.initContainers.securityContext.capabilities{drop: ["ALL"]}}}]},
+               capabilities: Object.spec.initContainers.securityContext.capabilities{drop: ["ALL"]}}}},
            JSONPatch{op: "add", path: "/spec/containers/0", value: Object.spec.containers{
              name: "mesh-proxy", image: "IMAGE", command: ["sleep", "infinity"],
              securityContext: Object.spec.containers.securityContext{allowPrivilegeEscalation: false,
