@@ -1,0 +1,125 @@
+"""A kubelet that runs nothing: a node of a real API server whose pods are ready at once, and whose masters print words.
+
+The API server reads logs from it as from a real one, over TLS, so that the operator talks to the API server alone.
+"""
+
+import asyncio
+import json
+import ssl
+import time
+from base64 import b64decode
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import yaml
+from aiohttp import web
+from api_server import ApiServer
+from free_ports import free_port
+from master_words import summary_words
+from played_pods import READY, ended, pod_of
+from runs import snapshot, summary
+from sshload_contract.master_log import snapshot_line
+
+Object = Mapping[str, Any]
+_NODE = "played"
+_AT_ONCE = 8
+_LOG_LINES = 10
+_LEFT_S = 3_600.0
+
+
+class PlayedKubelet:
+    """The node, and an administrator's requests to the API server."""
+
+    def __init__(self, server: ApiServer, session: aiohttp.ClientSession) -> None:
+        config = yaml.safe_load(server.kubeconfig.read_text(encoding="utf-8"))
+        self._url = config["clusters"][0]["cluster"]["server"]
+        self._session = session
+        self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._run_ids: dict[str, str] = {}
+        self._last_words: dict[str, str] = {}
+        self._begun_s = time.monotonic()
+
+    async def ask(self, method: str, path: str, body: Any = None) -> Any:
+        """Send a request and return the answer; raises AssertionError with the API server's words if it refuses."""
+        kind = "application/merge-patch+json" if method == "PATCH" else "application/json"
+        content = None if body is None else json.dumps(body)
+        async with (
+            self._at_once,
+            self._session.request(method, self._url + path, data=content, headers={"Content-Type": kind}) as answer,
+        ):
+            text = await answer.text()
+            assert answer.ok, text
+            return json.loads(text) if text.startswith("{") else text
+
+    async def add_node(self, port: int) -> None:
+        """Make the node, whose kubelet listens on this port of loopback."""
+        await self.ask("POST", "/api/v1/nodes", {"metadata": {"name": _NODE}})
+        status = {
+            "addresses": [{"type": "InternalIP", "address": "127.0.0.1"}],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": port}},
+        }
+        await self.ask("PATCH", f"/api/v1/nodes/{_NODE}/status", {"status": status})
+
+    async def run_pods(self, namespace: str) -> int:
+        """Make the pods of all Jobs that have none yet, ready at once; return how many Jobs there are."""
+        jobs = await self.ask("GET", f"/apis/batch/v1/namespaces/{namespace}/jobs")
+        wanted = [pod_of({**job, "apiVersion": "batch/v1", "kind": "Job"}, 0) for job in jobs["items"]]
+        new = [pod for pod in wanted if pod["metadata"]["name"] not in self._run_ids]
+        await asyncio.gather(*(self._run(namespace, pod) for pod in new))
+        return len(wanted)
+
+    async def _run(self, namespace: str, pod: Object) -> None:
+        name = pod["metadata"]["name"]
+        path = f"/api/v1/namespaces/{namespace}/pods"
+        await self.ask("POST", path, {**pod, "spec": {**pod["spec"], "nodeName": _NODE}})
+        self._run_ids[name] = pod["metadata"]["labels"]["sshload.dev/run-id"]
+        await self.ask("PATCH", f"{path}/{name}/status", {"status": READY})
+
+    async def end(self, namespace: str, test: str) -> None:
+        """Let the master of a test print its summary, and end."""
+        (name,) = (pod for pod in self._run_ids if pod.startswith(f"{test}-") and "master" in pod)
+        run_id = self._run_ids[name]
+        secret = await self.ask("GET", f"/api/v1/namespaces/{namespace}/secrets/{test}-{run_id}-keys")
+        token = b64decode(secret["data"]["run_token"]).decode()
+        self._last_words[name] = summary_words(summary(), run_id, token)
+        await self.ask("PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}/status", {"status": ended(0)})
+
+    async def log(self, request: web.Request) -> web.Response:
+        """Answer what a master has printed: a snapshot a second, each with other figures than the one before."""
+        pod = request.match_info["pod"]
+        now_s = int(time.monotonic() - self._begun_s)
+        moments = range(now_s - _LOG_LINES + 1, now_s + 1)
+        words = "".join(f"{snapshot_line(self._snapshot(pod, max(at_s, 0)))}\n" for at_s in moments)
+        lines = (words + self._last_words.get(pod, "")).splitlines(keepends=True)
+        return web.Response(text="".join(lines[-int(request.query["tailLines"]) :]))
+
+    def _snapshot(self, pod: str, at_s: int) -> Any:
+        return replace(
+            snapshot(), run_id=self._run_ids[pod], elapsed_s=float(at_s), iterations=20 * at_s, remaining_s=_LEFT_S
+        )
+
+
+@asynccontextmanager
+async def played_kubelet(server: ApiServer, folder: Path) -> AsyncIterator[PlayedKubelet]:
+    """Add a node to an API server whose files are in `folder`, and play its kubelet."""
+    config = yaml.safe_load(server.kubeconfig.read_text(encoding="utf-8"))
+    trusted = ssl.create_default_context(cafile=config["clusters"][0]["cluster"]["certificate-authority"])
+    headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}"}
+    own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    own.load_cert_chain(folder / "apiserver.crt", folder / "apiserver.key")  # the API server asks no kubelet for more
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trusted), headers=headers) as session:
+        kubelet, port = PlayedKubelet(server, session), free_port()
+        app = web.Application()
+        app.add_routes([web.get("/containerLogs/{namespace}/{pod}/{container}", kubelet.log)])
+        runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
+        await runner.setup()
+        await web.TCPSite(runner, host="127.0.0.1", port=port, ssl_context=own).start()
+        await kubelet.add_node(port)
+        try:
+            yield kubelet
+        finally:
+            await runner.cleanup()
