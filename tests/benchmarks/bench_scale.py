@@ -170,6 +170,7 @@ class _Bench:
         running = 0
         while running < count:
             assert time.monotonic() < give_up_s, f"{running} of {count} tests run: {self._operator.log()[-2_000:]}"
+            self._operator.assert_not_ended()
             await self._kubelet.run_pods(self._namespace)
             await asyncio.sleep(_LOOK_EVERY_S)
             tests = (await self._kubelet.ask("GET", self._tests))["items"]
