@@ -22,7 +22,6 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _LIMIT_S = 1_200.0
 _LOOK_EVERY_S = 2.0
-_SETTLE_S = 10.0
 _INSTALLATION = "externalTargets:\n- {host: server.example.com, ports: [22]}\n"
 _REQUEST = re.compile(r'sshload_operator_api_requests_total\{resource="([^"]+)",verb="([^"]+)"\} (\S+)')
 _WATCHED = re.compile(r'apiserver_watch_events_sizes_(sum|count)\{.*"sshload\.dev".*\} (\S+)')
@@ -55,6 +54,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--running", type=int, nargs="+", default=[0, 10, 100, 1_000])
     parser.add_argument("--finished", type=int, nargs="+", default=[0, 1_000])
+    parser.add_argument("--settle", type=float, default=10.0, help="seconds from the last start until it is watched")
     parser.add_argument("--seconds", type=float, default=60.0, help="how long each number of tests is watched")
     add_folder(parser)
     options = parser.parse_args()
@@ -93,7 +93,7 @@ async def _measure_all(options: argparse.Namespace) -> list[dict[str, Any]]:
                 bench = _Bench(kubelet, operator, namespace)
                 try:
                     await bench.fill(finished)
-                    measured = [await bench.measure(running, options.seconds) for running in options.running]
+                    measured = [await bench.measure(running, options) for running in options.running]
                     rows += [{"finished": finished, **row} for row in measured]
                 finally:
                     operator.kill()
@@ -138,7 +138,7 @@ class _Bench:
             await asyncio.sleep(_LOOK_EVERY_S)
         raise AssertionError(f"{name} has not finished: {self._operator.log()[-2_000:]}")
 
-    async def measure(self, running: int, seconds: float) -> dict[str, Any]:
+    async def measure(self, running: int, options: argparse.Namespace) -> dict[str, Any]:
         """Bring the number of running tests up to this one, and watch the operator."""
         before = await self._usage()
         new = range(self._running, running)
@@ -148,9 +148,9 @@ class _Bench:
         await self._until_running(running)
         self._running = running
         started = await self._usage()
-        await asyncio.sleep(_SETTLE_S)
+        await asyncio.sleep(options.settle)
         begin = await self._usage()
-        await asyncio.sleep(seconds)
+        await asyncio.sleep(options.seconds)
         end = await self._usage()
         print(f"{running} tests have run, {end.cpu_s - begin.cpu_s:.1f} s of CPU", file=sys.stderr)  # noqa: T201 - it takes long
         passed_s = end.at_s - begin.at_s
