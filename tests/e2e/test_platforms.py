@@ -94,6 +94,12 @@ OBJECTS = {"openshift": RESTRICTED_V2, "mesh": INJECTOR, "quota": QUOTA}
 
 
 @pytest.fixture(scope="module")
+def release(platforms: dict[str, LiveCluster]) -> Release:
+    """The release that watches the namespaces."""
+    return Release.in_namespace(platforms["openshift"].namespace.removesuffix("-openshift"))
+
+
+@pytest.fixture(scope="module")
 def platforms() -> Iterator[dict[str, LiveCluster]]:
     """A namespace of each kind, watched by one release that leaves the uid to the cluster, on OpenShift itself."""
     own = cluster_in(f"platform-{secrets.token_hex(3)}")
@@ -137,3 +143,7 @@ def test_a_managed_test_passes_on(platforms: dict[str, LiveCluster], platform: s
     assert (status["phase"], status["verdict"]) == ("Finished", "Passed"), status["message"]
     assert status["results"]["iterations"] == ITERATIONS
     cluster.gone(lambda: cluster.children(name), "children")
+
+
+def test_helm_test_passes_where_the_cluster_chooses_the_uid(release: Release) -> None:
+    release.test()

@@ -95,6 +95,10 @@ class Release:
             settings += ["--set", f"externalTargets[{index}].ports={{{port}}}"]
         self.install(*settings)
 
+    def test(self) -> None:
+        """Run the chart's own test; raises AssertionError with helm's words where it fails."""
+        self._helm("test", RELEASE, "--logs")
+
     def uninstall(self) -> None:
         """Uninstall it."""
         self._helm("uninstall", RELEASE, "--wait")
