@@ -99,6 +99,10 @@ class Release:
         """Run the chart's own test; raises AssertionError with helm's words where it fails."""
         self._helm("test", RELEASE, "--logs")
 
+    def rollback(self) -> None:
+        """Bring the revision before back, and wait until its operator is ready."""
+        self._helm("rollback", RELEASE, "--wait")
+
     def uninstall(self) -> None:
         """Uninstall it."""
         self._helm("uninstall", RELEASE, "--wait")

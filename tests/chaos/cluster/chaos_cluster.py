@@ -17,6 +17,7 @@ import faults_of_many
 import faults_of_namespaces
 import faults_of_nodes
 import faults_of_pods
+import faults_of_upgrades
 from chaos_case import Case, Found
 from chaos_stage import Stage, chaos_stage
 from generator_reruns import rerun_while_lagging
@@ -24,7 +25,7 @@ from generator_reruns import rerun_while_lagging
 _LOST_LEASE = "has lost the Lease"
 """Why an operator ends that could not renew its Lease in time: another one may act from then on."""
 
-CASES = (faults_of_daemons, faults_of_namespaces, faults_of_nodes, faults_of_pods, faults_of_many)
+CASES = (faults_of_daemons, faults_of_namespaces, faults_of_nodes, faults_of_pods, faults_of_upgrades, faults_of_many)
 
 
 def main() -> int:

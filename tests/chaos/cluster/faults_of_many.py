@@ -97,8 +97,8 @@ def _finished(stage: Stage) -> Found:
     found = Found.of(end_of(stage, cluster, model))
     body = cluster.get("sshloadtest", "model")
     with stage.release.away():
-        _copy(cluster, body, FINISHED)
-        before = _versions(cluster)
+        copy_finished(cluster, body, FINISHED)
+        before = versions(cluster)
         began = time.monotonic()
     ready_s = time.monotonic() - began
     at_start = usage(stage)
@@ -111,7 +111,7 @@ def _finished(stage: Stage) -> Found:
         f" {later['sshload_operator_api_requests_total'] - at_start['sshload_operator_api_requests_total']:.0f} in"
         f" {_WATCHED_FOR_S:g} s after it was ready",
     )
-    return found.with_problems(*_touched(cluster, before), *_too_much(ready_s, later))
+    return found.with_problems(*touched(cluster, before), *_too_much(ready_s, later))
 
 
 def _too_much(ready_s: float, later: dict[str, float]) -> Iterator[str]:
@@ -121,8 +121,9 @@ def _too_much(ready_s: float, later: dict[str, float]) -> Iterator[str]:
         yield f"the operator holds {later['process_resident_memory_bytes'] / 2**20:.0f} MiB"
 
 
-def _touched(cluster: LiveCluster, before: dict[str, str]) -> Iterator[str]:
-    after = _versions(cluster)
+def touched(cluster: LiveCluster, before: dict[str, str]) -> Iterator[str]:
+    """Yield where finished tests were changed, or load was started, in a namespace without other tests."""
+    after = versions(cluster)
     changed = sorted(name for name, version in before.items() if after.get(name) != version)
     if changed:
         yield f"{len(changed)} finished tests were changed, such as {changed[0]}: {cluster.get('slt', changed[0])}"
@@ -131,14 +132,15 @@ def _touched(cluster: LiveCluster, before: dict[str, str]) -> Iterator[str]:
         yield f"load was started: {pods[:5]}"
 
 
-def _versions(cluster: LiveCluster) -> dict[str, str]:
+def versions(cluster: LiveCluster) -> dict[str, str]:
+    """Return the resourceVersion of each test of a namespace."""
     words = "jsonpath={range .items[*]}{.metadata.name} {.metadata.resourceVersion}{'\\n'}{end}"
     lines = cluster.kubectl("get", "sshloadtests", "-o", words).splitlines()
     return dict(line.split(" ", 1) for line in lines)
 
 
-def _copy(cluster: LiveCluster, body: dict[str, Any], count: int) -> None:
-    """Write copies of a finished test, with its status."""
+def copy_finished(cluster: LiveCluster, body: dict[str, Any], count: int) -> None:
+    """Write copies of a finished test, with its status, while the operator is away."""
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     kept = {"apiVersion": body["apiVersion"], "kind": body["kind"]}
     names = [f"finished-{number}" for number in range(count)]

@@ -51,6 +51,14 @@ def test_the_pages_of_fields_are_the_crds(monkeypatch: pytest.MonkeyPatch) -> No
     assert {kind.crd.name for kind in reference.KINDS} == {path.name for path in (ROOT / "crds").iterdir()}
 
 
+def test_the_page_of_the_charts_values_is_the_chart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import chart_reference  # noqa: PLC0415 - likewise
+
+    written = chart_reference.PAGE.read_text(encoding="utf-8")
+    assert written == chart_reference.page(), "run .venv/bin/python scripts/chart_reference.py"
+
+
 def test_every_verdict_is_explained_with_its_exit_code() -> None:
     rows = re.findall(r"^\| `(\w+)` \|.*\| (\d) \|$", section(page("verdicts.md"), "Verdicts"), re.MULTILINE)
     assert rows == [(verdict.value, str(exit_code(verdict).value)) for verdict in Verdict]
