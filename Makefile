@@ -11,7 +11,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; scripts/ssh2-wheel --
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-search \
+.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-oldest chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-search \
         images sbom cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -43,6 +43,12 @@ test-integration: venv ## with a real sshd, a real API server and a real Prometh
 
 test-e2e: venv ## on a real cluster: main job, examples, faults, bad input, security
 	@$(PYTHON) scripts/run_tests.py e2e
+
+test-oldest: venv ## CRDs, manifests, chart and operator against the API server of the oldest Kubernetes that is supported
+	@$(CLUSTER) build kubernetes etcd kubernetes-oldest > /dev/null
+	@SSHLOAD_KUBE_APISERVER=$${SSHLOAD_CLUSTER_CACHE:-$${XDG_CACHE_HOME:-$$HOME/.cache}/sshload-cluster}/bin/oldest/kube-apiserver \
+	  $(PYTHON) -m pytest -n 2 --dist loadgroup tests/integration/api_server tests/integration/manifests tests/integration/watch \
+	  tests/integration/chart tests/integration/operator_api/test_whole_run.py tests/integration/operator_api/test_schedules.py
 
 test-families: venv ## a managed test on clusters of IPv6 only and of both families, one after the other, in place of the one of IPv4
 	@for family in dual ipv6; do \

@@ -21,6 +21,9 @@ import yaml
 from free_ports import free_port
 from live_cluster import LiveCluster
 
+OTHER_API_SERVER = "SSHLOAD_KUBE_APISERVER"
+"""The environment variable that names another kube-apiserver than that of the tests' cluster."""
+
 CRDS = Path(__file__).parents[2] / "crds"
 TOKEN = "admin-of-a-server-that-lives-for-one-test-session"
 PROGRAMS = ("etcd", "kube-apiserver", "kubectl")
@@ -88,7 +91,8 @@ def _start(programs: Path, folder: Path, running: contextlib.ExitStack) -> ApiSe
     etcd = _run(running, folder / "etcd.log", programs / "etcd", "--unsafe-no-fsync", f"--data-dir={folder / 'etcd'}",
                 f"--listen-client-urls={etcd_url}", f"--advertise-client-urls={etcd_url}",
                 f"--listen-peer-urls=http://127.0.0.1:{peer_port}")  # fmt: skip
-    server = _run(running, folder / "kube-apiserver.log", programs / "kube-apiserver", *_flags(folder, etcd_url, port))
+    program = os.environ.get(OTHER_API_SERVER) or programs / "kube-apiserver"
+    server = _run(running, folder / "kube-apiserver.log", program, *_flags(folder, etcd_url, port))
     found = ApiServer(str(programs / "kubectl"), _kubeconfig(folder, port))
     _await(found, ("get", "--raw", "/readyz"), folder, etcd, server)
     kubectl = LiveCluster(found.kubectl_path, found.kubeconfig, "default").kubectl

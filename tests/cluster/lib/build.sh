@@ -27,6 +27,10 @@ build_from_nothing() {
         compile kubernetes -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$kube_version" \
           -- $k/kube-apiserver $k/kube-controller-manager $k/kube-scheduler $k/kubelet $k/kube-proxy $k/kubeadm $k/kubectl
         ;;
+      kubernetes-oldest) # the oldest supported release, whose API server alone is tested
+        mkdir -p "$bin/oldest"
+        out=$bin/oldest/ compile kubernetes-oldest -ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$oldest_kube_version" -- $k/kube-apiserver
+        ;;
       etcd)
         compile etcd -ldflags "-s -w" -- go.etcd.io/etcd/server/v3
         mv "$bin/server" "$bin/etcd" # the name that go makes of .../server/v3
@@ -62,7 +66,7 @@ compile() { # MODULE FLAG... -- PACKAGE...
   (
     cd "$here/$module" || exit
     "$go" list -deps "${flags[@]}" "$@" 2>&1 > "$list" | progress "$module: sources" 0
-    "$go" build -v -trimpath "${flags[@]}" -o "$bin/" "$@" 2>&1 | progress "$module: packages" "$(wc -l < "$list")"
+    "$go" build -v -trimpath "${flags[@]}" -o "${out:-$bin/}" "$@" 2>&1 | progress "$module: packages" "$(wc -l < "$list")"
   )
   rm -f "$list"
 }
