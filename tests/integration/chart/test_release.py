@@ -1,6 +1,8 @@
 """Install, upgrade and uninstall against a real API server, which has no controllers: objects, not pods."""
 
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -75,6 +77,28 @@ def test_upgrading_the_chart_upgrades_the_crd(release: Release, tmp_path: Path) 
     release.install(newer)
     columns = release.crd()["spec"]["versions"][0]["additionalPrinterColumns"]
     assert "Newer" in {found["name"] for found in columns}
+
+
+@pytest.mark.parametrize("page", ["charts/sshload/README.md", "README.md", "docs/how-to/upgrade.md"])
+def test_the_helm_commands_of_a_page_work_as_written_in_their_order(cluster: LiveCluster, page: str) -> None:
+    """Nothing waits, for no kubelet makes anything ready here. Objects of other tests' releases are taken over."""
+    where = (f"--kubeconfig={cluster.kubeconfig}",)
+    taken = ("--take-ownership", "--force-conflicts", "--set", "crds.install=false")
+    namespace = f"--namespace={helm.NAMESPACE}"
+    if page != "charts/sshload/README.md":  # the only page that begins with nothing installed
+        needed = ("--values", helm.NEEDED_VALUES, "--create-namespace", namespace)
+        helm.helm("upgrade", "--install", helm.RELEASE, helm.CHART, *needed, *taken, *where)
+    for command in helm_commands(page):
+        words = [word for word in shlex.split(command)[1:] if word != "--wait"]
+        done = helm.helm(*words, *(taken if words[0] == "upgrade" else ()), *where)
+        assert done.returncode == 0, f"{command}: {done.stderr}"
+    helm.helm("uninstall", helm.RELEASE, "--ignore-not-found", namespace, *where)
+
+
+def helm_commands(page: str) -> Iterator[str]:
+    """Yield the commands of a page that install, upgrade or uninstall, each on one line."""
+    text = re.sub(r"\\\n\s*", "", (helm.ROOT / page).read_text(encoding="utf-8"))
+    yield from re.findall(r"^ *(helm (?:upgrade|uninstall|rollback) .*)$", text, re.MULTILINE)
 
 
 def test_what_the_notes_tell_to_apply_is_a_valid_test(cluster: LiveCluster) -> None:
