@@ -33,11 +33,14 @@ NEEDED = (
     "delete secrets",
     *(
         f"{verb} {plural}"
-        for verb in ("create", "patch", "delete")
+        for verb in ("create", "delete")
         for plural in ("jobs.batch", "deployments.apps", "services", "configmaps", "networkpolicies.networking.k8s.io")
     ),
+    *(f"patch {plural}" for plural in ("services", "configmaps", "networkpolicies.networking.k8s.io")),
 )
 FORBIDDEN = (
+    "patch jobs.batch",
+    "patch deployments.apps",
     *(f"{verb} secrets" for verb in ("get", "list", "watch", "patch", "update", "deletecollection")),
     "create pods",
     "create pods/exec",
