@@ -11,7 +11,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; scripts/ssh2-wheel --
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-oldest chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-search \
+.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-search \
         images sbom cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -57,6 +57,9 @@ test-families: venv ## a managed test on clusters of IPv6 only and of both famil
 	  (set -a; eval "$$environment"; $(PYTHON) -m pytest tests/families); \
 	done
 	@$(CLUSTER) down
+
+test-gitops: venv ## examples/gitops applied by Flux's own kustomize-controller (compiled the first time, about 4 minutes)
+	@$(PYTHON) scripts/run_tests.py gitops
 
 chaos: venv ## each KINDS (test ...) with the operator killed at each write, each request and event failing; ONLY=regex, EVERY=n
 	@$(CLUSTER) build kubernetes etcd > /dev/null

@@ -80,6 +80,7 @@ ACTIONLINT = Need(
 )
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
 GITOPS_READER = Need("reader of GitOps objects", (".venv/bin/python", "tests/support/flux_and_argo.py"))
+FLUX = Need("Flux's kustomize-controller", (".venv/bin/python", "tests/support/flux_programs.py"))
 API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
 INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/chart_release.py"))
@@ -95,4 +96,5 @@ LAYERS = (
         "integration", 5, 420, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, API_SERVER_PROGRAMS), (API_SERVER,)
     ),
     Layer("e2e", 4, 600, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),
+    Layer("gitops", 1, 120, 20 * 60, (PACKAGES, API_SERVER_PROGRAMS, FLUX)),
 )

@@ -3,28 +3,18 @@
 Run as a program, this module compiles it, if it is not compiled yet.
 """
 
-import fcntl
-import hashlib
 import json
-import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from argo_lua import customizations
+from go_programs import Go, compiled
 
-ROOT = Path(__file__).parents[2]
-SOURCES = ROOT / "tests/support/gitops_reader"
-CACHE = (
-    Path(os.environ.get("SSHLOAD_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "sshload"))
-    / "gitops_reader"
-)
-"""With the project's other compiled things, for all checkouts."""
-
+SOURCES = Path(__file__).parent / "gitops_reader"
 
 Object = Mapping[str, Any]
 
@@ -75,31 +65,12 @@ def reader() -> Iterator[Reader]:
 
 
 def _compiled() -> Path:
-    """Return the program, compiled from these sources; what the compiler needed is taken away again."""
-    sources = hashlib.sha256(b"".join(path.read_bytes() for path in sorted(SOURCES.iterdir()))).hexdigest()
-    program = CACHE / sources[:16]
-    if not program.exists():
-        CACHE.mkdir(parents=True, exist_ok=True)
-        with (CACHE / "lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not program.exists():  # another process may have compiled it meanwhile
-                _compile(program)
-    return program
+    """Return the program, compiled from these sources."""
+    return compiled("gitops_reader", SOURCES.iterdir(), _compile) / "reader"
 
 
-def _compile(program: Path) -> None:
-    go = subprocess.run([ROOT / "scripts/find-go"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
-    with TemporaryDirectory(dir=CACHE) as own:
-        environment = {
-            "GOMODCACHE": f"{own}/modules",
-            "GOCACHE": f"{own}/build",
-            **os.environ,
-            "GOTOOLCHAIN": "local",
-            "GOFLAGS": "-modcacherw -mod=readonly",
-            "CGO_ENABLED": "0",
-        }
-        subprocess.run([go, "build", "-trimpath", "-o", f"{own}/reader", "."], cwd=SOURCES, check=True, env=environment)
-        Path(own, "reader").rename(program)
+def _compile(go: Go, made: Path) -> None:
+    go.run(SOURCES, "build", "-trimpath", "-o", made / "reader", ".")
 
 
 if __name__ == "__main__":
