@@ -203,7 +203,7 @@ EXCUSES = (
     ),
     Excuse(
         "a child that the API server forbids ends the run as an error that says so",
-        _refuses(r"secrets .*|(configmaps|deployments|jobs|networkpolicies|services) .*-RUN-(?!results).*"),
+        _refuses(r"(secrets|deployments|jobs) .*|(configmaps|networkpolicies|services) .*-RUN-(?!results).*"),
         rf"\w+/[\w-]+-RUN-\w+: never made|{_OWN}|(created|deleted): {{}} more",
         must_say=('"verdict": "Error"', '"reason": "PodRejected"', "403: "),
     ),

@@ -281,9 +281,8 @@ def test_an_object_of_the_largest_kind_is_judged_within_the_cost_that_the_api_se
 
 
 def test_a_namespaced_install_cannot_ask_for_grants() -> None:
-    done = helm.helm(
-        "template", helm.RELEASE, helm.CHART, "--set", "namespaced=true,externalTargetGrants.required=true"
-    )
+    asked = "namespaced=true,externalTargetGrants.required=true"
+    done = helm.helm("template", helm.RELEASE, helm.CHART, "--values", helm.NEEDED_VALUES, "--set", asked)
     assert done.returncode != 0
     assert "externalTargetGrants.required needs a cluster-wide install" in done.stderr
 

@@ -117,8 +117,11 @@ def test_what_was_compiled_from_other_sources_is_compiled_anew(cache: Path) -> N
     assert "compiling once: etcd" in done.stderr
 
 
-def test_a_verb_that_does_not_exist_shows_those_that_do(cache: Path) -> None:
+@pytest.mark.parametrize("arguments", [("begin",), ("start",), ("node-add", "one", "more")])
+def test_a_verb_that_does_not_exist_or_lacks_its_name_shows_those_that_do(
+    cache: Path, arguments: tuple[str, ...]
+) -> None:
     """A usage error has exit code 2."""
-    done = cluster(cache, "start")
+    done = cluster(cache, *arguments)
     assert done.returncode == 2
     assert "cluster up" in done.stderr
