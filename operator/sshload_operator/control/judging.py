@@ -7,7 +7,7 @@ one is worked on at a time, and never on the event loop, which all other tests s
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
 from sshload_contract.master_log import SUMMARY_LINES_LIMIT, MasterLog, read_master_log
@@ -54,7 +54,7 @@ class Judging:
                 log = log if whole is None else await self.run(lambda: read_master_log(whole))
             if log.summary is None and not log.problem:
                 return LogReading("", log)  # what was to be read was not given: it is to be asked for again
-        return LogReading(tail, log)
+        return LogReading(tail, log if before is None else _still_printed(before.log, log))
 
     async def run(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, done in the thread."""
@@ -63,3 +63,10 @@ class Judging:
     def stop(self) -> None:
         """Take no more work, and do not wait for what is under way."""
         self._thread.shutdown(wait=False, cancel_futures=True)
+
+
+def _still_printed(before: MasterLog, now: MasterLog) -> MasterLog:
+    """Return what a log says now. A summary that cannot be used stays, though later lines push it out of the tail."""
+    if not before.problem or not before.summary_lines or now.summary_lines:
+        return now
+    return replace(before, snapshot=now.snapshot or before.snapshot)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from plans import TOKEN
-from runs import summary
-from sshload_contract.master_log import summary_lines
+from runs import snapshot, summary
+from sshload_contract.master_log import snapshot_line, summary_lines
 from sshload_contract.sample import EncodedHistogram
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_operator.control.judging import Judging, LogReading
@@ -15,6 +15,7 @@ from sshload_operator.control.judging import Judging, LogReading
 RANDOM = EncodedHistogram("total", Window.MEASURED, Outcome.OK, 1, "".join(map(str, range(99_999))))
 LONG = "\n".join(summary_lines(summary(histograms=(RANDOM,)), TOKEN))
 SHORT = "\n".join(summary_lines(summary(), TOKEN))
+SPOILT = SHORT.replace('"sha256":"', '"sha256":"0')
 
 
 class Logs:
@@ -70,3 +71,17 @@ def test_a_log_that_says_nothing_new_is_not_read_whole_again() -> None:
 def test_a_short_summary_takes_one_request() -> None:
     found, left = read(SHORT, "never asked for")
     assert (found is not None and found.log.summary is not None, left) == (True, 1)
+
+
+def test_a_spoilt_summary_stays_spoilt_when_later_lines_push_it_out_of_the_tail() -> None:
+    later = snapshot_line(snapshot())
+    found, _ = read(SPOILT, SPOILT, later, times=2)
+    assert found is not None
+    assert "SHA-256" in found.log.problem
+    assert found.log.snapshot == snapshot()
+
+
+def test_a_whole_summary_after_a_spoilt_one_is_the_one() -> None:
+    found, _ = read(SPOILT, SPOILT, SHORT, times=2)
+    assert found is not None
+    assert (found.log.summary is not None, found.log.problem) == (True, "")
