@@ -7,6 +7,8 @@ import pytest
 from chart_release import Release, cluster_in, create_namespaces, delete_namespaces, image
 from live_cluster import LiveCluster, load_test
 
+pytestmark = pytest.mark.xdist_group("platforms")  # one release for all of them
+
 ITERATIONS = 50
 LIMITS = '{"requests": {"cpu": "50m", "memory": "64Mi"}, "limits": {"cpu": "1", "memory": "512Mi"}}'
 

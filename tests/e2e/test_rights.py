@@ -27,8 +27,9 @@ UNUSED = {
 
 
 def is_of_uninstalling(request: Asked) -> bool:
-    """Tell whether an operator could not give its Lease away: helm takes its rights away while its pod ends."""
-    return (request.right.group, request.right.resource) == LEASES and request.right.verb in ("get", "delete")
+    """Tell whether an operator could not renew its Lease or give it away: helm takes its rights while its pod ends."""
+    verbs = ("get", "update", "delete")
+    return (request.right.group, request.right.resource) == LEASES and request.right.verb in verbs
 
 
 @pytest.fixture(scope="module")
