@@ -22,7 +22,7 @@ _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _LIMIT_S = 1_200.0
 _LOOK_EVERY_S = 2.0
-_INSTALLATION = "externalTargets:\n- {host: server.example.com, ports: [22]}\n"
+INSTALLATION = "externalTargets:\n- {host: server.example.com, ports: [22]}\n"
 _REQUEST = re.compile(r'sshload_operator_api_requests_total\{resource="([^"]+)",verb="([^"]+)"\} (\S+)')
 _WATCHED = re.compile(r'apiserver_watch_events_sizes_(sum|count)\{.*"sshload\.dev".*\} (\S+)')
 _TITLE = "# What tests cost the operator"
@@ -89,7 +89,7 @@ async def _measure_all(options: argparse.Namespace) -> list[dict[str, Any]]:
         async with played_kubelet(server, Path(name)) as kubelet:
             for finished in options.finished:
                 namespace = server.namespace().namespace
-                operator = OperatorProcess(server.kubeconfig, Path(name), (namespace,), lambda: None, _INSTALLATION)
+                operator = OperatorProcess(server.kubeconfig, Path(name), (namespace,), lambda: None, INSTALLATION)
                 bench = _Bench(kubelet, operator, namespace)
                 try:
                     await bench.fill(finished)
@@ -116,7 +116,7 @@ class _Bench:
         await asyncio.to_thread(self._operator.start)
         if not finished:
             return
-        await self._kubelet.ask("POST", self._tests, _load_test("finished"))
+        await self._kubelet.ask("POST", self._tests, load_test_of("finished"))
         await self._until_running(1)
         await self._kubelet.end(self._namespace, "finished")
         test = await self._finished("finished")
@@ -126,7 +126,7 @@ class _Bench:
 
     async def _copy(self, status: Mapping[str, Any], number: int) -> None:
         name = f"finished-{number}"
-        await self._kubelet.ask("POST", self._tests, _load_test(name))
+        await self._kubelet.ask("POST", self._tests, load_test_of(name))
         await self._kubelet.ask("PATCH", f"{self._tests}/{name}/status", {"status": status})
 
     async def _finished(self, name: str) -> Any:
@@ -143,7 +143,7 @@ class _Bench:
         before = await self._usage()
         new = range(self._running, running)
         await asyncio.gather(
-            *(self._kubelet.ask("POST", self._tests, _load_test(f"running-{number}")) for number in new)
+            *(self._kubelet.ask("POST", self._tests, load_test_of(f"running-{number}")) for number in new)
         )
         await self._until_running(running)
         self._running = running
@@ -193,7 +193,8 @@ class _Bench:
         )
 
 
-def _load_test(name: str) -> dict[str, Any]:
+def load_test_of(name: str, **spec: Any) -> dict[str, Any]:
+    """Return a test of an external server that loads for two hours; `spec` adds to it."""
     external = {
         "host": "server.example.com",
         "user": "probe",
@@ -210,6 +211,7 @@ def _load_test(name: str) -> dict[str, Any]:
             "load": {"arrivals": {"stages": [{"rate": 20, "duration": "2h"}]}},
             "warmUp": "0s",
             "deadline": "4h",
+            **spec,
         },
     }
 

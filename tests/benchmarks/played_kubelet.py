@@ -19,7 +19,7 @@ import yaml
 from aiohttp import web
 from api_server import ApiServer
 from free_ports import free_port
-from master_words import summary_words
+from master_words import packed_words, summary_words
 from played_pods import READY, ended, pod_of
 from runs import snapshot, summary
 from sshload_contract.master_log import snapshot_line
@@ -79,13 +79,14 @@ class PlayedKubelet:
         self._run_ids[name] = pod["metadata"]["labels"]["sshload.dev/run-id"]
         await self.ask("PATCH", f"{path}/{name}/status", {"status": READY})
 
-    async def end(self, namespace: str, test: str) -> None:
-        """Let the master of a test print its summary, and end."""
+    async def end(self, namespace: str, test: str, packed: bytes | None = None) -> None:
+        """Let the master of a test print its summary, or one that unpacks to `packed`, and end."""
         (name,) = (pod for pod in self._run_ids if pod.startswith(f"{test}-") and "master" in pod)
         run_id = self._run_ids[name]
         secret = await self.ask("GET", f"/api/v1/namespaces/{namespace}/secrets/{test}-{run_id}-keys")
         token = b64decode(secret["data"]["run_token"]).decode()
-        self._last_words[name] = summary_words(summary(), run_id, token)
+        words = summary_words(summary(), run_id, token) if packed is None else packed_words(packed, token)
+        self._last_words[name] = words
         await self.ask("PATCH", f"/api/v1/namespaces/{namespace}/pods/{name}/status", {"status": ended(0)})
 
     async def log(self, request: web.Request) -> web.Response:

@@ -1,7 +1,9 @@
 """What the master of a played run prints, given to the operator by the proxy."""
 
-from base64 import b64decode
+import zlib
+from base64 import b64decode, b64encode
 from dataclasses import replace
+from hashlib import sha256
 
 from api_proxy import ApiProxy
 from played_pods import PlayedPods
@@ -31,6 +33,17 @@ def running_words(run_id: str) -> str:
 def summary_words(found: RunSummary, run_id: str, token: str) -> str:
     """Return what a master prints last."""
     return "".join(f"{line}\n" for line in summary_lines(replace(found, run_id=run_id), token))
+
+
+def packed_words(text: bytes, token: str) -> str:
+    """Return the log of a master whose summary unpacks to `text`."""
+    data = b64encode(zlib.compress(text)).decode()
+    chunks = [data[start : start + 12_000] for start in range(0, len(data), 12_000)]
+    parts = [f'{{"sshload":"part","number":{number},"data":"{chunk}"}}' for number, chunk in enumerate(chunks)]
+    proof = sha256(f"sshload results {token}".encode()).hexdigest()
+    digest = sha256(data.encode()).hexdigest()
+    end = f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{digest}","proof":"{proof}"}}'
+    return "\n".join([*parts, end, ""])
 
 
 def run_token(pods: PlayedPods) -> str:

@@ -52,6 +52,15 @@ def test_the_benchmark_of_the_operators_scale_has_figures_in_every_row(tmp_path:
     assert kept_figures(tmp_path / "scale") == 2
 
 
+def test_the_benchmark_of_a_hostile_tenant_has_figures_in_every_row(tmp_path: Path) -> None:
+    rows = benchmark_rows(
+        "bench_hostile", "--turns", "1", "--creations", "1", "--attacks", "none", "log", "spec", "--out", tmp_path
+    )
+    assert len(rows) == 3
+    assert not lacking_figures(rows)
+    assert kept_figures(tmp_path / "hostile-tenants") == 3
+
+
 def test_the_benchmark_of_windows_has_figures_in_every_row(tmp_path: Path) -> None:
     rows = benchmark_rows(
         "bench_window", "--megabytes", "1", "--repeats", "1", "--windows", "65536", "--read-sizes", "65536",

@@ -1,18 +1,15 @@
 """What a tenant can do to the operator with the pods, the log and the spec of a test of his own."""
 
 import json
-import zlib
-from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 from api_proxy import ApiProxy
 from live_cluster import LiveCluster, Manifest, load_test
-from master_words import run_token, says_running, says_summary
+from master_words import packed_words, run_token, says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
 from runs import summary
@@ -48,21 +45,6 @@ def running(cluster: LiveCluster, proxy: ApiProxy, pods: Pods, name: str) -> Pla
     return played
 
 
-def packed(text: bytes, token: str) -> str:
-    """Return a log whose summary unpacks to `text`."""
-    data = b64encode(zlib.compress(text)).decode()
-    chunks = [data[start : start + 12_000] for start in range(0, len(data), 12_000)]
-    parts = [f'{{"sshload":"part","number":{number},"data":"{chunk}"}}' for number, chunk in enumerate(chunks)]
-    digest = sha256(data.encode()).hexdigest()
-    end = f'{{"sshload":"end","parts":{len(chunks)},"sha256":"{digest}","proof":"{proof(token)}"}}'
-    return "\n".join([*parts, end, ""])
-
-
-def proof(token: str) -> str:
-    """Return what the master prints below its summary to show that it has the token."""
-    return sha256(f"sshload results {token}".encode()).hexdigest()
-
-
 def memory_kb(operator: OperatorProcess) -> int:
     """Return the most memory that the operator has taken so far."""
     status = Path(f"/proc/{operator.pid}/status").read_text(encoding="ascii")
@@ -84,7 +66,7 @@ def test_a_log_made_to_fill_the_memory_ends_its_own_test_and_nothing_else(
     operator.start()
     played = running(cluster, proxy, pods, "hostile")
     (master,) = played.names("master")
-    proxy.logs[master] = packed(text, run_token(played))
+    proxy.logs[master] = packed_words(text, run_token(played))
     played.fare("master", ended(0))
     cluster.apply(load_test("neighbour"))
     cluster.wait("neighbour", lambda status: status.get("phase") == "PreparingTarget", "start")
@@ -120,7 +102,9 @@ def test_names_of_steps_that_are_too_long_and_alike_keep_no_verdict_back(
     run_id = cluster.get("pod", master)["metadata"]["labels"]["sshload.dev/run-id"]
     step = next(step for step in summary().steps if step.window is Window.MEASURED)
     steps = tuple(replace(step, step=f"{number:20000}") for number in range(100))
-    proxy.logs[master] = packed(to_json(replace(summary(), run_id=run_id, steps=steps)).encode(), run_token(played))
+    proxy.logs[master] = packed_words(
+        to_json(replace(summary(), run_id=run_id, steps=steps)).encode(), run_token(played)
+    )
     played.fare("master", ended(0))
     status = cluster.finished("large")
     assert (status["reason"], len(status["results"]["steps"])) == ("NoThresholds", 1)
