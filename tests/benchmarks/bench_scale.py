@@ -24,6 +24,7 @@ _LIMIT_S = 1_200.0
 _LOOK_EVERY_S = 2.0
 _INSTALLATION = "externalTargets:\n- {host: server.example.com, ports: [22]}\n"
 _REQUEST = re.compile(r'sshload_operator_api_requests_total\{resource="([^"]+)",verb="([^"]+)"\} (\S+)')
+_RUNNING = re.compile(r'^sshload_test_phase\{.*phase="Running".*\} 1\.0$', re.MULTILINE)
 _WATCHED = re.compile(r'apiserver_watch_events_sizes_(sum|count)\{.*"sshload\.dev".*\} (\S+)')
 _TITLE = "# What tests cost the operator"
 _WHAT = """The real operator process at a real kube-apiserver and etcd; node and pods are played, and each master
@@ -171,10 +172,9 @@ class _Bench:
         while running < count:
             assert time.monotonic() < give_up_s, f"{running} of {count} tests run: {self._operator.log()[-2_000:]}"
             self._operator.assert_not_ended()
-            await self._kubelet.run_pods(self._namespace)
             await asyncio.sleep(_LOOK_EVERY_S)
-            tests = (await self._kubelet.ask("GET", self._tests))["items"]
-            running = sum(test.get("status", {}).get("phase") == "Running" for test in tests)
+            page = await asyncio.to_thread(self._operator.metrics)
+            running = len(_RUNNING.findall(page))
 
     async def _usage(self) -> _Usage:
         process = Path(f"/proc/{self._operator.pid}")
