@@ -32,7 +32,8 @@ prints a snapshot a second. *Running* tests have a master and a worker, and are 
 *finished* ones are there when the operator starts, with the results of a run. CPU is time that the kernel counts, in
 thousandths of one CPU; *start* is the CPU that the operator takes for each further test from its creation until its
 load runs. Requests are the operator's own, by verb and resource; *watch* is what the API server tells it of its own
-kinds. `make bench-scale` measures anew; the figures behind the table are in `scale.json`."""
+kinds. Where *per test and minute* falls, the API server or the machine gives no more: passes take turns, and come
+later. `make bench-scale` measures anew; the figures behind the table are in `scale.json`."""
 _HEAD = (
     "finished", "running", "CPU, mcore", "memory, MB", "requests/s", "per test and minute", "watch, events/s",
     "watch, kB/s", "start, CPU ms",
