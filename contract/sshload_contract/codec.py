@@ -22,6 +22,7 @@ T = TypeVar("T")
 _WHOLE_NUMBER_LIMIT = 2**63
 """Beyond it a whole number does not fit every type that it meets: a float, a metric, the API server's int64."""
 _SHOWN_CHARACTERS = 60
+_PLAIN = frozenset({str, int, float, bool, NoneType})
 
 
 def to_json(value: object) -> str:
@@ -46,8 +47,10 @@ def parse_json(text: str) -> Any:
 
 def to_plain(value: object) -> Any:
     """Return `value` as dicts, lists, strings, numbers, booleans and None."""
+    if type(value) in _PLAIN:  # most values are, and what comes below takes longer than all else
+        return value
     if is_dataclass(value) and not isinstance(value, type):
-        plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
+        plain = {name: to_plain(getattr(value, name)) for name in _field_names(type(value))}
         tag = getattr(type(value), "kind", None)
         return {"kind": tag, **plain} if tag is not None else plain
     if isinstance(value, Enum):
@@ -57,6 +60,11 @@ def to_plain(value: object) -> Any:
     if isinstance(value, tuple):
         return [to_plain(item) for item in value]
     return value
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def from_plain(kind: type[T], plain: object, *, tolerant: bool = False) -> T:

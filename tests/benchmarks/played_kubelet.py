@@ -29,6 +29,7 @@ _NODE = "played"
 _AT_ONCE = 8
 _LOG_LINES = 10
 _LEFT_S = 3_600.0
+_NO_LIMIT = aiohttp.ClientTimeout(total=None)
 
 
 class PlayedKubelet:
@@ -64,19 +65,28 @@ class PlayedKubelet:
         }
         await self.ask("PATCH", f"/api/v1/nodes/{_NODE}/status", {"status": status})
 
-    async def run_pods(self, namespace: str) -> int:
-        """Make the pods of all Jobs that have none yet, ready at once; return how many Jobs there are."""
-        jobs = await self.ask("GET", f"/apis/batch/v1/namespaces/{namespace}/jobs")
-        wanted = [pod_of({**job, "apiVersion": "batch/v1", "kind": "Job"}, 0) for job in jobs["items"]]
-        new = [pod for pod in wanted if pod["metadata"]["name"] not in self._run_ids]
-        await asyncio.gather(*(self._run(namespace, pod) for pod in new))
-        return len(wanted)
+    async def run_pods(self) -> None:
+        """Make the pods of each Job as soon as there is one, ready at once. Never returns."""
+        path = f"{self._url}/apis/batch/v1/jobs"
+        async with asyncio.TaskGroup() as making:
+            while True:  # the API server ends each watch after a while
+                async with self._session.get(path, params={"watch": "true"}, timeout=_NO_LIMIT) as events:
+                    async for line in events.content:
+                        event = json.loads(line)
+                        if event["type"] == "ADDED":
+                            self._take_in(event["object"], making)
+
+    def _take_in(self, job: Object, making: asyncio.TaskGroup) -> None:
+        pod = pod_of({**job, "apiVersion": "batch/v1", "kind": "Job"}, 0)
+        name, metadata = pod["metadata"]["name"], job["metadata"]
+        if name not in self._run_ids:
+            self._run_ids[name] = pod["metadata"]["labels"]["sshload.dev/run-id"]
+            making.create_task(self._run(metadata["namespace"], pod))
 
     async def _run(self, namespace: str, pod: Object) -> None:
         name = pod["metadata"]["name"]
         path = f"/api/v1/namespaces/{namespace}/pods"
         await self.ask("POST", path, {**pod, "spec": {**pod["spec"], "nodeName": _NODE}})
-        self._run_ids[name] = pod["metadata"]["labels"]["sshload.dev/run-id"]
         await self.ask("PATCH", f"{path}/{name}/status", {"status": READY})
 
     async def end(self, namespace: str, test: str, packed: bytes | None = None) -> None:
@@ -120,7 +130,9 @@ async def played_kubelet(server: ApiServer, folder: Path) -> AsyncIterator[Playe
         await runner.setup()
         await web.TCPSite(runner, host="127.0.0.1", port=port, ssl_context=own).start()
         await kubelet.add_node(port)
+        running = asyncio.create_task(kubelet.run_pods())
         try:
             yield kubelet
         finally:
+            running.cancel()
             await runner.cleanup()

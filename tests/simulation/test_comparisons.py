@@ -3,7 +3,7 @@
 from copy import deepcopy
 from typing import Any
 
-from crd_schema import problems, status_schema
+from crd_schema import status_problems
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -11,7 +11,6 @@ from sim_comparison import STEPS_OF_A_PASS, SimComparison, comparison_spec, meas
 from sshload_operator.api.errors import SpecError
 from sshload_operator.decision.comparison.words import ComparisonCondition
 
-SCHEMA = status_schema("sshloadtestcomparisons")
 ENDS: dict[str, dict[str, Any]] = {
     "passed": measured(),
     "slow": measured(30.0),
@@ -111,7 +110,7 @@ class Comparison(RuleBasedStateMachine):
     @invariant()
     def status_is_what_the_api_server_takes(self) -> None:
         if self.world.status:
-            assert list(problems(self.world.status, SCHEMA)) == []
+            assert status_problems(self.world.status, "sshloadtestcomparisons") == ()
             kinds = [item["type"] for item in self.world.status["conditions"]]
             assert kinds == [str(kind) for kind in ComparisonCondition]
 

@@ -27,10 +27,10 @@ def independent(chance: Random) -> Iterator[float]:
 
 def moods(chance: Random, memory: float = 0.99) -> Iterator[float]:
     """Yield log-normal latencies, each correlated with the one before by `memory` (AR(1))."""
-    mood = chance.gauss(0, 1)
+    mood, novelty = chance.gauss(0, 1), sqrt(1 - memory**2)
     while True:
         yield _MEDIAN_US * exp(_SIGMA * mood)
-        mood = memory * mood + sqrt(1 - memory**2) * chance.gauss(0, 1)
+        mood = memory * mood + novelty * chance.gauss(0, 1)
 
 
 def queue(chance: Random) -> Iterator[float]:

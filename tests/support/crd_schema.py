@@ -1,8 +1,9 @@
 """The status schemas of the CRDs, and what of a status would be refused or silently dropped by the API server."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,19 @@ def status_schema(plural: str = "sshloadtests") -> Mapping[str, Any]:
     """Return the schema of a kind's `status`."""
     schema: Mapping[str, Any] = crd_version(plural)["schema"]["openAPIV3Schema"]["properties"]["status"]
     return schema
+
+
+def status_problems(status: Mapping[str, Any], plural: str = "sshloadtests") -> tuple[str, ...]:
+    """Return what is wrong with a status as its JSON has it. One that is looked at again costs nothing.
+
+    Raises ValueError for what JSON cannot say: NaN and infinities.
+    """
+    return _status_problems(json.dumps(status, allow_nan=False), plural)
+
+
+@lru_cache(maxsize=64)
+def _status_problems(text: str, plural: str) -> tuple[str, ...]:
+    return tuple(problems(json.loads(text), status_schema(plural)))
 
 
 def problems(value: Any, schema: Mapping[str, Any], path: str = "status") -> Iterator[str]:

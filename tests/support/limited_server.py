@@ -21,8 +21,8 @@ _SENT = 10**7
 _COMPLETED_NOISE = 0.01
 
 # The product keeps what one search needs. Searches of many servers meet the same loads, and begin with the same trials.
-belief._chances = lru_cache(256)(belief._chances.__wrapped__)
-belief._weights = lru_cache(512)(belief._weights.__wrapped__)
+belief._chances = lru_cache(512)(belief._chances.__wrapped__)
+belief._weights = lru_cache(128)(belief._weights.__wrapped__)
 
 
 @dataclass(frozen=True, slots=True)

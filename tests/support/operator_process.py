@@ -97,9 +97,10 @@ class OperatorProcess:
         return self._is_to_end
 
     def assert_not_ended(self) -> None:
-        """Fail with the process's output where it ended of itself."""
-        ended = self._process is not None and not self._process.is_alive() and not self._is_to_end
-        assert not ended, f"the operator ended: {self.log()[-3000:]}"
+        """Fail with the process's exit code (negative: the signal) and output where it ended of itself."""
+        process = self._process
+        ended = process is not None and not process.is_alive() and not self._is_to_end
+        assert not ended, f"the operator ended with {process and process.exitcode}: {self.log()[-3000:]}"
 
     def kill(self) -> None:
         """End the process at once, without a chance to do anything more."""

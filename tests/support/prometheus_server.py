@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
@@ -58,6 +59,15 @@ class Prometheus:
         series = self._ask("/api/v1/series", {"match[]": selector})
         return {name for labels in series for name in labels}
 
+    def wait_for_refusal(self, job: str, said: str) -> None:
+        """Wait until a scrape of a job has failed, and Prometheus says this of it."""
+
+        def refused() -> bool:
+            targets = self._ask("/api/v1/targets", {"state": "active"})["activeTargets"]
+            return any(said in target["lastError"] for target in targets if target["scrapePool"] == job)
+
+        wait_until(refused, f"a scrape of {job} that ends with {said!r}")
+
     def ready(self) -> bool:
         """Tell whether it serves."""
         try:
@@ -78,12 +88,17 @@ class Prometheus:
 
 
 @contextmanager
-def prometheus(folder: Path, ports_by_job: Mapping[str, int]) -> Iterator[Prometheus]:
-    """Run a Prometheus that scrapes /metrics at these ports of loopback each second."""
+def prometheus(
+    folder: Path, ports_by_job: Mapping[str, int], more_by_job: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+) -> Iterator[Prometheus]:
+    """Run a Prometheus that scrapes /metrics at these ports of loopback each second.
+
+    `more_by_job` is what its configuration says more of a job, such as the credentials.
+    """
     program = shutil.which("prometheus")
     assert program is not None, _INSTALL
     config = folder / "prometheus.yml"
-    config.write_text(json.dumps(_config(ports_by_job)))  # JSON is YAML
+    config.write_text(json.dumps(_config(ports_by_job, more_by_job)))  # JSON is YAML
     port = free_port()
     command = [program, f"--config.file={config}", f"--storage.tsdb.path={folder / 'tsdb'}",
                f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"]  # fmt: skip
@@ -114,9 +129,10 @@ def promtool_faults(page: str) -> str:
     return faults or ("" if check.returncode == 0 else f"exit code {check.returncode}")
 
 
-def _config(ports_by_job: Mapping[str, int]) -> dict[str, Any]:
+def _config(ports_by_job: Mapping[str, int], more_by_job: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     jobs = [
-        {"job_name": job, "static_configs": [{"targets": [f"127.0.0.1:{port}"]}]} for job, port in ports_by_job.items()
+        {"job_name": job, "static_configs": [{"targets": [f"127.0.0.1:{port}"]}], **more_by_job.get(job, {})}
+        for job, port in ports_by_job.items()
     ]
     return {"global": {"scrape_interval": "1s", "scrape_timeout": "1s"}, "scrape_configs": jobs}
 

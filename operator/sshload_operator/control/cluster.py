@@ -3,6 +3,7 @@
 Nothing is retried here: the loop above is level-triggered and tries again as a whole.
 """
 
+import asyncio
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,9 @@ ANSWER_LIMIT_S: Final = 15
 _TIMEOUT: Final = aiohttp.ClientTimeout(total=ANSWER_LIMIT_S, connect=5)
 # Few connections, much used: each costs a TLS handshake, which on small machines takes longer than the requests do.
 _CONNECTIONS: Final = 6
+# The API server asks a kubelet for a log, and one that is lost does not answer: nothing else waits behind it.
+_LOG_CONNECTIONS: Final = 6
+_LOG: Final = "pods/log"
 _LOG_PIECE_BYTES: Final = 16_384
 _ALREADY_EXISTS: Final = "AlreadyExists"
 LIST_PAGE: Final = 5
@@ -60,13 +64,18 @@ class _Request:
 
 
 class Cluster:
-    """One connection pool to one API server. `count_request` is called with verb and resource before each request."""
+    """One connection pool to one API server. `count_request` is called with verb and resource before each request.
+
+    A request waits for its turn as long as that takes: only the time from then on counts against the answer's limit.
+    """
 
     def __init__(self, access: Access, count_request: CountRequest) -> None:
         self._access = access
         self._count_request = count_request
+        self._turns = asyncio.Semaphore(_CONNECTIONS)
+        self._log_turns = asyncio.Semaphore(_LOG_CONNECTIONS)
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=access.tls_context(), limit=_CONNECTIONS),
+            connector=aiohttp.TCPConnector(ssl=access.tls_context(), limit=_CONNECTIONS + _LOG_CONNECTIONS),
             timeout=_TIMEOUT,
             headers={"User-Agent": "sshload-operator", "Accept": "application/json, */*"},
         )
@@ -227,7 +236,7 @@ class Cluster:
             ("limitBytes", str(tail_lines * _LOG_PIECE_BYTES)),
         ]
         try:
-            text = await self._send(_Request("get", "pods/log", "GET", path, query))
+            text = await self._send(_Request("get", _LOG, "GET", path, query))
         except ApiError as error:
             if error.status in (HTTPStatus.NOT_FOUND, HTTPStatus.BAD_REQUEST):
                 return None
@@ -264,6 +273,10 @@ class Cluster:
         return applied
 
     async def _send(self, request: _Request) -> bytes:
+        async with self._log_turns if request.resource == _LOG else self._turns:
+            return await self._send_now(request)
+
+    async def _send_now(self, request: _Request) -> bytes:
         self._count_request(request.verb, request.resource)
         headers = {"Content-Type": request.content_type}
         try:

@@ -16,6 +16,8 @@ from sshload_operator.control.cluster import ApiError, Object
 _LOG = logging.getLogger(__name__)
 # Things change several times within a moment; one pass sees it all.
 _SETTLE_S: Final = 0.05
+# Where more than these are to be looked at, each of them takes its turn with facts of its own time, not of long before.
+_PASSES_AT_ONCE: Final = 32
 _BACK_OFF_S: Final = (1.0, 1.0, 2.0, 3.0, 5.0, 10.0, 15.0, 30.0)
 
 Key = tuple[str, str]
@@ -89,6 +91,7 @@ class LiveObjects(Generic[S]):
         self._live: dict[Key, Live[S]] = {}
         self._alarms: dict[Key, asyncio.TimerHandle] = {}
         self._untold: dict[Key, int] = {}
+        self._turns = asyncio.Semaphore(_PASSES_AT_ONCE)
 
     def object_changed(self, event_type: str | None, body: Object) -> None:
         """Take in a watch event of an object of the kind; one older than what was known at rest says nothing."""
@@ -162,10 +165,11 @@ class LiveObjects(Generic[S]):
         """Do passes until the object may rest. The one edge where unforeseen errors end."""
         failures, last_error = 0, ""
         while True:
-            live.dirty.clear()
             following: Next
             try:
-                following = await self._passes.do(key, live)
+                async with self._turns:
+                    live.dirty.clear()
+                    following = await self._passes.do(key, live)
                 failures, last_error = 0, ""
             except Exception as error:  # noqa: BLE001 - one object's failure, foreseen or not, must not stop the others
                 self._count_failure()

@@ -169,9 +169,12 @@ def is_same_spec(spec_hash: str, generation: int | None, status: Mapping[str, An
     release hashed the spec otherwise: so no upgrade starts a load, or loses a baseline. A test in a file has none.
     """
     named = status.get("specHash")
-    return bool(named) and (
-        named == spec_hash or (generation is not None and status.get("observedGeneration") == generation)
-    )
+    return bool(named) and (named == spec_hash or is_of_generation(generation, status))
+
+
+def is_of_generation(generation: int | None, status: Mapping[str, Any]) -> bool:
+    """Whether a status was written for this generation of its object."""
+    return generation is not None and status.get("observedGeneration") == generation
 
 
 def _stated(value: Any) -> Any:

@@ -3,7 +3,7 @@
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -66,20 +66,25 @@ def _most_at_once(stage: Stage, clusters: list[LiveCluster]) -> int:
 
 
 def _unfair(stage: Stage, clusters: list[LiveCluster]) -> Iterator[str]:
-    """Yield where a namespace of few tests waited for more of the one of many than its turn asks for."""
-    many, *few = ([_start(stage, cluster, name) for name in _names(stage, cluster)] for cluster in clusters)
-    for starts in few:
-        before = sum(start < max(starts) for start in many)
+    """Yield where a namespace of few tests waited for more of the one of many than its turn asks for.
+
+    What began before the last test of the few was there took nothing from them.
+    """
+    many, *few = (_bodies(stage, cluster) for cluster in clusters)
+    for tests in few:
+        asked_at = max(datetime.fromisoformat(test["metadata"]["creationTimestamp"]) for test in tests)
+        last_start = max(map(_start, tests))
+        before = sum(asked_at < _start(test) < last_start for test in many)
         if before > _OF_FEW + AT_ONCE:
-            yield f"{before} tests of the namespace of {_OF_MANY} began before the last of one of {_OF_FEW}"
+            yield f"{before} tests of the namespace of {_OF_MANY} began while one of {_OF_FEW} waited"
 
 
-def _names(stage: Stage, cluster: LiveCluster) -> list[str]:
-    return [name for namespace, name in list(stage.followed.bodies) if namespace == cluster.namespace]
+def _bodies(stage: Stage, cluster: LiveCluster) -> list[Mapping[str, Any]]:
+    return [body for (namespace, _), body in list(stage.followed.bodies.items()) if namespace == cluster.namespace]
 
 
-def _start(stage: Stage, cluster: LiveCluster, name: str) -> datetime:
-    return datetime.fromisoformat(stage.followed.status(cluster, name)["startTime"])
+def _start(test: Mapping[str, Any]) -> datetime:
+    return datetime.fromisoformat(test["status"]["startTime"])
 
 
 def _tiny(name: str) -> dict[str, Any]:

@@ -8,11 +8,10 @@ from http.client import HTTPSConnection, RemoteDisconnected
 from pathlib import Path
 
 import pytest
-import yaml
 from api_proxy import Answer, ApiProxy
 from live_cluster import LiveCluster
+from metrics_readers import certificate_folder, token_of, token_of_reader
 from operator_process import OperatorProcess
-from sshload_operator.control.self_signed import key_and_certificate
 
 _WITHIN_S = 60.0
 
@@ -27,25 +26,8 @@ def guarded(operator: OperatorProcess) -> OperatorProcess:
 @pytest.fixture
 def reader(cluster: LiveCluster) -> Iterator[str]:
     """Return the token of a service account that RBAC lets get /metrics."""
-    token = token_of(cluster, "prometheus")
-    name = f"{cluster.namespace}-metrics-reader"
-    rbac = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": name}}
-    role = {**rbac, "kind": "ClusterRole", "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]}
-    binding = {
-        **rbac,
-        "kind": "ClusterRoleBinding",
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": "prometheus", "namespace": cluster.namespace}],
-    }
-    cluster.apply(role, binding)
-    yield token
-    cluster.kubectl("delete", "-f", "-", stdin=yaml.safe_dump_all([role, binding]))
-
-
-def token_of(cluster: LiveCluster, name: str) -> str:
-    """Make a service account and return a token of it."""
-    cluster.kubectl("create", "serviceaccount", name)
-    return cluster.kubectl("create", "token", name).strip()
+    with token_of_reader(cluster, "prometheus") as token:
+        yield token
 
 
 def read(operator: OperatorProcess, token: str = "", path: str = "/metrics") -> tuple[int, str]:
@@ -94,15 +76,11 @@ def test_nobody_reads_the_metrics_where_the_api_server_does_not_say_who_may(
 
 
 def test_the_metrics_are_served_with_the_certificate_of_the_secret(guarded: OperatorProcess, tmp_path: Path) -> None:
-    made = key_and_certificate()
-    begin = made.index(b"-----BEGIN CERTIFICATE")
-    folder = tmp_path / "certificate"
-    folder.mkdir()
-    (folder / "tls.key").write_bytes(made[:begin])
-    (folder / "tls.crt").write_bytes(made[begin:])
+    folder = certificate_folder(tmp_path / "certificate")
     guarded.more_arguments = ("--metrics-secure", f"--metrics-certificate={folder}")
     guarded.start()
-    assert ssl.get_server_certificate(("127.0.0.1", guarded.metrics_port)).strip() == made[begin:].decode().strip()
+    certificate = (folder / "tls.crt").read_text(encoding="ascii")
+    assert ssl.get_server_certificate(("127.0.0.1", guarded.metrics_port)).strip() == certificate.strip()
 
 
 def test_an_operator_without_the_certificate_that_it_was_given_says_so_and_ends(

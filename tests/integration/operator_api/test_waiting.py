@@ -10,5 +10,5 @@ def test_nobody_waits_for_an_operator_that_has_died(cluster: LiveCluster, operat
     operator.start()
     os.kill(operator.pid, signal.SIGKILL)
     cluster.apply(load_test("waiting"))
-    with pytest.raises(AssertionError, match=r"the operator ended: .*sshload"):
+    with pytest.raises(AssertionError, match=r"the operator ended with -9: .*sshload"):
         cluster.finished("waiting")

@@ -37,6 +37,7 @@ from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, 
 FRAGMENT_BYTES = 16_384  # what the kubelet writes at a time, and what the API server's tailLines counts
 TOKEN = "0f" * 32
 some = settings(max_examples=40)
+SPACES = 60_000_000  # so many bytes are more memory than a reader may take, and pack into a few lines of log
 noise_lines = st.lists(
     st.one_of(st.text(max_size=60), st.sampled_from(["Traceback:", '{"level":"warning"}', '{"sshload":', "{", ""])),
     max_size=5,
@@ -251,7 +252,7 @@ def _log_of_packed(compressed: bytes) -> str:
 
 
 def test_a_summary_that_would_fill_the_memory_is_a_problem_and_no_summary() -> None:
-    read = read_master_log(_log_of_packed(zlib.compress(b" " * 300_000_000)))
+    read = read_master_log(_log_of_packed(zlib.compress(b" " * SPACES)))
     assert read.summary is None
     assert "too large" in read.problem
 
@@ -268,7 +269,7 @@ def test_what_a_hostile_log_takes_of_memory_is_bounded() -> None:
     emoji = b'"\\ud83d\\ude00' + b"a" * 4_000_000 + b'"'
     hostile = [
         _log_of_packed(zlib.compress(text))
-        for text in (b"[" + b"{}," * 190_000 + b"{}]", b"[" + b"[]," * 190_000 + b"[]]", emoji, b" " * 300_000_000)
+        for text in (b"[" + b"{}," * 190_000 + b"{}]", b"[" + b"[]," * 190_000 + b"[]]", emoji, b" " * SPACES)
     ]
     tracemalloc.start()
     problems = [read_master_log(log).problem for log in hostile]

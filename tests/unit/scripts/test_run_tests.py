@@ -14,6 +14,8 @@ pytestmark = pytest.mark.xdist_group("runner")  # one lane: its tests read two r
 
 ROOT = Path(__file__).parents[3]
 
+# Each of two dozen processes would import Hypothesis, which none of these projects needs.
+OPTIONS = "--import-mode=importlib -p no:hypothesispytest"
 PASSES = "def test_it(): pass\n"
 FAILS = "def test_it(): assert False, 'the reason'\n"
 SKIPS = "import pytest\n\ndef test_it(): pytest.skip('sshd is missing')\n"
@@ -77,9 +79,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Mapping[str, str]
         shutil.copytree(ROOT / "scripts", project / "scripts")
         (project / ".venv").symlink_to(sys.prefix)
         support = ROOT / "tests/support"
-        (project / "pytest.ini").write_text(
-            f"[pytest]\naddopts = --import-mode=importlib\nmarkers = alone\npythonpath = {support}\n"
-        )
+        (project / "pytest.ini").write_text(f"[pytest]\naddopts = {OPTIONS}\nmarkers = alone\npythonpath = {support}\n")
         for name, text in folders.items():
             folder = project / "tests/simulation" / name
             folder.mkdir(parents=True)

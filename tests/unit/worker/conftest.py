@@ -1,12 +1,8 @@
-"""ssh2-python as the worker's image has it. Properties are about values: how long an example takes says nothing."""
+"""ssh2-python as the worker's image has it."""
 
 import pytest
 from gevent_process import patch_for_gevent
-from hypothesis import settings
 from own_ssh2 import require_own_ssh2
-
-settings.register_profile("untimed", deadline=None)
-settings.load_profile("untimed")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -2,21 +2,17 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from generated_keys import write_key
 from sshload_worker.login.certificate import check_user_certificate
 from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.private_key import read_private_key
 
+pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
 ROLE = "the target's certificate (id-cert.pub)"
-SIZE = {"rsa": ("-b", "2048")}
 VALID = ["-V", "20260101000000Z:20270101000000Z"]
 DURING_UNIX_S = 1_780_000_000  # in May 2026
 BEFORE_UNIX_S = 1_700_000_000
 AFTER_UNIX_S = 1_800_000_000
-
-
-def make_key(path: Path, kind: str = "ed25519") -> Path:
-    subprocess.run(["ssh-keygen", "-q", "-t", kind, *SIZE.get(kind, ()), "-N", "", "-f", path], check=True)
-    return path
 
 
 def sign(ca: Path, key: Path, *options: str) -> bytes:
@@ -39,27 +35,27 @@ def refusal(data: bytes, blob: bytes, now_unix_s: float = DURING_UNIX_S) -> str:
 @pytest.mark.parametrize("kind", ["ed25519", "ecdsa", "rsa"])
 @pytest.mark.parametrize("validity", [pytest.param(VALID, id="for a year"), pytest.param([], id="for ever")])
 def test_a_certificate_of_the_key_is_good_while_it_is_valid(tmp_path: Path, kind: str, validity: list[str]) -> None:
-    key = make_key(tmp_path / "id", kind)
-    data = sign(make_key(tmp_path / "ca"), key, *validity)
+    key = write_key(tmp_path / "id", kind)
+    data = sign(write_key(tmp_path / "ca"), key, *validity)
     check_user_certificate(data, public_blob(key), DURING_UNIX_S, ROLE)
 
 
 def test_a_certificate_of_another_key_is_told(tmp_path: Path) -> None:
-    data = sign(make_key(tmp_path / "ca"), make_key(tmp_path / "id"), *VALID)
-    assert "belongs to another private key" in refusal(data, public_blob(make_key(tmp_path / "other")))
+    data = sign(write_key(tmp_path / "ca"), write_key(tmp_path / "id"), *VALID)
+    assert "belongs to another private key" in refusal(data, public_blob(write_key(tmp_path / "other")))
 
 
 def test_a_certificate_out_of_its_time_is_told_with_the_instant(tmp_path: Path) -> None:
-    key = make_key(tmp_path / "id")
-    data = sign(make_key(tmp_path / "ca"), key, *VALID)
+    key = write_key(tmp_path / "id")
+    data = sign(write_key(tmp_path / "ca"), key, *VALID)
     blob = public_blob(key)
     assert "expired at 2027-01-01T00:00:00Z" in refusal(data, blob, AFTER_UNIX_S)
     assert "valid only from 2026-01-01T00:00:00Z" in refusal(data, blob, BEFORE_UNIX_S)
 
 
 def test_a_hosts_certificate_is_told(tmp_path: Path) -> None:
-    key = make_key(tmp_path / "id")
-    data = sign(make_key(tmp_path / "ca"), key, *VALID, "-h")
+    key = write_key(tmp_path / "id")
+    data = sign(write_key(tmp_path / "ca"), key, *VALID, "-h")
     assert "is a host's certificate" in refusal(data, public_blob(key))
 
 
@@ -77,5 +73,5 @@ def test_what_is_no_certificate_is_told(data: bytes) -> None:
 
 
 def test_a_public_key_is_no_certificate(tmp_path: Path) -> None:
-    key = make_key(tmp_path / "id")
+    key = write_key(tmp_path / "id")
     assert "its type is 'ssh-ed25519'" in refusal(key.with_suffix(".pub").read_bytes(), public_blob(key))

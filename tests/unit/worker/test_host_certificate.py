@@ -4,17 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from generated_keys import write_key
 from sshload_worker.login.known_hosts import HostKeys, read_known_hosts
 
+pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
 HOST = "server.example.org"
-SIZE = {"rsa": ("-b", "2048")}
 CERTIFICATE = Callable[..., bytes]
-
-
-def make_key(path: Path, kind: str = "ed25519") -> Path:
-    if not path.exists():
-        subprocess.run(["ssh-keygen", "-q", "-t", kind, *SIZE.get(kind, ()), "-N", "", "-f", path], check=True)
-    return path
 
 
 def public(key: Path) -> str:
@@ -30,8 +25,8 @@ def certificate(tmp_path: Path) -> CERTIFICATE:
     """Return a function that makes a host key's certificate in wire form, by ssh-keygen's options."""
 
     def make(*options: str, ca: str = "ca", ca_kind: str = "ed25519", kind: str = "ed25519") -> bytes:
-        host = make_key(tmp_path / f"host_{kind}", kind)
-        signer = make_key(tmp_path / ca, ca_kind)
+        host = write_key(tmp_path / f"host_{kind}", kind)
+        signer = write_key(tmp_path / ca, ca_kind)
         command = ["ssh-keygen", "-q", "-s", signer, "-I", "host", *(options or ("-h", "-n", HOST))]
         subprocess.run([*command, host.with_suffix(".pub")], check=True, capture_output=True)
         return blob(host.with_name(f"{host.name}-cert.pub").read_text())
@@ -91,7 +86,7 @@ def test_a_certificate_that_is_not_good_is_refused(
 
 
 def test_a_certificate_of_an_unknown_authority_is_refused(tmp_path: Path, certificate: CERTIFICATE) -> None:
-    make_key(tmp_path / "ca")
+    write_key(tmp_path / "ca")
     assert "an authority that known_hosts does not name" in known(tmp_path).refusal(certificate(ca="other"))
 
 
@@ -127,7 +122,7 @@ def test_a_certificate_that_is_cut_off_anywhere_is_refused(tmp_path: Path, certi
 
 
 def test_certificates_are_asked_for_only_where_an_authority_is_known(tmp_path: Path) -> None:
-    make_key(tmp_path / "ca")
+    write_key(tmp_path / "ca")
     text = f"* {public(tmp_path / 'ca')}\n"
     assert "ssh-ed25519-cert-v01@openssh.com" in known(tmp_path, text).algorithms_with_certificates
     assert known(tmp_path).algorithms == ()

@@ -1,31 +1,35 @@
 import subprocess
 from base64 import b64decode, b64encode
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, x25519
+from generated_keys import write_key
 from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.private_key import PrivateKey, read_private_key
 
+pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
 ROLE = "the target's private key (id)"
 PASSPHRASE = "correct horse"
 KINDS = [
-    pytest.param(["-t", "ed25519"], id="ed25519"),
-    pytest.param(["-t", "ecdsa", "-b", "256"], id="ecdsa 256"),
-    pytest.param(["-t", "ecdsa", "-b", "384"], id="ecdsa 384"),
-    pytest.param(["-t", "ecdsa", "-b", "521"], id="ecdsa 521"),
-    pytest.param(["-t", "rsa", "-b", "2048"], id="rsa"),
-    pytest.param(["-t", "ecdsa", "-m", "PEM"], id="ecdsa in PEM"),
-    pytest.param(["-t", "rsa", "-b", "2048", "-m", "PEM"], id="rsa in PEM"),
-    pytest.param(["-t", "ecdsa", "-m", "PKCS8"], id="ecdsa in PKCS #8"),
-    pytest.param(["-t", "rsa", "-b", "2048", "-m", "PKCS8"], id="rsa in PKCS #8"),
+    pytest.param(["ed25519"], "RFC4716", id="ed25519"),
+    pytest.param(["ecdsa", "-b", "256"], "RFC4716", id="ecdsa 256"),
+    pytest.param(["ecdsa", "-b", "384"], "RFC4716", id="ecdsa 384"),
+    pytest.param(["ecdsa", "-b", "521"], "RFC4716", id="ecdsa 521"),
+    pytest.param(["rsa"], "RFC4716", id="rsa"),
+    pytest.param(["ecdsa"], "PEM", id="ecdsa in PEM"),
+    pytest.param(["rsa"], "PEM", id="rsa in PEM"),
+    pytest.param(["ecdsa"], "PKCS8", id="ecdsa in PKCS #8"),
+    pytest.param(["rsa"], "PKCS8", id="rsa in PKCS #8"),
 ]
 
 
-def make_key(folder: Path, options: list[str], passphrase: str = "") -> Path:
-    path = folder / "id"
-    subprocess.run(["ssh-keygen", "-q", *options, "-N", passphrase, "-f", path], check=True)
+def make_key(folder: Path, kind: Sequence[str] = ("ed25519",), form: str = "RFC4716", passphrase: str = "") -> Path:
+    """Make a key and let ssh-keygen write it in a format: RFC4716 is its name for OpenSSH's own."""
+    path = write_key(folder / "id", *kind)
+    subprocess.run(["ssh-keygen", "-q", "-p", "-m", form, "-P", "", "-N", passphrase, "-f", path], check=True)
     return path
 
 
@@ -48,11 +52,11 @@ def refusal(data: bytes, passphrase: str = "") -> str:
 
 
 @pytest.mark.parametrize("passphrase", [pytest.param("", id="plain"), pytest.param(PASSPHRASE, id="encrypted")])
-@pytest.mark.parametrize("options", KINDS)
+@pytest.mark.parametrize(("kind", "form"), KINDS)
 def test_every_key_of_ssh_keygen_comes_out_plain_and_the_same(
-    tmp_path: Path, options: list[str], passphrase: str
+    tmp_path: Path, kind: list[str], form: str, passphrase: str
 ) -> None:
-    path = make_key(tmp_path, options, passphrase)
+    path = make_key(tmp_path, kind, form, passphrase)
     key = read_private_key(path.read_bytes(), passphrase, ROLE)
     assert key.openssh.startswith(b"-----BEGIN OPENSSH PRIVATE KEY-----")
     assert public_line(tmp_path, key) == " ".join(path.with_suffix(".pub").read_text().split()[:2])
@@ -68,20 +72,20 @@ def test_an_ed25519_key_in_pkcs8_is_read(tmp_path: Path) -> None:
 
 
 def test_line_ends_of_windows_and_space_around_are_harmless(tmp_path: Path) -> None:
-    data = make_key(tmp_path, ["-t", "ed25519"]).read_bytes()
+    data = make_key(tmp_path).read_bytes()
     key = read_private_key(b"\n  " + data.replace(b"\n", b"\r\n") + b"\n\n", "", ROLE)
     assert key.public_blob == read_private_key(data, "", ROLE).public_blob
 
 
-@pytest.mark.parametrize("options", [KINDS[0], KINDS[6], KINDS[8]])
-def test_an_encrypted_key_needs_its_passphrase(tmp_path: Path, options: list[str]) -> None:
-    data = make_key(tmp_path, options, PASSPHRASE).read_bytes()
+@pytest.mark.parametrize(("kind", "form"), [KINDS[0], KINDS[6], KINDS[8]])
+def test_an_encrypted_key_needs_its_passphrase(tmp_path: Path, kind: list[str], form: str) -> None:
+    data = make_key(tmp_path, kind, form, PASSPHRASE).read_bytes()
     assert "is encrypted: its passphrase is needed" in refusal(data)
     assert "cannot be decrypted" in refusal(data, "wrong horse")
 
 
 def test_a_passphrase_that_is_not_needed_does_no_harm(tmp_path: Path) -> None:
-    data = make_key(tmp_path, ["-t", "ed25519"]).read_bytes()
+    data = make_key(tmp_path).read_bytes()
     assert read_private_key(data, PASSPHRASE, ROLE) == read_private_key(data, "", ROLE)
 
 
@@ -107,7 +111,7 @@ def test_what_is_no_private_key_is_told(data: bytes, said: str) -> None:
 
 
 def test_a_key_that_is_cut_off_anywhere_is_told(tmp_path: Path) -> None:
-    data = make_key(tmp_path, ["-t", "ed25519"]).read_bytes()
+    data = make_key(tmp_path).read_bytes()
     for length in range(0, len(data) - 1, 7):
         refusal(data[:length])
 
@@ -137,7 +141,7 @@ def test_a_key_in_hardware_is_told() -> None:
 
 
 def test_a_key_whose_private_part_ends_early_is_damaged(tmp_path: Path) -> None:
-    lines = make_key(tmp_path, ["-t", "ed25519", "-C", ""]).read_bytes().split(b"\n")
+    lines = make_key(tmp_path, ["ed25519", "-C", ""]).read_bytes().split(b"\n")
     packed = b64decode(b"".join(lines[1:-2]))
     public_blob = packed[packed.index(b"ssh-ed25519") - 4 :][:51]
     private = b"c" * 8 + public_blob[:15] + b"\0\0\0\x20short"

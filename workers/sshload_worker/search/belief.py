@@ -7,12 +7,11 @@ All combinations of limit, spread and lapses are weighed at once. In psychophysi
 method" (Journal of Vision 13(7):3, 2013).
 """
 
-from array import array
 from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
 from math import erf, exp, log, sqrt
 from operator import mul
 
@@ -70,11 +69,7 @@ def _weights(ladder: Ladder, precision: float, trials: tuple[tuple[int, bool], .
         prior = _prior(ladder)
         return [weight * of_limit for _, _, weight in _kinds(precision) for of_limit in prior]
     rung, passed = trials[-1]
-    before, chances = _weights(ladder, precision, trials[:-1]), _chances(ladder, precision, rung)
-    return array("d", map(mul, before, chances if passed else map(_of_failing, chances)))
-
-
-_of_failing = (1.0).__sub__
+    return list(map(mul, _weights(ladder, precision, trials[:-1]), _chances(ladder, precision, rung, passed=passed)))
 
 
 @lru_cache(maxsize=16)
@@ -107,16 +102,16 @@ def _prior(ladder: Ladder) -> tuple[float, ...]:
     return (*outside, *inside, *outside)
 
 
-@lru_cache(maxsize=16)
-def _chances(ladder: Ladder, precision: float, rung: int) -> Sequence[float]:
-    """Return the chance that a trial of this rung passes, with each kind of server and limit."""
+@lru_cache(maxsize=32)
+def _chances(ladder: Ladder, precision: float, rung: int, *, passed: bool) -> Sequence[float]:
+    """Return the chance that a trial of this rung passes, or that it fails, with each kind of server and limit."""
     load, limits, chances = ladder.loads[rung], _limits(ladder), list[float]()
     for spread, lapses, _ in _kinds(precision):
         uncertain = exp(_CERTAIN_AT * spread)
         first, end = bisect_left(limits, load / uncertain), bisect_left(limits, load * uncertain)
         at_best = (1 - lapses) * (1 - _FLAKES)
         held = (0.5 * (1 + erf(log(limit / load) / (spread * sqrt(2)))) for limit in limits[first:end])
-        chances += [_FLAKES / 2] * first
-        chances += (share * at_best + _FLAKES / 2 for share in held)
-        chances += [at_best + _FLAKES / 2] * (len(limits) - end)
-    return array("d", chances)
+        passing = [share * at_best + _FLAKES / 2 for share in chain((0.0,), held, (1.0,))]
+        below, *near, above = passing if passed else [1.0 - chance for chance in passing]
+        chances += [below] * first + near + [above] * (len(limits) - end)
+    return chances

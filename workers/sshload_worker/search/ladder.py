@@ -13,9 +13,12 @@ _RUNGS_PER_PRECISION = 2
 _DIGITS_BEYOND_STEP = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ladder:
-    """Ascending loads, at least one; a rung is an index into `loads`."""
+    """Ascending loads, at least one; a rung is an index into `loads`.
+
+    A ladder equals only itself: it is a key of what is kept, and hashing all of its loads each time takes longer.
+    """
 
     loads: tuple[float, ...]
 

@@ -13,7 +13,7 @@ from sshload_operator.api.spec import LoadTestSpec, RelativeCapacity
 from sshload_operator.decision.baseline.differs import difference
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.findings import read_time, word
-from sshload_operator.planning.plan import Plan, is_same_spec, spec_hash
+from sshload_operator.planning.plan import Plan, is_of_generation, is_same_spec, spec_hash
 from sshload_operator.state import BaselineRef, BaselineSight, Manifest, Phase, Reason
 
 # A broken threshold makes the figures no less true.
@@ -128,12 +128,20 @@ def compares_figures(spec: LoadTestSpec) -> bool:
 
 
 def _measured_spec(test: Manifest) -> LoadTestSpec | None:
-    """Return what the test has measured, None where its spec does not say so any more."""
+    """Return what the test has measured, None where its spec does not say so any more.
+
+    A schedule asks this of each of its tests in each pass: what is not needed is neither parsed nor hashed.
+    """
+    generation, status = test["metadata"].get("generation"), test["status"]
+    if not status.get("specHash"):
+        return None
     try:
         spec = parse(test["spec"])
     except SpecError:
         return None
-    return spec if is_same_spec(spec_hash(spec), test["metadata"].get("generation"), test["status"]) else None
+    if is_of_generation(generation, status):
+        return spec
+    return spec if is_same_spec(spec_hash(spec), generation, status) else None
 
 
 def _lacked_only_a_baseline(test: Manifest) -> bool:

@@ -1,5 +1,7 @@
 """Calendars: an instant fires if and only if the wall clock shows a matching time then, on the strangest nights too."""
 
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -28,10 +30,17 @@ DAYS = ("*", "29", "30-31", "*/2")
 MINUTE = timedelta(minutes=1)
 
 
-def matches(expression: str, wall: datetime) -> bool:
-    """Return whether a wall clock's time is one of the expression's; fields are `*` or lists."""
+Wanted = Sequence[AbstractSet[int] | None]
+
+
+def read(expression: str) -> Wanted:
+    """Return the values of an expression's fields, None for any; fields are `*` or lists."""
+    return [None if text == "*" else set(map(int, text.split(","))) for text in expression.split()]
+
+
+def matches(fields: Wanted, wall: datetime) -> bool:
+    """Return whether a wall clock's time is one of an expression's."""
     values = (wall.minute, wall.hour, wall.day, wall.month, (wall.weekday() + 1) % 7)
-    fields = [None if text == "*" else set(map(int, text.split(","))) for text in expression.split()]
     held = [wanted is None or value in wanted for wanted, value in zip(fields, values, strict=True)]
     either = fields[2] is not None and fields[4] is not None
     return held[0] and held[1] and held[3] and ((held[2] or held[4]) if either else (held[2] and held[4]))
@@ -53,7 +62,8 @@ def asked(draw: st.DrawFn) -> tuple[CronCalendar, datetime]:
 def test_the_first_and_the_last_instant_are_those_of_the_wall_clock(drawn: tuple[CronCalendar, datetime]) -> None:
     calendar, after = drawn
     minutes = [after + count * MINUTE for count in range(1, 2 * 1440)]
-    firing = [time for time in minutes if matches(calendar.expression, time.astimezone(calendar.zone))]
+    wanted = read(calendar.expression)
+    firing = [time for time in minutes if matches(wanted, time.astimezone(calendar.zone))]
     first = calendar.first(after)
     if firing:
         assert first == firing[0]

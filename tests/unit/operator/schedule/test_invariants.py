@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from crd_schema import problems, status_schema
+from crd_schema import status_problems
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schedules import EPOCH, SimSchedule, at, schedule
@@ -10,7 +10,6 @@ from schedules import EPOCH, SimSchedule, at, schedule
 POLICIES = ("Forbid", "Allow", "Replace")
 SCHEDULES = ("* * * * *", "*/15 * * * *", "0 * * * *", "30 1-3 * * *", "@every 7m")
 VERDICTS = ("Passed", "Failed", "Invalid")
-SCHEMA = status_schema("sshloadtestschedules")
 
 DEEDS = st.one_of(
     st.tuples(st.just("go"), st.integers(1, 200)),
@@ -46,7 +45,7 @@ def do(found: SimSchedule, deed: str, value: object) -> None:
 
 def assert_holds(found: SimSchedule) -> None:
     """Hold what must be true after each pass. That no test is made twice, the world itself asserts."""
-    assert list(problems(found.status, SCHEMA)) == []
+    assert status_problems(found.status, "sshloadtestschedules") == ()
     assert found.last is not None
     if found.last.status is None and found.last.create is None:
         assert found.last.requeue_after_s is None or found.last.requeue_after_s > 0

@@ -40,8 +40,8 @@ def test_19_of_20_searches_without_contradictions_take_no_more_trials_than_are_l
 def test_some_search_takes_about_as_many_as_are_likely(precision: float, confirm: int) -> None:
     capacity = Capacity(10, 2000, precision, confirm, budget_s=0)
     goal = Goal(10, 2000, precision, confirm, whole=False)
-    longest = max(trials_taken(goal, limit) for limit in range(11, 2000, 37))
-    assert longest >= likely_trials(capacity, LOADS[False]) - 1
+    about = likely_trials(capacity, LOADS[False]) - 1
+    assert any(trials_taken(goal, limit) >= about for limit in range(11, 2000, 37))
 
 
 def test_the_largest_load_of_a_search_is_its_most() -> None:

@@ -3,10 +3,12 @@
 import asyncio
 from typing import Any
 
+import aiohttp
 import pytest
 from aiohttp import web
 from played_api import played_api
 from sshload_operator.api.kinds import TEST
+from sshload_operator.control import cluster as cluster_module
 from sshload_operator.control.cluster import ApiError, Cluster
 from sshload_operator.control.watch_session import Listed, watch_session
 
@@ -102,6 +104,51 @@ def test_a_conflict_is_the_end_of_an_object_only_where_it_is_gone_or_another_one
     assert written(what, {"uid": "another"}) is None
     with pytest.raises(ApiError, match=r"409: PATCH .*: said Conflict"):
         written(what, {"uid": "ours"})
+
+
+def test_a_request_waits_for_its_turn_for_longer_than_for_a_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cluster_module, "_TIMEOUT", aiohttp.ClientTimeout(total=60, connect=1))
+
+    async def answer(_: web.Request) -> web.Response:
+        await asyncio.sleep(1.5)
+        return web.json_response({})
+
+    async def play() -> list[bool]:
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            try:
+                return await asyncio.gather(*(cluster.create(PATH, {}) for _ in range(13)))
+            finally:
+                await cluster.close()
+
+    assert all(asyncio.run(play()))
+
+
+def test_logs_that_no_kubelet_answers_keep_nothing_else_waiting() -> None:
+    many = 30
+
+    async def play() -> bool:
+        hanging, over = asyncio.Event(), asyncio.Event()
+
+        async def answer(request: web.Request) -> web.Response:
+            if request.path.endswith("/log"):
+                hanging.set()
+                await over.wait()
+            return web.json_response({})
+
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            reading = [asyncio.create_task(cluster.read_log("a", "master", "master", 10)) for _ in range(many)]
+            try:
+                await hanging.wait()
+                await cluster.create(PATH, {})
+                return not any(read.done() for read in reading)
+            finally:
+                over.set()
+                await asyncio.gather(*reading, return_exceptions=True)
+                await cluster.close()
+
+    assert asyncio.run(play())
 
 
 def test_each_whole_list_is_reported() -> None:
