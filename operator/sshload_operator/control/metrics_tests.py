@@ -5,6 +5,7 @@ text. Latencies are published of the tests that finished last only, so that a th
 the operator little; verdicts and capacities are published of all.
 """
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -24,6 +25,8 @@ from sshload_operator.state import Phase
 _PUBLISHED_RESULTS: Final = 100
 _QUANTILES: Final = (("0.5", "p50Ms"), ("0.9", "p90Ms"), ("0.95", "p95Ms"), ("0.99", "p99Ms"), ("0.999", "p999Ms"))
 _MS_PER_S: Final = 1000.0
+_LARGEST: Final = sys.float_info.max
+"""Whoever writes a status can state counts and means whose product is infinite, which JSON does not have."""
 _PERCENT: Final = 100.0
 
 
@@ -173,7 +176,7 @@ def _step_result(step: Mapping[str, Any]) -> StepResult:
         count=int(step["count"]),
         failures=int(step["failures"]),
         bytes_per_second=None if moved is None else float(moved),
-        sum_s=step["count"] * step.get("meanMs", 0.0) / _MS_PER_S,
+        sum_s=min(step["count"] * step.get("meanMs", 0.0) / _MS_PER_S, _LARGEST),
         quantiles_s={name: step[field] / _MS_PER_S for name, field in _QUANTILES if field in step},
     )
 

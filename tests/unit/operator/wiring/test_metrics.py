@@ -152,3 +152,9 @@ def test_a_time_that_nobody_can_compute_with_keeps_no_other_figures_from_being_p
     metrics.schedules.object_changed(None, body)
     assert samples(metrics, "sshload_schedule_last_verdict") == {("s", "Passed"): 1}
     assert samples(metrics, "sshload_schedule_last_schedule_timestamp_seconds") == {}
+
+
+def test_a_latency_too_large_to_be_summed_keeps_no_other_figures_from_being_published() -> None:
+    metrics = OperatorMetrics()
+    metrics.tests.object_changed(None, finished(results={**RESULTS, "steps": [{**STEP, "meanMs": 1e308}]}))
+    assert samples(metrics, "sshload_test_step_failures") == {("login", "t"): 1}
