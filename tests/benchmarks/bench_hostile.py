@@ -145,7 +145,6 @@ class _Bench:
         phase = None
         while phase != "Running":
             assert time.monotonic() < give_up_s, f"{name} is {phase}: {self._operator.log()[-2_000:]}"
-            await self._kubelet.run_pods(self._attacker)
             await asyncio.sleep(0.5)
             phase = (await self._kubelet.ask("GET", f"{self._tests}/{name}")).get("status", {}).get("phase")
 
