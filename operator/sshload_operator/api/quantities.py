@@ -5,6 +5,7 @@ What is not one raises ValueError.
 
 import re
 from fractions import Fraction
+from functools import lru_cache
 
 _UNIT_S = {"ms": Fraction(1, 1000), "s": Fraction(1), "m": Fraction(60), "h": Fraction(3600)}
 _DURATION_PART = re.compile(r"([0-9]+(?:\.[0-9]+)?)(ms|s|m|h)")
@@ -22,8 +23,12 @@ _UNIT_AMOUNT = {
 }
 
 
+@lru_cache(maxsize=256)
 def duration_s(text: str, *, whole_seconds: bool = False) -> float:
-    """Return the seconds of a duration such as `250ms`, `30s` or `1h30m`."""
+    """Return the seconds of a duration such as `250ms`, `30s` or `1h30m`.
+
+    Each parse of a spec asks for the same defaults and bounds again.
+    """
     if _DURATION.fullmatch(text) is None:
         raise ValueError("is not a duration such as 30s or 1m30s")
     if whole_seconds and _WHOLE_SECONDS.fullmatch(text) is None:
