@@ -5,11 +5,15 @@ import subprocess
 import sys
 
 _START = """
-from gevent import monkey
-monkey.patch_all()
 import json, sys
+from importlib import metadata
+asked, read = [], metadata.entry_points
+metadata.entry_points = lambda **group: asked.append(group) or read(**group)
 from sshload_worker.__main__ import import_locust
 import_locust()
+assert metadata.entry_points(group="console_scripts") and len(asked) == 2, asked
+from gevent import monkey
+assert monkey.is_module_patched("socket")
 from sshload_worker.coordination import master, worker
 seen = sorted({"flask", "locust.web", "paramiko", "asyncssh"} & set(sys.modules))
 from locust.env import Environment
