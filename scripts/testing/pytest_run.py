@@ -69,10 +69,17 @@ def run_suite(suite: Suite, environment: Mapping[str, str], give_up: float) -> I
 def _run_both(suite: Suite, environment: Mapping[str, str], give_up: float) -> Iterator[Lane]:
     side_by_side = _run(suite, environment, give_up, alone=False)
     yield side_by_side
+    if not any(map(_names_alone, suite.folders)):
+        return  # to collect thousands of tests once more takes seconds, in which the other cores are idle
     alone = _run(suite, environment, give_up, alone=True)
     tests = tuple(test for test in alone.tests if test.failure != _NOT_COLLECTED)  # the lanes have said that already
     if tests or alone.problems:
         yield replace(alone, tests=tests)
+
+
+def _names_alone(folder: Path) -> bool:
+    """Tell whether a test of the folder may be marked `alone`: the mark is written where the test is."""
+    return any("mark.alone" in path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
 
 
 def _run(suite: Suite, environment: Mapping[str, str], give_up: float, *, alone: bool) -> Lane:
