@@ -22,7 +22,10 @@ _ANY_POD: dict[str, Any] = {"namespaceSelector": {}}
 _ANY_ADDRESS = (ip_network("0.0.0.0/0"), ip_network("::/0"))
 _CLUSTER_DNS: dict[str, Any] = {
     "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
-    "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
+    "podSelector": {
+        # With Cilium's local redirection, what is sent to kube-dns arrives at a pod of NodeLocal DNSCache.
+        "matchExpressions": [{"key": "k8s-app", "operator": "In", "values": ["kube-dns", "node-local-dns"]}]
+    },
 }
 _NODE_LOCAL_DNS = "169.254.20.10/32"  # where NodeLocal DNSCache listens on each node, unless it is told otherwise
 

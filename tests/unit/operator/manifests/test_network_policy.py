@@ -115,7 +115,9 @@ def test_dns_is_the_clusters_own() -> None:
     assert dns["to"] == [
         {
             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}},
-            "podSelector": {"matchLabels": {"k8s-app": "kube-dns"}},
+            "podSelector": {
+                "matchExpressions": [{"key": "k8s-app", "operator": "In", "values": ["kube-dns", "node-local-dns"]}]
+            },
         },
         {"ipBlock": {"cidr": "169.254.20.10/32"}},
     ]
