@@ -41,7 +41,7 @@ def target_policy(plan: Plan, target: ManagedTarget) -> Manifest:
     ssh_from = [] if plan.spec.via else [_pods(plan, Role.WORKER)]
     ingress = [_rule("from", ssh_from, SSH_PORT), _rule("from", [_ANY_POD], TARGET_HTTP_PORT)]
     forwarded = tuple(forwards(plan.spec))
-    egress = [_external_egress(plan, found.host, found.port) for found in forwarded]
+    egress = [rule for found in forwarded for rule in _external_egress(plan, found.host, found.port)]
     if target.sshd.use_dns or any(read_address(found.host) is None for found in forwarded):
         egress.append(_dns(plan))
     return _policy(plan, Part.TARGET, Role.TARGET, ingress, egress)
@@ -58,34 +58,39 @@ def master_policy(plan: Plan) -> Manifest:
 
 def workers_policy(plan: Plan) -> Manifest:
     """Return the workers' policy: nothing in, and out to the target or the first jump host, the master and DNS."""
-    egress = [_ssh_egress(plan), _rule("to", [_pods(plan, Role.MASTER)], LOCUST_PORT), _dns(plan)]
+    egress = [*_ssh_egress(plan), _rule("to", [_pods(plan, Role.MASTER)], LOCUST_PORT), _dns(plan)]
     return _policy(plan, Part.WORKERS, Role.WORKER, [], egress)
 
 
-def _ssh_egress(plan: Plan) -> dict[str, Any]:
+def _ssh_egress(plan: Plan) -> list[dict[str, Any]]:
     first = plan.spec.via[0] if plan.spec.via else plan.spec.target
     if not isinstance(first, ExternalTarget):
-        return _rule("to", [_pods(plan, Role.TARGET)], SSH_PORT)
+        return [_rule("to", [_pods(plan, Role.TARGET)], SSH_PORT)]
     return _external_egress(plan, first.host, first.port)
 
 
-def _external_egress(plan: Plan, host: str, port: int) -> dict[str, Any]:
-    """Return the way to the one address that `host` spells, or to all that its name may lead to.
+def _external_egress(plan: Plan, host: str, port: int) -> list[dict[str, Any]]:
+    """Return the way to the one address that `host` spells, or to all that its name may lead to, if there are any.
 
     The cluster's own names lead to pods, which an ipBlock does not mean with every network plugin.
     """
     address = read_address(host)
     if address is not None:
-        return _rule("to", [{"ipBlock": {"cidr": str(ip_network(address))}}], port)
+        return [_rule("to", [{"ipBlock": {"cidr": str(ip_network(address))}}], port)]
     pods = [_ANY_POD] if is_of_the_cluster(host) else []
-    return _rule("to", [*pods, *_named_addresses(plan, port)], port)
+    peers = [*pods, *_named_addresses(plan, port)]
+    return [_rule("to", peers, port)] if peers else []  # a rule without peers would open the port to everything
 
 
 def _named_addresses(plan: Plan, port: int) -> list[dict[str, Any]]:
-    """Return all addresses but the denied ranges, and what entries of the allow-list open of these."""
+    """Return all addresses but the denied ranges, and what entries of the allow-list open of these.
+
+    A range that is denied whole has no block: the API server refuses one that leaves out all of its addresses.
+    """
     allow_list = plan.installation.allow_list
     closed = closed_networks(allow_list, port)
-    return [_ip_block(network, closed) for network in (*_ANY_ADDRESS, *reopened_networks(allow_list, port))]
+    networks = (*_ANY_ADDRESS, *reopened_networks(allow_list, port))
+    return [_ip_block(network, closed) for network in networks if network not in closed]
 
 
 def _ip_block(network: Network, closed: tuple[Network, ...]) -> dict[str, Any]:

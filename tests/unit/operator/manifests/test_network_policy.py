@@ -103,6 +103,33 @@ def test_the_installers_ranges_stay_closed_but_for_what_an_entry_lists() -> None
     assert found["10.244.7.0/24"] == {"10.244.7.9/32"}
 
 
+@pytest.mark.parametrize(
+    ("denied", "left"),
+    [
+        pytest.param(("::/0",), {"0.0.0.0/0", "10.9.0.0/16"}, id="IPv6"),
+        pytest.param(("0.0.0.0/0",), {"::/0", "10.9.0.0/16"}, id="IPv4"),
+        pytest.param(("0.0.0.0/0", "::/0"), {"10.9.0.0/16"}, id="both"),
+    ],
+)
+def test_a_family_that_is_denied_whole_has_no_block_of_which_nothing_is_left(
+    denied: tuple[str, ...], left: set[str]
+) -> None:
+    """The API server refuses a block that leaves out all of its addresses."""
+    ranges = tuple(DeniedRange(cidr, "not here") for cidr in (*denied, "10.0.0.0/8"))
+    allowed = (AllowedTarget("*.example.com", (2022,)), AllowedTarget("10.9.0.0/16", (2022,)))
+    installation = plans.allowing(*allowed, denied=ranges)
+    found = closed_to(policies(external("a.example.com", installation))["worker"]["egress"][0])
+    assert set(found) == left
+    assert all(cidr not in excepted for cidr, excepted in found.items())
+
+
+def test_a_name_opens_nothing_where_all_addresses_are_denied() -> None:
+    """A rule that names no peer would open its port to all of them."""
+    ranges = (DeniedRange("0.0.0.0/0", "not here"), DeniedRange("::/0", "not here"))
+    installation = plans.allowing(AllowedTarget("*.example.com", (2022,)), denied=ranges)
+    assert ports(policies(external("a.example.com", installation))["worker"]["egress"]) == {5557, 53}
+
+
 @pytest.mark.parametrize("host", ["git", "git.forge.svc"])
 def test_a_name_of_the_clusters_own_opens_its_port_to_pods_too(host: str) -> None:
     rule = policies(external(host))["worker"]["egress"][0]
