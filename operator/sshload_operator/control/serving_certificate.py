@@ -50,6 +50,8 @@ class ServingCertificate:
         try:
             read = chain.read_bytes() + key.read_bytes()
             if read != self._loaded:
+                # A key of another certificate is refused only after the context has dropped the one that it had.
+                ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(chain, key)
                 self._context.load_cert_chain(chain, key)
         except OSError as error:  # ssl.SSLError is one
             raise CertificateError(f"{folder} has no certificate and key that belong together: {error}") from error

@@ -69,6 +69,23 @@ def test_that_of_the_secret_is_taken_and_its_renewal_too(tmp_path: Path) -> None
     assert before == first.decode() != renewed
 
 
+def test_a_renewed_certificate_whose_key_is_another_one_changes_nothing(tmp_path: Path) -> None:
+    put(tmp_path)
+    key = (tmp_path / "tls.key").read_bytes()
+
+    async def play() -> tuple[str, str]:
+        certificate = ServingCertificate(tmp_path, look_every_s=0.0)
+        context = await certificate.context()
+        before = served(context)
+        put(tmp_path)
+        (tmp_path / "tls.key").write_bytes(key)
+        await follow(certificate)
+        return before, served(context)
+
+    before, after = asyncio.run(play())
+    assert after == before
+
+
 def test_a_secret_without_a_certificate_is_named(tmp_path: Path) -> None:
     with pytest.raises(CertificateError, match=f"{tmp_path} has no certificate and key"):
         asyncio.run(ServingCertificate(tmp_path).context())
