@@ -91,10 +91,13 @@ class Leases:
             self._renewals.append(asyncio.create_task(lease.renew_until_lost()))
 
     async def wait_until_lost(self) -> None:
-        """Return when the first of them could not be renewed, or is somebody else's."""
+        """Return when the first of them could not be renewed, for whatever reason, or is somebody else's."""
         done, _ = await asyncio.wait(self._renewals, return_when=asyncio.FIRST_COMPLETED)
         for renewal in done:
-            renewal.result()
+            if renewal.exception() is not None:
+                _LOG.error(
+                    "a Lease is not renewed any more, and the operator ends at once", exc_info=renewal.exception()
+                )
 
     async def release(self) -> None:
         """Stop renewing, and give away what is held, so that who waits need not wait until it expires."""

@@ -3,6 +3,7 @@
 import asyncio
 import json
 
+import pytest
 from aiohttp import web
 from played_api import played_api
 from sshload_operator.control.access import AccessError
@@ -11,14 +12,17 @@ from sshload_operator.control.lease import Leases, Terms
 
 
 class OneLease:
-    """An API server with one Lease, which somebody else can take."""
+    """An API server with one Lease, which somebody else can take, or a proxy can stand before."""
 
     def __init__(self) -> None:
         self.is_taken = False
+        self.is_hidden = False
         self._version = 0
 
     async def answer(self, request: web.Request) -> web.Response:
         """Take what is written, unless the Lease is somebody else's."""
+        if self.is_hidden:
+            return web.Response(text="<html>closed for maintenance</html>")
         if request.method == "PUT" and self.is_taken:
             return web.json_response({"message": "conflict"}, status=409)
         spec = {"holderIdentity": "another"} if self.is_taken else json.loads(await request.read())["spec"]
@@ -55,3 +59,20 @@ async def authorized_before_with_and_after() -> list[bool]:
 
 def test_requests_are_authorized_while_the_lease_is_held_and_not_before_nor_after() -> None:
     assert asyncio.run(authorized_before_with_and_after()) == [False, True, False]
+
+
+def test_a_lease_whose_renewal_is_answered_with_something_else_is_lost(caplog: pytest.LogCaptureFixture) -> None:
+    async def play() -> None:
+        server = OneLease()
+        async with played_api(server.answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            leases = Leases(cluster, (), "kube-system", Terms("me", duration_s=3))
+            await leases.take()
+            server.is_hidden = True
+            await leases.wait_until_lost()
+            server.is_hidden = False
+            await leases.release()
+            await cluster.close()
+
+    asyncio.run(play())
+    assert "a Lease is not renewed any more" in caplog.text
