@@ -10,6 +10,7 @@ from typing import Final
 _REPORTS_PER_S: Final = 200
 _SHORTEST_INTERVAL_S: Final = 0.5
 _LONGEST_INTERVAL_S: Final = 2.5
+_OLDEST_WORD_INTERVALS: Final = 2
 MOST_WORKERS: Final = round(_REPORTS_PER_S * _LONGEST_INTERVAL_S)
 """The workers of a run, all processes of all pods together, of which one master can take the reports."""
 
@@ -17,6 +18,11 @@ MOST_WORKERS: Final = round(_REPORTS_PER_S * _LONGEST_INTERVAL_S)
 def report_interval_s(workers: int) -> float:
     """Return how long each of so many workers counts for one report."""
     return max(_SHORTEST_INTERVAL_S, workers / _REPORTS_PER_S)
+
+
+def oldest_word_s(workers: int) -> float:
+    """Return how old the last word of each of so many workers may be when the master looks at it."""
+    return _OLDEST_WORD_INTERVALS * report_interval_s(workers)
 
 
 def first_report_s(index: int, workers: int) -> float:

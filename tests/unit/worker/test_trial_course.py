@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.capacity import Capacity, amount_of
-from sshload_contract.load import HoldLoad
+from sshload_contract.load import HoldLoad, UsersLoad, UsersStage
 from sshload_contract.run_summary import EarlyEnd
 from sshload_contract.sample import Health
 from sshload_contract.thresholds import ErrorRateThreshold
@@ -61,16 +61,20 @@ def test_instants_are_told_from_the_start_to_the_end() -> None:
     assert (told.started_unix_s, told.finished_unix_s, told.load.duration_s) == (1_000.0, 1_012.0, 8.0)
 
 
+def fail(counting: Recorder, iterations: int) -> None:
+    for _ in range(iterations):
+        counting.started(Window.MEASURED, 0)
+        counting.sample("total", Window.MEASURED, Outcome.EXIT_CODE, 7)
+        counting.failure("exec", Window.MEASURED, Outcome.EXIT_CODE, "exit code 3")
+        counting.ended(Window.MEASURED, Outcome.EXIT_CODE, inside=True)
+
+
 def hopeless() -> TrialCourse:
     """Return a trial that began at 100.0, of which half of the load has failed by then."""
     run = replace(RUN, capacity=None, thresholds=(ErrorRateThreshold(below=0.1, abort_on_fail=True),))
     trial, counting = TrialCourse(TrialOrder(0, 10.0), run, 1.0), Recorder("test-run", 0)
     trial.start(100.0, 1_000.0)
-    for _ in range(40):
-        counting.started(Window.MEASURED, 0)
-        counting.sample("total", Window.MEASURED, Outcome.EXIT_CODE, 7)
-        counting.failure("exec", Window.MEASURED, Outcome.EXIT_CODE, "exit code 3")
-        counting.ended(Window.MEASURED, Outcome.EXIT_CODE, inside=True)
+    fail(counting, 40)
     trial.add(counting.take_report(HEALTHY, final=False))
     return trial
 
@@ -110,6 +114,21 @@ def test_a_hopeless_load_is_as_far_as_after_its_planned_end() -> None:
     trial.end_if_hopeless(106.0)
     assert trial.planned_at_s(107.5) == trial.planned_s + 1.5
     assert not trial.end_if_hopeless(111.0)
+
+
+@pytest.mark.parametrize(("workers", "unreported_s"), [(1, 1.0), (500, 5.0)])
+def test_what_has_yet_to_be_reported_may_still_save_a_load(workers: int, unreported_s: float) -> None:
+    users = UsersLoad((UsersStage(10, 100.0),), spawn_rate=0.0, think_time_min_s=0.1, think_time_max_s=0.1)
+    errors = ErrorRateThreshold(below=0.5, abort_on_fail=True)
+    run = replace(run_config(NOWHERE, users), workers=workers, warm_up_s=0.0, thresholds=(errors,))
+    trial, counting = TrialCourse(TrialOrder(0, 10.0), run, 1.0), Recorder("test-run", 0)
+    trial.start(0.0, 1_000.0)
+    fail(counting, 40)
+    trial.add(counting.take_report(HEALTHY, final=False))
+    assert not trial.end_if_hopeless(99.9)
+    fail(counting, round(300 * unreported_s))
+    trial.add(counting.take_report(HEALTHY, final=False))
+    assert trial.end_if_hopeless(99.9)
 
 
 def test_the_series_ends_with_the_trial() -> None:

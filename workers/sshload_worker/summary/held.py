@@ -1,14 +1,11 @@
 """HeldRange: how many sessions were held at once at most and at least, from the end of the ramp on."""
 
 from sshload_contract.load import HoldLoad
-from sshload_contract.reporting import report_interval_s
+from sshload_contract.reporting import oldest_word_s
 from sshload_contract.run_config import RunConfig
 
 from sshload_worker.pacing.load import duration_s
 from sshload_worker.summary.progress import Progress
-
-_SETTLED_AFTER_REPORTS = 2
-"""How old a worker's word may be when it is looked at."""
 
 
 class HeldRange:
@@ -18,8 +15,7 @@ class HeldRange:
         load = config.load
         self._holds = isinstance(load, HoldLoad)
         ramp_up_s = load.ramp_up_s if isinstance(load, HoldLoad) else 0.0
-        settled_after_s = _SETTLED_AFTER_REPORTS * report_interval_s(config.workers)
-        self._begin_s = config.warm_up_s + ramp_up_s + settled_after_s
+        self._begin_s = config.warm_up_s + ramp_up_s + oldest_word_s(config.workers)
         self._end_s = config.warm_up_s + duration_s(load)
         self.most: int | None = None
         self.least: int | None = None

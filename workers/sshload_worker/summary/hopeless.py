@@ -29,16 +29,17 @@ _FASTEST_ITERATION_S = 0.0001
 
 
 def broken_for_good(
-    config: RunConfig, totals: Totals, measured_left_s: float, so_far: Callable[[], RunSummary]
+    config: RunConfig, totals: Totals, unreported_s: float, so_far: Callable[[], RunSummary]
 ) -> Threshold | None:
     """Return the first threshold with `abort_on_fail` that is broken and stays so, None where none is.
 
-    `measured_left_s` is how long iterations may still begin, `so_far` makes the summary of what was measured so far.
+    `unreported_s` is the time to the end of the load, and that before now of which reports may still come. `so_far`
+    makes the summary of what was measured so far.
     """
     asked = [one for one in config.thresholds if _aborts(one)]
     if not asked:
         return None
-    to_come = _most_to_come(config.load, totals, measured_left_s)
+    to_come = _most_to_come(config.load, totals, unreported_s)
     suspected = [one for one in asked if _may_stay_broken(one, config, totals, to_come)]
     if not suspected:
         return None
@@ -100,7 +101,7 @@ def _samples_of_an_iteration(step: str, config: RunConfig) -> int:
     return next((one.repeat for one in shells if measured_step(one.name, Step.ECHO) == step), 1)
 
 
-def _most_to_come(load: Load, totals: Totals, left_s: float) -> float:
+def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:
     """Return how many iterations may still end in the measured window at most, those under way included."""
     counts = totals.window(Window.MEASURED)
     ended = counts.succeeded + counts.failed
@@ -112,12 +113,12 @@ def _most_to_come(load: Load, totals: Totals, left_s: float) -> float:
         case BurstLoad(connections=connections, repeat=repeat):
             return max(connections * repeat - ended, 0)
         case UsersLoad():
-            return counts.started - ended + _most_rounds(load, left_s)
+            return counts.started - ended + _most_rounds(load, unreported_s)
         case HoldLoad():
             return inf
 
 
-def _most_rounds(load: UsersLoad, left_s: float) -> float:
+def _most_rounds(load: UsersLoad, unreported_s: float) -> float:
     """Return how many iterations users may still begin at most: what was slow so far may turn fast at any moment."""
     users = max(stage.users for stage in load.stages)
-    return users * (left_s / (_FASTEST_ITERATION_S + load.think_time_min_s) + 1)
+    return users * (unreported_s / (_FASTEST_ITERATION_S + load.think_time_min_s) + 1)

@@ -5,6 +5,7 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from sshload_contract.judgement.words import in_words
+from sshload_contract.reporting import oldest_word_s
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import EarlyEnd, RunSummary
 from sshload_contract.sample import Report
@@ -90,7 +91,8 @@ class TrialCourse:
             return False
         if at_s < self._look_again_s:
             return False
-        broken = broken_for_good(self.config, self.totals, self.planned_s - at_s, lambda: self._so_far(at_s))
+        unreported_s = self.planned_s - at_s + oldest_word_s(self.config.workers)
+        broken = broken_for_good(self.config, self.totals, unreported_s, lambda: self._so_far(at_s))
         if broken is None:
             return False
         self.early_end = EarlyEnd(at_s, in_words(broken))
