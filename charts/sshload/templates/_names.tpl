@@ -27,13 +27,36 @@ app.kubernetes.io/component: operator
 {{- end -}}
 
 {{- define "sshload.labels" -}}
-{{ include "sshload.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- include "sshload.labelsWith" (dict "root" . "more" dict) -}}
+{{- end -}}
+
+{{- /*
+The labels of an object in .root: those that it is selected by, then .more, then those of all objects. The first of a name
+counts, and stands alone: Flux refuses a name that stands twice.
+*/ -}}
+{{- define "sshload.labelsWith" -}}
+{{- $selected := include "sshload.selectorLabels" .root | fromYaml -}}
+{{- $release := dict
+  "app.kubernetes.io/version" .root.Chart.AppVersion
+  "app.kubernetes.io/managed-by" .root.Release.Service
+  "helm.sh/chart" (printf "%s-%s" .root.Chart.Name .root.Chart.Version) -}}
+{{- toYaml (merge $selected $release .more .root.Values.commonLabels) -}}
+{{- end -}}
+
+{{- /*
+What keeps service meshes from injecting a proxy: it would get no further than the NetworkPolicy of the release, and the
+pod of helm test would never end.
+*/ -}}
+{{- define "sshload.notInjectedLabels" -}}
+sidecar.istio.io/inject: "false"
+istio.io/dataplane-mode: none
+kuma.io/sidecar-injection: disabled
+{{- end -}}
+
+{{- define "sshload.notInjectedAnnotations" -}}
+sidecar.istio.io/inject: "false"
+linkerd.io/inject: disabled
+consul.hashicorp.com/connect-inject: "false"
 {{- end -}}
 
 {{- /*

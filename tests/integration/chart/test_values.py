@@ -1,9 +1,12 @@
 """The chart is clean, and refuses values that would only fail later."""
 
+from collections.abc import Hashable
 from pathlib import Path
+from typing import Any
 
 import helm
 import pytest
+import yaml
 from sshload_contract.allow_list import AllowedTarget
 from sshload_operator.api.quantities import resource_amount
 from sshload_operator.planning.installation import read_installation
@@ -118,6 +121,73 @@ def test_each_image_may_have_a_registry_a_tag_and_a_digest_of_its_own() -> None:
     )
     assert read.worker_image.endswith(f"/sshload-worker:1.2@{digest}")
     assert read.target_image == "other/sshload-target:7"
+
+
+class SingleKeys(yaml.CSafeLoader):
+    """Reads YAML as Flux and kustomize do: no mapping has a key twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - yaml's own
+        keys = [key.value for key, _ in node.value]
+        assert len(keys) == len(set(keys)), f"twice in one mapping: {keys}"
+        return super().construct_mapping(node, deep)
+
+
+def test_a_label_that_is_given_twice_stands_once() -> None:
+    given = "commonLabels.team=all,operator.podLabels.team=pod,monitoring.podMonitor.labels.team=monitor"
+    meshes = "operator.podLabels.sidecar\\.istio\\.io/inject=true"
+    made = helm.template(
+        *("--set-string", given, "--set-string", meshes, "--set-string", "commonLabels.helm\\.sh/chart=other"),
+        *("--set", "crds.install=false,monitoring.podMonitor.enabled=true,monitoring.serviceMonitor.enabled=true"),
+    )
+    found = {one["kind"]: one for one in yaml.load_all(made, Loader=SingleKeys) if one}
+    pod = found["Deployment"]["spec"]["template"]["metadata"]["labels"]
+    assert (pod["team"], pod["sidecar.istio.io/inject"]) == ("pod", "true")
+    assert found["PodMonitor"]["metadata"]["labels"]["team"] == "monitor"
+    assert found["ServiceMonitor"]["metadata"]["labels"]["team"] == "all"
+
+
+def test_the_pod_of_helm_test_may_speak_to_the_api_server_where_policies_deny_the_rest() -> None:
+    operator, tester, policy = release_pods()
+    (component,) = policy["spec"]["podSelector"]["matchExpressions"]
+    for pod in (operator, tester):
+        labels = pod["metadata"]["labels"]
+        assert policy["spec"]["podSelector"]["matchLabels"].items() <= labels.items()
+        assert labels[component["key"]] in component["values"]
+
+
+def test_the_pod_of_helm_test_runs_where_the_operator_runs_and_fits_the_same_quota() -> None:
+    terms = "operator.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms"
+    expression = f"{terms}[0].matchExpressions[0]"
+    operator, tester, _ = release_pods(
+        *("--set", f"{expression}.key=kubernetes.io/arch,{expression}.operator=In,{expression}.values={{amd64}}"),
+        *("--set", "operator.resources.limits.cpu=1"),
+    )
+    assert tester["spec"]["affinity"] == operator["spec"]["affinity"]
+    assert tester["spec"]["containers"][0]["resources"] == operator["spec"]["containers"][0]["resources"]
+    assert tester["spec"]["containers"][0]["resources"]["limits"]["cpu"] == 1
+
+
+def test_no_mesh_injects_a_proxy_into_the_pods_of_the_release() -> None:
+    """The policy of the release would keep the proxy from its control plane."""
+    operator, tester, _ = release_pods()
+    for pod in (operator, tester):
+        assert pod["metadata"]["labels"]["sidecar.istio.io/inject"] == "false"
+        assert pod["metadata"]["annotations"]["linkerd.io/inject"] == "disabled"
+
+
+def test_relabelings_name_the_action_that_the_api_server_would_add() -> None:
+    """Argo CD takes what is added to a list of a custom resource for drift."""
+    monitors = [
+        one for one in helm.objects("--set", "monitoring.podMonitor.enabled=true") if one["kind"] == "PodMonitor"
+    ]
+    (endpoint,) = monitors[0]["spec"]["podMetricsEndpoints"]
+    assert [relabeling["action"] for relabeling in endpoint["relabelings"]] == ["replace"]
+
+
+def release_pods(*arguments: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """Return the operator's pod, the pod of `helm test`, and the NetworkPolicy of both."""
+    found = {one["kind"]: one for one in helm.objects(*arguments)}
+    return found["Deployment"]["spec"]["template"], found["Pod"], found["NetworkPolicy"]
 
 
 def installation(*arguments: str | Path) -> str:
