@@ -67,6 +67,12 @@ def test_every_list_says_how_it_is_merged(fields: Fields) -> None:
 
 
 @of_every_kind
+def test_the_api_server_adds_nothing_to_a_list_of_the_spec(fields: Fields) -> None:
+    """Argo CD compares lists as a whole: what is added to one would leave the object OutOfSync for good."""
+    assert [path for path, schema in fields.items() if "[]" in path and "default" in schema] == []
+
+
+@of_every_kind
 def test_every_number_of_the_spec_has_a_range(fields: Fields) -> None:
     numbers = {path: schema for path, schema in fields.items() if schema.get("type") in ("integer", "number")}
     free = ".tolerationSeconds"  # Kubernetes' own, of which it takes any

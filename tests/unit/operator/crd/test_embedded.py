@@ -79,7 +79,7 @@ def test_a_patch_may_take_away_every_member() -> None:
 
 def test_a_patch_is_held_to_no_rule_of_the_whole() -> None:
     assert [member for member in members(PATCH) if OF_WHOLE_OBJECTS & member.keys()] == []
-    assert OF_WHOLE_OBJECTS & PATCH.keys() == {"description", "default"}
+    assert OF_WHOLE_OBJECTS & PATCH.keys() == {"description"}
 
 
 def test_an_item_of_a_patch_is_whole_but_for_rules_and_defaults() -> None:
