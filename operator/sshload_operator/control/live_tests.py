@@ -12,7 +12,7 @@ from typing import Final
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.cluster import Cluster, Object
 from sshload_operator.control.judging import Judging
-from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, Wait, key_of
+from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, Wait
 from sshload_operator.control.logs import log_about
 from sshload_operator.control.observe import Sight
 from sshload_operator.control.reconcile import (
@@ -62,10 +62,7 @@ class LiveTests(LiveObjects[TestSight]):
 
     def object_changed(self, event_type: str | None, body: Object) -> None:
         """Take in a watch event of a test."""
-        if event_type == "DELETED" or "deletionTimestamp" in body["metadata"]:
-            self._shared.room.leave(key_of(body))
-        else:
-            self._shared.room.seen(body)
+        self._shared.room.changed(event_type, body)
         super().object_changed(event_type, body)
 
     def forget(self, is_gone: Callable[[Key], bool]) -> None:

@@ -32,6 +32,19 @@ class Room:
         self._positions: dict[Waiting, int] | None = None
         self._started_s = time.monotonic()
 
+    def changed(self, event_type: str | None, test: Object) -> None:
+        """Take in a watch event of a test.
+
+        One that is being deleted waits no more. If it runs, it keeps its room until it is gone: a finalizer can keep it
+        for any time, and its load runs on.
+        """
+        if event_type == "DELETED":
+            self.leave(key_of(test))
+            return
+        self.seen(test)
+        if "deletionTimestamp" in test["metadata"]:
+            self.withdraw(key_of(test))
+
     def seen(self, test: Object) -> None:
         """Take in a version of a test, which may be an old one: it takes away no room that a pass was given."""
         key, phase = key_of(test), (test.get("status") or {}).get("phase")

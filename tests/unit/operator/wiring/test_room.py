@@ -60,6 +60,36 @@ def test_a_deleted_test_leaves_its_room_to_the_next() -> None:
     assert room.ask(a_test("waits")) == 0
 
 
+def being_deleted(test: dict[str, Any]) -> dict[str, Any]:
+    return {**test, "metadata": {**test["metadata"], "deletionTimestamp": "2026-11-22T12:01:00Z"}}
+
+
+def test_a_test_that_a_finalizer_keeps_while_its_load_runs_on_keeps_its_room() -> None:
+    room = Room(ONE)
+    room.changed("MODIFIED", a_test("runs", "Running"))
+    room.changed("MODIFIED", being_deleted(a_test("runs", "Running")))
+    assert room.ask(a_test("waits")) == 1
+    room.changed("DELETED", being_deleted(a_test("runs", "Running")))
+    assert room.ask(a_test("waits")) == 0
+
+
+def test_a_test_that_is_being_deleted_in_its_first_pass_keeps_the_room_that_it_was_given() -> None:
+    room = Room(ONE)
+    assert room.ask(a_test("begins")) == 0
+    room.changed("MODIFIED", being_deleted(a_test("begins")))
+    assert room.ask(a_test("waits")) == 1
+    room.changed("DELETED", being_deleted(a_test("begins")))
+    assert room.ask(a_test("waits")) == 0
+
+
+def test_a_test_that_is_being_deleted_while_it_waits_leaves_the_queue() -> None:
+    room = Room(ONE)
+    assert room.ask(a_test("runs", age_s=9)) == 0
+    assert room.ask(a_test("leaves", age_s=8)) == 1
+    room.changed("MODIFIED", being_deleted(a_test("leaves")))
+    assert room.ask(a_test("waits", age_s=7)) == 1
+
+
 def test_an_operator_that_was_started_just_now_gives_no_room_yet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room_module, "_HEARD_OF_ALL_S", 3600.0)
     assert Room(ONE).ask(a_test("early")) == 1
