@@ -7,6 +7,9 @@ which take twenty times as much memory once parsed, or 10,000 levels deep, where
 import gc
 import json
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from sshload_operator.api.kinds import API_VERSION, LEASE_API_VERSION
@@ -18,23 +21,48 @@ _ALL_BUT_BRACKETS: Final = re.compile(_STRING + rb'|[^\[\]{}"]++', re.DOTALL)
 _STRINGS_AND_BRACKETS: Final = re.compile(_STRING + rb"|[\[\]{}]", re.DOTALL)
 # Our own objects have 20. An older CRD let deeper ones pass: the rest is read, so that the object can be refused.
 _LEVELS: Final = 100
-# No object needs more labels, annotations, finalizers or owners than this.
+# No object needs more labels, annotations, finalizers or owners than this, nor longer ones.
 _MOST_ENTRIES: Final = 100
-_OWN_PREFIX: Final = "sshload.dev/"
+_MOST_CHARACTERS: Final = 16_384
+# sshload's own marks, and those of GitOps controllers.
+_READ_PREFIXES: Final = ("sshload.dev/", "argocd.argoproj.io/", "kustomize.toolkit.fluxcd.io/")
+_MOST_READ: Final = 20
+_MARK_CHARACTERS: Final = 1_024
 _WITH_SPEC: Final = (API_VERSION, LEASE_API_VERSION)
 _LARGE_BYTES: Final = 128 * 1024
+# A collection holds up the event loop, which all tests share, for longer than reading 128 KiB does.
+_COLLECTED_EVERY_BYTES: Final = 2 * 1024 * 1024
+
+
+@dataclass(slots=True)
+class _LargeAnswers:
+    """Large answers since the last collection of garbage.
+
+    They may still hang in reference cycles. Python's own collector counts objects, not their bytes.
+    """
+
+    bytes_read: int = 0
+
+    def take_in(self, size_bytes: int) -> None:
+        self.bytes_read += size_bytes
+        if self.bytes_read >= _COLLECTED_EVERY_BYTES:
+            gc.collect()
+            self.bytes_read = 0
+
+
+_LARGE_ANSWERS: Final = _LargeAnswers()
 
 
 def read_json(text: bytes) -> Any:
     """Return an answer of the API server (an object, a list, or an event of a watch) with lean objects.
 
     A lean object has no managedFields. It has a spec only if it is of one of our kinds or a Lease. If it has more than
-    100 labels or annotations, it keeps those of sshload. null stands for what is nested deeper than 100 levels. Each
-    object of a list is made lean before the next is parsed. Raises ValueError if the text is not JSON.
+    100 labels or annotations, or 16 KiB of them, it keeps at most 20 of sshload and of GitOps controllers, none longer
+    than 1 KiB. null stands for what is nested deeper than 100 levels. Each object of a list is made lean before the
+    next is parsed. Raises ValueError if the text is not JSON.
     """
     if len(text) > _LARGE_BYTES:
-        # Earlier answers may still hang in reference cycles. The collector counts objects, not their bytes.
-        gc.collect()
+        _LARGE_ANSWERS.take_in(len(text))
     try:
         return json.loads(_shallow(_MANAGED_FIELDS.sub(b'"managedFields":[]', text)), object_hook=_lean)
     except ValueError:  # an older CRD lets a field of this name with nested lists pass
@@ -54,14 +82,24 @@ def _lean(found: dict[str, Any]) -> dict[str, Any]:
 def _shorten(metadata: dict[str, Any]) -> None:
     metadata.pop("managedFields", None)
     for name in ("labels", "annotations"):
-        marks = metadata.get(name) or {}
-        if len(marks) > _MOST_ENTRIES:
-            metadata[name] = {key: value for key, value in marks.items() if key.startswith(_OWN_PREFIX)}
-    if len(metadata.get("finalizers") or ()) > _MOST_ENTRIES:
+        if _is_long(metadata.get(name)):
+            metadata[name] = _read_ones(metadata[name])
+    if _is_long(metadata.get("finalizers")):
         metadata["finalizers"] = []
-    owners = metadata.get("ownerReferences") or ()
-    if len(owners) > _MOST_ENTRIES:
-        metadata["ownerReferences"] = [owner for owner in owners if owner.get("controller")]
+    if _is_long(metadata.get("ownerReferences")):
+        owners = metadata["ownerReferences"]
+        metadata["ownerReferences"] = [owner for owner in owners if owner.get("controller") and not _is_long([owner])]
+
+
+def _is_long(entries: Any) -> bool:
+    """Tell whether a list or map has more than 100 entries, or 16 KiB: nothing bounds how long an owner's name is."""
+    return bool(entries) and (len(entries) > _MOST_ENTRIES or len(str(entries)) > _MOST_CHARACTERS)
+
+
+def _read_ones(marks: Mapping[str, str]) -> dict[str, str]:
+    """Return the marks that the operator may read; whoever makes more of them than it knows loses some."""
+    known = (key for key in marks if key.startswith(_READ_PREFIXES) and len(str(marks[key])) <= _MARK_CHARACTERS)
+    return {key: marks[key] for key in islice(known, _MOST_READ)}
 
 
 def _shallow(text: bytes) -> bytes:

@@ -1,5 +1,6 @@
 """Which parts of the API server's answers the operator keeps."""
 
+import gc
 import json
 from typing import Any
 
@@ -7,6 +8,7 @@ import pytest
 from sshload_operator.control.lean_json import read_json
 
 OURS = "sshload.dev/v1alpha1"
+WHOLE = 2  # the generation of a collection of all objects
 
 
 def text(value: Any, **replaced: str) -> bytes:
@@ -70,6 +72,49 @@ def test_an_object_with_over_100_owners_keeps_its_controller_only() -> None:
     controller = {"uid": "a", "controller": True}
     found = read_json(text(manifest(ownerReferences=[*owners, controller], finalizers=["a/b"] * 1_000)))
     assert found["metadata"] == {"ownerReferences": [controller], "finalizers": []}
+
+
+@pytest.mark.parametrize("name", ["labels", "annotations"])
+@pytest.mark.parametrize(
+    "marks",
+    [
+        {f"sshload.dev/a{number}": "" for number in range(10_000)},
+        {"sshload.dev/a": "x" * 250_000},
+        {f"a{number}": "x" * 5_000 for number in range(50)},
+    ],
+    ids=["many with our prefix", "a long one with our prefix", "fifty long ones"],
+)
+def test_labels_and_annotations_without_end_cost_little(name: str, marks: dict[str, str]) -> None:
+    found = read_json(text(manifest(**{name: marks})))
+    assert len(json.dumps(found)) < 30_000
+
+
+def test_a_long_annotation_takes_none_that_is_read_with_it() -> None:
+    read = {"sshload.dev/proof-sha256": "a", "argocd.argoproj.io/tracking-id": "b"}
+    found = read_json(text(manifest(annotations={**read, "kubectl.kubernetes.io/last-applied": "c" * 20_000})))
+    assert found["metadata"] == {"annotations": read}
+
+
+def test_an_owner_with_a_name_without_end_is_dropped() -> None:
+    controller = {"uid": "a", "controller": True}
+    endless = [{"name": "a" * 1_000_000, "uid": "b"}, {"name": "a" * 1_000_000, "uid": "b", "controller": True}]
+    found = read_json(text(manifest(ownerReferences=[*endless, controller])))
+    assert found["metadata"] == {"ownerReferences": [controller]}
+
+
+def test_many_large_answers_share_a_collection_of_garbage() -> None:
+    begun: list[str] = []
+
+    def note(phase: str, info: dict[str, int]) -> None:
+        begun.extend(["whole"] if phase == "start" and info["generation"] == WHOLE else [])
+
+    gc.callbacks.append(note)
+    try:
+        for _ in range(20):
+            read_json(text(manifest(annotations={"a": "x" * 250_000})))
+    finally:
+        gc.callbacks.remove(note)
+    assert 1 <= len(begun) <= 3
 
 
 def test_pods_and_jobs_lose_their_spec() -> None:
