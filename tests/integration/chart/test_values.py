@@ -175,6 +175,15 @@ def test_no_mesh_injects_a_proxy_into_the_pods_of_the_release() -> None:
         assert pod["metadata"]["annotations"]["linkerd.io/inject"] == "disabled"
 
 
+@pytest.mark.parametrize(("user", "mode"), [("10001", 0o440), ("null", 0o444)])
+def test_the_certificate_of_the_metrics_is_readable_with_and_without_an_fs_group(user: str, mode: int) -> None:
+    secured = "metrics.authentication.enabled=true,metrics.authentication.certificateSecret=tls"
+    operator, _, _ = release_pods("--set", f"{secured},runAsUser={user}")
+    (secret,) = (volume["secret"] for volume in operator["spec"]["volumes"] if "secret" in volume)
+    assert secret["defaultMode"] == mode
+    assert ("fsGroup" in operator["spec"]["securityContext"]) == (mode == 0o440)
+
+
 def test_relabelings_name_the_action_that_the_api_server_would_add() -> None:
     """Argo CD takes what is added to a list of a custom resource for drift."""
     monitors = [
