@@ -26,6 +26,9 @@ _TIMEOUT: Final = aiohttp.ClientTimeout(total=ANSWER_LIMIT_S, connect=5)
 _CONNECTIONS: Final = 6
 # The API server asks a kubelet for a log, and one that is lost does not answer: nothing else waits behind it.
 _LOG_CONNECTIONS: Final = 6
+# The logs that were not given last share these: else those of one lost node would keep all other logs waiting.
+_SILENT_LOG_CONNECTIONS: Final = 2
+_SILENT_LOGS: Final = 1_000
 _LOG: Final = "pods/log"
 _LOG_PIECE_BYTES: Final = 16_384
 _ALREADY_EXISTS: Final = "AlreadyExists"
@@ -74,8 +77,11 @@ class Cluster:
         self._count_request = count_request
         self._turns = asyncio.Semaphore(_CONNECTIONS)
         self._log_turns = asyncio.Semaphore(_LOG_CONNECTIONS)
+        self._silent_log_turns = asyncio.Semaphore(_SILENT_LOG_CONNECTIONS)
+        self._silent_logs: dict[str, None] = {}
+        connections = _CONNECTIONS + _LOG_CONNECTIONS + _SILENT_LOG_CONNECTIONS
         self._session = aiohttp.ClientSession(
-            connector=aiohttp.TCPConnector(ssl=access.tls_context(), limit=_CONNECTIONS + _LOG_CONNECTIONS),
+            connector=aiohttp.TCPConnector(ssl=access.tls_context(), limit=connections),
             timeout=_TIMEOUT,
             headers={"User-Agent": "sshload-operator", "Accept": "application/json, */*"},
         )
@@ -273,8 +279,23 @@ class Cluster:
         return applied
 
     async def _send(self, request: _Request) -> bytes:
-        async with self._log_turns if request.resource == _LOG else self._turns:
+        if request.resource == _LOG:
+            return await self._send_for_log(request)
+        async with self._turns:
             return await self._send_now(request)
+
+    async def _send_for_log(self, request: _Request) -> bytes:
+        silent = self._silent_logs
+        async with self._silent_log_turns if request.path in silent else self._log_turns:
+            silent.pop(request.path, None)
+            try:
+                return await self._send_now(request)
+            except ApiError as error:
+                if not error.status:
+                    silent[request.path] = None
+                if len(silent) > _SILENT_LOGS:
+                    del silent[next(iter(silent))]
+                raise
 
     async def _send_now(self, request: _Request) -> bytes:
         self._count_request(request.verb, request.resource)

@@ -124,6 +124,41 @@ def test_a_request_waits_for_its_turn_for_longer_than_for_a_connection(monkeypat
     assert all(asyncio.run(play()))
 
 
+def test_logs_that_were_not_given_keep_no_other_log_waiting() -> None:
+    async def play() -> bool:
+        cut_off, hanging, all_taken, over = True, 0, asyncio.Event(), asyncio.Event()
+
+        async def answer(request: web.Request) -> web.Response:
+            nonlocal hanging
+            if "/lost-" in request.path and cut_off and request.transport is not None:
+                request.transport.close()
+            elif "/lost-" in request.path:
+                hanging += 1
+                if hanging == 6:
+                    all_taken.set()
+                await over.wait()
+            return web.Response(text="said")
+
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+
+            def read(pod: str) -> asyncio.Task[str | None]:
+                return asyncio.create_task(cluster.read_log("a", pod, "master", 10))
+
+            await asyncio.gather(*(read(f"lost-{number}") for number in range(12)), return_exceptions=True)
+            cut_off = False
+            lost = [read(f"lost-{number}") for number in range(12)]
+            other, waiting = read("master"), asyncio.create_task(all_taken.wait())
+            first, _ = await asyncio.wait({other, waiting}, return_when=asyncio.FIRST_COMPLETED)
+            over.set()
+            waiting.cancel()
+            assert await asyncio.gather(other, *lost) == ["said"] * 13
+            await cluster.close()
+            return other in first
+
+    assert asyncio.run(play())
+
+
 def test_logs_that_no_kubelet_answers_keep_nothing_else_waiting() -> None:
     many = 30
 
