@@ -29,6 +29,8 @@ _LOG = logging.getLogger(__name__)
 # The watch tells of every pod at once; the list corrects what it may have missed while the connection was away.
 _LIST_EVERY_S: Final = 30.0
 _PATIENCE_S: Final = 10.0
+# Passes take turns: those over runs that cannot be read must not keep the others waiting.
+_PATIENCE_AGAIN_S: Final = 1.0
 _UNREAD_LIMIT_CHARACTERS: Final = 300
 _LOG_KEEPS_S: Final = 0.4
 _REJECTION_KEEPS_S: Final = 5.0
@@ -154,7 +156,8 @@ async def observe(
     """Return the facts as they are now, asking the API server for those that may have changed.
 
     Without a `run` (none was started, or it is finished) only the pods are observed, and ApiError is raised where they
-    cannot be listed. Of a run, `unread` says what could not be read within 10 s. Reads that take longer go on.
+    cannot be listed. Of a run, `unread` says what could not be read within 10 s, or 1 s where that was so in the pass
+    before. Reads that take longer go on.
     """
     if run is None:
         if _older(sight.listed_at_s, _LIST_EVERY_S):
@@ -164,8 +167,8 @@ async def observe(
     if sight.reads is None:
         sight.reads = asyncio.create_task(_read(cluster, judging, sight, run))
         sight.reads.add_done_callback(_retrieve)
-    await asyncio.wait({sight.reads}, timeout=_PATIENCE_S)
-    unread = f"no answer within {_PATIENCE_S:g} s"
+    await asyncio.wait({sight.reads}, timeout=_PATIENCE_AGAIN_S if sight.unread else _PATIENCE_S)
+    unread = sight.unread or f"no answer within {_PATIENCE_S:g} s"
     if sight.reads.done():
         reads, sight.reads = sight.reads, None
         unread = reads.result()

@@ -5,11 +5,13 @@ import time
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from aiohttp import web
 from plans import plan, quickstart
 from played_api import played_api
 from runs import snapshot
 from sshload_contract.master_log import snapshot_line
+from sshload_operator.control import observe as observe_module
 from sshload_operator.control.cluster import Cluster
 from sshload_operator.control.judging import Judging
 from sshload_operator.control.observe import RunUnderWay, Sight, observe
@@ -104,3 +106,27 @@ def test_a_list_that_is_older_than_the_masters_log_loses_no_target() -> None:
     observed, lists = seen(asked, Sight(), before, after)
     assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
     assert lists == ["pods", "jobs", "pods", "jobs"]
+
+
+def test_reads_that_are_waited_for_in_vain_are_waited_for_no_second_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(observe_module, "_PATIENCE_AGAIN_S", 0.0)
+
+    async def play() -> list[str]:
+        judging, sight, asked, over, unread = Judging(), Sight(), plan(quickstart()), asyncio.Event(), []
+
+        async def answer(_: web.Request) -> web.Response:
+            await over.wait()
+            return web.json_response({"items": [], "metadata": {}})
+
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            for patience_s in (0.1, 3_600.0):
+                monkeypatch.setattr(observe_module, "_PATIENCE_S", patience_s)
+                run = RunUnderWay({}, asked, 1.0)
+                unread.append((await observe(cluster, judging, sight, asked.test, run)).unread)
+            over.set()
+            await cluster.close()
+            judging.stop()
+        return unread
+
+    assert asyncio.run(play()) == ["no answer within 0.1 s"] * 2
