@@ -23,12 +23,16 @@ class Waiting:
 def positions(waiting: Iterable[Waiting], running: Mapping[str, int], limits: Limits) -> dict[Waiting, int]:
     """Return the position of each test in the queue, from 1; 0 for those that may begin now.
 
-    `waiting` holds all tests that wait, `running` how many run in each namespace.
+    `waiting` holds all tests that wait, `running` how many run in each namespace by their statuses. Whoever may write
+    statuses can claim any number, so no namespace takes more of the installation's room than it may use.
     """
+    here, everywhere = limits.tests_per_namespace, limits.tests
     begun, found, ahead = Counter(running), {}, 0
+    taken = sum(count if here is None else min(count, here) for count in running.values())
     for one in _in_order(waiting, running):
-        if _has_room(one.namespace, begun, limits):
+        if (here is None or begun[one.namespace] < here) and (everywhere is None or taken < everywhere):
             begun[one.namespace] += 1
+            taken += 1
             found[one] = 0
         else:
             ahead += 1
@@ -42,8 +46,3 @@ def _in_order(waiting: Iterable[Waiting], running: Mapping[str, int]) -> list[Wa
         ranked.append((before[one.namespace], one))
         before[one.namespace] += 1
     return [one for _, one in sorted(ranked)]
-
-
-def _has_room(namespace: str, running: Counter[str], limits: Limits) -> bool:
-    here, everywhere = limits.tests_per_namespace, limits.tests
-    return (here is None or running[namespace] < here) and (everywhere is None or running.total() < everywhere)

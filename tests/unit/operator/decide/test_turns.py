@@ -38,3 +38,9 @@ def test_a_namespace_whose_tests_run_already_comes_later() -> None:
 def test_only_as_many_begin_as_there_is_room_for() -> None:
     found = positions([a_test("a", 3), a_test("a", 2), a_test("a", 1)], {}, Limits(tests=2))
     assert found == {"a-3": 0, "a-2": 0, "a-1": 1}
+
+
+def test_a_namespace_whose_statuses_claim_more_than_may_run_there_takes_no_room_of_others() -> None:
+    limits = Limits(tests_per_namespace=2, tests=5)
+    found = positions([a_test("a", 9), a_test("b", 1), a_test("c", 2), a_test("d", 3)], {"a": 1_000, "b": 1}, limits)
+    assert found == {"a-9": 2, "b-1": 1, "c-2": 0, "d-3": 0}
