@@ -187,7 +187,8 @@ async def reconcile(shared: Shared, asked: Question, sight: Sight, now: datetime
 
 async def _observe(shared: Shared, asked: Question, sight: Sight, now: datetime) -> Observed:
     observed = _NOTHING_SEEN
-    if asked.remembered.run:  # else there can be no pods yet, or those of an attempt whose status was never written
+    # Without a run there are no pods, or those of an attempt whose status was never written, or was taken away.
+    if asked.remembered.run or sight.pods:
         observed = await observe(shared.cluster, shared.judging, sight, asked.test, asked.run_under_way(now))
     if asked.may_begin:
         return replace(observed, queued=shared.room.ask(asked.body))
