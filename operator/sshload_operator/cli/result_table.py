@@ -125,6 +125,8 @@ def _generator(results: Status) -> Iterator[str]:
         )
         if key in generator
     ]
+    if "cpuPercent" in generator and "runDelayPercent" not in generator:
+        words.append("this kernel does not tell how long it waited for a CPU")
     if "workersConnected" in generator and "workersExpected" in generator:
         words.insert(0, f"{generator['workersConnected']} of {generator['workersExpected']} took part")
     if words:

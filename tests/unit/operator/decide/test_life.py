@@ -136,6 +136,12 @@ def test_the_test_goes_when_its_verdicts_time_to_live_is_over(running: Passes, *
     assert running.run(after_s=1).delete_self
 
 
+def test_a_test_without_any_time_to_live_goes_at_once(running: Passes) -> None:
+    running.edit(**{**KEPT, "ttlAfterFinished": {"passed": "0s"}})
+    assert running.run(*ALL, after_s=1, summary=summary()).requeue_after_s == 0
+    assert running.run(after_s=0).delete_self
+
+
 def test_abort_ends_a_run_and_takes_its_children_away(running: Passes) -> None:
     running.edit(abort=True)
     decision = running.run(*ALL, after_s=1, snapshot=snapshot())

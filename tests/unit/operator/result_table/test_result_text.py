@@ -238,3 +238,12 @@ def test_what_max_startups_did_stands_in_one_line_of_its_own() -> None:
 
 def test_a_status_that_somebody_has_taken_reason_and_message_from_is_shown_without_them() -> None:
     assert "verdict    Passed (-)" in result_text({"phase": "Finished", "verdict": "Passed"})
+
+
+def test_a_kernel_that_does_not_tell_how_long_the_workers_waited_for_a_cpu_is_named() -> None:
+    generator = {"workersExpected": 2, "workersConnected": 2, "cpuPercent": 12.0}
+    told = {**generator, "runDelayPercent": 1.0}
+    missing = "this kernel does not tell how long it waited for a CPU"
+    assert missing in result_text({**FINISHED, "results": {**RESULTS, "generator": generator}})
+    assert missing not in result_text({**FINISHED, "results": {**RESULTS, "generator": told}})
+    assert missing not in result_text(FINISHED)

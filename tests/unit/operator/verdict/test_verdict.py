@@ -298,6 +298,10 @@ def test_arrivals_that_found_no_room_make_a_promise_that_held_worthless() -> Non
     assert outcome(judged(DROPPED, P99_BELOW_2S)) == (Verdict.INVALID, Reason.ARRIVALS_DROPPED)
 
 
+def test_arrivals_that_found_no_room_make_a_run_without_promises_invalid() -> None:
+    assert outcome(judged(DROPPED)) == (Verdict.INVALID, Reason.ARRIVALS_DROPPED)
+
+
 def test_a_promise_broken_under_less_load_than_was_asked_for_is_broken() -> None:
     assert outcome(judged(DROPPED, P99_BELOW_1MS)) == (Verdict.FAILED, Reason.THRESHOLD_BROKEN)
 
