@@ -14,6 +14,8 @@ runPods:
   userId: {{ toJson .Values.runAsUser }}
   labels: {{ toJson .Values.runPods.labels }}
   annotations: {{ toJson .Values.runPods.annotations }}
+  nodeSelector: {{ toJson .Values.runPods.nodeSelector }}
+  tolerations: {{ toJson .Values.runPods.tolerations }}
   masterResources: {{ toJson .Values.master.resources }}
   targetResources: {{ toJson .Values.target.resources }}
   networkPolicies: {{ .Values.runNetworkPolicy.enabled }}

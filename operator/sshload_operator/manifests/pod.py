@@ -117,11 +117,15 @@ def _readiness_probe(port: str) -> dict[str, Any]:
     }
 
 
-def placement(placed: Placement, affinity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the pod spec's fields for where a pod runs; `affinity` holds where the test's author gave none."""
+def placement(plan: Plan, placed: Placement, affinity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the pod spec's fields for where a pod runs; `affinity` holds where the test's author gave none.
+
+    A label that the test asks for takes precedence over the installer's of the same key; tolerations add up.
+    """
+    run_pods = plan.installation.run_pods
     fields = {
-        "nodeSelector": {**_LINUX, **placed.node_selector},
-        "tolerations": [dict(toleration) for toleration in placed.tolerations],
+        "nodeSelector": {**_LINUX, **run_pods.node_selector, **placed.node_selector},
+        "tolerations": [dict(toleration) for toleration in (*run_pods.tolerations, *placed.tolerations)],
         "affinity": dict(placed.affinity or affinity),
         "topologySpreadConstraints": [dict(constraint) for constraint in placed.topology_spread_constraints],
         "priorityClassName": placed.priority_class_name,

@@ -138,7 +138,7 @@ def _pod_spec(plan: Plan, target: ManagedTarget) -> dict[str, Any]:
     return {
         "terminationGracePeriodSeconds": _GRACE_PERIOD_S,
         **image_pull_secrets(plan, target.image_pull_secrets),
-        **placement(target.placement, {}),
+        **placement(plan, target.placement, {}),
     }
 
 

@@ -94,7 +94,7 @@ def _pod_spec(plan: Plan) -> dict[str, Any]:
         **load_pod_spec(),
         "dnsConfig": {"options": [_NAMES_AS_THEY_ARE]},
         **image_pull_secrets(plan, workers.image_pull_secrets),
-        **placement(workers.placement, _away_from_the_target(plan)),
+        **placement(plan, workers.placement, _away_from_the_target(plan)),
     }
 
 

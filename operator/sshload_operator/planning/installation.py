@@ -10,7 +10,7 @@ from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.fields import Fields
 from sshload_operator.api.parse.placement import object_name, read_resources
 from sshload_operator.api.parse.readers import choice, duration, entries, flag, items, mapping, text, whole
-from sshload_operator.api.parse.scheduling import LABEL_VALUE
+from sshload_operator.api.parse.scheduling import LABEL_VALUE, TOLERATION
 from sshload_operator.planning.limits import Limits
 from sshload_operator.planning.plan import UNPRIVILEGED, Installation, Permitted, Resolvers, RunPods
 
@@ -24,6 +24,7 @@ _RESOLVERS_MOST = 20
 _PORT = whole(1, 65_535)
 _RULES_MOST = 20
 _LABELS_MOST = 50
+_TOLERATIONS_MOST = 20
 _ANNOTATION = text(longest=10_000)
 _USER_ID = whole(1, 2**31 - 1)
 _COUNT = whole(1, 1_000_000_000)
@@ -73,6 +74,8 @@ def _read_run_pods(value: Any, path: str) -> RunPods:
         user_id=fields.optional("userId", _USER_ID),
         labels=fields.defaulted("labels", entries(LABEL_VALUE, most=_LABELS_MOST), {}),
         annotations=fields.defaulted("annotations", entries(_ANNOTATION, most=_LABELS_MOST), {}),
+        node_selector=fields.defaulted("nodeSelector", entries(LABEL_VALUE, most=_LABELS_MOST), {}),
+        tolerations=fields.defaulted("tolerations", items(TOLERATION, most=_TOLERATIONS_MOST), []),
         master_resources=fields.defaulted("masterResources", read_resources, {}),
         target_resources=fields.defaulted("targetResources", read_resources, {}),
         network_policies=fields.defaulted("networkPolicies", flag, default=True),

@@ -45,14 +45,16 @@ class RunPods:
     """What the installer settled for the pods of all runs.
 
     Pods run as `user_id`, with a group and an fsGroup of the same number; None leaves all three to the cluster, as
-    OpenShift's restricted-v2 wants it. `master_resources` and `target_resources` are those of pods whose test names
-    none. `extra_egress` are rules of a NetworkPolicy that the policies of all roles get; without `network_policies`
-    a run has no policies.
+    OpenShift's restricted-v2 wants it. `node_selector` and `tolerations` join the test's. `master_resources` and
+    `target_resources` are those of pods whose test names none. `extra_egress` are rules of a NetworkPolicy that the
+    policies of all roles get; without `network_policies` a run has no policies.
     """
 
     user_id: int | None
     labels: Mapping[str, str] = field(default_factory=dict)
     annotations: Mapping[str, str] = field(default_factory=dict)
+    node_selector: Mapping[str, str] = field(default_factory=dict)
+    tolerations: tuple[Mapping[str, Any], ...] = ()
     master_resources: Mapping[str, Any] = field(default_factory=dict)
     target_resources: Mapping[str, Any] = field(default_factory=dict)
     network_policies: bool = True

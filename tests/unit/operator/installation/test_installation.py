@@ -33,6 +33,8 @@ runPods:
   userId: null
   labels: {team: hpc}
   annotations: {note: "any text"}
+  nodeSelector: {kubernetes.io/arch: amd64}
+  tolerations: [{key: load, operator: Exists}]
   masterResources: {requests: {cpu: 20m}}
   targetResources: {requests: {cpu: 80m}}
   networkPolicies: false
@@ -73,6 +75,8 @@ def test_an_installation() -> None:
             user_id=None,
             labels={"team": "hpc"},
             annotations={"note": "any text"},
+            node_selector={"kubernetes.io/arch": "amd64"},
+            tolerations=({"key": "load", "operator": "Exists"},),
             master_resources={"requests": {"cpu": "20m"}},
             target_resources={"requests": {"cpu": "80m"}},
             network_policies=False,

@@ -209,6 +209,25 @@ def test_the_installers_resources_are_those_of_masters_and_of_targets_that_name_
     assert resources["target"] == {"limits": {"cpu": "2"}}
 
 
+def test_the_installers_nodes_and_tolerations_join_those_of_the_test() -> None:
+    nodes = RunPods(
+        user_id=10_001,
+        node_selector={"kubernetes.io/arch": "amd64", "pool": "any"},
+        tolerations=({"key": "load", "operator": "Exists"},),
+    )
+    own = {"nodeSelector": {"pool": "load"}, "tolerations": [{"key": "team", "operator": "Exists"}]}
+    installation = replace(plans.INSTALLATION, run_pods=nodes)
+    specs = pod_specs(plans.plan(plans.quickstart(workers=own), installation=installation))
+    assert specs["worker"]["nodeSelector"] == {
+        "kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        "pool": "load",
+    }
+    assert [one["key"] for one in specs["worker"]["tolerations"]] == ["load", "team"]
+    assert specs["target"]["nodeSelector"]["pool"] == "any"
+    assert [one["key"] for one in specs["target"]["tolerations"]] == ["load"]
+
+
 def test_an_installation_without_network_policies_makes_none() -> None:
     assert list(made(run_pods(network_policies=False), "NetworkPolicy")) == []
 
