@@ -117,7 +117,7 @@ async def _pods(cluster: Cluster, plan: ComparisonPlan, tests: Tests) -> Sequenc
     pods = await cluster.list_pods(plan.comparison.namespace, TEST_LABEL)
     names = looked_for(plan, _seen(tests))
     metadata = (pod["metadata"] for pod in pods)
-    return [found["name"] for found in metadata if found["labels"][TEST_LABEL] in names]
+    return [found["name"] for found in metadata if found["labels"].get(TEST_LABEL) in names]
 
 
 def _preflight(plan: ComparisonPlan, installation: Installation) -> Refused | None:
