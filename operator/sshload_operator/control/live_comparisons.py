@@ -1,6 +1,7 @@
 """The comparisons that are worked on: one pass over one of them.
 
-Deciding takes a moment at the end of each test, for the intervals of all figures, and so it has a thread of its own.
+Deciding takes a moment at the end of each test, for the intervals of all figures, and reading a large spec takes one
+for each variant. Both are done beside the event loop, which all tests share.
 """
 
 import asyncio
@@ -74,7 +75,7 @@ class ComparisonKind:
         Should the watch be behind, the test to be made is there already, under its one name, and is taken in as it is.
         """
         now = datetime.now(UTC)
-        asked = _question(body)
+        asked = await asyncio.to_thread(_question, body)
         decision = await _decide(asked, ComparisonSight(_seen(tests), None, None), now)
         if decision.look_for_pods and isinstance(asked.plan, ComparisonPlan):
             pods = await _pods(cluster, asked.plan, tests)
@@ -116,7 +117,7 @@ async def _pods(cluster: Cluster, plan: ComparisonPlan, tests: Tests) -> Sequenc
     pods = await cluster.list_pods(plan.comparison.namespace, TEST_LABEL)
     names = looked_for(plan, _seen(tests))
     metadata = (pod["metadata"] for pod in pods)
-    return [found["name"] for found in metadata if found["labels"][TEST_LABEL] in names]
+    return [found["name"] for found in metadata if found["labels"].get(TEST_LABEL) in names]
 
 
 def _preflight(plan: ComparisonPlan, installation: Installation) -> Refused | None:

@@ -1,0 +1,76 @@
+"""Where the passes over a comparison do their work, and what they make of the pods of others."""
+
+import asyncio
+import json
+import threading
+from typing import Any
+
+from aiohttp import web
+from plans import INSTALLATION
+from played_api import played_api
+from sim_comparison import comparison_spec
+from specs.small import SMALL
+from sshload_operator.control.cluster import Cluster
+from sshload_operator.control.live_comparisons import ComparisonKind
+from sshload_operator.control.owned_tests import OwnedTests
+from sshload_operator.manifests.labels import TEST_LABEL
+
+
+class Watched(dict[str, Any]):
+    """A spec that notes which threads read it."""
+
+    readers: set[threading.Thread]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        self.readers.add(threading.current_thread())
+        return super().get(key, default)
+
+
+def test_a_spec_is_read_beside_the_event_loop_for_a_large_one_would_hold_up_all_tests() -> None:
+    base = Watched(SMALL)
+    base.readers = set()
+    metadata = {"namespace": "ns", "name": "c", "uid": "u", "generation": 1, "resourceVersion": "1"}
+    body = {"metadata": metadata, "spec": {"base": base, "variants": [{"name": "a"}, {"name": "a"}]}}
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.json_response({**body, **json.loads(await request.text() or "{}")})
+
+    async def play() -> None:
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            try:
+                await ComparisonKind(INSTALLATION).reconcile(cluster, body, OwnedTests())
+            finally:
+                await cluster.close()
+
+    asyncio.run(play())
+    assert base.readers
+    assert threading.main_thread() not in base.readers
+
+
+def test_a_pod_of_which_too_many_labels_are_left_out_ends_no_comparison() -> None:
+    own = {f"sshload.dev/a{number}": "" for number in range(20)}
+    labels = {**{f"x{number}": "" for number in range(100)}, **own, TEST_LABEL: "any"}
+    pod = {"metadata": {"name": "p", "namespace": "ns", "resourceVersion": "1", "labels": labels}, "status": {}}
+    metadata = {"namespace": "ns", "name": "c", "uid": "u", "generation": 1, "resourceVersion": "1"}
+    made = []
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.path.endswith("/pods"):
+            return web.json_response({"items": [pod], "metadata": {}})
+        sent = json.loads(await request.read())
+        if request.path.endswith("/sshloadtests"):
+            made.append(sent["metadata"]["name"])
+        return web.json_response({**sent, "metadata": {**metadata, **sent["metadata"]}})
+
+    async def play() -> None:
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            try:
+                body = {"metadata": metadata, "spec": comparison_spec()}
+                await ComparisonKind(INSTALLATION).reconcile(cluster, body, OwnedTests())
+            finally:
+                await cluster.close()
+
+    asyncio.run(play())
+    assert len(made) == 1
