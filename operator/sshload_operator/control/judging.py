@@ -24,11 +24,13 @@ T = TypeVar("T")
 class LogReading:
     """One reading of a master's log: what it says, and its last lines, which tell whether there is anything new.
 
-    `tail` is empty where the log has to be read again in any case.
+    `tail` is empty where the log has to be read again in any case. `unread_lines` is how many lines the summary takes
+    of which the tail has the end only, 0 where there is none: it is to be kept until `read_whole` has returned.
     """
 
     tail: str
     log: MasterLog
+    unread_lines: int = 0
 
 
 class Judging:
@@ -39,22 +41,28 @@ class Judging:
         self._one_whole_summary = asyncio.Semaphore(1)
 
     async def read(self, cluster: Cluster, namespace: str, pod: str, before: LogReading | None) -> LogReading | None:
-        """Read the log of a master, of which `before` was read last; None where there is no log. Raises ApiError.
+        """Read the end of a master's log, of which `before` was read last; None where there is none. Raises ApiError.
 
-        A log that says nothing new is not parsed again.
+        A log that says nothing new is not parsed again. Where a reading has `unread_lines`, `read_whole` is to follow.
         """
+        if before is not None and before.unread_lines:
+            # The read of the whole has failed: any number of lines may have followed the summary since.
+            return replace(before, unread_lines=SUMMARY_LINES_LIMIT)
         tail = await cluster.read_log(namespace, pod, Role.MASTER, _TAIL_LINES)
         if tail is None or (before is not None and tail == before.tail):
             return before
         log = await self.run(lambda: read_master_log(tail))
-        if log.summary is None and log.summary_lines:
-            async with self._one_whole_summary:
-                lines = min(log.summary_lines, SUMMARY_LINES_LIMIT) + _TAIL_LINES
-                whole = await cluster.read_log(namespace, pod, Role.MASTER, lines)
-                log = log if whole is None else await self.run(lambda: read_master_log(whole))
-            if log.summary is None and not log.problem:
-                return LogReading("", log)  # what was to be read was not given: it is to be asked for again
-        return LogReading(tail, log if before is None else _still_printed(before.log, log))
+        unread = min(log.summary_lines, SUMMARY_LINES_LIMIT) if log.summary is None else 0
+        return LogReading(tail, log if before is None else _still_printed(before.log, log), unread)
+
+    async def read_whole(self, cluster: Cluster, namespace: str, pod: str, end: LogReading) -> LogReading:
+        """Read the summary that `end` has the end of; one that is not there is unread no more. Raises ApiError."""
+        async with self._one_whole_summary:
+            whole = await cluster.read_log(namespace, pod, Role.MASTER, end.unread_lines + _TAIL_LINES)
+            log = end.log if whole is None else await self.run(lambda: read_master_log(whole))
+        if log.summary is None and not log.problem:
+            return LogReading("", log)  # what was to be read was not given: its end is to be looked for again
+        return LogReading(end.tail, _still_printed(end.log, log))
 
     async def run(self, work: Callable[[], T]) -> T:
         """Return what `work` returns, done in the thread."""

@@ -261,7 +261,9 @@ async def _read_log(cluster: Cluster, judging: Judging, sight: Sight, plan: Plan
     complete = log is not None and log.summary is not None
     if master is None or complete or not _older(sight.log_read_at_s, _LOG_KEEPS_S):
         return
-    reading = await judging.read(cluster, plan.test.namespace, master.name, sight.reading)
+    sight.reading = reading = await judging.read(cluster, plan.test.namespace, master.name, sight.reading)
+    if reading is not None and reading.unread_lines:
+        reading = await judging.read_whole(cluster, plan.test.namespace, master.name, reading)
     sight.reading = None if reading is None else replace(reading, log=_checked(reading.log, sight, plan))
     sight.log_read_at_s = time.monotonic()
 

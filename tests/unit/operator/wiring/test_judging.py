@@ -36,6 +36,8 @@ def read(*answers: str | None, times: int = 1) -> tuple[LogReading | None, int]:
         judging, found = Judging(), None
         for _ in range(times):
             found = await judging.read(logs, "namespace", "pod", found)
+            if found is not None and found.unread_lines:
+                found = await judging.read_whole(logs, "namespace", "pod", found)
         judging.stop()
         return found
 

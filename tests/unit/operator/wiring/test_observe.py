@@ -2,15 +2,18 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from aiohttp import web
-from plans import plan, quickstart
+from plans import TOKEN, plan, quickstart
 from played_api import played_api
-from runs import snapshot
-from sshload_contract.master_log import snapshot_line
+from runs import snapshot, summary
+from sshload_contract.master_log import SUMMARY_LINES_LIMIT, proof_sha256, snapshot_line, summary_lines
+from sshload_contract.sample import EncodedHistogram
+from sshload_contract.vocabulary import Outcome, Window
 from sshload_operator.control import observe as observe_module
 from sshload_operator.control.cluster import Cluster
 from sshload_operator.control.judging import Judging
@@ -19,6 +22,10 @@ from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import role_labels
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Observed, Role
+
+# Random enough that the summary takes more lines than a tail has.
+RANDOM = EncodedHistogram("total", Window.MEASURED, Outcome.OK, 1, "".join(map(str, range(99_999))))
+SUMMARY = tuple(summary_lines(summary(histograms=(RANDOM,)), TOKEN))
 
 PARTS = {Role.MASTER: Part.MASTER, Role.TARGET: Part.TARGET}
 
@@ -130,3 +137,51 @@ def test_reads_that_are_waited_for_in_vain_are_waited_for_no_second_time(monkeyp
         return unread
 
     assert asyncio.run(play()) == ["no answer within 0.1 s"] * 2
+
+
+def of_printed(*reads: Sequence[str] | None) -> tuple[list[Observed], list[int]]:
+    """Observe a run once for each time that its log was read whole, or read in vain; return how many lines were asked.
+
+    Each of `reads` is what the log has at that request, None where the API server answers 500.
+    """
+    asked: list[int] = []
+    logs = iter(reads)
+
+    async def answer(request: web.Request) -> web.Response:
+        if not request.path.endswith("/log"):
+            return web.json_response({"items": [], "metadata": {}})
+        asked.append(int(request.query["tailLines"]))
+        lines = next(logs)
+        return web.Response(status=500) if lines is None else web.Response(text="\n".join(lines[-asked[-1] :]))
+
+    async def play() -> list[Observed]:
+        judging, test_plan = Judging(), plan(quickstart())
+        sight, seen = of_watch(test_plan, "Running"), []
+        sight.proof_sha256[test_plan.run_id] = proof_sha256(TOKEN)
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            while len(asked) < len(reads):
+                sight.log_read_at_s = None
+                run = RunUnderWay({"status": {"phase": "Running"}}, test_plan, 1.0)
+                seen.append(await observe(cluster, judging, sight, test_plan.test, run))
+            await cluster.close()
+            judging.stop()
+        return seen
+
+    return asyncio.run(play()), asked
+
+
+def test_a_summary_that_could_not_be_read_is_read_below_many_later_lines() -> None:
+    later = [*SUMMARY, *["a warning"] * 100]
+    (first, second), asked = of_printed(SUMMARY, None, later)
+    assert (first.unread != "", first.log is not None and first.log.summary_lines) == (True, len(SUMMARY))
+    assert second.log is not None
+    assert second.log.summary is not None
+    assert asked == [10, len(SUMMARY) + 10, SUMMARY_LINES_LIMIT + 10]
+
+
+def test_a_log_that_only_claims_a_summary_is_read_whole_once() -> None:
+    claimed = [SUMMARY[-1]]
+    seen, asked = of_printed(claimed, None, [*claimed, *["a warning"] * 300], ["a warning"], ["a warning"])
+    assert all(found.log is not None and found.log.summary is None for found in seen)
+    assert asked == [10, len(SUMMARY) + 10, SUMMARY_LINES_LIMIT + 10, 10, 10]
