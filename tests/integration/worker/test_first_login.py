@@ -19,6 +19,7 @@ from sshload_contract.capacity import Capacity
 from sshload_contract.run_config import RunConfig
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_worker.login.login import Address, Login
 from sshload_worker.scenario.first_login import NotReachedError, log_in_once, within
 from sshload_worker.scenario.target_login import prepare_login, resolve
 from unkind_servers import speaking
@@ -161,13 +162,18 @@ def silent(hosts: list[str]) -> Iterator[tuple[int, list[str]]]:
             server.stop()
 
 
+def login_at(hosts: list[str], port: int, config: RunConfig) -> tuple[Login, tuple[Address, ...]]:
+    """Return the login to a name that has these addresses, and the addresses."""
+    target = replace(config.target, port=port, known_hosts_path="")
+    addresses = tuple(address for host in hosts for address in resolve(replace(target, host=host), print))
+    return prepare_login(replace(config, target=target), addresses), addresses
+
+
 def test_all_addresses_of_a_name_that_are_dead_share_the_time_of_one_and_are_named(sshd: SshServer) -> None:
     hosts = [f"127.0.0.{number}" for number in range(1, 9)]
     config = logging_in_first(sshd, connect_s=0.2, banner_s=0.8, kex_s=0.2, auth_s=0.2)
     with silent(hosts) as (port, connected):
-        target = replace(config.target, port=port, known_hosts_path="")
-        addresses = tuple(address for host in hosts for address in resolve(replace(target, host=host), print))
-        login = prepare_login(replace(config, target=target), addresses)
+        login, addresses = login_at(hosts, port, config)
         told: list[str] = []
         failure = log_in_once(0, login, addresses, told.append)
     assert sorted(set(connected)) == hosts
@@ -175,6 +181,17 @@ def test_all_addresses_of_a_name_that_are_dead_share_the_time_of_one_and_are_nam
     assert failure is not None
     assert failure.outcome is Outcome.BANNER_TIMEOUT
     assert failure.message.startswith(", ".join(hosts) + ": banner took longer than 0."), failure.message
+
+
+@pytest.mark.parametrize(("banner_s", "shared_s"), [(0.008, "0.004"), (0.001, "0.001")])
+def test_short_limits_that_addresses_share_stay_above_nothing(sshd: SshServer, banner_s: float, shared_s: str) -> None:
+    hosts = ["127.0.0.1", "127.0.0.2"]
+    config = logging_in_first(sshd, connect_s=0.2, banner_s=banner_s, kex_s=0.2, auth_s=0.2)
+    with silent(hosts) as (port, _):
+        login, addresses = login_at(hosts, port, config)
+        told: list[str] = []
+        log_in_once(0, login, addresses, told.append)
+    assert told[0] == f"127.0.0.1:{port}: banner took longer than {shared_s} s"
 
 
 def test_what_refuses_the_credentials_is_not_asked_again(start_sshd: Callable[[str], SshServer]) -> None:

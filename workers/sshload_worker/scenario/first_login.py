@@ -36,6 +36,9 @@ _ADDRESSES_LIMIT_CHARACTERS = 500
 _LEAST_SHARE = 0.02
 """What each of any number of addresses has of the time for one."""
 
+_LEAST_LIMIT_S = 0.001
+"""The shortest limit that a spec can set: its share is not shorter, because with 0 nothing can succeed."""
+
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -115,7 +118,7 @@ def _hurried(login: Login, share: float) -> Login:
     """Return the Login whose parts may take only this share of their time, on the way to it too."""
     limits = login.client.timeouts
     names = ("connect_s", "banner_s", "kex_s", "auth_s")
-    timeouts = replace(limits, **{name: round(getattr(limits, name) * share, 2) for name in names})
+    timeouts = replace(limits, **{name: max(round(getattr(limits, name) * share, 3), _LEAST_LIMIT_S) for name in names})
     via = tuple(_hurried(jump, share) for jump in login.via)
     return replace(login, client=replace(login.client, timeouts=timeouts), via=via)
 
