@@ -85,7 +85,11 @@ class GeneratorStats:
 
 @dataclass(frozen=True, slots=True)
 class SeriesPoint:
-    """One interval of the time series, from the start of the run."""
+    """One interval of the time series: what workers have reported of it, from the point before to `at_s`.
+
+    `at_s` is the mean of the instants, since the start of the load, of the workers' last reports. Workers report in
+    turn, and so the counts of a point are of as many seconds of the load as passed since the point before.
+    """
 
     at_s: Amount
     users: Count

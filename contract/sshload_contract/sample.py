@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from sshload_contract.bounds import Amount, Count, Ordinal
 from sshload_contract.vocabulary import Outcome, Window
 
-REPORT_VERSION = 7
+REPORT_VERSION = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Report:
 
     `worker` is the completion index of its pod. `trial` counts from 1 in a search for the capacity, and is 0 in any
     other run. `sequence` grows by one with each report of a worker in a trial, so that a lost or repeated report is
-    seen. `final` marks the trial's last one.
+    seen. `final` marks the trial's last one. `until_s` is how long after the load's start it was made, 0 before that.
     """
 
     version: int
@@ -130,6 +130,7 @@ class Report:
     worker: Count
     trial: Count
     sequence: Ordinal
+    until_s: Amount
     final: bool
     in_flight: Count
     users: Count

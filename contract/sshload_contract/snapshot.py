@@ -32,7 +32,9 @@ class SearchProgress:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """The last second of a run, and what is left of it. Rates are per second; `p99_us` is of successful totals.
+    """How a run stands by its workers' last reports, and what is left of it. `p99_us` is of successful totals.
+
+    Rates are per second of the load that was reported last: of half a second at least, and mostly of one or two.
 
     In a search the figures are the trial's, and `search` says where it stands; it is None in any other run.
     `elapsed_s` is then since the start of the first trial, and `remaining_s` the longest that trials can still take.

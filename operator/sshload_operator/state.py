@@ -184,8 +184,8 @@ class PodFacts:
 class BaselineSight:
     """Where a run's baseline was looked for: the SSHLoadTests that may be it, as the API server shows them.
 
-    For a baseline that is named, that test or none; else those of the same schedule. `problem` says why nobody could
-    look, and is empty where somebody did.
+    For a baseline that is named, that test or none; else, of the same schedule, the last one that fits and the oldest,
+    or the newest where none fits. `problem` says why nobody could look, and is empty where somebody did.
     """
 
     tests: tuple[Manifest, ...]

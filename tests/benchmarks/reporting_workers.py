@@ -86,7 +86,8 @@ class ReportingWorker:
     def _report(self, *, final: bool) -> None:
         self._sent += 1
         counted = self._counted[self._sent % len(self._counted)]
-        report = replace(counted, worker=self._index, sequence=self._sent, final=final)
+        until_s = self._sent * report_interval_s(self._of)
+        report = replace(counted, worker=self._index, sequence=self._sent, until_s=until_s, final=final)
         self._say(messages.REPORT, {"report": to_json(report)})
 
 

@@ -19,6 +19,7 @@ REPORT = Report(
     worker=0,
     trial=0,
     sequence=1,
+    until_s=0.5,
     final=False,
     in_flight=2,
     users=0,

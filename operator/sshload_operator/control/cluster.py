@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import aiohttp
 
@@ -38,6 +38,8 @@ LIST_PAGE: Final = 5
 An object can have 1.5 MiB. Its text takes up to six times as much while it is parsed: twice as bytes, and as a string
 of up to four bytes per character.
 """
+
+T = TypeVar("T")
 
 Object = Mapping[str, Any]
 CountRequest = Callable[[str, str], None]
@@ -132,9 +134,14 @@ class Cluster:
         """Return an object of a kind of ours, or None where there is none."""
         return await self._get_or_none(kind.plural, object_path(kind, namespace, name))
 
-    async def list_ours(self, kind: Kind, namespace: str, label_selector: str) -> Sequence[Object]:
-        """Return the objects of a kind of ours with these labels, as they are now."""
-        return await self._list(API_VERSION, namespace, kind.plural, [("labelSelector", label_selector)])
+    async def list_ours(
+        self, kind: Kind, namespace: str, label_selector: str, facts: Callable[[Object], T]
+    ) -> Sequence[T]:
+        """Return the facts of the objects of a kind of ours with these labels, as they are now.
+
+        `facts` is called with each object as its page comes, so that no more than a page of objects is held at once.
+        """
+        return await self._list(API_VERSION, namespace, kind.plural, [("labelSelector", label_selector)], facts)
 
     async def served_kinds(self) -> frozenset[str]:
         """Return the plurals of the kinds of ours that the API server serves: none where no CRD is installed."""
@@ -220,15 +227,15 @@ class Cluster:
 
     async def list_pods(self, namespace: str, label_selector: str) -> Sequence[Object]:
         """Return the pods with these labels."""
-        return await self._list("v1", namespace, "pods", [("labelSelector", label_selector)])
+        return await self._list("v1", namespace, "pods", [("labelSelector", label_selector)], _itself)
 
     async def list_jobs(self, namespace: str, label_selector: str) -> Sequence[Object]:
         """Return the Jobs with these labels."""
-        return await self._list("batch/v1", namespace, "jobs", [("labelSelector", label_selector)])
+        return await self._list("batch/v1", namespace, "jobs", [("labelSelector", label_selector)], _itself)
 
     async def list_events(self, namespace: str, field_selector: str) -> Sequence[Object]:
         """Return the events that match, such as `involvedObject.kind=Job,reason=FailedCreate`."""
-        return await self._list("v1", namespace, "events", [("fieldSelector", field_selector)])
+        return await self._list("v1", namespace, "events", [("fieldSelector", field_selector)], _itself)
 
     async def read_log(self, namespace: str, pod: str, container: str, tail_lines: int) -> str | None:
         """Return the end of a container's log, 16 KiB for each line at most; None where there is no pod or log yet.
@@ -250,18 +257,30 @@ class Cluster:
         return text.decode(errors="replace")
 
     async def _list(
-        self, api_version: str, namespace: str, plural: str, query: Sequence[tuple[str, str]]
-    ) -> Sequence[Object]:
+        self,
+        api_version: str,
+        namespace: str,
+        plural: str,
+        query: Sequence[tuple[str, str]],
+        facts: Callable[[Object], T],
+    ) -> Sequence[T]:
         path = collection_path(api_version, namespace, plural)
-        items: list[Object] = []
-        page_query = [*query, ("limit", str(LIST_PAGE))]
+        found: list[T] = []
+        following = ""
         while True:
-            page = read_json(await self._send(_Request("list", plural, "GET", path, page_query)))
-            items += page["items"]
-            following = page["metadata"].get("continue")
+            page_query = [*query, ("limit", str(LIST_PAGE)), *([("continue", following)] if following else ())]
+            following = await self._list_page(_Request("list", plural, "GET", path, page_query), facts, found)
             if not following:
-                return items
-            page_query = [*query, ("limit", str(LIST_PAGE)), ("continue", following)]
+                return found
+
+    async def _list_page(self, request: _Request, facts: Callable[[Object], T], found: list[T]) -> str:
+        """Add the facts of a page to those found, and return where the next page begins, "" after the last one.
+
+        Nothing of a page is held when this has returned, so that it is gone before the next one is read.
+        """
+        page = read_json(await self._send(request))
+        found.extend(map(facts, page["items"]))
+        return str(page["metadata"].get("continue") or "")
 
     async def _get_or_none(self, plural: str, path: str) -> Object | None:
         try:
@@ -336,6 +355,10 @@ def object_path(kind: Kind, namespace: str, name: str) -> str:
 def lease_path(namespace: str, name: str) -> str:
     """Return the URL path of a Lease."""
     return f"{collection_path(LEASE_API_VERSION, namespace, 'leases')}/{name}"
+
+
+def _itself(body: Object) -> Object:
+    return body
 
 
 def _plural_of(path: str) -> str:

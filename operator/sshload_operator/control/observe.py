@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Any, Final, TypeVar
 
 from sshload_contract.master_log import MasterLog
@@ -143,10 +144,11 @@ def _remember(known: dict[str, _Value], name: str, value: _Value) -> None:
 
 @dataclass(frozen=True, slots=True)
 class RunUnderWay:
-    """The run that is observed, the object that it is of, and for how long it has been going on."""
+    """The run that is observed, the object that it is of, when it was started and for how long it has been going on."""
 
     body: Object
     plan: Plan
+    start_time: datetime
     elapsed_s: float
 
 
@@ -215,7 +217,7 @@ async def _read(cluster: Cluster, judging: Judging, sight: Sight, run: RunUnderW
         failed.append(await _failure(_list_children(cluster, sight, test)))
     log = _log_of(sight, run.plan)
     if log is not None and log.summary is not None:
-        failed.append(await _failure(_look_for_baseline(cluster, sight, run)))
+        failed.append(await _failure(_look_for_baseline(cluster, judging, sight, run)))
     return next(filter(None, failed), "")
 
 
@@ -242,8 +244,8 @@ async def _failure(read: Coroutine[Any, Any, None]) -> str:
     return ""
 
 
-async def _look_for_baseline(cluster: Cluster, sight: Sight, run: RunUnderWay) -> None:
-    sight.baseline = await look_for_baseline(cluster, run.plan, run.body)
+async def _look_for_baseline(cluster: Cluster, judging: Judging, sight: Sight, run: RunUnderWay) -> None:
+    sight.baseline = await look_for_baseline(cluster, judging, run.plan, run.body, run.start_time)
 
 
 async def _list_children(cluster: Cluster, sight: Sight, test: TestIdentity) -> None:

@@ -6,8 +6,9 @@ finds its tests by a label with its name, and counts as its own only those whose
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sshload_operator.api.kinds import TEST, Kind
@@ -40,13 +41,17 @@ class OwnedTests(Generic[F]):
     listed_at_s: float | None = None
     announced: deque[tuple[About, Announcement]] = field(default_factory=_announcements)
 
-    def put(self, test: Object, facts: F) -> bool:
-        """Take in a version of a test; returns whether it is newer than the one known, and its facts differ."""
+    def put(self, test: Object, facts: Callable[[Object], F]) -> bool:
+        """Take in a version of a test; returns whether it is newer than the one known, and its facts differ.
+
+        `facts` is not called for a version that is known: it can take long.
+        """
         name = test["metadata"]["name"]
         if version(test) <= self.versions.get(name, 0):
             return False
-        news = self.facts.get(name) != facts
-        self.facts[name], self.versions[name] = facts, version(test)
+        found = facts(test)
+        news = self.facts.get(name) != found
+        self.facts[name], self.versions[name] = found, version(test)
         return news
 
     def drop(self, name: str) -> bool:
@@ -54,7 +59,7 @@ class OwnedTests(Generic[F]):
         self.versions.pop(name, None)
         return self.facts.pop(name, None) is not None
 
-    def changed(self, event_type: str | None, test: Object, facts: F) -> bool:
+    def changed(self, event_type: str | None, test: Object, facts: Callable[[Object], F]) -> bool:
         """Take in a watch event of a test, unless a list has told of what came later; returns whether it is news."""
         name = test["metadata"]["name"]
         if version(test) < self.versions.get(name, 0):
@@ -65,13 +70,13 @@ class OwnedTests(Generic[F]):
         self.versions[name] = version(test)
         return self.facts.pop(name, None) is not None
 
-    def listed(self, tests: Mapping[str, Object], facts: Callable[[Object], F]) -> None:
-        """Take in a list that was asked for when `told` was empty; what the watch has told of since may be newer."""
-        newer = {name for name in self.told if name not in tests or version(tests[name]) < self.versions.get(name, 0)}
-        for name in {*self.facts, *self.versions} - newer - set(tests):
+    def listed(self, names: Iterable[str]) -> None:
+        """Take in that a list has no other tests; it was asked for when `told` was empty, and each was put as it came.
+
+        What the watch has told of since may be newer.
+        """
+        for name in {*self.facts, *self.versions} - self.told - {*names}:
             self.drop(name)
-        for name in set(tests) - newer:
-            self.put(tests[name], facts(tests[name]))
 
     def is_news(self, about: About, announcement: Announcement) -> bool:
         """Take in that something is said; returns whether it was not said lately."""
@@ -120,7 +125,7 @@ class LiveOwners(LiveObjects[OwnedTests[F]]):
         live = self.find((metadata["namespace"], owner)) if owner else None
         if live is None or live.body is None or not is_controlled_by(test, live.body):
             return
-        if live.sight.changed(event_type, test, self._kind.facts(test)):
+        if live.sight.changed(event_type, test, self._kind.facts):
             live.dirty.set()
 
 
@@ -157,11 +162,19 @@ async def refresh(
         return False
     metadata = owner["metadata"]
     tests.told.clear()
-    found = await cluster.list_ours(TEST, metadata["namespace"], f"{kind.label}={metadata['name']}")
-    mine = {test["metadata"]["name"]: test for test in found if is_controlled_by(test, owner)}
-    tests.listed(mine, kind.facts)
+    selector = f"{kind.label}={metadata['name']}"
+    names = await cluster.list_ours(TEST, metadata["namespace"], selector, partial(_put_if_mine, kind, owner, tests))
+    tests.listed(filter(None, names))
     tests.listed_at_s = time.monotonic()
     return True
+
+
+def _put_if_mine(kind: OwnerKind[F], owner: Object, tests: OwnedTests[F], test: Object) -> str:
+    """Take in a test of a list and return its name; "" where it is not the owner's."""
+    if not is_controlled_by(test, owner):
+        return ""
+    tests.put(test, kind.facts)
+    return str(test["metadata"]["name"])
 
 
 def is_controlled_by(child: Mapping[str, Any], owner: Mapping[str, Any]) -> bool:

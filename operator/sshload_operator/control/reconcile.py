@@ -94,7 +94,7 @@ class Question:
             return None
         if self.remembered.run != self.plan.run:
             return None
-        return RunUnderWay(self.body, self.plan, (now - start_time).total_seconds())
+        return RunUnderWay(self.body, self.plan, min(start_time, now), (now - start_time).total_seconds())
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,13 @@ def test_before_the_start_workers_are_waited_for_and_all_is_left() -> None:
 def progress_at(at_s: float, ended: int) -> Progress:
     counts = replace(NO_COUNTS, scheduled=ended + 4, started=ended + 4, succeeded=ended - 1, failed=1)
     return Progress(
-        at_s=at_s, users=0, held=3, in_flight=4, counts=counts, totals_ok=LatencyHistogram([7] * (ended - 1))
+        at_s=at_s + 1.0,
+        reported_s=at_s,
+        users=0,
+        held=3,
+        in_flight=4,
+        counts=counts,
+        totals_ok=LatencyHistogram([7] * (ended - 1)),
     )
 
 
@@ -65,7 +71,7 @@ def standing(stage: Stage, **changes: Any) -> Standing:
     )
 
 
-def test_rates_are_of_the_time_since_the_snapshot_before() -> None:
+def test_rates_are_of_the_load_that_was_reported_between() -> None:
     told = snapshot("a-run", standing(Stage.MEASURING), progress_at(3.0, 100), progress_at(5.0, 400))
     assert (told.offered_rate, told.completed_rate) == (150.0, 150.0)
     assert (told.iterations, told.failures, told.in_flight, told.p99_us) == (400, 1, 4, 7)

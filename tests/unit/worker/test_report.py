@@ -175,7 +175,7 @@ def mark(at_s: float, started: int) -> Progress:
     counts = replace(NO_COUNTS, scheduled=started, started=started, succeeded=started)
     latencies = LatencyHistogram()
     latencies.counts[5] = started
-    return Progress(at_s=at_s, users=0, held=0, in_flight=0, counts=counts, totals_ok=latencies)
+    return Progress(at_s=at_s, reported_s=at_s, users=0, held=0, in_flight=0, counts=counts, totals_ok=latencies)
 
 
 @pytest.mark.parametrize("seconds", [1, 10, POINTS_LIMIT, POINTS_LIMIT + 1, 5 * POINTS_LIMIT], ids=str)
@@ -207,8 +207,8 @@ def test_progress_adds_up_windows_and_workers() -> None:
             recorder.started(window, 0)
             recorder.sample("total", window, Outcome.OK, 7)
         recorder.ended(Window.WARM_UP, Outcome.OK, inside=True)
-        totals.add(recorder.take_report(HEALTHY, final=False))
-    now = progress(totals, 2.5)
-    assert (now.users, now.in_flight, now.at_s) == (6, 2, 2.5)
+        totals.add(recorder.take_report(HEALTHY, until_s=1.0 + worker, final=False))
+    now = progress(totals, 2.5, workers=2)
+    assert (now.users, now.in_flight, now.at_s, now.reported_s) == (6, 2, 2.5, 1.5)
     assert now.counts == ArrivalCounts(4, 4, 2, 0, 2, 0, 0)
     assert now.totals_ok == LatencyHistogram([7] * 4)

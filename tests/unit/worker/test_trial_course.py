@@ -1,20 +1,27 @@
+from collections import deque
 from dataclasses import replace
 
 import pytest
+from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.capacity import Capacity, amount_of
 from sshload_contract.load import HoldLoad, UsersLoad, UsersStage
+from sshload_contract.reporting import first_report_s, report_interval_s
 from sshload_contract.run_summary import EarlyEnd
-from sshload_contract.sample import Health
+from sshload_contract.sample import Health, Report
+from sshload_contract.snapshot import Stage
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.pacing.trial_order import TrialOrder
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.summary.live import Standing, snapshot
+from sshload_worker.summary.merge import NO_COUNTS
 from sshload_worker.summary.trial_course import TrialCourse
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 CAPACITY = Capacity(least=10, most=100, precision=0.05, confirm=2, budget_s=600.0)
 RUN = replace(run_config(NOWHERE, arrivals(10, 8.0)), capacity=CAPACITY, warm_up_s=2.0)
+STANDING = Standing(Stage.MEASURING, 1.0, 1.0, workers_connected=1, search=None, problem="")
 HOLD = HoldLoad(sessions=10, ramp_up_s=2.0, duration_s=5.0, keep_alive_s=0.0, probe_rate=0.0)
 
 
@@ -139,7 +146,7 @@ def test_the_series_ends_with_the_trial() -> None:
     trial.end(101.2, 1_001.2)
     trial.mark(105.0)
     series = trial.summary(RunEnd.COMPLETED, "", workers_connected=1, workers_lost=0).series
-    assert [(round(point.at_s, 3), point.succeeded) for point in series] == [(1.0, 0), (1.2, 1)]
+    assert [(round(point.at_s, 3), point.succeeded) for point in series] == [(1.2, 1)]
 
 
 def test_a_trial_that_never_started_has_no_series_and_no_duration() -> None:
@@ -150,11 +157,77 @@ def test_a_trial_that_never_started_has_no_series_and_no_duration() -> None:
     assert (told.end, told.series, told.load.duration_s, told.load.scheduled) == (RunEnd.WORKERS_MISSING, (), 0.0, 0)
 
 
-def test_rates_are_since_the_mark_before() -> None:
+EVEN_RATE = 20.0
+"""The iterations per second of each worker of an even load."""
+
+
+def even_reports(workers: int, until_s: float) -> list[Report]:
+    """Return what the workers of an even load report until its end, in the order of time.
+
+    Each report takes its time, so that the next one is a little later than the interval says.
+    """
+    reports: list[Report] = []
+    for worker in range(workers):
+        at_s, sequence, counted = first_report_s(worker, workers), 0, 0
+        while sequence == 0 or not reports[-1].final:
+            final = at_s >= until_s
+            ended = round(EVEN_RATE * min(at_s, until_s)) - counted
+            counts = {Window.MEASURED: replace(NO_COUNTS, scheduled=ended, started=ended, succeeded=ended)}
+            sequence, counted = sequence + 1, counted + ended
+            reported_s = min(at_s, until_s)
+            told = replace(REPORT, worker=worker, sequence=sequence, until_s=reported_s, final=final, counts=counts)
+            reports.append(told)
+            at_s += 1.02 * report_interval_s(workers)
+    return sorted(reports, key=lambda report: report.until_s)
+
+
+@pytest.mark.parametrize("workers", [1, 3, 200, 500])
+def test_each_rate_of_an_even_load_is_the_same_however_rarely_its_workers_report(workers: int) -> None:
+    length_s, all_at_once = 10.0, workers * EVEN_RATE
+    run = replace(run_config(NOWHERE, arrivals(all_at_once, length_s)), workers=workers, warm_up_s=0.0)
+    trial = TrialCourse(TrialOrder(0, all_at_once), run, 1.0)
+    trial.start(0.0, 1_000.0)
+    reports, live = deque(even_reports(workers, length_s)), []
+    for second in range(1, 10):
+        while reports[0].until_s <= second:
+            trial.add(reports.popleft())
+        told = snapshot("test-run", STANDING, *trial.mark(float(second)))
+        live += [told.offered_rate, told.completed_rate]
+    for report in reports:
+        trial.add(report)
+    trial.end(length_s, 1_010.0)
+    series = trial.summary(RunEnd.COMPLETED, "", workers_connected=workers, workers_lost=0).series
+    begins_s = [0.0, *(point.at_s for point in series)]
+    rates = [point.succeeded / (point.at_s - begin_s) for point, begin_s in zip(series, begins_s, strict=False)]
+    assert [*live, *rates] == pytest.approx([all_at_once] * (len(live) + len(rates)), rel=0.05)
+    assert (sum(point.succeeded for point in series), series[-1].at_s) == (all_at_once * length_s, length_s)
+
+
+def test_live_rates_are_of_enough_of_the_load() -> None:
     trial, counting = course(), recorder(2)
     trial.start(100.0, 1_000.0)
-    first, second = trial.mark(101.0)
-    assert (first.at_s, second.at_s) == (0.0, 1.0)
-    trial.add(counting.take_report(HEALTHY, final=False))
-    before, now = trial.mark(102.0)
-    assert (before.counts.succeeded, now.counts.succeeded, before.at_s, now.at_s) == (0, 1, 1.0, 2.0)
+    for until_s in (0.5, 1.0, 1.2, 2.0):
+        trial.add(counting.take_report(HEALTHY, until_s=until_s, final=False))
+        before, now = trial.mark(100.0 + until_s)
+    assert (before.reported_s, now.reported_s) == (1.0, 2.0)
+
+
+def test_live_rates_stay_until_there_are_new_reports_and_end_with_the_trial() -> None:
+    trial, counting = course(), recorder(2)
+    trial.start(100.0, 1_000.0)
+    trial.add(counting.take_report(HEALTHY, until_s=1.0, final=False))
+    for now_s in (101.0, 102.0):
+        before, now = trial.mark(now_s)
+        assert (before.counts.succeeded, now.counts.succeeded) == (0, 1)
+        assert (before.reported_s, now.reported_s) == (0.0, 1.0)
+    trial.end(103.0, 1_003.0)
+    before, now = trial.mark(104.0)
+    assert before == now
+
+
+def test_a_worker_that_claims_to_have_reported_the_future_has_reported_up_to_now() -> None:
+    trial, counting = course(), recorder(2)
+    trial.start(100.0, 1_000.0)
+    trial.add(counting.take_report(HEALTHY, until_s=1e9, final=False))
+    _, now = trial.mark(103.0)
+    assert now.reported_s == 3.0

@@ -184,8 +184,8 @@ class Recorder:
         """Count what a login agreed on."""
         self._negotiated[negotiated] = self._negotiated.get(negotiated, 0) + 1
 
-    def take_report(self, health: Health, *, final: bool) -> Report:
-        """Return what came since the last report, and begin the next."""
+    def take_report(self, health: Health, *, until_s: float = 0.0, final: bool) -> Report:
+        """Return what came since the last report, up to `until_s` after the load's start, and begin the next."""
         self._sequence += 1
         report = Report(
             version=REPORT_VERSION,
@@ -193,6 +193,7 @@ class Recorder:
             worker=self._worker,
             trial=self._trial,
             sequence=self._sequence,
+            until_s=until_s,
             final=final,
             in_flight=self.in_flight,
             users=self.users,

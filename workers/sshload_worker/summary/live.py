@@ -48,9 +48,9 @@ class Standing:
 
 
 def snapshot(run_id: str, standing: Standing, before: Progress, now: Progress) -> Snapshot:
-    """Return the snapshot of `now`, with rates since `before`, which is of the same trial."""
+    """Return the snapshot of `now`, with rates of what was reported since `before`, which is of the same trial."""
     counts = subtract_counts(now.counts, before.counts)
-    passed_s = now.at_s - before.at_s
+    passed_s = now.reported_s - before.reported_s
     return Snapshot(
         version=SNAPSHOT_VERSION,
         run_id=run_id,

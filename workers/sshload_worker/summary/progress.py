@@ -14,9 +14,14 @@ POINTS_LIMIT = 600
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the workers have reported up to one moment, warm-up included."""
+    """What the workers have reported up to one moment, `at_s` after the load's start, warm-up included.
+
+    Workers report in turn, so that their last reports are older. `reported_s` is the mean of the instants, since the
+    start, of these reports: so much of the load is counted, and rates are per second of it.
+    """
 
     at_s: float
+    reported_s: float
     users: int
     held: int
     in_flight: int
@@ -24,14 +29,15 @@ class Progress:
     totals_ok: LatencyHistogram
 
 
-def progress(totals: Totals, at_s: float) -> Progress:
-    """Return where the totals stand at `at_s`; later additions to the totals do not change it."""
+def progress(totals: Totals, at_s: float, workers: int) -> Progress:
+    """Return where the totals of so many workers stand at `at_s`; later additions to the totals do not change it."""
     latencies = LatencyHistogram()
     for window in Window:
         latencies.merge(totals.histograms.get((str(Step.TOTAL), window, Outcome.OK), LatencyHistogram()))
     latest = [state.latest for state in totals.workers.values()]
     return Progress(
         at_s=at_s,
+        reported_s=_reported_s(totals, at_s, workers),
         users=sum(report.users for report in latest),
         held=sum(report.held for report in latest),
         in_flight=sum(report.in_flight for report in latest),
@@ -40,7 +46,20 @@ def progress(totals: Totals, at_s: float) -> Progress:
     )
 
 
-NOTHING_YET = Progress(at_s=0.0, users=0, held=0, in_flight=0, counts=NO_COUNTS, totals_ok=LatencyHistogram())
+def _reported_s(totals: Totals, at_s: float, workers: int) -> float:
+    """Return up to when the workers have reported on average; one that has reported finally has nothing to add."""
+    until_s = (at_s if state.final else min(state.latest.until_s, at_s) for state in totals.workers.values())
+    return min(sum(until_s) / workers, at_s)
+
+
+NOTHING_YET = Progress(
+    at_s=0.0, reported_s=0.0, users=0, held=0, in_flight=0, counts=NO_COUNTS, totals_ok=LatencyHistogram()
+)
+
+
+def adds_enough(before: Progress, now: Progress, interval_s: float) -> bool:
+    """Tell whether so much more of the load is reported that a rate can be told of it: half an interval, or more."""
+    return now.reported_s >= before.reported_s + interval_s / 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +80,8 @@ class Series:
         self._intervals: list[_Interval] = []
 
     def observe(self, mark: Progress, *, final: bool = False) -> None:
-        """Take the mark that ends an interval; ignore one that comes before its time, unless it is the final one."""
-        if not final and mark.at_s < self._last.at_s + 0.5 * self.interval_s:
+        """Take the mark that ends an interval; ignore one that adds too little, unless it is the final one."""
+        if not final and not adds_enough(self._last, mark, self.interval_s):
             return
         counts = subtract_counts(mark.counts, self._last.counts)
         latencies = mark.totals_ok.minus(self._last.totals_ok)
@@ -75,7 +94,7 @@ class Series:
         """Return the intervals, the oldest first."""
         return tuple(
             SeriesPoint(
-                at_s=interval.end.at_s,
+                at_s=interval.end.reported_s,
                 users=interval.end.users,
                 held=interval.end.held,
                 in_flight=interval.end.in_flight,

@@ -16,7 +16,7 @@ from sshload_worker.pacing.trial_order import TrialOrder
 from sshload_worker.summary.held import HeldRange
 from sshload_worker.summary.hopeless import broken_for_good
 from sshload_worker.summary.merge import Totals
-from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, progress
+from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, adds_enough, progress
 from sshload_worker.summary.report import RunCourse, run_summary
 
 if TYPE_CHECKING:
@@ -42,9 +42,10 @@ class TrialCourse:
         self.target_before: TargetStats | None = None
         self.target_held: TargetStats | None = None
         self.target_after: TargetStats | None = None
+        self._mark_interval_s = mark_interval_s
         self._series = Series(mark_interval_s)
         self._held = HeldRange(self.config)
-        self._last = NOTHING_YET
+        self._before = self._last = NOTHING_YET
         self.start_s: float | None = None
         self._started_unix_s = 0.0
         self.early_end: EarlyEnd | None = None
@@ -71,7 +72,7 @@ class TrialCourse:
         """Note the end, though it may never have started, and mark the series with it."""
         self._end_s, self._finished_unix_s = now_s, now_unix_s
         if self.started:
-            self._series.observe(progress(self.totals, self.at_s(now_s)), final=True)
+            self._series.observe(self._progress(now_s), final=True)
 
     def at_s(self, now_s: float) -> float:
         """Return how long ago the start was, or at the end, 0 before it."""
@@ -118,13 +119,19 @@ class TrialCourse:
         return report.trial == self.order.number and self.totals.add(report)
 
     def mark(self, now_s: float) -> tuple[Progress, Progress]:
-        """Return how it stood at the last mark, and how it stands now, which is the next one."""
-        before, now = self._last, progress(self.totals, self.at_s(now_s))
-        self._last = now
-        if self.started and not self.is_over:
+        """Return how it stands now, and before it how it stood when enough less was reported to tell rates by."""
+        now = self._progress(now_s)
+        if self.is_over:
+            return now, now
+        if adds_enough(self._last, now, self._mark_interval_s):
+            self._before, self._last = self._last, now
+        if self.started:
             self._series.observe(now)
             self._held.observe(now)
-        return before, now
+        return self._before, now
+
+    def _progress(self, now_s: float) -> Progress:
+        return progress(self.totals, self.at_s(now_s), self.config.workers)
 
     def summary(self, end: RunEnd, message: str, workers_connected: int, workers_lost: int) -> RunSummary:
         """Return the trial's own summary, once it has ended."""

@@ -3,9 +3,12 @@
 How a managed server is set up may differ, because what a change of that does is what a baseline is for.
 """
 
+import hashlib
+import json
 from collections.abc import Callable
 
 from sshload_contract.capacity import load_at
+from sshload_contract.codec import to_plain
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
 
 from sshload_operator.api.spec import ExternalTarget, LoadTestSpec
@@ -22,6 +25,12 @@ def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
             shown = isinstance(here, str | int) and isinstance(there, str | int)
             return f"{field} is {here} here and {there} there" if shown else f"{field} is another one there"
     return ""
+
+
+def question_hash(spec: LoadTestSpec) -> str:
+    """Return a hash of all that `difference` compares: the same for two specs between which there is none."""
+    canonical = json.dumps([to_plain(read(spec)) for _, read in _FIELDS], sort_keys=True)
+    return hashlib.sha256(canonical.encode()).hexdigest()
 
 
 def _target(spec: LoadTestSpec) -> str:
@@ -61,7 +70,7 @@ def _capacity(spec: LoadTestSpec) -> str:
 
 def _promises(spec: LoadTestSpec) -> object:
     """Return what each trial of a search has to keep, which is part of what its capacity means."""
-    return frozenset() if spec.capacity is None else frozenset(spec.thresholds)
+    return () if spec.capacity is None else tuple(sorted(set(spec.thresholds), key=repr))
 
 
 _FIELDS: tuple[tuple[str, Callable[[LoadTestSpec], object]], ...] = (

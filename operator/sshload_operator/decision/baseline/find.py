@@ -1,6 +1,6 @@
 """Which test a run is held against, and whether it can be."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -9,12 +9,21 @@ from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import LoadTestSpec, RelativeCapacity
-from sshload_operator.decision.baseline.differs import difference
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.decision.baseline.candidates import (
+    best_first,
+    candidate,
+    is_clean,
+    is_finished,
+    lacked_only_a_baseline,
+    passed_but_for_a_baseline,
+    ref_of,
+    was_ended_early,
+)
+from sshload_operator.decision.baseline.differs import difference, question_hash
 from sshload_operator.decision.baseline.measured import own_delay_ms
-from sshload_operator.decision.findings import read_time, word
 from sshload_operator.planning.plan import Plan, is_of_generation, is_same_spec, spec_hash
-from sshload_operator.state import BaselineRef, BaselineSight, Manifest, Phase, Reason
+from sshload_operator.state import BaselineRef, BaselineSight, Manifest, Reason
 
 # A broken threshold makes the figures no less true.
 _TRUSTED = frozenset({Verdict.PASSED, Verdict.FAILED})
@@ -57,25 +66,23 @@ def _named(plan: Plan, name: str, tests: Iterable[Manifest]) -> Found | Unusable
     test = next(iter(tests), None)
     if test is None:
         return Unusable(Reason.NO_BASELINE, f"there is no SSHLoadTest {name} in the namespace {plan.test.namespace}")
-    ref = _ref(test)
+    ref = ref_of(test)
     if ref.uid == plan.test.uid:
         return Unusable(Reason.NO_BASELINE, "a test cannot be its own baseline: name another in spec.baseline.testRef")
-    if not _is_finished(test):
+    if not is_finished(test):
         return Unusable(Reason.NO_BASELINE, f"the baseline {ref.test} is not finished", ref)
     status = test["status"]
-    if ref.verdict not in _TRUSTED and not _lacked_only_a_baseline(test):
+    if ref.verdict not in _TRUSTED and not lacked_only_a_baseline(test):
         said = f"ended as {status.get('verdict')} ({status.get('reason')}), which is nothing to be held against"
         return Unusable(Reason.NO_BASELINE, f"the baseline {ref.test} {said}. Run it again", ref)
-    return _comparable(plan.spec, test)
+    return judge_candidate(plan.spec, test)
 
 
-def _last_passed(plan: Plan, tests: Iterable[Manifest], start_time: datetime) -> Found | Unusable:
+def _last_passed(plan: Plan, tests: Sequence[Manifest], start_time: datetime) -> Found | Unusable:
     """Return the newest test that passed and can be compared; until there is one, one that lacked but a baseline."""
-    earlier = [test for test in tests if _is_over_before(test, start_time) and _ref(test).uid != plan.test.uid]
-    earlier.sort(key=_newest_last, reverse=True)
-    passed = [test for test in earlier if _ref(test).verdict is Verdict.PASSED]
-    firsts = list(filter(_lacked_only_a_baseline, earlier))
-    judged = [_comparable(plan.spec, test) for test in (*passed, *firsts)]
+    by_uid = {ref_of(test).uid: test for test in tests}
+    candidates = filter(None, (candidate(plan, test, start_time) for test in tests))
+    judged = [judge_candidate(plan.spec, by_uid[one.ref.uid]) for one in best_first(candidates)]
     if not judged:
         message = "no earlier test of the schedule has passed and is kept. The next test is held against this one"
         return Unusable(Reason.NO_BASELINE, message)
@@ -86,21 +93,20 @@ def _last_passed(plan: Plan, tests: Iterable[Manifest], start_time: datetime) ->
     return found[0] if oldest is found[0] else replace(found[0], oldest=oldest)
 
 
-def measured_by(test: Manifest) -> LoadTestSpec | None:
-    """Return what a test measured if a later test of its schedule can have it as its baseline, else None."""
-    if not _is_finished(test) or _ref(test).completion_time is None:
+def measured_by(test: Manifest) -> str | None:
+    """Return the hash of what a test asked if a later test of its schedule can have it as its baseline, else None.
+
+    The hash is that of `question_hash`: a schedule keeps it of each of its tests, and a spec can be large.
+    """
+    if not is_finished(test) or ref_of(test).completion_time is None:
         return None
-    sound = _ref(test).verdict is Verdict.PASSED or _lacked_only_a_baseline(test)
-    return _measured_spec(test) if sound else None
+    spec = _measured_spec(test) if passed_but_for_a_baseline(test) else None
+    return None if spec is None else question_hash(spec)
 
 
-def is_comparable(ours: LoadTestSpec, measured: LoadTestSpec, delay_ms: float | None) -> bool:
-    """Tell whether a run can be held against a test that measured this with so much delay of its generator's own."""
-    return not difference(ours, measured) and (delay_ms is None or not compares_figures(ours))
-
-
-def _comparable(ours: LoadTestSpec, test: Manifest) -> Found | Unusable:
-    ref = _ref(test)
+def judge_candidate(ours: LoadTestSpec, test: Manifest) -> Found | Unusable:
+    """Return a sound test as the baseline, or why a run of this spec cannot be held against it. Parses its spec."""
+    ref = ref_of(test)
     spec = _measured_spec(test)
     if spec is None:
         message = f"the spec of the baseline {ref.test} is not the one that it measured"
@@ -109,22 +115,17 @@ def _comparable(ours: LoadTestSpec, test: Manifest) -> Found | Unusable:
     if field:
         message = f"the baseline {ref.test} measured something else: {field}"
         return Unusable(Reason.BASELINE_DIFFERS, message, ref)
-    if "endedEarly" in test["status"].get("results", {}):
+    if was_ended_early(test):
         message = f"the load of the baseline {ref.test} was ended for a broken threshold, and so where it was worst"
         return Unusable(Reason.NO_BASELINE, message, ref)
     delay_ms = own_delay_ms(test["status"])
-    if not is_comparable(ours, spec, delay_ms):
+    if not is_clean(ours, delay_ms):
         message = (
             f"the baseline {ref.test} is not clean: its latencies may include {delay_ms:.4g} ms of its generator's own "
             f"delay. Run it again, with whole CPUs for its workers"
         )
         return Unusable(Reason.NO_BASELINE, message, ref)
     return Found(ref, test["status"])
-
-
-def compares_figures(spec: LoadTestSpec) -> bool:
-    """Tell whether anything but capacities is held against the baseline: these rest on trials that were judged."""
-    return any(not isinstance(threshold, RelativeCapacity) for threshold in spec.relative_thresholds)
 
 
 def _measured_spec(test: Manifest) -> LoadTestSpec | None:
@@ -142,34 +143,3 @@ def _measured_spec(test: Manifest) -> LoadTestSpec | None:
     if is_of_generation(generation, status):
         return spec
     return spec if is_same_spec(spec_hash(spec), generation, status) else None
-
-
-def _lacked_only_a_baseline(test: Manifest) -> bool:
-    """Tell whether all was well with a test but for its own baseline, as with the first of a row."""
-    return word(Reason, test["status"].get("reason")) in (Reason.NO_BASELINE, Reason.BASELINE_DIFFERS)
-
-
-def _is_finished(test: Manifest) -> bool:
-    status = test.get("status") or {}
-    return status.get("phase") == Phase.FINISHED
-
-
-def _is_over_before(test: Manifest, start_time: datetime) -> bool:
-    completed = _ref(test).completion_time
-    return _is_finished(test) and completed is not None and completed <= start_time
-
-
-def _newest_last(test: Manifest) -> tuple[datetime, str]:
-    ref = _ref(test)
-    assert ref.completion_time is not None  # noqa: S101 - those that are sorted are over
-    return ref.completion_time, ref.test
-
-
-def _ref(test: Manifest) -> BaselineRef:
-    metadata, status = test["metadata"], test.get("status") or {}
-    return BaselineRef(
-        test=metadata["name"],
-        uid=metadata.get("uid", ""),
-        verdict=word(Verdict, status.get("verdict")),
-        completion_time=read_time(status.get("completionTime")),
-    )

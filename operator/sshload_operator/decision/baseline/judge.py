@@ -8,7 +8,8 @@ from typing import TypeAlias
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.spec import RelativeThreshold
-from sshload_operator.decision.baseline.find import Found, Unusable, compares_figures, find_baseline
+from sshload_operator.decision.baseline.candidates import compares_figures
+from sshload_operator.decision.baseline.find import Found, Unusable, find_baseline
 from sshload_operator.decision.baseline.measured import Status, own_delay_ms
 from sshload_operator.decision.baseline.threshold import RelativeResult, judge_relative, unjudged
 from sshload_operator.planning.plan import Plan

@@ -10,7 +10,6 @@ from sshload_contract.vocabulary import SearchEnd, Verdict
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import GROUP
 from sshload_operator.api.schedule.spec import ScheduleSpec
-from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.decision.baseline.find import measured_by
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.findings import read_conditions, read_time, word
@@ -51,8 +50,8 @@ class Figures:
 class ScheduledTest:
     """One test of the schedule. `time` is the one it was scheduled for. It is active until it is finished.
 
-    `measured` is what it measured if a later one can have it as its baseline, else None; its latencies may include
-    `delay_ms` of its generator's own delay.
+    `measured` is the hash of what it measured if a later one can have it as its baseline, else None; its latencies may
+    include `delay_ms` of its generator's own delay.
     """
 
     name: str
@@ -63,7 +62,7 @@ class ScheduledTest:
     verdict: Verdict | None
     completion_time: datetime | None
     figures: Figures
-    measured: LoadTestSpec | None = None
+    measured: str | None = None
     delay_ms: float | None = None
 
     @property

@@ -7,7 +7,8 @@ from typing import Any
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.schedule.spec import ScheduleSpec
-from sshload_operator.decision.baseline.find import is_comparable
+from sshload_operator.decision.baseline.candidates import is_clean
+from sshload_operator.decision.baseline.differs import question_hash
 from sshload_operator.decision.findings import time_text
 from sshload_operator.decision.schedule.facts import ScheduledTest
 
@@ -32,8 +33,9 @@ def _baselines(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> Sequence[S
     ours = spec.template.parsed
     if ours.baseline is None or ours.baseline.test:
         return ()
+    asked = question_hash(ours)
     usable = sorted(
-        (test for test in tests if test.measured is not None and is_comparable(ours, test.measured, test.delay_ms)),
+        (test for test in tests if test.measured == asked and is_clean(ours, test.delay_ms)),
         key=_completion,
     )
     passed = [test for test in usable if test.verdict is Verdict.PASSED]

@@ -7,6 +7,8 @@ import pytest
 from baselines import EARLY, LAST_PASSED, NAMED, asked, finished, run_to_end, seen, slower
 from passes import START
 from plans import EXTERNAL, quickstart
+from sshload_operator.api.parse import parse
+from sshload_operator.decision.baseline.differs import question_hash
 from sshload_operator.state import BaselineSight
 
 OF_SCHEDULE = asked(baseline=LAST_PASSED)
@@ -118,6 +120,7 @@ def test_a_baseline_of_something_else_is_told_by_the_field(field: str, theirs: d
     passes = run_to_end(asked(), slower(1.0), seen(before))
     assert passes.said() == ("Inconclusive", "BaselineDiffers")
     assert f"the baseline before measured something else: {field} is " in passes.status["message"]
+    assert question_hash(parse(before["spec"])) != question_hash(parse(asked()))
 
 
 @pytest.mark.parametrize(
@@ -134,6 +137,7 @@ def test_a_baseline_of_something_else_is_told_by_the_field(field: str, theirs: d
 )
 def test_what_does_not_change_the_question_may_differ(theirs: dict[str, Any]) -> None:
     assert said(finished(slower(1.0), quickstart(**theirs))) == ("Passed", "ThresholdsMet")
+    assert question_hash(parse(quickstart(**theirs))) == question_hash(parse(asked()))
 
 
 def test_external_servers_are_compared_by_user_address_and_port() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from passes import START
 from plans import TOKEN, plan, quickstart
 from played_api import played_api
 from runs import snapshot, summary
@@ -68,7 +69,7 @@ def seen(
             cluster = Cluster(access, lambda *_: None)
             try:
                 body = {"status": {"phase": phase}}
-                return await observe(cluster, judging, sight, plan.test, RunUnderWay(body, plan, 1.0))
+                return await observe(cluster, judging, sight, plan.test, RunUnderWay(body, plan, START, 1.0))
             finally:
                 await cluster.close()
                 judging.stop()
@@ -129,7 +130,7 @@ def test_reads_that_are_waited_for_in_vain_are_waited_for_no_second_time(monkeyp
             cluster = Cluster(access, lambda *_: None)
             for patience_s in (0.1, 3_600.0):
                 monkeypatch.setattr(observe_module, "_PATIENCE_S", patience_s)
-                run = RunUnderWay({}, asked, 1.0)
+                run = RunUnderWay({}, asked, START, 1.0)
                 unread.append((await observe(cluster, judging, sight, asked.test, run)).unread)
             over.set()
             await cluster.close()
@@ -162,7 +163,7 @@ def of_printed(*reads: Sequence[str] | None) -> tuple[list[Observed], list[int]]
             cluster = Cluster(access, lambda *_: None)
             while len(asked) < len(reads):
                 sight.log_read_at_s = None
-                run = RunUnderWay({"status": {"phase": "Running"}}, test_plan, 1.0)
+                run = RunUnderWay({"status": {"phase": "Running"}}, test_plan, START, 1.0)
                 seen.append(await observe(cluster, judging, sight, test_plan.test, run))
             await cluster.close()
             judging.stop()

@@ -1,0 +1,115 @@
+"""Which tests of a schedule are read whole where a baseline is looked for."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+from aiohttp import web
+from baselines import LAST_PASSED, asked, finished, slower
+from passes import START, Passes
+from played_api import played_api
+from sshload_operator.api.kinds import API_VERSION, TEST
+from sshload_operator.control.baseline import look_for_baseline
+from sshload_operator.control.cluster import Cluster
+from sshload_operator.control.judging import Judging
+from sshload_operator.decision.baseline.find import Found, Unusable, find_baseline
+from sshload_operator.decision.results import OWN_DELAY
+from sshload_operator.planning.plan import Plan
+from sshload_operator.state import BaselineSight, Reason
+
+OWNER = {"kind": "SSHLoadTestSchedule", "name": "nightly", "uid": "u", "controller": True}
+SPEC = asked(baseline=LAST_PASSED)
+PASSED = finished(slower(1.0), SPEC, verdict="Passed", reason="ThresholdsMet")
+OTHER = finished(slower(1.0), {**SPEC, "client": {"library": "paramiko"}}, verdict="Passed", reason="ThresholdsMet")
+
+
+def of_schedule(body: dict[str, Any], days: float, **status: Any) -> dict[str, Any]:
+    """Return a test like this one that was over so many days before the run."""
+    name, over = f"n-{days:g}", f"{START - timedelta(days=days):%Y-%m-%dT%H:%M:%SZ}"
+    metadata = {**body["metadata"], "name": name, "uid": name, "resourceVersion": "1", "ownerReferences": [OWNER]}
+    seen = {"metadata": metadata, "status": {**body["status"], "completionTime": over, **status}}
+    return {**body, "apiVersion": API_VERSION, **seen}
+
+
+def plan() -> Plan:
+    found = Passes(SPEC).plan
+    assert isinstance(found, Plan)
+    return found
+
+
+def looked_for(*tests: dict[str, Any], gone: str = "") -> tuple[list[str], Found | Unusable]:
+    """Look for the baseline among these tests, of which one is gone when it is read; return what is read, and found."""
+    read: list[str] = []
+    there = {test["metadata"]["name"]: test for test in tests}
+
+    async def answer(request: web.Request) -> web.Response:
+        name = request.path.rpartition("/")[2]
+        if name == TEST.plural:
+            return web.json_response({"items": list(tests), "metadata": {}})
+        read.append(name)
+        if name == gone:
+            return web.json_response({"message": "not found"}, status=404)
+        return web.json_response(there[name])
+
+    async def play() -> BaselineSight | None:
+        judging = Judging()
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            try:
+                itself = {"metadata": {"ownerReferences": [OWNER]}}
+                return await look_for_baseline(cluster, judging, plan(), itself, START)
+            finally:
+                await cluster.close()
+                judging.stop()
+
+    return read, find_baseline(plan(), asyncio.run(play()), START)
+
+
+def names(found: Found | Unusable) -> tuple[str, str]:
+    """Return the last and the oldest baseline."""
+    assert isinstance(found, Found)
+    assert found.oldest is not None
+    return found.ref.test, found.oldest.ref.test
+
+
+def test_of_many_tests_that_fit_the_last_and_the_oldest_alone_are_read() -> None:
+    read, found = looked_for(*(of_schedule(PASSED, days) for days in range(1, 31)))
+    assert read == ["n-1", "n-30"]
+    assert names(found) == ("n-1", "n-30")
+
+
+def test_tests_that_can_be_no_baseline_by_their_status_are_not_read() -> None:
+    lagged = {**PASSED["status"]["results"], "generator": {OWN_DELAY: 50.0}}
+    read, found = looked_for(
+        of_schedule(PASSED, 1, verdict="Failed", reason="ThresholdBroken"),
+        of_schedule(PASSED, 2, phase="Running"),
+        of_schedule(PASSED, 3, results=lagged),
+        of_schedule(PASSED, -1),
+        of_schedule(PASSED, 4),
+    )
+    assert read == ["n-4"]
+    assert isinstance(found, Found)
+
+
+def test_of_the_tests_of_a_spec_that_measured_something_else_one_is_read() -> None:
+    others, fitting = range(10, 60), range(2, 8)
+    tests = [*(of_schedule(OTHER, days) for days in others), *(of_schedule(PASSED, days) for days in fitting)]
+    read, found = looked_for(of_schedule(OTHER, 1), *tests)
+    assert read == ["n-1", "n-2", "n-7"]
+    assert names(found) == ("n-2", "n-7")
+
+
+def test_no_more_than_20_different_specs_are_looked_at() -> None:
+    tests = [of_schedule(OTHER, days, specHash=f"{days}") for days in range(1, 51)]
+    read, found = looked_for(*tests, of_schedule(PASSED, 51))
+    assert read == [*(f"n-{days}" for days in range(1, 21)), "n-1"]
+    assert isinstance(found, Unusable)
+    assert found.reason is Reason.BASELINE_DIFFERS
+    assert found.ref is not None
+    assert found.ref.test == "n-1"
+
+
+def test_a_test_that_is_gone_since_it_was_listed_gives_way_to_the_one_before() -> None:
+    read, found = looked_for(*(of_schedule(PASSED, days) for days in range(1, 4)), gone="n-1")
+    assert read == ["n-1", "n-2", "n-3"]
+    assert names(found) == ("n-2", "n-3")
