@@ -33,7 +33,7 @@ def read_fixtures(value: Any, path: str) -> Fixtures:
     """Read the fixtures, none of which may lie where another one is."""
     fields = Fields(value, path)
     fixtures = Fixtures(
-        files=fields.optional("files", items(_read_file, most=20)) or (),
+        files=fields.optional("files", items(_read_file, most=15)) or (),
         directories=fields.optional("directories", items(_read_directory, most=20)) or (),
         repositories=fields.optional("repositories", items(_read_repository, most=10)) or (),
         spare_bytes=fields.defaulted("spare", _SIZE, "256Mi"),

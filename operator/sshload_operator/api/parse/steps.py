@@ -46,7 +46,7 @@ _SLEEP = duration("1ms", "24h")
 
 def read_steps(value: Any, path: str) -> tuple[ScenarioStep, ...]:
     """Read the steps; where several are measured, each must have a name of its own."""
-    steps = items(_read_step, most=20)(value, path)
+    steps = items(_read_step, most=15)(value, path)
     names = [step.name for step in steps if not isinstance(step, SleepStep)]
     if len(names) > 1 and not all(names):
         raise SpecError(path, "each step but sleep must have a name where there are several")
