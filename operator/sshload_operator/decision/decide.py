@@ -74,12 +74,13 @@ class _Pass:
         if not stated:
             return ()
         last = range(self.test.generation, max(0, self.test.generation - _RUNS_LOOKED_AT), -1)
-        return tuple(sorted(stated.intersection(run_id(self.test.uid, run) for run in (*last, self.remembered.run))))
+        own = {*(run_id(self.test.uid, run) for run in last), self.remembered_run_id}
+        return tuple(sorted(stated & own))
 
     @property
     def remembered_run_id(self) -> str:
-        """The id of the run that is remembered, empty where there is none."""
-        return run_id(self.test.uid, self.remembered.run) if self.remembered.run else ""
+        """The id of the run that is remembered, empty where there is none, or none that the test can have had."""
+        return run_id(self.test.uid, self.remembered.run) if _is_run_of(self.test, self.remembered.run) else ""
 
     @property
     def is_finished_as_written(self) -> bool:
@@ -111,7 +112,16 @@ def current_run(test: TestIdentity, spec_hash: str, remembered: Remembered) -> i
     """Return for which run the plan is to be made: the remembered one while it measures the same, else a new one."""
     if not is_same_spec(spec_hash, test.generation, remembered.written) or remembered.verdict is Verdict.ABORTED:
         return test.generation
-    return remembered.run
+    return remembered.run if _is_run_of(test, remembered.run) else test.generation
+
+
+def _is_run_of(test: TestIdentity, run: int) -> bool:
+    """Tell whether a test can have had this run.
+
+    Objects whose names are made from a run are deleted. Who may write a status states any number in it, and could look
+    for one that makes the name of another object.
+    """
+    return 0 < run <= test.generation
 
 
 def decide(
@@ -154,7 +164,7 @@ def _refuse(this: _Pass, error: SpecError) -> Decision:
     )
     sweep = {*this.leftovers(), this.unfinished_run_id} - {""}
     edited = before.run not in (0, this.test.generation)
-    replaced = (this.remembered_run_id,) if edited else ()
+    replaced = (this.remembered_run_id,) if edited and this.remembered_run_id else ()
     return _decision(this, standing, _Actions(replaced=replaced, sweep=tuple(sorted(sweep))))
 
 

@@ -445,6 +445,18 @@ def test_a_run_id_that_no_run_of_the_test_has_is_not_swept(running: Passes) -> N
     assert decision.sweep == ()
 
 
+@pytest.mark.parametrize("phase", ["Running", "Finished"])
+@pytest.mark.parametrize("changes", [{"abort": True}, {"suspend": True}, {"warmUp": "2s"}, {"load": "soon"}, {}])
+def test_a_run_that_the_test_cannot_have_had_is_not_swept(running: Passes, phase: str, changes: dict[str, Any]) -> None:
+    """Who may write a status states any number in it, and so looks for one that makes the name of another's object."""
+    forged = 10**6
+    running.status = {**running.status, "run": forged, "phase": phase}
+    running.edit(**changes)
+    decision = running.run(*ALL, pod(Role.MASTER, run_id=run_id(UID, forged), name="stated"), after_s=1)
+    own = {run_id(UID, run) for run in range(1, running.generation + 1)}
+    assert {*decision.sweep, *decision.replaced} <= own
+
+
 def test_an_external_target_has_no_pod_to_wait_for() -> None:
     passes = Passes({**SPEC, "target": {"external": EXTERNAL}})
     passes.run()
