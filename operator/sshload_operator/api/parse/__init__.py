@@ -1,7 +1,8 @@
 """The spec of an SSHLoadTest, as it is written, to a LoadTestSpec: strictly, with the CRD's defaults.
 
 It accepts what the CRD accepts and refuses what it refuses (tests hold it against a real API server), so that
-`sshload run FILE` needs no cluster, and so that an object of an older or a looser CRD ends in a clear condition.
+`sshload run FILE` needs no cluster, and so that an object of an older or a looser CRD ends in a clear condition. The
+size of a whole spec is bounded here alone, because a CRD cannot bound it.
 """
 
 import re
@@ -19,6 +20,7 @@ from sshload_operator.api.parse.placement import read_image, read_image_pull_sec
 from sshload_operator.api.parse.readers import Reader, duration, entries, flag, integer, text, whole
 from sshload_operator.api.parse.scenario import read_scenario
 from sshload_operator.api.parse.search import check_search
+from sshload_operator.api.parse.size import check_size
 from sshload_operator.api.parse.target import read_target
 from sshload_operator.api.parse.thresholds import check_aborting, check_measured, read_thresholds
 from sshload_operator.api.search_time import search_budget_s
@@ -43,6 +45,7 @@ def check_name(name: str) -> None:
 def parse(body_spec: Mapping[str, Any]) -> LoadTestSpec:
     """Return the values of `body_spec`, which is what stands under `spec`; raises SpecError naming the field."""
     fields = Fields(body_spec, "spec")
+    check_size(body_spec)
     client, auth = fields.defaulted("client", read_client, {})
     scenario, locustfile = fields.required("scenario", read_scenario)
     count = integer if scenario.pool_sessions else whole  # the CRD computes with the workers of a pool

@@ -1,0 +1,65 @@
+"""How large a spec may be, whoever writes it."""
+
+import json
+from typing import Any
+
+import pytest
+from sim_comparison import comparison_spec
+from specs.small import SMALL
+from specs.spec import Spec
+from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.parse import parse
+from sshload_operator.api.parse.size import SPEC_LIMIT_BYTES, check_size
+from sshload_operator.api.schedule.parse import parse_schedule
+
+TOO_LARGE = f"takes more than {SPEC_LIMIT_BYTES} bytes as compact JSON"
+
+
+def on_nodes(count: int) -> Spec:
+    """Return a spec whose pods run on one of so many nodes."""
+    hosts = {"key": "kubernetes.io/hostname", "operator": "In"}
+    nodes = [f"node-{number:06}" for number in range(count)]
+    chosen = [{**hosts, "values": nodes[first : first + 100]} for first in range(0, count, 100)]
+    terms = [{"matchExpressions": chosen[first : first + 5]} for first in range(0, len(chosen), 5)]
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    return {**SMALL, "workers": {"affinity": {"nodeAffinity": required}}}
+
+
+def test_a_spec_with_a_long_affinity_is_accepted_up_to_the_limit() -> None:
+    parse(on_nodes(2_000))
+    with pytest.raises(SpecError, match=f"^spec: {TOO_LARGE}, .*: shorten") as caught:
+        parse(on_nodes(3_000))
+    assert caught.value.path == "spec"
+
+
+@pytest.mark.parametrize("content", ["a", "é", '"', "\n"])
+def test_the_size_is_that_of_compact_json_in_utf_8(content: str) -> None:
+    def spec(characters: int) -> dict[str, Any]:
+        odd = {"numbers": [1, -2.5, True, None], "empty": [{}, []], "text": content}
+        return {**odd, "filling": "a" * characters}
+
+    left = SPEC_LIMIT_BYTES - len(json.dumps(spec(0), separators=(",", ":"), ensure_ascii=False).encode())
+    check_size(spec(left))
+    with pytest.raises(SpecError, match=TOO_LARGE):
+        check_size(spec(left + 1))
+
+
+def test_a_spec_that_contains_itself_is_too_large() -> None:
+    spec: dict[str, Any] = dict(SMALL)
+    spec["workers"] = {"affinity": spec}
+    with pytest.raises(SpecError, match=TOO_LARGE):
+        parse(spec)
+
+
+def test_a_schedules_template_is_no_larger_than_a_test() -> None:
+    with pytest.raises(SpecError, match=TOO_LARGE):
+        parse_schedule({"schedule": "0 3 * * *", "testTemplate": {"spec": on_nodes(3_000)}})
+
+
+def test_a_comparisons_base_and_each_variant_are_no_larger_than_a_test() -> None:
+    with pytest.raises(SpecError, match=rf"^spec\.base: {TOO_LARGE}"):
+        parse_comparison("c", comparison_spec(base=on_nodes(3_000)))
+    variants = [{"name": "a"}, {"name": "b", "patch": {"workers": on_nodes(3_000)["workers"]}}]
+    with pytest.raises(SpecError, match=rf"makes an invalid test of variant b: spec: {TOO_LARGE}"):
+        parse_comparison("c", comparison_spec(variants=variants))
