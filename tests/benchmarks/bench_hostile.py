@@ -6,7 +6,6 @@ import itertools
 import json
 import random
 import select
-import ssl
 import statistics
 import sys
 import tempfile
@@ -20,8 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
-from api_server import ApiServer, own_api_server
+from api_server import ApiServer, administrator, own_api_server
 from bench_scale import INSTALLATION, load_test_of
 from operator_process import OperatorProcess
 from played_kubelet import PlayedKubelet, played_kubelet
@@ -47,7 +45,7 @@ attacks, another one creates tests, one after the other, each at a random moment
 API server's answer to the creation until the test has a status, found by a look every 10 ms. *Writes* are the
 attackers'. *API server* is the time of such a look: what an attack takes from the API server and from the CPUs of the
 machine, whatever the operator does. *Memory* is the most that the operator has taken so far (`VmHWM`). The attacks
-take turns. `make bench-hostile` measures anew; the figures behind the table are in `hostile-tenants.json`.
+take turns. `make bench-hostile` repeats the measurement; the figures behind the table are in `hostile-tenants.json`.
 
 The aim is a first status within 0.5 s and 100 MB."""
 _HEAD = (
@@ -216,14 +214,9 @@ class _Bench:
 
 def _attack(attack: str, kubeconfig: str, path: str) -> None:
     """Write until standard input is closed, and print how often."""
-    config = yaml.safe_load(Path(kubeconfig).read_text(encoding="utf-8"))
-    cluster = config["clusters"][0]["cluster"]
-    trusted = ssl.create_default_context(cafile=cluster["certificate-authority"])
-    connection = HTTPSConnection(urlsplit(cluster["server"]).netloc, context=trusted)
-    headers = {
-        "Authorization": f"Bearer {config['users'][0]['user']['token']}",
-        "Content-Type": "application/merge-patch+json",
-    }
+    server = administrator(Path(kubeconfig))
+    connection = HTTPSConnection(urlsplit(server.url).netloc, context=server.tls)
+    headers = {**server.login, "Content-Type": "application/merge-patch+json"}
     sys.stdout.buffer.write(_BEGINS)
     sys.stdout.flush()
     writes = 0

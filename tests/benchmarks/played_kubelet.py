@@ -15,9 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import yaml
 from aiohttp import web
-from api_server import ApiServer
+from api_server import ApiServer, administrator
 from free_ports import free_port
 from master_words import packed_words, summary_words
 from played_pods import READY, ended, pod_of
@@ -35,9 +34,8 @@ _NO_LIMIT = aiohttp.ClientTimeout(total=None)
 class PlayedKubelet:
     """The node, and an administrator's requests to the API server."""
 
-    def __init__(self, server: ApiServer, session: aiohttp.ClientSession) -> None:
-        config = yaml.safe_load(server.kubeconfig.read_text(encoding="utf-8"))
-        self._url = config["clusters"][0]["cluster"]["server"]
+    def __init__(self, url: str, session: aiohttp.ClientSession) -> None:
+        self._url = url
         self._session = session
         self._at_once = asyncio.Semaphore(_AT_ONCE)
         self._run_ids: dict[str, str] = {}
@@ -117,13 +115,11 @@ class PlayedKubelet:
 @asynccontextmanager
 async def played_kubelet(server: ApiServer, folder: Path) -> AsyncIterator[PlayedKubelet]:
     """Add a node to an API server whose files are in `folder`, and play its kubelet."""
-    config = yaml.safe_load(server.kubeconfig.read_text(encoding="utf-8"))
-    trusted = ssl.create_default_context(cafile=config["clusters"][0]["cluster"]["certificate-authority"])
-    headers = {"Authorization": f"Bearer {config['users'][0]['user']['token']}"}
+    asked = administrator(server.kubeconfig)
     own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     own.load_cert_chain(folder / "apiserver.crt", folder / "apiserver.key")  # the API server asks no kubelet for more
-    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=trusted), headers=headers) as session:
-        kubelet, port = PlayedKubelet(server, session), free_port()
+    async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=asked.tls), headers=asked.login) as session:
+        kubelet, port = PlayedKubelet(asked.url, session), free_port()
         app = web.Application()
         app.add_routes([web.get("/containerLogs/{namespace}/{pod}/{container}", kubelet.log)])
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)

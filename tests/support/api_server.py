@@ -8,6 +8,7 @@ environment has this variable.
 import contextlib
 import os
 import signal
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -54,6 +55,23 @@ class ApiServer:
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
         cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump(namespace))
         return cluster
+
+
+@dataclass(frozen=True, slots=True)
+class Administrator:
+    """How a server's administrator reaches it: its URL, the certificate to trust, and the header that logs in."""
+
+    url: str
+    tls: ssl.SSLContext
+    login: Mapping[str, str]
+
+
+def administrator(kubeconfig: Path) -> Administrator:
+    """Return what the kubeconfig of an ApiServer says."""
+    config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
+    cluster = config["clusters"][0]["cluster"]
+    tls = ssl.create_default_context(cafile=cluster["certificate-authority"])
+    return Administrator(cluster["server"], tls, {"Authorization": f"Bearer {config['users'][0]['user']['token']}"})
 
 
 @contextlib.contextmanager

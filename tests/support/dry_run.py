@@ -2,12 +2,11 @@
 
 import http.client
 import json
-import ssl
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
+from api_server import administrator
 from live_cluster import LiveCluster
 from sshload_operator.api.kinds import API_VERSION, TEST, Kind
 
@@ -20,11 +19,9 @@ class DryRun:
 
     def __init__(self, cluster: LiveCluster, kind: Kind = TEST, user: str = "") -> None:
         self._kind = kind
-        config = yaml.safe_load(cluster.kubeconfig.read_text())
-        server, administrator = config["clusters"][0]["cluster"], config["users"][0]["user"]
-        context = ssl.create_default_context(cafile=server["certificate-authority"])
-        self._connection = http.client.HTTPSConnection(urlsplit(server["server"]).netloc, context=context, timeout=60)
-        self._headers = {"Authorization": f"Bearer {administrator['token']}", "Content-Type": "application/json"}
+        server = administrator(cluster.kubeconfig)
+        self._connection = http.client.HTTPSConnection(urlsplit(server.url).netloc, context=server.tls, timeout=60)
+        self._headers = {**server.login, "Content-Type": "application/json"}
         if user:
             self._headers["Impersonate-User"] = user
         path = f"/apis/{API_VERSION}/namespaces/{cluster.namespace}/{kind.plural}"

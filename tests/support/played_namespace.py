@@ -8,7 +8,6 @@ the API server's watches told it.
 import asyncio
 import contextlib
 import json
-import ssl
 import threading
 import time
 from base64 import b64decode
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import aiohttp
-import yaml
+from api_server import administrator
 from master_words import running_words, summary_words
 from played_pods import READY, ended, pod_of
 from runs import summary
@@ -215,22 +214,17 @@ class _Api:
     """The API server's administrator, in an event loop of its own thread."""
 
     def __init__(self, kubeconfig: Path) -> None:
-        config = yaml.safe_load(kubeconfig.read_text(encoding="utf-8"))
-        cluster = config["clusters"][0]["cluster"]
-        self._server = cluster["server"]
-        self._token = config["users"][0]["user"]["token"]
-        self._tls = ssl.create_default_context(cafile=cluster["certificate-authority"])
+        self._server = administrator(kubeconfig)
         self._dirty = asyncio.Event()
         self.loop = asyncio.new_event_loop()
 
     async def live(self, namespace: PlayedNamespace, listed: threading.Event) -> None:
         """Watch and play, until cancelled."""
-        headers = {"Authorization": f"Bearer {self._token}"}
-        connector = aiohttp.TCPConnector(ssl=self._tls, limit=0)
+        connector = aiohttp.TCPConnector(ssl=self._server.tls, limit=0)
         timeout = aiohttp.ClientTimeout(total=None)
         async with (
             aiohttp.ClientSession(
-                headers=headers, connector=connector, timeout=timeout, read_bufsize=4 * 1024 * 1024
+                headers=self._server.login, connector=connector, timeout=timeout, read_bufsize=4 * 1024 * 1024
             ) as self._session,
             asyncio.TaskGroup() as tasks,
         ):
@@ -248,7 +242,7 @@ class _Api:
         patch = "application/json-patch+json" if isinstance(body, list) else "application/merge-patch+json"
         content = json.dumps(body)
         headers = {"Content-Type": patch if method == "PATCH" else "application/json"}
-        async with self._session.request(method, self._server + path, data=content, headers=headers) as answer:
+        async with self._session.request(method, self._server.url + path, data=content, headers=headers) as answer:
             return answer.status, await answer.json()
 
     def look_again_in(self, seconds: float) -> None:
@@ -256,12 +250,12 @@ class _Api:
         self.loop.call_later(seconds, self._dirty.set)
 
     async def _version(self, kind: str, namespace: str) -> str:
-        async with self._session.get(self._server + _PATHS[kind].format(namespace)) as answer:
+        async with self._session.get(self._server.url + _PATHS[kind].format(namespace)) as answer:
             return str((await answer.json())["metadata"]["resourceVersion"])
 
     async def _watch(self, kind: str, namespace: PlayedNamespace, version: str) -> None:
         query = {"watch": "true", "resourceVersion": version}
-        url = self._server + _PATHS[kind].format(namespace.name)
+        url = self._server.url + _PATHS[kind].format(namespace.name)
         async with self._session.get(url, params=query) as answer:
             while line := await answer.content.readuntil(b"\n"):
                 event = json.loads(line)

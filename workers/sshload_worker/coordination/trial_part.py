@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from time import monotonic_ns
 
 import gevent
 from sshload_contract.reporting import first_report_s, report_interval_s
@@ -25,8 +24,6 @@ from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.log_in import LogIn
 from sshload_worker.scenario.session_reuse import make_sessions
 from sshload_worker.scenario.steps.forward import forward_rule
-
-_NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +50,6 @@ class TrialPart:
         self._ports = equipment.ports
         self._send = send
         self._share = share
-        self._start_ns = start_ns
         iteration = _iteration(config, equipment, share, self._recorder)
         held = HeldSessions(LogIn(equipment.login, self._recorder), config.client.timeouts, self._recorder)
         self._generator = Generator(config, share, iteration, held, start_ns)
@@ -89,8 +85,7 @@ class TrialPart:
     def _report(self, *, final: bool) -> None:
         recorder = self._recorder
         health = self._health.health(connections=self._ports.total(recorder.connections), overflows=recorder.overflows)
-        until_s = max(monotonic_ns() - self._start_ns, 0) / _NS_PER_S
-        self._send(recorder.take_report(health, until_s=until_s, final=final))
+        self._send(recorder.take_report(health, until_s=self._generator.elapsed_s(), final=final))
 
 
 def _iteration(config: RunConfig, equipment: Equipment, share: Share, recorder: Recorder) -> Iteration:

@@ -69,6 +69,10 @@ class Generator:
         gevent.spawn_later(self._left_s(), self._running.kill)  # `run` may wait for a later end by now
         return max(self._end_ns - self._start_ns, 0) / _NS_PER_S
 
+    def elapsed_s(self) -> float:
+        """Return how long ago the load began, 0 before that."""
+        return max(monotonic_ns() - self._start_ns, 0) / _NS_PER_S
+
     def stop(self) -> None:
         """Begin nothing more, end what runs as unfinished, and close all sessions."""
         if self._schedule is not None:

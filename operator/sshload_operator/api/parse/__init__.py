@@ -5,9 +5,10 @@ It accepts what the CRD accepts and refuses what it refuses (tests hold it again
 size of a whole spec is bounded here alone, because a CRD cannot bound it.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse.baseline import check_baseline, read_baseline
@@ -20,11 +21,15 @@ from sshload_operator.api.parse.placement import read_image, read_image_pull_sec
 from sshload_operator.api.parse.readers import Reader, duration, entries, flag, integer, text, whole
 from sshload_operator.api.parse.scenario import read_scenario
 from sshload_operator.api.parse.search import check_search
-from sshload_operator.api.parse.size import check_size
 from sshload_operator.api.parse.target import read_target
 from sshload_operator.api.parse.thresholds import check_aborting, check_measured, read_thresholds
 from sshload_operator.api.search_time import search_budget_s
 from sshload_operator.api.spec import LoadTestSpec, TimeToLive, Workers
+
+SPEC_LIMIT_BYTES: Final = 32 * 1024
+"""The most that a spec may take as compact JSON in UTF-8. The largest example takes 1 KB."""
+
+_NUMBER_BITS: Final = 64
 
 _TIME_TO_LIVE = duration("0s", "87600h")
 _TRIGGERS = entries(text(longest=253), most=20)
@@ -106,3 +111,39 @@ def _read_time_to_live(value: Any, path: str) -> TimeToLive:
     )
     fields.end()
     return time_to_live
+
+
+def check_size(spec: Mapping[str, Any]) -> None:
+    """Raise SpecError for a spec that takes more than SPEC_LIMIT_BYTES.
+
+    The time does not grow with the spec, not even with one that contains itself, as YAML can say: counting ends at the
+    limit.
+    """
+    size_bytes = 0
+    uncounted: list[Any] = [spec]
+    while uncounted:
+        value = uncounted.pop()
+        size_bytes += _own_bytes(value)
+        if size_bytes > SPEC_LIMIT_BYTES:
+            raise SpecError(
+                "spec",
+                f"takes more than {SPEC_LIMIT_BYTES} bytes as compact JSON, which is the most: shorten long lists and"
+                " texts, such as by one label of nodes in place of their many names",
+            )
+        if isinstance(value, Mapping):
+            uncounted += [*value.keys(), *value.values()]
+        elif isinstance(value, list | tuple):
+            uncounted += value
+
+
+def _own_bytes(value: Any) -> int:
+    """Return the bytes of a value without those of what it holds."""
+    match value:
+        case Mapping():
+            return max(2, 2 * len(value) + 1)
+        case list() | tuple():
+            return max(2, len(value) + 1)
+        case int() if value.bit_length() > _NUMBER_BITS:
+            return 0  # the parser refuses it by its field, and str may refuse to write it
+        case _:
+            return len(json.dumps(value, ensure_ascii=False, default=str).encode(errors="surrogatepass"))

@@ -131,7 +131,7 @@ def judge_candidate(ours: LoadTestSpec, test: Manifest) -> Found | Unusable:
 def _measured_spec(test: Manifest) -> LoadTestSpec | None:
     """Return what the test has measured, None where its spec does not say so any more.
 
-    A schedule asks this of each of its tests in each pass: what is not needed is neither parsed nor hashed.
+    Each pass over a schedule calls this for each of its tests, so it parses and hashes only what it needs.
     """
     generation, status = test["metadata"].get("generation"), test["status"]
     if not status.get("specHash"):

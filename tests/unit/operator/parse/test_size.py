@@ -9,8 +9,7 @@ from specs.small import SMALL
 from specs.spec import Spec
 from sshload_operator.api.comparison.parse import parse_comparison
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.parse import parse
-from sshload_operator.api.parse.size import SPEC_LIMIT_BYTES, check_size
+from sshload_operator.api.parse import SPEC_LIMIT_BYTES, check_size, parse
 from sshload_operator.api.schedule.parse import parse_schedule
 
 TOO_LARGE = f"takes more than {SPEC_LIMIT_BYTES} bytes as compact JSON"

@@ -12,7 +12,7 @@ from sshload_operator.control.lease import Leases, Terms
 
 
 class OneLease:
-    """An API server with one Lease, which somebody else can take, or a proxy can stand before."""
+    """An API server with one Lease, which somebody else can take. A proxy can answer in its place."""
 
     def __init__(self) -> None:
         self.is_taken = False
