@@ -4,6 +4,10 @@ from dataclasses import dataclass, replace
 
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
 
+GIVEN_UP_AFTER = 2
+"""A search gives an amount up once its unjudged trials, as `unjudged` counts them, are so many."""
+_STOLEN_AS_ONE = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
@@ -19,6 +23,15 @@ class Capacity:
     precision: float
     confirm: int
     budget_s: float
+
+
+def unjudged(invalid: int, stolen: int, judged: int) -> float:
+    """Return by how many the invalid trials of an amount outnumber those that were judged.
+
+    `stolen` trials are invalid because the host took CPU time from a worker's machine. They are not among `invalid`.
+    Four of them count as one: steal comes and goes whatever the load is, so the next trial may well be judged.
+    """
+    return invalid + stolen / _STOLEN_AS_ONE - judged
 
 
 def amount_of(load: Load) -> float:

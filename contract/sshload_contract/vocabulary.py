@@ -133,8 +133,14 @@ class Invalidity(StrEnum):
     SOURCE_PORTS_USED_UP = "SourcePortsUsedUp"
     GENERATOR_SATURATED = "GeneratorSaturated"
     LATE_ARRIVALS = "LateArrivals"
+    CPU_STOLEN = "CpuStolen"
     ARRIVALS_DROPPED = "ArrivalsDropped"
     NO_REQUESTS = "NoRequests"
+
+    @property
+    def is_own_delay(self) -> bool:
+        """Whether the generator's own delay is the reason."""
+        return self in {Invalidity.GENERATOR_SATURATED, Invalidity.LATE_ARRIVALS, Invalidity.CPU_STOLEN}
 
 
 @unique

@@ -88,6 +88,7 @@ class Reason(StrEnum):
     NO_REQUESTS = Invalidity.NO_REQUESTS.value
     LATE_ARRIVALS = Invalidity.LATE_ARRIVALS.value
     ARRIVALS_DROPPED = Invalidity.ARRIVALS_DROPPED.value
+    CPU_STOLEN = Invalidity.CPU_STOLEN.value
     GENERATOR_SATURATED = Invalidity.GENERATOR_SATURATED.value
     GENERATOR_FAULT = Invalidity.GENERATOR_FAULT.value
     SOURCE_PORTS_USED_UP = Invalidity.SOURCE_PORTS_USED_UP.value

@@ -9,11 +9,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sshload_contract.vocabulary import Invalidity
+
 MOST_RERUNS = 3
 RERUNS_FILE = "SSHLOAD_RERUNS_FILE"
 """The environment variable that names the file with one line per rerun: the test, the reason and the message."""
 
-_GENERATOR_LAGGED = ("GeneratorSaturated", "LateArrivals")
+_GENERATOR_LAGGED = tuple(why.value for why in Invalidity if why.is_own_delay)
 
 Run = TypeVar("Run")
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import RunSummary, StepStats
+from sshload_contract.run_summary import GeneratorStats, RunSummary, StepStats
 from sshload_contract.vocabulary import Invalidity, Step, Window
 
 CPU_SHARE_LIMIT = 0.9
@@ -16,15 +16,11 @@ SOUND_SHARE_OF_LIMIT = 0.1
 
 _COMMON_PERCENTILE = 90.0
 _RARE_PERCENTILE = 99.0
-_MORE_CPU = (
+MORE_CPU = (
     "Use more workers (spec.workers.replicas), whole CPUs for them, or nodes that they do not share with the target"
 )
-_OTHER_MACHINE = (
-    "The host of a worker's machine gave {:.0%} of its CPU time to others (steal), which neither more workers nor "
-    "whole CPUs change: use another machine, or one with dedicated CPUs"
-)
-STOLEN_FROM = 0.03
-"""From this share on, stolen CPU time is named as the cause of a generator's delay."""
+OTHER_MACHINE = "Use another machine, or one with dedicated CPUs: more workers and whole CPUs do not help"
+_STOLEN_FROM = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +65,10 @@ class OwnDelay:
 
     @property
     def advice(self) -> str:
-        """What was seen, and what to change, as two sentences."""
-        return f"{self.figures}. {self._remedy}"
-
-    @property
-    def _remedy(self) -> str:
-        stolen = self.stolen_share or 0.0
-        return _OTHER_MACHINE.format(stolen) if stolen >= STOLEN_FROM else _MORE_CPU
+        """What was seen, and what to change."""
+        if self.invalidity is not Invalidity.CPU_STOLEN:
+            return f"{self.figures}. {MORE_CPU}"
+        return f"{self.figures}. {steal_in_words(self.stolen_share or 0.0)}. {OTHER_MACHINE}"
 
 
 def own_delay(summary: RunSummary) -> OwnDelay:
@@ -84,17 +77,34 @@ def own_delay(summary: RunSummary) -> OwnDelay:
     start_p50_us, start_p99_us, start_p999_us = (_start_delay(starts, percentile) for percentile in (50, 99, 99.9))
     start_max_us = _start_delay(starts, None)
     largest_us = max(generator.loop_lag_max_us, start_max_us)
-    late_starts = start_max_us > generator.loop_lag_max_us and not _is_used_up(generator.cpu_share)
     return OwnDelay(
         p50_us=max(generator.loop_lag_p50_us, start_p50_us),
         p99_us=max(generator.loop_lag_p99_us, start_p99_us),
         p999_us=max(generator.loop_lag_p999_us, start_p999_us),
         largest_us=largest_us,
         cpu_share=generator.cpu_share,
-        invalidity=Invalidity.LATE_ARRIVALS if late_starts else Invalidity.GENERATOR_SATURATED,
+        invalidity=_cause(generator, start_max_us),
         figures=_figures(summary, start_max_us),
         stolen_share=generator.stolen_share,
     )
+
+
+def is_stolen(share: float | None) -> bool:
+    """Tell whether so much CPU time was stolen that it is named as the cause of a generator's delay."""
+    return share is not None and share >= _STOLEN_FROM
+
+
+def steal_in_words(share: float) -> str:
+    """Return what a host took from a worker's machine, as a sentence without its full stop."""
+    return f"The host of a worker's machine gave {share:.0%} of its CPU time to others (steal)"
+
+
+def _cause(generator: GeneratorStats, start_max_us: int) -> Invalidity:
+    if is_stolen(generator.stolen_share):
+        return Invalidity.CPU_STOLEN
+    if start_max_us > generator.loop_lag_max_us and not _is_used_up(generator.cpu_share):
+        return Invalidity.LATE_ARRIVALS
+    return Invalidity.GENERATOR_SATURATED
 
 
 def _is_used_up(cpu_share: float | None) -> bool:

@@ -79,7 +79,7 @@ def _disagreements(summary: RunSummary) -> Iterator[str]:
         )
     if load.started != load.succeeded + load.failed:
         yield (
-            f"{load.started} iterations were begun, but {load.succeeded} ended well and {load.failed} ill. "
+            f"{load.started} iterations were begun, but {load.succeeded} succeeded and {load.failed} failed. "
             f"Samples were lost: run again"
         )
     if total is not None and (total.count, total.failures) != (load.succeeded, load.failed):

@@ -25,6 +25,7 @@ from sshload_operator.decision.noise import completed_rate_interval, percentile_
 from sshload_operator.planning.plan import Plan
 
 OWN_DELAY = "latenciesMayIncludeMs"
+STOLEN_PERCENT = "stolenPercent"
 """Stands among the generator's figures of a run whose latencies are not to be compared with another's."""
 
 _PERCENTILES = {"p50Ms": 50.0, "p90Ms": 90.0, "p95Ms": 95.0, "p99Ms": 99.0, "p999Ms": 99.9}
@@ -189,7 +190,7 @@ def _health(plan: Plan, summary: RunSummary) -> dict[str, Any]:
     return {
         "cpuPercent": percent(generator.cpu_share),
         "runDelayPercent": percent(generator.run_delay_share),
-        "stolenPercent": percent(generator.stolen_share),
+        STOLEN_PERCENT: percent(generator.stolen_share),
         "loopLagP99Ms": milliseconds(generator.loop_lag_p99_us),
         "loopLagMaxMs": milliseconds(generator.loop_lag_max_us),
         OWN_DELAY: milliseconds(own_delay(summary).largest_us) if spoiled else None,
@@ -221,7 +222,7 @@ def _target(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
         ),
         "cpuSeconds": grown["cpu_s"],
         "cpuThrottledSeconds": grown["cpu_throttled_s"],
-        "stolenPercent": percent(stolen_share(before.machine_cpu, after.machine_cpu)),
+        STOLEN_PERCENT: percent(stolen_share(before.machine_cpu, after.machine_cpu)),
         "memoryPeakBytes": after.memory_peak_bytes,
         **per_session(summary),
         "oomKills": grown["oom_kills"],

@@ -151,6 +151,7 @@ def test_every_reason_of_invalidity_has_its_limit() -> None:
         Reason.SOURCE_PORTS_USED_UP,
         Reason.GENERATOR_SATURATED,
         Reason.LATE_ARRIVALS,
+        Reason.CPU_STOLEN,
         Reason.ARRIVALS_DROPPED,
     }
     before_any_section = page("validity.md").partition("\n## ")[0]

@@ -176,6 +176,19 @@ def test_a_generator_that_cannot_even_make_the_least_ends_the_search_after_three
     assert (found, loads(seen)) == (Found(None, None, SearchEnd.GENERATOR_LIMIT), [10, 10, 10])
 
 
+def test_steal_that_comes_and_goes_does_not_end_a_search_but_steal_that_stays_does() -> None:
+    """Seven of eight trials of each load are invalid because of steal, then all of them."""
+    seen: list[Seen] = []
+    while isinstance(step := next_step(USERS, seen), Try):
+        stolen = loads(seen).count(step.load) % 8 < 7
+        seen.append(Seen(step.load, None if stolen else step.load <= 1, None, stolen=stolen))
+    assert step == Found(1, 2, SearchEnd.FOUND)
+    seen = []
+    while isinstance(step := next_step(GOAL, seen), Try):
+        seen.append(Seen(step.load, None, None, stolen=True))
+    assert (step, loads(seen)) == (Found(None, None, SearchEnd.GENERATOR_LIMIT), [10] * 12)
+
+
 def test_a_load_that_was_given_up_but_then_judged_is_searched_like_any_other() -> None:
     seen: list[Seen] = []
     lagging = 2

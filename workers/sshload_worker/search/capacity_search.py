@@ -58,7 +58,7 @@ class Goal:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One trial. `passed` is None where it was invalid: the generator gave out.
+    """One trial. `passed` is None where it was invalid: the generator gave out, if `stolen` because of steal.
 
     `completed` is the rate that it completed, in the unit of `load`, None where that says nothing of the limit.
     """
@@ -66,6 +66,7 @@ class Seen:
     load: float
     passed: bool | None
     completed: float | None
+    stolen: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +119,7 @@ class _Standing:
         judged = []
         for trial in seen:
             rung = self.ladder.nearest(trial.load)
-            self.ballot.count(rung, passed=trial.passed, completed=trial.completed)
+            self.ballot.count(rung, passed=trial.passed, stolen=trial.stolen, completed=trial.completed)
             if trial.passed is not None:
                 judged.append((rung, trial.passed))
         self.agreeing = goal.confirm + 1

@@ -2,17 +2,22 @@
 
 from dataclasses import dataclass, field
 
-GIVEN_UP_AFTER = 2
+from sshload_contract.capacity import GIVEN_UP_AFTER, unjudged
+
 _NEVER_JUDGED_AFTER = 3
 
 
 @dataclass(slots=True)
 class Votes:
-    """The trials of one rung. `completed` is the lowest rate that a failed one completed, None where none is known."""
+    """The trials of one rung. `completed` is the lowest rate that a failed one completed, None where none is known.
+
+    Trials that are invalid because of steal are `stolen`, the others `invalid`.
+    """
 
     passes: int = 0
     fails: int = 0
     invalid: int = 0
+    stolen: int = 0
     completed: float | None = None
 
     @property
@@ -21,9 +26,9 @@ class Votes:
         return self.passes - self.fails
 
     @property
-    def unjudged(self) -> int:
+    def unjudged(self) -> float:
         """Return by how many the invalid trials outnumber those that were judged."""
-        return self.invalid - self.passes - self.fails
+        return unjudged(self.invalid, self.stolen, self.passes + self.fails)
 
 
 @dataclass(slots=True)
@@ -32,10 +37,12 @@ class Ballot:
 
     by_rung: dict[int, Votes] = field(default_factory=dict)
 
-    def count(self, rung: int, *, passed: bool | None, completed: float | None) -> None:
-        """Count one trial; `passed` is None where it was invalid."""
+    def count(self, rung: int, *, passed: bool | None, stolen: bool, completed: float | None) -> None:
+        """Count one trial; `passed` is None where it was invalid, and `stolen` tells whether because of steal."""
         votes = self.by_rung.setdefault(rung, Votes())
-        if passed is None:
+        if passed is None and stolen:
+            votes.stolen += 1
+        elif passed is None:
             votes.invalid += 1
         elif passed:
             votes.passes += 1

@@ -11,7 +11,7 @@ from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import CapacityResult, RunSummary, StepStats, Trial
 from sshload_contract.snapshot import SearchProgress
-from sshload_contract.vocabulary import RunEnd, SearchEnd, Step, TrialState, Window
+from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, Step, TrialState, Window
 
 from sshload_worker.pacing.load import duration_s
 from sshload_worker.pacing.trial_order import TrialOrder
@@ -136,7 +136,8 @@ def _measured(summary: RunSummary, step: Step) -> StepStats | None:
 
 def _seen(load: Load, trial: Trial) -> Seen:
     passed = None if trial.state is TrialState.INVALID else trial.state is TrialState.PASSED
-    return Seen(trial.amount, passed, _completed(load, trial))
+    stolen = trial.invalidity is Invalidity.CPU_STOLEN
+    return Seen(trial.amount, passed, _completed(load, trial), stolen)
 
 
 def _completed(load: Load, trial: Trial) -> float | None:

@@ -5,12 +5,13 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
+from sshload_contract.judgement.own_delay import MORE_CPU, OTHER_MACHINE, is_stolen
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.spec import RelativeThreshold
 from sshload_operator.decision.baseline.candidates import compares_figures
 from sshload_operator.decision.baseline.find import Found, Unusable, find_baseline
-from sshload_operator.decision.baseline.measured import Status, own_delay_ms
+from sshload_operator.decision.baseline.measured import Status, own_delay_ms, stolen_share
 from sshload_operator.decision.baseline.threshold import RelativeResult, judge_relative, unjudged
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import BaselineSight, Judgement, Reason
@@ -34,7 +35,7 @@ def against_baseline(
         return by_itself
     delay_ms = own_delay_ms(measured)
     if delay_ms is not None and compares_figures(plan.spec):
-        return _spoiled(plan, by_itself, delay_ms)
+        return _spoiled(plan, by_itself, delay_ms, stolen=is_stolen(stolen_share(measured)))
     found = find_baseline(plan, sight, start_time)
     if isinstance(found, Unusable):
         return _without(plan, by_itself, found)
@@ -65,7 +66,7 @@ def _without(plan: Plan, by_itself: Judgement, why: Unusable) -> Judgement:
     return replace(judged, verdict=Verdict.INCONCLUSIVE, reason=why.reason, message=why.message)
 
 
-def _spoiled(plan: Plan, by_itself: Judgement, delay_ms: float) -> Judgement:
+def _spoiled(plan: Plan, by_itself: Judgement, delay_ms: float, *, stolen: bool) -> Judgement:
     """Hold nothing against a baseline where the generator lagged: a ratio is wrong in either direction then."""
     unknown = tuple(map(unjudged, plan.spec.relative_thresholds))
     judged = replace(by_itself, thresholds=(*by_itself.thresholds, *unknown))
@@ -73,9 +74,10 @@ def _spoiled(plan: Plan, by_itself: Judgement, delay_ms: float) -> Judgement:
         return judged
     message = (
         f"latencies may include {delay_ms:.4g} ms of the generator's own delay, so nothing can be held against the "
-        f"baseline. Use more workers (spec.workers.replicas), or whole CPUs for them, and run again"
+        f"baseline. {OTHER_MACHINE if stolen else MORE_CPU}. Then run again"
     )
-    return replace(judged, verdict=Verdict.INVALID, reason=Reason.GENERATOR_SATURATED, message=message)
+    reason = Reason.CPU_STOLEN if stolen else Reason.GENERATOR_SATURATED
+    return replace(judged, verdict=Verdict.INVALID, reason=reason, message=message)
 
 
 def _judged(judged: Judgement, held: Sequence[_Held]) -> Judgement:

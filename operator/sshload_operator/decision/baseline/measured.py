@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Any
 
-from sshload_operator.decision.results import OWN_DELAY
+from sshload_operator.decision.results import OWN_DELAY, STOLEN_PERCENT
 
 Status = Mapping[str, Any]
 
@@ -55,3 +55,9 @@ def own_delay_ms(status: Status) -> float | None:
     """Return how much of its latencies may be the generator's own delay, None where it is too little to matter."""
     found: float | None = status.get("results", {}).get("generator", {}).get(OWN_DELAY)
     return found
+
+
+def stolen_share(status: Status) -> float | None:
+    """Return which share of its workers' CPU time hosts took, None where nobody tells."""
+    percent: float | None = status.get("results", {}).get("generator", {}).get(STOLEN_PERCENT)
+    return None if percent is None else percent / 100

@@ -2,7 +2,8 @@
 
 from math import ceil
 
-from sshload_contract.judgement.own_delay import CPU_SHARE_LIMIT
+from sshload_contract.capacity import GIVEN_UP_AFTER, unjudged
+from sshload_contract.judgement.own_delay import CPU_SHARE_LIMIT, OTHER_MACHINE
 from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
 from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
@@ -14,9 +15,9 @@ from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
 
 AIMED_PART_OF_LIMIT = 0.8
-_GIVEN_UP_AFTER = 2
 _CPU = (Invalidity.GENERATOR_SATURATED, Invalidity.LATE_ARRIVALS)
 _OTHER_REMEDIES = {
+    Invalidity.CPU_STOLEN: OTHER_MACHINE,
     Invalidity.ARRIVALS_DROPPED: "Raise maxInFlight, or promise a latency, which breaks before so many are under way",
     Invalidity.NO_REQUESTS: "Lengthen the trials, or raise spec.load.capacity's min",
     Invalidity.WORKER_LOST: "See why the workers' pods ended, and give them more memory",
@@ -61,14 +62,15 @@ def _lowest_given_up(found: CapacityResult) -> Trial | None:
     Where none has such an excess, which no search leaves behind, it is the last of all.
     """
     invalid = those(found.trials, TrialState.INVALID)
-    given_up = (trial for trial in invalid if _excess(found, trial.amount) >= _GIVEN_UP_AFTER)
+    given_up = (trial for trial in invalid if _unjudged(found, trial.amount) >= GIVEN_UP_AFTER)
     return min(given_up, key=lambda trial: (trial.amount, -trial.number), default=invalid[-1] if invalid else None)
 
 
-def _excess(found: CapacityResult, amount: float) -> int:
-    """Return by how many the invalid trials of an amount outnumber those that were judged."""
+def _unjudged(found: CapacityResult, amount: float) -> float:
     tried = trials_at(found, amount)
-    return 2 * len(those(tried, TrialState.INVALID)) - len(tried)
+    invalid = those(tried, TrialState.INVALID)
+    stolen = sum(trial.invalidity is Invalidity.CPU_STOLEN for trial in invalid)
+    return unjudged(len(invalid) - stolen, stolen, len(tried) - len(invalid))
 
 
 def _reason(trial: Trial) -> Reason:

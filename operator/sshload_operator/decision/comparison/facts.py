@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sshload_contract.vocabulary import Verdict
+from sshload_contract.vocabulary import Invalidity, Verdict
 
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.comparison.figures import MEASURED, Figures, figures, most_telling
@@ -18,7 +18,7 @@ MOST_REPEATS = 2
 """How often a test is made again whose generator lagged."""
 
 _MESSAGE_LIMIT_CHARACTERS = 200
-_LAGGED = frozenset({Reason.GENERATOR_SATURATED, Reason.LATE_ARRIVALS})
+_LAGGED = frozenset(Reason(why) for why in Invalidity if why.is_own_delay)
 
 
 @dataclass(frozen=True, slots=True)

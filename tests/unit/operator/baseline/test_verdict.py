@@ -1,5 +1,6 @@
 """The verdict of runs that are held against a baseline, by whole passes of the operator."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -125,6 +126,14 @@ def test_a_run_whose_generator_lagged_is_invalid_for_nothing_can_be_held_against
     assert "300 ms of the generator's own delay" in passes.status["message"]
     assert passes.status["results"]["generator"]["latenciesMayIncludeMs"] == 300
     assert passes.status["thresholds"] == [{"threshold": P90}]
+
+
+def test_a_run_whose_generator_lagged_for_steal_says_so() -> None:
+    lagged = delayed(slower(1.0), 300_000)
+    stolen = replace(lagged, generator=replace(lagged.generator, stolen_share=0.2))
+    passes = against(stolen, finished(slower(1.0)))
+    assert passes.said() == ("Invalid", "CpuStolen")
+    assert "Use another machine" in passes.status["message"]
 
 
 def test_a_run_whose_generator_lagged_fails_by_a_threshold_of_its_own() -> None:

@@ -314,6 +314,16 @@ def test_an_amount_that_was_judged_after_all_is_not_the_generators_limit(times: 
     assert "trials at 300 arrivals/s cannot be judged (3 of 3)" in judged(found).message
 
 
+def test_stolen_cpu_time_takes_another_machine_and_is_not_taken_for_the_generators_limit_where_one_was_judged() -> None:
+    """Five of six trials of 100 were stolen, and the sixth passed: it was never given up, as those of 300 were."""
+    stolen = Invalidity.CPU_STOLEN
+    below = [*[invalid(100, stolen)] * 5, passed(100), passed(240)]
+    judgement = judged(searched(*below, *[invalid(300, stolen)] * 12, end=SearchEnd.GENERATOR_LIMIT, lower=240))
+    assert outcome(judgement) == (Verdict.INVALID, Reason.CPU_STOLEN)
+    assert "trials at 300 arrivals/s cannot be judged (12 of 12). Use another machine" in judgement.message
+    assert "would take about" not in judgement.message
+
+
 _AMOUNTS = (10.0, 100.0, 118.0, 121.0, 500.0)
 _TRIALS = st.sampled_from(
     [make(amount) for amount in _AMOUNTS for make in (passed, failed, invalid)]

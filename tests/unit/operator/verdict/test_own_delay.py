@@ -115,8 +115,9 @@ def test_stolen_cpu_time_is_named_as_the_cause_and_more_workers_are_no_advice() 
     stolen, own = (
         judged(summary(generator=replace(lagging, stolen_share=share)), latency("1s")) for share in (0.2, 0.01)
     )
+    assert (stolen.reason, own.reason) == (Reason.CPU_STOLEN, Reason.GENERATOR_SATURATED)
     assert "gave 20% of its CPU time to others (steal)" in stolen.message
-    assert "use another machine, or one with dedicated CPUs" in stolen.message
+    assert "Use another machine, or one with dedicated CPUs" in stolen.message
     assert "Use more workers" not in stolen.message
     assert "Use more workers" in own.message
 
