@@ -195,6 +195,8 @@ class PlayedNamespace:
             if owners and not any(owner["uid"] in living for owner in owners):
                 self.logs.pop(name, None)
                 uid = body["metadata"]["uid"]
+                if uid in self.collected:  # the watch has not told of it yet
+                    continue
                 at_once = {"gracePeriodSeconds": 0, "propagationPolicy": "Background", "preconditions": {"uid": uid}}
                 self.collected.add(uid)
                 status, _ = await api.ask("DELETE", f"{_PATHS[kind].format(self.name)}/{name}", at_once)

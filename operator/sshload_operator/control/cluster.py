@@ -119,16 +119,33 @@ class Cluster:
         With `preconditions` (uid, resourceVersion) another object, or a newer one, is left alone: False as well.
         A conflict without them is raised: the object may be there still.
         """
-        options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
-        if preconditions:
-            options["preconditions"] = dict(preconditions)
         try:
-            await self._send(_Request("delete", _plural_of(path), "DELETE", path, body=options))
+            await self._delete(path, preconditions or {})
         except ApiError as error:
             if error.status == HTTPStatus.NOT_FOUND or (preconditions and error.status == HTTPStatus.CONFLICT):
                 return False
             raise
         return True
+
+    async def delete_that_very_one(self, kind: Kind, metadata: Mapping[str, Any]) -> None:
+        """Delete the object of a kind of ours with this name and this uid, its dependents in the background.
+
+        A conflict is raised where that very object is there: it was not deleted.
+        """
+        path = object_path(kind, metadata["namespace"], metadata["name"])
+        try:
+            await self._delete(path, {"uid": metadata["uid"]})
+        except ApiError as error:
+            if error.status == HTTPStatus.CONFLICT and await self._is_there(kind, metadata):
+                raise
+            if error.status not in (HTTPStatus.NOT_FOUND, HTTPStatus.CONFLICT):
+                raise
+
+    async def _delete(self, path: str, preconditions: Mapping[str, str]) -> None:
+        options: dict[str, Any] = {"kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Background"}
+        if preconditions:
+            options["preconditions"] = dict(preconditions)
+        await self._send(_Request("delete", _plural_of(path), "DELETE", path, body=options))
 
     async def read(self, kind: Kind, namespace: str, name: str) -> Object | None:
         """Return an object of a kind of ours, or None where there is none."""

@@ -140,7 +140,7 @@ async def _create(cluster: Cluster, body: Object, tests: Tests, manifest: Manife
         message = f"there is a test {name} that is not of this comparison: rename one of them"
         return Refused(ComparisonReason.NAME_TAKEN, message)
     if found is not None:
-        tests.put(found, seen_test)
+        tests.made(found, seen_test)
     return None
 
 

@@ -31,10 +31,11 @@ class LiveKinds:
         failed = metrics.count_failed_pass
         self.tests = LiveTests(cluster, installation, failed)
         self._metrics = metrics
+        begin = self.tests.wake
         schedules, comparisons = ScheduleKind(), ComparisonKind(installation)
         self._owners: tuple[_Owners, ...] = (
-            _Owners(schedules.kind.plural, LiveOwners(cluster, schedules, failed), metrics.schedules),
-            _Owners(comparisons.kind.plural, LiveOwners(cluster, comparisons, failed), None),
+            _Owners(schedules.kind.plural, LiveOwners(cluster, schedules, begin, failed), metrics.schedules),
+            _Owners(comparisons.kind.plural, LiveOwners(cluster, comparisons, begin, failed), None),
         )
 
     def test_changed(self, event_type: str | None, test: Object) -> None:

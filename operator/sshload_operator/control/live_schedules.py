@@ -116,7 +116,7 @@ async def _create(cluster: Cluster, body: Object, tests: Tests, manifest: Manife
     found = made or await cluster.read(TEST, namespace, name)
     if found is None or not is_controlled_by(found, body):
         return Obstacle(ScheduleReason.NAME_TAKEN, f"there is a test {name} that is not of this schedule")
-    tests.put(found, scheduled_test)
+    tests.made(found, scheduled_test)
     return None
 
 

@@ -13,8 +13,8 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sshload_operator.api.kinds import TEST, Kind
 from sshload_operator.control.announcement import About
-from sshload_operator.control.cluster import Cluster, Object, object_path
-from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, version
+from sshload_operator.control.cluster import Cluster, Object
+from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, key_of, version
 from sshload_operator.control.logs import log_about
 from sshload_operator.state import Announcement
 
@@ -31,10 +31,11 @@ def _announcements() -> "deque[tuple[About, Announcement]]":
 class OwnedTests(Generic[F]):
     """The tests of one owner by name, as its kind's facts; each with the version it was seen in.
 
-    `told` are the names of tests that the watch told of since a list was asked for. `announced` is what was said of the
-    owner lately, so that saying it again in each pass costs no request.
+    `begin` lets work on a test begin. `told` are the names of tests that the watch told of since a list was asked for.
+    `announced` is what was said of the owner lately, so that saying it again in each pass costs no request.
     """
 
+    begin: Callable[[Key], object]
     facts: dict[str, F] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     told: set[str] = field(default_factory=set)
@@ -53,6 +54,11 @@ class OwnedTests(Generic[F]):
         news = self.facts.get(name) != found
         self.facts[name], self.versions[name] = found, version(test)
         return news
+
+    def made(self, test: Object, facts: Callable[[Object], F]) -> None:
+        """Take in a test that the owner made, and let work on it begin: the watch's event of it may be lost."""
+        self.put(test, facts)
+        self.begin(key_of(test))
 
     def drop(self, name: str) -> bool:
         """Take in that a test is gone; returns whether it was known."""
@@ -112,10 +118,19 @@ class OwnerKind(Protocol[F]):
 
 
 class LiveOwners(LiveObjects[OwnedTests[F]]):
-    """All owners of one kind. `count_failure` is called for each pass that fails."""
+    """All owners of one kind.
 
-    def __init__(self, cluster: Cluster, kind: OwnerKind[F], count_failure: Callable[[], None]) -> None:
-        super().__init__(_OwnerPasses(cluster, kind), count_failure)
+    `begin` lets work on a test that one of them made begin. `count_failure` is called for each pass that fails.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        kind: OwnerKind[F],
+        begin: Callable[[Key], object],
+        count_failure: Callable[[], None],
+    ) -> None:
+        super().__init__(_OwnerPasses(cluster, kind, begin), count_failure)
         self._kind = kind
 
     def test_changed(self, event_type: str | None, test: Object) -> None:
@@ -135,10 +150,11 @@ class _OwnerPasses(Generic[F]):
 
     cluster: Cluster
     kind: OwnerKind[F]
+    begin: Callable[[Key], object]
 
     def first_sight(self, _body: Object | None) -> OwnedTests[F]:
         """Return the sight of an owner whose tests have not been looked for."""
-        return OwnedTests()
+        return OwnedTests(self.begin)
 
     async def do(self, key: Key, live: Live[OwnedTests[F]]) -> Next:
         """Do one pass over an owner, its tests listed anew where the last list is old."""
@@ -183,6 +199,6 @@ def is_controlled_by(child: Mapping[str, Any], owner: Mapping[str, Any]) -> bool
     return any(found.get("controller") and found["uid"] == owner["metadata"]["uid"] for found in references)
 
 
-async def delete_owned_test(cluster: Cluster, namespace: str, name: str, uid: str) -> bool:
-    """Delete a test, and no other one of the same name; returns False where it was gone already."""
-    return await cluster.delete(object_path(TEST, namespace, name), {"uid": uid})
+async def delete_owned_test(cluster: Cluster, namespace: str, name: str, uid: str) -> None:
+    """Delete a test, and no other one of the same name. A conflict is raised where that very test is still there."""
+    await cluster.delete_that_very_one(TEST, {"namespace": namespace, "name": name, "uid": uid})

@@ -73,6 +73,28 @@ def test_a_conflict_at_a_deletion_without_conditions_is_no_object_that_is_gone()
         deleted(409, "Conflict")
 
 
+def test_deleting_an_object_by_its_uid_leaves_another_one_alone_and_never_passes_over_the_very_one() -> None:
+    """A conflict says that it is another one, or that something else stood in the way."""
+
+    async def play(there: dict[str, Any] | None) -> None:
+        async def answer(request: web.Request) -> web.Response:
+            if request.method == "DELETE":
+                return web.json_response(status(409, "Conflict"), status=409)
+            return web.json_response(there or status(404, "NotFound"), status=200 if there else 404)
+
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            try:
+                await cluster.delete_that_very_one(TEST, {"namespace": "ns", "name": "a", "uid": "u"})
+            finally:
+                await cluster.close()
+
+    asyncio.run(play(None))
+    asyncio.run(play({"metadata": {"uid": "another"}}))
+    with pytest.raises(ApiError, match=r"409: DELETE .*: said Conflict"):
+        asyncio.run(play({"metadata": {"uid": "u"}}))
+
+
 def written(what: str, there: dict[str, Any] | None) -> dict[str, Any] | None:
     """Write the status or the spec of an object, which is a conflict; `there` is the uid of the one that is there."""
 

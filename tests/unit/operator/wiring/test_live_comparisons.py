@@ -39,7 +39,7 @@ def test_a_spec_is_read_beside_the_event_loop_for_a_large_one_would_hold_up_all_
         async with played_api(answer) as access:
             cluster = Cluster(access, lambda *_: None)
             try:
-                await ComparisonKind(INSTALLATION).reconcile(cluster, body, OwnedTests())
+                await ComparisonKind(INSTALLATION).reconcile(cluster, body, OwnedTests(lambda _: None))
             finally:
                 await cluster.close()
 
@@ -68,7 +68,7 @@ def test_a_pod_of_which_too_many_labels_are_left_out_ends_no_comparison() -> Non
             cluster = Cluster(access, lambda *_: None)
             try:
                 body = {"metadata": metadata, "spec": comparison_spec()}
-                await ComparisonKind(INSTALLATION).reconcile(cluster, body, OwnedTests())
+                await ComparisonKind(INSTALLATION).reconcile(cluster, body, OwnedTests(lambda _: None))
             finally:
                 await cluster.close()
 

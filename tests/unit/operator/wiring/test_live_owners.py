@@ -89,7 +89,7 @@ async def passes_over(answer: Object, *events: Object) -> list[int]:
     """Return the generations worked on: a first one, whose status write is answered so, and one that events ask for."""
     async with cluster_of(Reads()) as cluster:
         kind = Writes(answers=[answer])
-        owners = LiveOwners(cluster, kind, lambda: None)
+        owners = LiveOwners(cluster, kind, lambda _: None, lambda: None)
         owners.object_changed("ADDED", owner(version=10, generation=1))
         await kind.one_more_pass()
         for event in events:
@@ -119,7 +119,7 @@ def test_an_edit_that_comes_while_the_owner_is_read_is_worked_on() -> None:
         reads = Reads(owner(version=10, generation=1))
         async with cluster_of(reads) as cluster:
             kind = Writes(answers=[])
-            owners = LiveOwners(cluster, kind, lambda: None)
+            owners = LiveOwners(cluster, kind, lambda _: None, lambda: None)
             owners.wake(("ns", "nightly"))
             await asyncio.wait_for(reads.asked.wait(), _WITHIN_S)
             owners.object_changed("MODIFIED", owner(version=11, generation=2))
@@ -152,7 +152,7 @@ async def seen_in_first_pass(listed: list[Object], *events: tuple[str, Object]) 
     lists = Lists(listed)
     async with played_api(lists.answer) as access:
         cluster, kind = Cluster(access, lambda *_: None), Writes(answers=[])
-        owners = LiveOwners(cluster, kind, lambda: None)
+        owners = LiveOwners(cluster, kind, lambda _: None, lambda: None)
         owners.object_changed("ADDED", owner(version=10, generation=1))
         await asyncio.wait_for(lists.asked.wait(), _WITHIN_S)
         for event_type, test in events:

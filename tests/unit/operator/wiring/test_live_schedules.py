@@ -47,7 +47,7 @@ def a_pass(there: dict[str, Any] | None) -> tuple[OwnerPass, list[str]]:
         async with played_api(answer) as access:
             cluster = Cluster(access, lambda *_: None)
             try:
-                return await ScheduleKind().reconcile(cluster, SCHEDULE, OwnedTests())
+                return await ScheduleKind().reconcile(cluster, SCHEDULE, OwnedTests(lambda _: None))
             finally:
                 await cluster.close()
 

@@ -91,7 +91,7 @@ class Counting(ScheduleKind):
 
 
 def test_of_the_tests_of_a_schedule_no_more_than_a_page_is_in_memory_at_once() -> None:
-    pages, tests = Pages(), OwnedTests[ScheduledTest]()
+    pages, tests = Pages(), OwnedTests[ScheduledTest](lambda _: None)
     before = bodies_held()
     refresh(pages, tests, ScheduleKind())
     assert len(tests.facts) == PAGES * LIST_PAGE
@@ -102,12 +102,12 @@ def test_of_the_tests_of_a_schedule_no_more_than_a_page_is_in_memory_at_once() -
 
 def test_a_test_that_is_listed_again_unchanged_is_not_read_again() -> None:
     kind = Counting()
-    refresh(Pages(), OwnedTests(), kind, times=2)
+    refresh(Pages(), OwnedTests(lambda _: None), kind, times=2)
     assert len(kind.read) == PAGES * LIST_PAGE
 
 
 def test_a_list_that_expires_between_two_pages_forgets_no_test() -> None:
-    tests = OwnedTests[ScheduledTest]()
+    tests = OwnedTests[ScheduledTest](lambda _: None)
     refresh(Pages(), tests, ScheduleKind())
     listed_at_s = tests.listed_at_s
     with pytest.raises(ApiError, match=r"410: GET .*: too old"):
