@@ -12,7 +12,7 @@ class Deletions(_Api):
     def __init__(self) -> None:
         self.deleted: list[str] = []
 
-    async def ask(self, method: str, path: str, body: Any) -> tuple[int, Any]:
+    async def ask(self, _method: str, path: str, _body: Any) -> tuple[int, Any]:
         known = path in self.deleted
         self.deleted.append(path)
         return (404 if known else 200), {}
