@@ -201,3 +201,22 @@ def test_a_commit_of_anything_else_than_the_version_goes_through_without_a_new_r
     for stage in ("bastion-staging", "bastion-capacity", "bastion-production"):
         promotion.says(stage, *OPEN, other)
     assert promotion.staging.status(TEST)["run"] == 1
+
+
+@pytest.mark.parametrize(
+    ("stage", "gate"),
+    [
+        pytest.param("bastion-production", "dependsOn", id="production does not depend on the capacity"),
+        pytest.param("bastion-capacity", "healthChecks", id="the capacity is ready whatever its verdict is"),
+    ],
+)
+def test_without_the_gate_production_gets_a_version_whose_capacity_is_short(
+    promotion: Promotion, stage: str, gate: str
+) -> None:
+    """So it is the gate, and nothing else, that holds production back in the tests above."""
+    without = json.dumps([{"op": "remove", "path": f"/spec/{gate}"}])
+    promotion.source.cluster.kubectl("patch", KUSTOMIZATION, stage, "--type=json", "-p", without)
+    promotion.release("1.9.0")
+    promotion.starts(1)
+    assert promotion.ends(SHORT) == "Failed"
+    promotion.rolls_out(promotion.production, "1.9.0")
