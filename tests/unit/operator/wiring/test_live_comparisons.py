@@ -12,7 +12,10 @@ from sim_comparison import comparison_spec
 from specs.small import SMALL
 from sshload_operator.control.cluster import Cluster
 from sshload_operator.control.live_comparisons import ComparisonKind
-from sshload_operator.control.owned_tests import OwnedTests
+from sshload_operator.control.live_objects import Wait
+from sshload_operator.control.owned_tests import OwnedTests, OwnerPass
+from sshload_operator.decision.comparison.decide import REFUSED_PASS_S
+from sshload_operator.decision.comparison.facts import SeenTest
 from sshload_operator.manifests.labels import TEST_LABEL
 
 
@@ -74,3 +77,41 @@ def test_a_pod_of_which_too_many_labels_are_left_out_ends_no_comparison() -> Non
 
     asyncio.run(play())
     assert len(made) == 1
+
+
+def test_a_test_that_a_quota_refuses_is_waited_for_with_the_reason_and_made_once_there_is_room() -> None:
+    metadata = {"namespace": "ns", "name": "c", "uid": "u", "generation": 1, "resourceVersion": "1"}
+    says = 'sshloadtests "c-1-a" is forbidden: exceeded quota: tests, used: 3, limited: 3'
+    has_room, made = [False], []
+
+    async def answer(request: web.Request) -> web.Response:
+        sent = json.loads(await request.read() or "{}")
+        if request.method == "GET":
+            return web.json_response({"items": [], "metadata": {}})
+        if request.path.endswith("/sshloadtests"):
+            if not has_room[0]:
+                return web.json_response({"message": says, "reason": "Forbidden"}, status=403)
+            made.append(sent["metadata"]["name"])
+        return web.json_response({**sent, "spec": comparison_spec(), "metadata": {**metadata, **sent["metadata"]}})
+
+    async def play() -> tuple[OwnerPass, OwnerPass]:
+        async with played_api(answer) as access:
+            cluster, kind = Cluster(access, lambda *_: None), ComparisonKind(INSTALLATION)
+            try:
+                tests = OwnedTests[SeenTest](lambda _: None)
+                refused = await kind.reconcile(cluster, {"metadata": metadata, "spec": comparison_spec()}, tests)
+                has_room[0] = True
+                assert refused.body is not None
+                return refused, await kind.reconcile(cluster, refused.body, tests)
+            finally:
+                await cluster.close()
+
+    refused, let_in = asyncio.run(play())
+    assert refused.body is not None
+    assert let_in.body is not None
+    status = refused.body["status"]
+    assert refused.following == Wait(REFUSED_PASS_S)
+    assert (status["phase"], status["reason"], "verdict" in status) == ("Running", "TestRefused", False)
+    assert says in status["message"]
+    assert len(made) == 1
+    assert let_in.body["status"]["reason"] == "TestStarting"
