@@ -17,6 +17,7 @@ _Z_95 = 1.96
 _FEWEST_LIKE_INDEPENDENT = 100
 _FEWEST_BEYOND = 5
 _FEWEST_OF_RATE = 250
+_FEWEST_BURSTS = 10
 _IS_ALIKE = 1.8
 _IS_ALIKE_OF_RATE = 1.3
 """A percentile's spread is seldom above the first without dependence. A closed load's rate varies less than events that
@@ -35,12 +36,37 @@ def spread(weights: Sequence[float], counts: Sequence[float], independent_varian
     while len(counts) > MOST_SLICES:
         weights, counts = _joined(weights), _joined(counts)
     while len(counts) >= FEWEST_SLICES and independent_variance > 0:
-        rate = sum(counts) / sum(weights)
-        strays = sum((count - rate * weight) ** 2 for weight, count in zip(weights, counts, strict=True))
-        seen_variance = strays * len(counts) / (len(counts) - 1)
-        widest = max(widest, sqrt(seen_variance / independent_variance) * _t_over_z(len(counts) - 1))
+        widest = max(widest, sqrt(_seen_variance(weights, counts) / independent_variance))
         weights, counts = _joined(weights), _joined(counts)
     return widest
+
+
+def variance_of_sum(weights: Sequence[float], counts: Sequence[float]) -> float:
+    """Return the variance of the sum of counts over time, as FEWEST_SLICES slices of them or some more show it.
+
+    What the counts have in common per weight is no variance. The result holds Student's t for the few slices, so that
+    1.96 of its roots are a 95 % interval. Raises ValueError for fewer slices.
+    """
+    if len(counts) < FEWEST_SLICES:
+        raise ValueError(f"{len(counts)} slices tell no variance: {FEWEST_SLICES} do")
+    while len(counts) >= 2 * FEWEST_SLICES:
+        weights, counts = _joined(weights), _joined(counts)
+    return _seen_variance(weights, counts)
+
+
+def failures_width(count: int, spread: float) -> float:
+    """Return by what factor to widen the 95 % interval of a number of failures, which come in bursts.
+
+    Few bursts tell little of how long bursts are, so that the spread is doubled. The limits are those at which the
+    intervals of `completedRate` hold the truth in 93 % of simulated runs of 1,000 arrivals that see bursts.
+    """
+    return spread if spread < _IS_ALIKE_OF_RATE or count / spread**2 >= _FEWEST_BURSTS else 2 * spread
+
+
+def _seen_variance(weights: Sequence[float], counts: Sequence[float]) -> float:
+    rate = sum(counts) / sum(weights)
+    strays = sum((count - rate * weight) ** 2 for weight, count in zip(weights, counts, strict=True))
+    return strays * len(counts) / (len(counts) - 1) * _t_over_z(len(counts) - 1) ** 2
 
 
 def percentile_width(count: int, share: float, spread: float) -> float:

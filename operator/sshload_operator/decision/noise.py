@@ -1,12 +1,12 @@
 """How much of a run's figures is chance: their 95 % confidence intervals, as a status has them."""
 
 from collections.abc import Iterator
-from math import exp, sqrt
+from math import exp, hypot, sqrt
 from typing import Any
 
-from sshload_contract.load import UsersLoad
-from sshload_contract.run_summary import RunSummary, StepStats
-from sshload_contract.spread import rate_width, spread
+from sshload_contract.load import ArrivalProcess, ArrivalsLoad, UsersLoad
+from sshload_contract.run_summary import RunSummary, SeriesPoint, StepStats
+from sshload_contract.spread import FEWEST_SLICES, failures_width, rate_width, spread, variance_of_sum
 
 from sshload_operator.decision.figures import milliseconds, rounded, stated
 from sshload_operator.planning.plan import Plan
@@ -33,33 +33,71 @@ def percentile_intervals(step: StepStats) -> list[dict[str, Any]]:
 def completed_rate_interval(plan: Plan, summary: RunSummary) -> dict[str, float]:
     """Return the bounds of `completedRate`, none where nothing ended well.
 
-    The count of iterations is taken for that of independent events (Poisson), or for less even where it was, by the
-    time series of a closed load. In an open model that is too wide: what is completed there is what is offered, as long
-    as the server keeps up.
+    Arrivals that are evenly spaced and all begun complete as many as are due, but for those that fail and those that
+    are still under way at the end: only these two are chance. Of a disturbance that the run did not see its interval
+    knows nothing. The count of any other load is taken for that of independent events (Poisson), or for less even where
+    it was, by the time series of a closed load.
     """
     load = summary.load
     if not load.completed_rate or not load.offered_rate:
         return {}
     inside = load.completed_rate * load.scheduled / load.offered_rate  # those that succeed after the window have no say
-    width = exp(_Z_95 * rate_width(inside, _rate_spread(plan, summary)) / sqrt(inside))
+    measured = list(_measured(plan, summary)) if plan.spec.capacity is None else []
+    if _is_even(plan, summary) and len(measured) >= FEWEST_SLICES:
+        low, high = _bounds_of_even_arrivals(summary, inside, measured)
+    else:
+        low, high = _bounds_of_events(plan, summary, inside, measured)
     return {
-        "completedRateLow": rounded(load.completed_rate / width),
-        "completedRateHigh": rounded(load.completed_rate * width),
+        "completedRateLow": rounded(load.completed_rate * low / inside),
+        "completedRateHigh": rounded(load.completed_rate * high / inside),
     }
 
 
-def _rate_spread(plan: Plan, summary: RunSummary) -> float:
-    if not isinstance(plan.spec.load, UsersLoad) or plan.spec.capacity is not None:
+def _is_even(plan: Plan, summary: RunSummary) -> bool:
+    """Tell whether arrivals were evenly spaced, and each of them begun."""
+    load = plan.spec.load
+    return isinstance(load, ArrivalsLoad) and load.process is ArrivalProcess.CONSTANT and not summary.load.dropped
+
+
+def _bounds_of_even_arrivals(
+    summary: RunSummary, inside: float, measured: list[tuple[float, SeriesPoint]]
+) -> tuple[float, float]:
+    """Return the bounds of how many arrivals complete inside the window.
+
+    Failures are a Poisson count (its score interval), widened where they come in bursts. By how much the number under
+    way differs from one end to the next is seen in its changes over time.
+    """
+    seconds = [duration_s for duration_s, _ in measured]
+    failed = summary.load.failed
+    burst = failures_width(failed, spread(seconds, [point.failed for _, point in measured], failed))
+    z, under_way = _Z_95 * burst, [point.started - point.succeeded - point.failed for _, point in measured]
+    middle, reach = z**2 / 2, z * sqrt(failed + z**2 / 4)
+    of_ends = _Z_95 * sqrt(variance_of_sum(seconds, under_way))
+    low, high = inside - hypot(reach + middle, of_ends), inside + hypot(reach - middle, of_ends)
+    return max(0.0, low), min(float(summary.load.scheduled), high)
+
+
+def _bounds_of_events(
+    plan: Plan, summary: RunSummary, inside: float, measured: list[tuple[float, SeriesPoint]]
+) -> tuple[float, float]:
+    width = exp(_Z_95 * rate_width(inside, _rate_spread(plan, summary, measured)) / sqrt(inside))
+    return inside / width, inside * width
+
+
+def _rate_spread(plan: Plan, summary: RunSummary, measured: list[tuple[float, SeriesPoint]]) -> float:
+    """Return by how much the rate of a closed load varies more than that of independent events, per user's time."""
+    if not isinstance(plan.spec.load, UsersLoad):
         return 1.0
-    counted = list(_measured(plan, summary))
-    return spread([weight for weight, _ in counted], [count for _, count in counted], summary.load.succeeded)
+    with_users = [(duration_s, point) for duration_s, point in measured if point.users]
+    weights = [point.users * duration_s for duration_s, point in with_users]
+    return spread(weights, [point.succeeded for _, point in with_users], summary.load.succeeded)
 
 
-def _measured(plan: Plan, summary: RunSummary) -> Iterator[tuple[float, int]]:
-    """Yield what each interval of the measured window had of users' time, and of iterations that ended well."""
+def _measured(plan: Plan, summary: RunSummary) -> Iterator[tuple[float, SeriesPoint]]:
+    """Yield the intervals of the time series that lie in the measured window, each with its duration in seconds."""
     begin_s, end_s = plan.spec.warm_up_s, plan.spec.warm_up_s + summary.load.duration_s
     before_s = 0.0
     for point in summary.series:
-        if before_s >= begin_s and point.at_s <= end_s and point.users:
-            yield point.users * (point.at_s - before_s), point.succeeded
+        if before_s >= begin_s and point.at_s <= end_s:
+            yield point.at_s - before_s, point
         before_s = point.at_s

@@ -2,14 +2,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, sqrt
 from random import Random
+from typing import Any
 
 import pytest
-from plans import plan, quickstart
+from plans import QUICKSTART, plan, quickstart
 from runs import MEASURED_S, load, steps, summary
 from sshload_contract.run_summary import RunSummary, SeriesPoint
 from sshload_operator.decision.noise import completed_rate_interval, percentile_intervals
 
 WARM_UP_S = 5.0
+OPEN = plan(quickstart(warmUp="5s"))
+POISSON = {"load": {"arrivals": {"stages": [{"rate": 20, "duration": "30s"}], "process": "poisson"}}}
 CLOSED = plan(quickstart(load={"users": {"stages": [{"users": 20, "duration": "30s"}]}}, warmUp="5s"))
 
 
@@ -77,6 +80,38 @@ def test_the_rate_of_a_closed_load_holds_the_truth_in_95_of_100_runs() -> None:
         bounds = completed_rate_interval(CLOSED, run(counts))
         held += bounds["completedRateLow"] <= 20 <= bounds["completedRateHigh"]
     assert held >= 190
+
+
+def even(failed: int = 0, **changes: Any) -> RunSummary:
+    """Return a run of 20 arrivals each second, evenly spaced, each of which is over within a second."""
+    points = tuple(
+        SeriesPoint(at_s=at, users=0, held=0, in_flight=1, started=20, succeeded=20, failed=0, p99_us=None)
+        for at in range(1, 36)
+    )
+    counts = load(600 - failed, failed, **changes)
+    return summary(600 - failed, failed, load=counts, series_interval_s=1.0, series=points)
+
+
+def test_evenly_spaced_arrivals_that_all_complete_leave_their_rate_little_to_chance() -> None:
+    assert completed_rate_interval(OPEN, even()) == {"completedRateLow": 19.872, "completedRateHigh": 20.0}
+
+
+def test_failures_leave_the_rate_of_evenly_spaced_arrivals_the_chance_of_their_own_number() -> None:
+    bounds = completed_rate_interval(OPEN, even(failed=60))
+    assert bounds == {"completedRateLow": 17.426, "completedRateHigh": 18.446}
+
+
+@pytest.mark.parametrize(
+    ("spec", "found"),
+    [
+        pytest.param(QUICKSTART, even(dropped=6), id="some were dropped"),
+        pytest.param(QUICKSTART, replace(even(), series=even().series[:12]), id="the time series is short"),
+        pytest.param(POISSON, even(), id="they are spaced by chance"),
+    ],
+)
+def test_else_their_completed_count_is_that_of_independent_events(spec: Any, found: RunSummary) -> None:
+    bounds = completed_rate_interval(plan(quickstart(**{**spec, "warmUp": "5s"})), found)
+    assert bounds["completedRateHigh"] == pytest.approx(20 * exp(1.96 / sqrt(600)), rel=0.001)
 
 
 def test_without_an_iteration_that_ended_well_there_is_nothing_to_bound() -> None:
