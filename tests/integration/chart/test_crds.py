@@ -15,9 +15,8 @@ def test_the_charts_crds_are_those_of_the_project() -> None:
 
 
 def test_they_are_rendered_unchanged_but_for_the_order_to_keep_them() -> None:
-    rendered = {
-        found["metadata"]["name"]: found for found in helm.objects() if found["kind"] == "CustomResourceDefinition"
-    }
+    made = helm.objects_and_crds()
+    rendered = {found["metadata"]["name"]: found for found in made if found["kind"] == "CustomResourceDefinition"}
     edited = [yaml.load(path.read_text(), Loader=yaml.CSafeLoader) for path in EDITED.iterdir()]
     assert set(rendered) == {crd["metadata"]["name"] for crd in edited}
     for crd in edited:
@@ -28,5 +27,5 @@ def test_they_are_rendered_unchanged_but_for_the_order_to_keep_them() -> None:
 
 @pytest.mark.parametrize("install", [True, False])
 def test_they_can_be_left_to_somebody_else(install: bool) -> None:  # noqa: FBT001 - a parameter of pytest's
-    kinds = {found["kind"] for found in helm.objects("--set", f"crds.install={str(install).lower()}")}
+    kinds = {found["kind"] for found in helm.objects_and_crds("--set", f"crds.install={str(install).lower()}")}
     assert ("CustomResourceDefinition" in kinds) is install

@@ -168,7 +168,6 @@ def test_the_rights_that_end_to_end_tests_look_for_in_the_audit_log_are_those_of
 
 
 def test_a_namespaced_installation_makes_nothing_cluster_wide_but_the_crds() -> None:
-    kinds = {
-        found["kind"] for found in helm.objects("--set", "namespaced=true") if "namespace" not in found["metadata"]
-    }
+    made = helm.objects_and_crds("--set", "namespaced=true")
+    kinds = {found["kind"] for found in made if "namespace" not in found["metadata"]}
     assert kinds == {"CustomResourceDefinition"}
