@@ -5,7 +5,7 @@ import shlex
 import signal
 import subprocess
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -67,22 +67,26 @@ def run_suite(suite: Suite, environment: Mapping[str, str], give_up: float) -> I
 
 
 def _run_both(suite: Suite, environment: Mapping[str, str], give_up: float) -> Iterator[Lane]:
-    side_by_side = _run(suite, environment, give_up, alone=False)
+    side_by_side = _run(suite, suite.folders, environment, give_up, alone=False)
     yield side_by_side
-    if not any(map(_names_alone, suite.folders)):
-        return  # to collect thousands of tests once more takes seconds, in which the other cores are idle
-    alone = _run(suite, environment, give_up, alone=True)
+    files = tuple(path for folder in suite.folders for path in _files_of_tests_alone(folder))
+    if not files:
+        return
+    alone = _run(suite, files, environment, give_up, alone=True)
     tests = tuple(test for test in alone.tests if test.failure != _NOT_COLLECTED)  # the lanes have said that already
     if tests or alone.problems:
         yield replace(alone, tests=tests)
 
 
-def _names_alone(folder: Path) -> bool:
-    """Tell whether a test of the folder may be marked `alone`: the mark is written where the test is."""
-    return any("mark.alone" in path.read_text(encoding="utf-8") for path in folder.rglob("*.py"))
+def _files_of_tests_alone(folder: Path) -> list[Path]:
+    """Return the files whose tests may be marked `alone`: the mark is written where the test is.
+
+    To collect thousands of other tests once more would take seconds, in which the other cores are idle.
+    """
+    return [path for path in sorted(folder.rglob("test_*.py")) if "mark.alone" in path.read_text(encoding="utf-8")]
 
 
-def _run(suite: Suite, environment: Mapping[str, str], give_up: float, *, alone: bool) -> Lane:
+def _run(suite: Suite, paths: Sequence[Path], environment: Mapping[str, str], give_up: float, *, alone: bool) -> Lane:
     name, lanes = (f"{suite.name} alone", 1) if alone else (suite.name, suite.lanes)
     side_by_side = ["-n", str(lanes), "--dist", "loadgroup", "--max-worker-restart", "0", "-m", "not alone"]
     options = ["-m", "alone"] if alone else side_by_side if lanes > 1 else ["-m", "not alone"]
@@ -94,9 +98,9 @@ def _run(suite: Suite, environment: Mapping[str, str], give_up: float, *, alone:
         "--continue-on-collection-errors",
         f"--junitxml={report}",
         *options,
-        *map(_shown, suite.folders),
+        *map(_shown, paths),
     ]
-    print(f"\n$ {shlex.join(['pytest', *options, *map(_shown, suite.folders)])}", flush=True)
+    print(f"\n$ {shlex.join(['pytest', *options, *map(_shown, paths)])}", flush=True)
     began, cpu, reruns = time.monotonic(), cpu_times(), _count_reruns()
     code = _exit_code(command, {**environment, "SSHLOAD_RERUNS_FILE": str(RERUNS_FILE)}, give_up - began)
     tests, problems = _result(report, code, name)
@@ -144,8 +148,8 @@ def _first_line(message: str | None) -> str:
     return next(iter((message or "").splitlines()), "")
 
 
-def _shown(folder: Path) -> str:
-    return str(folder.relative_to(ROOT))
+def _shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
 
 
 def _module(folder: Path) -> str:
