@@ -138,7 +138,9 @@ def test_a_key_that_is_refused_is_in_no_message(tmp_path: Path, temporary: Path,
     assert status["reason"] == "CredentialsRejected"
 
 
-def test_a_passphrase_that_is_wrong_is_in_no_message(tmp_path: Path, temporary: Path, own_server: OwnServer) -> None:
+def test_a_passphrase_that_is_wrong_ends_the_run_before_the_load_and_is_in_no_message(
+    tmp_path: Path, temporary: Path, own_server: OwnServer
+) -> None:
     wrong = new_text()
     (tmp_path / "passphrase").write_text(wrong)
     options = ["--identity", own_server.encrypted_identity, "--passphrase-file", tmp_path / "passphrase"]
@@ -146,6 +148,7 @@ def test_a_passphrase_that_is_wrong_is_in_no_message(tmp_path: Path, temporary: 
     search = Search(Canary({"passphrase": wrong.encode()}), temporary)
     status = searched(search, test, tmp_path / "logs", *options, "--known-hosts", own_server.known_hosts)
     assert "passphrase" in status["message"]
+    assert (status["verdict"], status["results"]["iterations"]) == ("Error", 0)
 
 
 @pytest.mark.parametrize("library", ["paramiko", "asyncssh"])

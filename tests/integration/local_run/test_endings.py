@@ -100,15 +100,3 @@ def test_a_fixture_never_replaces_what_the_user_has(tmp_path: Path) -> None:
         assert mine.read_text() == "mine"
     finally:
         mine.unlink()
-
-
-def test_the_logs_that_were_asked_for_hold_no_key(tmp_path: Path) -> None:
-    logs = tmp_path / "logs"
-    ended = sshload("run", write_test(tmp_path), "--logs", logs)
-    assert sorted(path.name for path in logs.iterdir()) == [
-        "master.log",
-        "summary.json",
-        "target.log",
-        "worker-0.log",
-    ], ended.err
-    assert not any("PRIVATE KEY" in path.read_text() for path in logs.iterdir())

@@ -1,6 +1,5 @@
 """One's own server: it is loaded only where the command line names it, with the user's own credentials."""
 
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -30,24 +29,6 @@ def test_a_server_that_the_command_line_does_not_name_is_left_alone(
     ended = sshload("run", path, "--output", "json", *allowed, *own_server.credentials())
     assert (ended.code, ended.status["reason"]) == (4, "TargetNotAllowed")
     assert "--allow-target" in ended.err
-
-
-def test_a_host_key_that_is_not_the_known_one_is_an_error(tmp_path: Path, own_server: OwnServer) -> None:
-    other = own_server.identity.with_suffix(".pub").read_text()
-    known_hosts = tmp_path / "known_hosts"
-    known_hosts.write_text(f"[127.0.0.1]:{own_server.port} {other}")
-    path = write_test(tmp_path, target=own_server.target())
-    options = ["--allow-target", "127.0.0.1", "--identity", own_server.identity, "--known-hosts", known_hosts]
-    ended = measured(path, *options)
-    assert (ended.code, ended.status["reason"]) == (4, "HostKeyMismatch"), ended.out
-
-
-def test_a_key_that_the_server_does_not_know_is_an_error(tmp_path: Path, own_server: OwnServer) -> None:
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / "other"], check=True)
-    path = write_test(tmp_path, target=own_server.target())
-    options = ["--allow-target", "127.0.0.1", "--identity", tmp_path / "other"]
-    ended = measured(path, *options, "--known-hosts", own_server.known_hosts)
-    assert (ended.code, ended.status["reason"]) == (4, "CredentialsRejected"), ended.out
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,34 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
-from local_cli import measured, sshload, write_test
+from local_cli import Ended, measured, sshload, write_test
 
 ROOT = Path(__file__).parents[3]
 
 
-def test_a_healthy_run_passes_and_every_login_is_accounted_for(tmp_path: Path) -> None:
-    ended = measured(write_test(tmp_path))
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the healthy run's logs."""
+    return tmp_path_factory.mktemp("logs")
+
+
+@pytest.fixture(scope="module")
+def healthy(tmp_path_factory: pytest.TempPathFactory, logs: Path) -> Ended:
+    """Return how a run ended in which nothing went wrong."""
+    return measured(write_test(tmp_path_factory.mktemp("healthy")), "--logs", logs)
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """Return how a run ended whose command fails, with its table."""
+    steps = [{"exec": {"name": "leave", "command": "exit 3"}}]
+    return measured(write_test(tmp_path_factory.mktemp("failing"), scenario={"steps": steps}), output="table")
+
+
+def test_a_healthy_run_passes_and_every_login_is_accounted_for(healthy: Ended) -> None:
+    ended = healthy
     assert ended.code == 0, ended.err
     results = ended.status["results"]
     total = next(step for step in results["steps"] if step["step"] == "total")
@@ -72,26 +92,26 @@ def test_an_unknown_field_is_named(tmp_path: Path) -> None:
     assert "lod" in ended.status["message"]
 
 
-def test_a_command_that_fails_breaks_the_error_rate_and_shows_its_outcome(tmp_path: Path) -> None:
-    steps = [{"exec": {"command": "exit 3"}}]
-    ended = measured(write_test(tmp_path, scenario={"steps": steps}))
-    assert (ended.code, ended.status["verdict"]) == (1, "Failed"), ended.err
-    assert {error["outcome"] for error in ended.status["results"]["errors"]} == {"exitCode"}
+def test_a_command_that_fails_breaks_the_error_rate_and_shows_its_outcome(failing: Ended) -> None:
+    assert (failing.code, failing.judgement) == (1, {"verdict": "Failed", "reason": "ThresholdBroken"}), failing.err
+    _, _, errors = failing.out.partition("\nfailed step ")
+    assert [line.split()[1] for line in errors.partition("\n\n")[0].splitlines()[1:]] == ["exitCode"], failing.out
 
 
-def test_the_table_shows_steps_errors_thresholds_and_the_verdict(tmp_path: Path) -> None:
-    steps = [{"exec": {"name": "leave", "command": "exit 3"}}]
-    ended = sshload("run", write_test(tmp_path, scenario={"steps": steps}))
-    assert ended.code in (1, 3), ended.err
-    first_words = [line.split()[0] for line in ended.out.splitlines() if line and not line.startswith(" ")]
+def test_the_table_shows_steps_errors_thresholds_and_the_verdict(failing: Ended) -> None:
+    first_words = [line.split()[0] for line in failing.out.splitlines() if line and not line.startswith(" ")]
     for word in ("connect", "login", "leave.exec", "total", "server", "workers", "target", "error", "verdict"):
-        assert word in first_words, ended.out
-    assert "exitCode" in ended.out
-    assert ended.out.splitlines()[-2].startswith("verdict    ")
+        assert word in first_words, failing.out
+    assert failing.out.splitlines()[-2].startswith("verdict    ")
 
 
-def test_progress_goes_to_standard_error_and_results_to_standard_output(tmp_path: Path) -> None:
-    ended = measured(write_test(tmp_path))
-    assert "Running" in ended.err
-    assert "Running" not in ended.out.replace('"Running', "")
-    assert ended.err.startswith("the target is this machine's OpenSSH_")
+def test_progress_goes_to_standard_error_and_results_to_standard_output(healthy: Ended) -> None:
+    assert "Running" in healthy.err
+    assert "Running" not in healthy.out.replace('"Running', "")
+    assert healthy.err.startswith("the target is this machine's OpenSSH_")
+
+
+def test_the_logs_that_were_asked_for_hold_no_key(healthy: Ended, logs: Path) -> None:
+    names = ["master.log", "summary.json", "target.log", "worker-0.log"]
+    assert sorted(path.name for path in logs.iterdir()) == names, healthy.err
+    assert not any("PRIVATE KEY" in path.read_text() for path in logs.iterdir())
