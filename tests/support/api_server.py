@@ -53,7 +53,7 @@ class ApiServer:
         cluster = LiveCluster(self.kubectl_path, self.kubeconfig, name)
         metadata = {"name": name, "labels": dict(labels or {})}
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-        cluster.kubectl("create", "-f", "-", stdin=yaml.safe_dump(namespace))
+        cluster.create(namespace)
         return cluster
 
 

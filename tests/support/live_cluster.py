@@ -1,16 +1,17 @@
-"""A live cluster as the tests see it: kubectl in one namespace, and SSHLoadTests followed to their end."""
+"""A live cluster as the tests see it: one namespace, and SSHLoadTests followed to their end."""
 
 import itertools
 import json
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
+from api_requests import APPLY, JSON, MERGE, ApiRequests, Resource, api_requests
 from generator_reruns import rerun_while_lagging
-from kubectl_watch import watched
 
 Manifest = Mapping[str, Any]
 LOAD_POD_KINDS = "deployments,jobs,pods"
@@ -19,13 +20,14 @@ WITHIN_S = 300.0
 GONE_WITHIN_S = 300.0
 """Deadlines that only a fault reaches: a busy machine takes several times as long as a quiet one."""
 
+_STRICT = {"fieldValidation": "Strict"}
 _LOOK_EVERY_S = 0.2
 _LOOK_AT_LEAST_EVERY_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class LiveCluster:
-    """kubectl against one cluster, bound to one namespace.
+    """One namespace of a cluster. Where kubectl itself is not the point, requests go to the API server without it.
 
     `assertions` are called again and again while something is waited for: they fail where waiting has become useless.
     """
@@ -43,28 +45,54 @@ class LiveCluster:
         return done.stdout if check else done.stdout + done.stderr
 
     def apply(self, *manifests: Manifest) -> None:
-        """Apply manifests with kubectl's strict validation."""
-        self.kubectl("apply", "-f", "-", stdin=_listed(manifests))
+        """Apply manifests with strict validation; raises AssertionError with the API server's words."""
+        for manifest in manifests:
+            path = self._path(self._api.of(manifest), manifest["metadata"]["name"], manifest)
+            self._api.ask("PATCH", path, manifest, APPLY, fieldManager="tests", force="true", **_STRICT).taken()
 
-    def takes(self, *manifests: Manifest) -> bool:
-        """Tell whether the API server would take the manifests now, which it may be behind with after a change."""
-        return "created (server dry run)" in self.kubectl(
-            "create", "--dry-run=server", "-f", "-", stdin=_listed(manifests), check=False
-        )
+    def create(self, *manifests: Manifest) -> list[dict[str, Any]]:
+        """Create objects with strict validation and return them; raises AssertionError with the API server's words."""
+        paths = [self._path(self._api.of(manifest), "", manifest) for manifest in manifests]
+        return [
+            self._api.ask("POST", path, manifest, JSON, **_STRICT).taken()
+            for path, manifest in zip(paths, manifests, strict=True)
+        ]
+
+    def takes(self, manifest: Manifest) -> bool:
+        """Tell whether the API server would take the manifest now, which it may be behind with after a change."""
+        path = self._path(self._api.of(manifest), "", manifest)
+        return self._api.ask("POST", path, manifest, JSON, dryRun="All", **_STRICT).status == HTTPStatus.CREATED
+
+    def change(self, kind: str, name: str, patch: Manifest, sub: str = "") -> None:
+        """Change an object, or a subresource of it, by a merge patch."""
+        path = self._api.named(kind).path(self.namespace, name, sub)
+        self._api.ask("PATCH", path, patch, MERGE, **_STRICT).taken()
+
+    def delete(self, kind: str, name: str, grace_s: int | None = None) -> None:
+        """Delete an object, and wait until it is gone."""
+        how = {} if grace_s is None else {"gracePeriodSeconds": grace_s}
+        path = self._api.named(kind).path(self.namespace, name)
+        self._api.ask("DELETE", path, {"propagationPolicy": "Background", **how}).taken()
+        self.gone(lambda: self.exists(kind, name), f"{kind} {name}")
 
     def get(self, kind: str, name: str) -> dict[str, Any]:
-        """Return one object."""
-        found: dict[str, Any] = json.loads(self.kubectl("get", kind, name, "-o", "json"))
+        """Return one object, as kubectl shows it: without its managedFields."""
+        found: dict[str, Any] = self._api.ask("GET", self._api.named(kind).path(self.namespace, name)).taken()
+        found["metadata"].pop("managedFields", None)
         return found
 
     def exists(self, kind: str, name: str) -> bool:
         """Tell whether the object is there."""
-        return bool(self.kubectl("get", kind, name, "--ignore-not-found", "-o", "name"))
+        answer = self._api.ask("GET", self._api.named(kind).path(self.namespace, name))
+        return answer.status != HTTPStatus.NOT_FOUND and bool(answer.taken())
 
-    def labelled(self, kinds: str, selector: str) -> list[dict[str, Any]]:
+    def labelled(self, kinds: str, selector: str = "") -> list[dict[str, Any]]:
         """Return the objects of these kinds that carry the labels."""
-        items: list[dict[str, Any]] = json.loads(self.kubectl("get", kinds, "-l", selector, "-o", "json"))["items"]
-        return items
+        return [
+            {"apiVersion": resource.api_version, "kind": resource.kind, **item}
+            for resource in map(self._api.named, kinds.split(","))
+            for item in self._api.ask("GET", resource.path(self.namespace), labelSelector=selector).taken()["items"]
+        ]
 
     def children(self, test: str, kinds: str = CHILD_KINDS) -> list[str]:
         """Return kind/name of everything made for the test, objects on their way out excepted."""
@@ -90,15 +118,14 @@ class LiveCluster:
     ) -> dict[str, Any]:
         """Return an object's status once `holds` is true of it; fails with the last status after `within_s`.
 
-        It watches the object: each process of kubectl costs a tenth of a second of CPU, which the pods need.
+        It watches the object, once it is there; fails where that is deleted.
         """
         give_up = time.monotonic() + within_s
         status: dict[str, Any] = {}
-        # By a selector: kubectl drops the first event of a watch by name, with what has changed since its first look.
-        by_name = self.command("get", kind, f"--field-selector=metadata.name={name}")
-        for found in watched(by_name, _LOOK_EVERY_S):
-            if found is not None:
-                status = found.get("status", {})
+        for event in self._api.watch(self._api.named(kind).path(self.namespace), f"metadata.name={name}"):
+            if event is not None:
+                assert event["type"] != "DELETED", f"{name} was deleted"
+                status = event["object"].get("status", {})
                 if holds(status):
                     return status
             self._assert_all()
@@ -122,7 +149,7 @@ class LiveCluster:
 
         def run_once() -> dict[str, Any]:
             if next(attempts):
-                self.kubectl("delete", "sshloadtest", name)
+                self.delete("sshloadtest", name)
                 self.gone(lambda: self.children(name), "children of the test before")
             self.apply(test)
             if meanwhile is not None:
@@ -141,8 +168,12 @@ class LiveCluster:
 
     def tells(self, name: str, word: str) -> None:
         """Wait until an Event about an object holds the word: Events come after the status that they are about."""
-        about = ("get", "events", f"--field-selector=involvedObject.name={name}", "-o", "json")
-        self.gone(lambda: word not in self.kubectl(*about), f"lack of an Event about {name} that says {word!r}")
+        events = self._api.named("events").path(self.namespace)
+
+        def said() -> str:
+            return json.dumps(self._api.ask("GET", events, fieldSelector=f"involvedObject.name={name}").taken())
+
+        self.gone(lambda: word not in said(), f"lack of an Event about {name} that says {word!r}")
 
     def gone(self, find: Callable[[], object], what: str, within_s: float = GONE_WITHIN_S) -> None:
         """Wait until `find` finds nothing any more."""
@@ -157,14 +188,16 @@ class LiveCluster:
     def command(self, *arguments: str) -> list[str]:
         return [self.kubectl_path, f"--kubeconfig={self.kubeconfig}", f"--namespace={self.namespace}", *arguments]
 
+    @property
+    def _api(self) -> ApiRequests:
+        return api_requests(self.kubeconfig)
+
+    def _path(self, resource: Resource, name: str, manifest: Manifest) -> str:
+        return resource.path(manifest.get("metadata", {}).get("namespace", self.namespace), name)
+
     def _assert_all(self) -> None:
         for assertion in self.assertions:
             assertion()
-
-
-def _listed(manifests: Sequence[Manifest]) -> str:
-    """Return manifests as kubectl reads them, in JSON: to write a CRD as YAML takes a second."""
-    return json.dumps({"apiVersion": "v1", "kind": "List", "items": manifests})
 
 
 def condition(status: Mapping[str, Any], kind: str) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The pods of a run on an API server without controllers and kubelet: the test makes them and says how they fare."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -25,19 +24,14 @@ class PlayedPods:
 
     def create(self) -> None:
         """Create the pods that the Deployment and the Jobs of the test would have."""
-        made = [
-            pod_of(maker, index)
-            for maker in self._labelled("deployments,jobs")
-            for index in range(maker["spec"].get("completions") or 1)
-        ]
-        pods = {"apiVersion": "v1", "kind": "List", "items": made}
-        self.cluster.kubectl("create", "-f", "-", stdin=json.dumps(pods))
+        for maker in self._labelled("deployments,jobs"):
+            self.cluster.create(*(pod_of(maker, index) for index in range(maker["spec"].get("completions") or 1)))
 
     def fare(self, role: str, status: Mapping[str, Any]) -> None:
         """Write the status of all pods of a role, whose one container has the role's name."""
         containers = [{**container, "name": role} for container in status["containerStatuses"]]
-        patch = json.dumps({"status": {**status, "containerStatuses": containers}})
-        self.cluster.kubectl("patch", "pods", *self.names(role), "--subresource=status", "--type=merge", "-p", patch)
+        for name in self.names(role):
+            self.cluster.change("pod", name, {"status": {**status, "containerStatuses": containers}}, "status")
 
     def all_fare(self, status: Mapping[str, Any]) -> None:
         """Write the status of all pods."""
@@ -55,7 +49,7 @@ class PlayedPods:
         for pod in self._labelled("pods"):
             (owner,) = pod["metadata"]["ownerReferences"]
             if owner["uid"] not in makers:
-                self.cluster.kubectl("delete", "pod", pod["metadata"]["name"], "--grace-period=0", "--force")
+                self.cluster.delete("pod", pod["metadata"]["name"], grace_s=0)
 
     def collect_all(self) -> None:
         """Collect garbage until no pod is left: the operator deletes the pods' makers after it wrote the verdict."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import helm
 import pytest
-import yaml
 from api_server import ApiServer
 from dry_run import DryRun
 from live_cluster import LiveCluster
@@ -120,8 +119,7 @@ class Team:
         }
         kind = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview"}
         asked = [{**kind, "spec": {"user": user, "resourceAttributes": {**resource, "name": host}}} for host in hosts]
-        reviews = json.dumps({"apiVersion": "v1", "kind": "List", "items": asked})
-        return "false" in self.cluster.kubectl("create", "-o", "jsonpath={.status.allowed} ", "-f", "-", stdin=reviews)
+        return not all(answer["status"]["allowed"] for answer in self.cluster.create(*asked))
 
     def refusal(self, kind: Kind, spec: Spec, user: str = "alice") -> str:
         """Return what the API server says to a user who would create an object, empty where it takes it."""
@@ -138,12 +136,12 @@ def policy(own_api_server: ApiServer) -> Iterator[None]:
     documents = [found for found in helm.objects("--set", "externalTargetGrants.required=true")
                  if found["kind"].startswith("ValidatingAdmissionPolicy")]  # fmt: skip
     assert len(documents) == 2
-    text = yaml.safe_dump_all(documents)
     somewhere = Team(own_api_server.namespace())
-    somewhere.cluster.kubectl("apply", "-f", "-", stdin=text)
+    somewhere.cluster.apply(*documents)
     somewhere.cluster.gone(lambda: not somewhere.refusal(TEST, of_target("any")), "lack of the policy")
     yield
-    somewhere.cluster.kubectl("delete", "-f", "-", stdin=text)
+    for found in documents:
+        somewhere.cluster.delete(found["kind"], found["metadata"]["name"])
     somewhere.cluster.gone(lambda: somewhere.refusal(TEST, of_target("any")), "policy")
 
 

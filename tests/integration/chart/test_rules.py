@@ -1,6 +1,5 @@
 """The operator may do what it does, and nothing else. Asked of a real API server."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -67,11 +66,8 @@ NOT_ITS_LEASE = (
 def allowed(cluster: LiveCluster, actions: Iterable[str]) -> set[str]:
     """Return which of these actions the API server allows the operator in the namespace."""
     asked = list(actions)
-    reviews = {"apiVersion": "v1", "kind": "List", "items": [review(cluster, action) for action in asked]}
-    lines = "jsonpath={.status.allowed}{'\\n'}"
-    answers = cluster.kubectl("create", "-o", lines, "-f", "-", stdin=json.dumps(reviews)).splitlines()
-    assert set(answers) <= {"true", "false"}
-    return {action for action, answer in zip(asked, answers, strict=True) if answer == "true"}
+    answers = cluster.create(*(review(cluster, action) for action in asked))
+    return {action for action, answer in zip(asked, answers, strict=True) if answer["status"]["allowed"]}
 
 
 def review(cluster: LiveCluster, action: str) -> dict[str, Any]:
@@ -102,7 +98,9 @@ def applied(cluster: LiveCluster) -> Iterator[list[dict[str, Any]]]:
     found: list[dict[str, Any]] = []
     yield found
     for one in found:
-        in_its_namespace(cluster, one).kubectl("delete", "--ignore-not-found", "-f", "-", stdin=json.dumps(one))
+        there = in_its_namespace(cluster, one)
+        if there.exists(one["kind"], one["metadata"]["name"]):
+            there.delete(one["kind"], one["metadata"]["name"])
     cluster.gone(lambda: allowed(cluster, NEEDED), "permission")  # the authorizer hears of it a moment later
 
 

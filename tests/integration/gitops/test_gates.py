@@ -74,7 +74,7 @@ def act(cluster: LiveCluster, test: str, action: str) -> None:
     assert action in argo_lua.offered(obj)
     changed = argo_lua.after(action, obj)["spec"]
     patch = {key: value for key, value in changed.items() if obj["spec"].get(key) != value}
-    cluster.kubectl("patch", "sshloadtest", test, "--type=merge", "-p", json.dumps({"spec": patch}))
+    cluster.change("sshloadtest", test, {"spec": patch})
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -134,7 +134,7 @@ def test_a_test_is_aborted_and_run_again_by_hand_without_any_drift_from_git(
 ) -> None:
     operator.start()
     in_git = load_test("mine", thresholds=MET, triggers={"server": "10.2p1"})
-    cluster.apply(in_git)
+    cluster.kubectl("apply", "-f", "-", stdin=json.dumps(in_git))
     begin(cluster, pods("mine"))
     act(cluster, "mine", "abort")
     assert cluster.finished("mine")["verdict"] == "Aborted"
@@ -153,7 +153,7 @@ def assert_in_sync(cluster: LiveCluster, manifest: Manifest) -> None:
     """Apply a manifest as it is in Git again, by both kinds of apply: there is nothing to change."""
     generation = cluster.get("sshloadtest", manifest["metadata"]["name"])["metadata"]["generation"]
     assert cluster.kubectl("diff", "-f", "-", stdin=json.dumps(manifest)) == ""
-    cluster.apply(manifest)
+    cluster.kubectl("apply", "-f", "-", stdin=json.dumps(manifest))
     for manager in ("argocd-controller", "kustomize-controller"):
         cluster.kubectl(
             "apply", "--server-side", "--force-conflicts", f"--field-manager={manager}", "-f", "-",
@@ -173,7 +173,7 @@ def test_a_schedule_is_run_now_and_counts_the_test_as_its_own(
     )
     (impact,) = reader.after("run-now", cluster.get("slts", "yearly"))
     assert impact["operation"] == "create"
-    cluster.kubectl("create", "-f", "-", stdin=json.dumps(impact["resource"]))
+    cluster.create(impact["resource"])
     name = impact["resource"]["metadata"]["name"]
     cluster.wait(name, lambda status: status.get("phase") == "PreparingTarget", "start")
     cluster.gone(lambda: active(cluster.get("slts", "yearly")) != [name], "lack of an active test")

@@ -122,7 +122,7 @@ def test_an_operator_killed_at_the_verdict_comes_to_the_same(
     operator.wait()
     setattr(stage.proxy, moment, lambda _: False)
     if moment == "after":
-        cluster.kubectl("delete", "slt", "before")
+        cluster.delete("slt", "before")
     operator.start()
     status = cluster.finished("worse")
     assert (status["verdict"], status["baseline"]["test"]) == ("Failed", "before")

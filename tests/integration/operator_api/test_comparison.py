@@ -1,6 +1,5 @@
 """A comparison on a real API server: the operator's own process, played pods, and kills at the requests that matter."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -173,7 +172,7 @@ def test_abort_ends_the_test_that_is_under_way(cluster: LiveCluster, operator: O
     operator.start()
     cluster.apply(comparison("aborted"))
     cluster.gone(lambda: not cluster.exists("slt", "aborted-1-tuned"), "lack of a test")
-    cluster.kubectl("patch", "sltc", "aborted", "--type=merge", "-p", '{"spec": {"abort": true}}')
+    cluster.change("sltc", "aborted", {"spec": {"abort": True}})
     assert finished(cluster, "aborted")["verdict"] == "Aborted"
     assert cluster.finished("aborted-1-tuned")["verdict"] == "Aborted"
     pods("aborted-1-tuned").collect_all()
@@ -181,7 +180,7 @@ def test_abort_ends_the_test_that_is_under_way(cluster: LiveCluster, operator: O
 
 
 def uids(cluster: LiveCluster) -> set[str]:
-    tests = json.loads(cluster.kubectl("get", "sshloadtests", "-o", "json"))["items"]
+    tests = cluster.labelled("sshloadtests")
     return {test["metadata"]["uid"] for test in tests}
 
 

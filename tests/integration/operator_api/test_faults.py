@@ -52,7 +52,7 @@ def test_what_was_deleted_while_the_watch_was_away_is_forgotten(
         cluster.finished(name)
         cluster.gone(lambda name=name: f'test="{name}"' not in operator.metrics(), "lack of the metric")  # type: ignore[misc]
     proxy.go_away()
-    cluster.kubectl("delete", "sshloadtest", "gone")
+    cluster.delete("sshloadtest", "gone")
     too_old = [GoneInStream()]
 
     def gone_once(asked: ApiRequest) -> Meddling | None:
@@ -103,9 +103,11 @@ def test_a_child_that_the_api_server_refuses_is_an_error_that_says_why(
     cluster: LiveCluster, operator: OperatorProcess
 ) -> None:
     none = {"count/jobs.batch": "0"}
-    cluster.kubectl("create", "quota", "no-jobs", "--hard=count/jobs.batch=0")
-    usage = json.dumps({"status": {"hard": none, "used": none}})  # as the quota controller would
-    cluster.kubectl("patch", "quota", "no-jobs", "--subresource=status", "--type=merge", "-p", usage)
+    cluster.create(
+        {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "no-jobs"}, "spec": {"hard": none}}
+    )
+    usage = {"status": {"hard": none, "used": none}}  # as the quota controller would
+    cluster.change("quota", "no-jobs", usage, "status")
     cluster.gone(lambda: cluster.takes(A_JOB), "room for Jobs")
     operator.start()
     cluster.apply(load_test("refused"))
@@ -144,7 +146,7 @@ def test_a_test_deleted_in_mid_run_is_left_alone(
     cluster.apply(load_test("deleted"))
     cluster.wait("deleted", lambda status: status.get("phase") == "PreparingTarget", "start")
     pods("deleted").create()
-    cluster.kubectl("delete", "sshloadtest", "deleted")
+    cluster.delete("sshloadtest", "deleted")
     cluster.apply(load_test("next"))
     cluster.wait("next", lambda status: status.get("phase") == "PreparingTarget", "start")
     cluster.gone(lambda: 'test="deleted"' in operator.metrics(), "metric of a deleted test")
@@ -166,7 +168,7 @@ def test_an_object_of_the_same_name_is_another_test(cluster: LiveCluster, operat
         uid = cluster.get("sshloadtest", "again")["metadata"]["uid"]
         jobs = cluster.labelled("jobs", "sshload.dev/test=again")
         run_ids |= {job["metadata"]["labels"]["sshload.dev/run-id"] for job in jobs if owner(job) == uid}
-        cluster.kubectl("delete", "sshloadtest", "again")
+        cluster.delete("sshloadtest", "again")
     assert len(run_ids) == 3
 
 
@@ -216,7 +218,7 @@ def refuse_results(cluster: LiveCluster, message: str) -> None:
 
 
 def not_started(cluster: LiveCluster) -> list[str]:
-    tests = json.loads(cluster.kubectl("get", "sshloadtests", "-o", "json"))["items"]
+    tests = cluster.labelled("sshloadtests")
     return [test["metadata"]["name"] for test in tests if test.get("status", {}).get("phase") != "PreparingTarget"]
 
 

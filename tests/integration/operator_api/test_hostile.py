@@ -114,16 +114,22 @@ def test_labels_of_a_pod_delete_nothing_that_the_operator_did_not_make(
     cluster: LiveCluster, operator: OperatorProcess, proxy: ApiProxy, pods: Pods
 ) -> None:
     """The pods say that they are left from a run "signing" of the test "prod", which would have to be swept."""
-    cluster.kubectl("create", "secret", "generic", "prod-signing-keys", "--from-literal=key=value")
-    cluster.kubectl("create", "configmap", "prod-signing-config")
+    cluster.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": "prod-signing-keys"},
+            "stringData": {"key": "value"},
+        },
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "prod-signing-config"}},
+    )
     operator.start()
     played = running(cluster, proxy, pods, "prod")
     uid = cluster.get("sshloadtest", "prod")["metadata"]["uid"]
     job = {"apiVersion": "batch/v1", "kind": "Job", "controller": True, "name": "prod-signing-workers", "uid": uid}
     forged = stranger("forged", "prod", "signing", "worker", [job])
-    cluster.kubectl("create", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": [
-        forged, stranger("plain", "prod", "signing", "worker", []), stranger("nobodys", "", "signing", "worker", []),
-    ]}))  # fmt: skip
+    strangers = stranger("plain", "prod", "signing", "worker", []), stranger("nobodys", "", "signing", "worker", [])
+    cluster.create(forged, *strangers)
     says_summary(proxy, played)
     cluster.finished("prod")
     cluster.gone(lambda: cluster.children("prod", "deployments,jobs,services,secrets,networkpolicies"), "children")
@@ -142,12 +148,12 @@ def test_the_log_of_a_pod_that_the_operator_did_not_make_is_not_read(
     found = cluster.get("pod", master)["metadata"]
     claimed = found["labels"]["sshload.dev/run-id"]
     forged = stranger("a-master", "believed", claimed, "master", [])
-    cluster.kubectl("create", "-f", "-", stdin=json.dumps(forged))
-    cluster.kubectl("patch", "pod", "a-master", "--subresource=status", "-p", '{"status":{"phase":"Running"}}')
+    cluster.create(forged)
+    cluster.change("pod", "a-master", {"status": {"phase": "Running"}}, "status")
     proxy.logs["a-master"] = "\n".join([*summary_lines(replace(summary(), run_id=claimed), token), ""])
     failed = replace(summary(), run_id=claimed, load=replace(summary().load, succeeded=0, failed=600))
     proxy.logs[master] += "\n".join([*summary_lines(failed, token), ""])
-    cluster.kubectl("patch", "pod", master, "--subresource=status", "-p", json.dumps({"status": ended(0)}))
+    cluster.change("pod", master, {"status": ended(0)}, "status")
     assert cluster.finished("believed")["verdict"] != "Passed"
 
 
@@ -191,7 +197,8 @@ def test_deeply_nested_metadata_delays_no_other_test(
     manifest = json.dumps(with_fields_managed(load_test("deep"), "NESTED")).replace('"NESTED"', nested)
     cluster.kubectl("create", "-f", "-", stdin=manifest)
     assert cluster.kubectl("get", "slt", "deep", "--show-managed-fields", "-o", "json").count("f:deeper") == levels
-    cluster.gone(lambda: cluster.status("deep").get("phase") != "PreparingTarget", "lack of a start")
+    phase = ("get", "slt", "deep", "-o", "jsonpath={.status.phase}")  # this process cannot parse the object
+    cluster.gone(lambda: cluster.kubectl(*phase) != "PreparingTarget", "lack of a start")
     operator.stop()
     operator.start()
     cluster.apply(load_test("neighbour"))
@@ -208,12 +215,10 @@ def test_memory_stays_bounded_at_a_restart_among_the_largest_objects(
         pod = with_fields_managed(pod, {f"f:{number:05x}": {} for number in range(100_000)})
     else:
         pod["spec"]["containers"][0]["args"] = [f"{number % 100:02}" for number in range(270_000)]
+    assert len(json.dumps(pod, separators=(",", ":"))) > 1_300_000
     for number in range(30):
         pod["metadata"]["name"] = f"large-{number:02}"
-        text = json.dumps(pod, separators=(",", ":"))
-        assert len(text) > 1_300_000
-        path = f"/api/v1/namespaces/{cluster.namespace}/pods"
-        cluster.kubectl("create", f"--raw={path}", "-f", "-", stdin=text)
+        cluster.create(pod)
     operator.start()
     running(cluster, proxy, pods, "neighbour")  # of its pods it hears when it has read all others
     assert memory_kb(operator) < MOST_MEMORY_KB
@@ -228,7 +233,7 @@ def test_a_new_run_takes_away_the_results_of_the_one_before(
     played.fare("master", ended(0))
     first = cluster.finished("again")["resultsConfigMap"]
     assert cluster.exists("configmap", first)
-    cluster.kubectl("patch", "slt", "again", "--type=merge", "-p", '{"spec":{"warmUp":"1s"}}')
+    cluster.change("slt", "again", {"spec": {"warmUp": "1s"}})
     cluster.gone(lambda: cluster.exists("configmap", first), "results of the first run")
 
 

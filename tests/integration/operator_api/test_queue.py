@@ -50,8 +50,8 @@ def test_a_queued_test_can_be_aborted_and_deleted(cluster: LiveCluster, operator
     cluster.apply(load_test("aborted"), load_test("deleted"), load_test("last"))
     for name in ("aborted", "deleted", "last"):
         cluster.wait(name, lambda status: status.get("reason") == "Queued", "place in the queue")
-    cluster.kubectl("patch", "slt", "aborted", "--type=merge", "-p", '{"spec":{"abort":true}}')
+    cluster.change("slt", "aborted", {"spec": {"abort": True}})
     assert cluster.finished("aborted")["verdict"] == "Aborted"
-    cluster.kubectl("delete", "slt", "deleted")
-    cluster.kubectl("delete", "slt", "first")
+    cluster.delete("slt", "deleted")
+    cluster.delete("slt", "first")
     runs(cluster, pods, "last")

@@ -1,6 +1,5 @@
 """Schedules with a real operator and a real API server. That starts were missed is written into their statuses."""
 
-import json
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -38,8 +37,7 @@ def apply_missed(cluster: LiveCluster, name: str, **spec: Any) -> dict[str, Any]
 
 
 def write_status(cluster: LiveCluster, kind: str, name: str, **status: Any) -> None:
-    patch = json.dumps({"status": status})
-    cluster.kubectl("patch", kind, name, "--subresource=status", "--type=merge", "-p", patch)
+    cluster.change(kind, name, {"status": status}, "status")
 
 
 def wait(cluster: LiveCluster, name: str, what: str) -> dict[str, Any]:
@@ -170,7 +168,7 @@ def test_forbid_waits_for_the_test_under_way(cluster: LiveCluster, operator: Ope
     operator.start()
     assert [active["name"] for active in wait(cluster, "forbid", "active")["active"]] == [earlier]
     assert [test["metadata"]["name"] for test in made_by(cluster, "forbid")] == [earlier]
-    cluster.kubectl("patch", "slt", earlier, "--type=merge", "-p", json.dumps({"spec": {"abort": True}}))
+    cluster.change("slt", earlier, {"spec": {"abort": True}})
     cluster.gone(lambda: len(made_by(cluster, "forbid")) < 2, "lack of a second test")
     assert wait(cluster, "forbid", "lastVerdict")["lastVerdict"] == "Aborted"
 
@@ -206,7 +204,7 @@ def test_tests_of_another_schedule_of_the_same_name_are_left_alone(
 ) -> None:
     cluster.apply(schedule("again", successfulTestsHistoryLimit=0))
     old = earlier_test(cluster, cluster.get("slts", "again"), minutes=5, **finished("Passed"))
-    cluster.kubectl("delete", "slts", "again")
+    cluster.delete("slts", "again")
     cluster.apply(schedule("again", successfulTestsHistoryLimit=0))
     operator.start()
     assert "trend" not in wait(cluster, "again", "nextScheduleTime")
@@ -226,7 +224,9 @@ def test_what_cannot_be_carried_out_is_a_clear_condition(cluster: LiveCluster, o
 
 def test_a_refused_test_is_a_clear_condition_until_it_is_not(cluster: LiveCluster, operator: OperatorProcess) -> None:
     none = {"count/sshloadtests.sshload.dev": "0"}
-    cluster.kubectl("create", "quota", "no-tests", "--hard=count/sshloadtests.sshload.dev=0")
+    cluster.create(
+        {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "no-tests"}, "spec": {"hard": none}}
+    )
     write_status(cluster, "quota", "no-tests", hard=none, used=none)  # as the quota controller would
     cluster.gone(lambda: cluster.takes(load_test("any")), "room for tests")
     apply_missed(cluster, "refused")
@@ -234,8 +234,8 @@ def test_a_refused_test_is_a_clear_condition_until_it_is_not(cluster: LiveCluste
     ready = condition(wait(cluster, "refused", "conditions"), "Ready")
     assert (ready["status"], ready["reason"]) == ("False", "CreateRefused")
     assert "exceeded quota: no-tests" in ready["message"]
-    cluster.kubectl("delete", "quota", "no-tests")
-    cluster.kubectl("patch", "slts", "refused", "--type=merge", "-p", '{"spec":{"failedTestsHistoryLimit":2}}')
+    cluster.delete("quota", "no-tests")
+    cluster.change("slts", "refused", {"spec": {"failedTestsHistoryLimit": 2}})
     cluster.gone(lambda: not made_by(cluster, "refused"), "lack of a test")
 
 
@@ -246,7 +246,7 @@ def test_a_deleted_schedule_leaves_nothing_behind(
     cluster.apply(schedule("deleted"))
     wait(cluster, "deleted", "nextScheduleTime")
     assert "finalizers" not in cluster.get("slts", "deleted")["metadata"]
-    cluster.kubectl("delete", "slts", "deleted")
+    cluster.delete("slts", "deleted")
     cluster.apply(schedule("next"))
     wait(cluster, "next", "nextScheduleTime")
     cluster.gone(lambda: 'schedule="deleted"' in operator.metrics(), "metric of a deleted schedule")

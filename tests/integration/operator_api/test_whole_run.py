@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 
 from api_proxy import ApiProxy
@@ -41,13 +42,14 @@ def test_nothing_is_left_on_objects_that_would_block_their_deletion(
     cluster.wait("clean", lambda status: status.get("phase") == "PreparingTarget", "start")
     pods("clean").create()
     assert operator.stop() == 0
-    objects = [cluster.get("sshloadtest", "clean"), *cluster.labelled("all,pods,secrets,configmaps,networkpolicies",
-                                                                       "sshload.dev/test=clean")]  # fmt: skip
+    kinds = "all,pods,secrets,configmaps,networkpolicies"
+    children = json.loads(cluster.kubectl("get", kinds, "-l", "sshload.dev/test=clean", "-o", "json"))["items"]
+    objects = [cluster.get("sshloadtest", "clean"), *children]
     assert len(objects) >= 12
     assert [found["metadata"].get("finalizers") for found in objects if found["kind"] != "Job"] == [None] * (
         len(objects) - 2
     )
     kept = [set(found["metadata"].get("annotations", {})) for found in objects]
     assert set().union(*kept) <= {"kubectl.kubernetes.io/last-applied-configuration", "sshload.dev/proof-sha256"}
-    cluster.kubectl("delete", "sshloadtest", "clean", "--timeout=60s")
+    cluster.delete("sshloadtest", "clean")
     assert not cluster.exists("sshloadtest", "clean")

@@ -29,8 +29,7 @@ def apply(cluster: LiveCluster) -> None:
 
 
 def write_status(cluster: LiveCluster, status: dict[str, Any]) -> None:
-    patch = json.dumps({"status": status})
-    cluster.kubectl("patch", "sltc", "cmp", "--subresource=status", "--type=merge", f"--patch={patch}")
+    cluster.change("sltc", "cmp", {"status": status}, "status")
 
 
 def options(cluster: LiveCluster) -> list[str]:

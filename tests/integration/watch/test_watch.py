@@ -45,8 +45,7 @@ def finished(verdict: str, **more: Any) -> dict[str, Any]:
 
 
 def write_status(cluster: LiveCluster, status: dict[str, Any]) -> None:
-    patch = json.dumps({"status": status})
-    cluster.kubectl("patch", "slt", "one", "--subresource=status", "--type=merge", f"--patch={patch}")
+    cluster.change("slt", "one", {"status": status}, "status")
 
 
 def options(cluster: LiveCluster) -> list[str]:
