@@ -9,7 +9,7 @@ from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Window
 
-RUN_SUMMARY_VERSION = 8
+RUN_SUMMARY_VERSION = 9
 _FEW_ERRORS = 100
 _SHORT_MESSAGE_CHARACTERS = 1_000
 
@@ -175,7 +175,8 @@ class RunSummary:
     were held, just before they were let go (None for any load but hold). `capacity` is None where none was searched.
     `login_failure` is that of a run that ended as LOGIN_FAILED, None in any other. `early_end` is None unless the load
     was ended for a broken threshold: such a run has COMPLETED, and its measured window ends there.
-    `omitted` names what was left out because the whole was too large.
+    `omitted` names what was left out because the whole was too large. `run_json` is the RunConfig as the master read
+    it, empty where a master of another release does not say it.
     """
 
     version: int
@@ -199,6 +200,7 @@ class RunSummary:
     series: tuple[SeriesPoint, ...]
     histograms: tuple[EncodedHistogram, ...]
     omitted: tuple[str, ...]
+    run_json: str = ""
 
 
 def smaller_and_smaller(summary: RunSummary) -> Iterator[RunSummary]:

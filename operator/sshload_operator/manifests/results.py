@@ -20,16 +20,20 @@ SUMMARY_FILE = "summary.json.gz"
 RUN_FILE = "run.json"
 
 _LIMIT_CHARACTERS = 900_000
+# A spec has 32 KiB, and an allow-list of 1,000 entries several times as much.
+_RUN_LIMIT_BYTES = 400_000
 
 
 def results_config_map(plan: Plan, summary: RunSummary) -> Manifest:
     """Return the ConfigMap of the run's results, below the API server's limit of 1 MiB whatever the summary's size.
 
     `results.json` is for people: the summary without histograms and time series. `summary.json.gz` is the whole
-    RunSummary, `run.json` what was run. Where the whole is too large, `omitted` in both says what was left out.
+    RunSummary, `run.json` what its master was told: the installation may be another one since. Where the whole is too
+    large, `omitted` in both says what was left out.
     """
-    run_json = to_json(run_config(plan, cluster_places(plan)))
-    results_json, packed = next(texts for texts in map(_texts, smaller_and_smaller(summary)) if _fits(run_json, *texts))
+    run_json = _run_json(plan, summary)
+    smaller = smaller_and_smaller(replace(summary, run_json=""))
+    results_json, packed = next(texts for texts in map(_texts, smaller) if _fits(run_json, *texts))
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -39,9 +43,15 @@ def results_config_map(plan: Plan, summary: RunSummary) -> Manifest:
     }
 
 
+def _run_json(plan: Plan, summary: RunSummary) -> str:
+    """Return what the master says that it was told; what the plan says now where it does not say it, or too much."""
+    is_said = 0 < len(summary.run_json.encode(errors="replace")) <= _RUN_LIMIT_BYTES
+    return summary.run_json if is_said else to_json(run_config(plan, cluster_places(plan)))
+
+
 def _texts(summary: RunSummary) -> tuple[str, str]:
     plain: dict[str, Any] = to_plain(replace(summary, series=(), histograms=()))
-    del plain["series"], plain["histograms"]
+    del plain["series"], plain["histograms"], plain["run_json"]
     results_json = json.dumps(plain, indent=2, allow_nan=False)
     packed = gzip.compress(to_json(summary).encode(), mtime=0)
     return results_json, base64.b64encode(packed).decode("ascii")

@@ -10,8 +10,9 @@ from played_target import played_target
 from reconciled import assert_reconciled, counts_of
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
+from sshload_contract.codec import from_json
 from sshload_contract.load import ArrivalProcess, BurstLoad, Load, UsersLoad, UsersStage
-from sshload_contract.run_config import SleepStep
+from sshload_contract.run_config import RunConfig, SleepStep
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from whole_run import whole_run
 
@@ -62,6 +63,12 @@ def test_the_warm_up_is_told_apart(start_sshd: Callable[[str], SshServer], tmp_p
     assert summary.load.offered_rate == summary.load.achieved_rate == 20.0
     assert server.accepted() == 60
     assert_reconciled(summary)
+
+
+def test_the_summary_says_what_the_master_was_told(sshd: SshServer, tmp_path: Path) -> None:
+    config = run_config(endpoint(sshd), arrivals(20, 1.0))
+    with whole_run(tmp_path, config) as run:
+        assert from_json(RunConfig, run.summary().run_json) == config
 
 
 def test_percentiles_are_shown_only_where_samples_suffice(sshd: SshServer, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from time import monotonic
 
 import gevent
 from gevent.event import Event
+from sshload_contract.codec import to_json
 from sshload_contract.load import HoldLoad
 from sshload_contract.master_log import snapshot_line, summary_lines
 from sshload_contract.run_config import RunConfig
@@ -86,7 +87,8 @@ class Master:
         while unrest is not None and self._run_trial(unrest):
             unrest = self._prepare_next()
         printer.kill()
-        print("\n".join(summary_lines(self._summary(), self._token)), flush=True)  # noqa: T201 - stdout is the master's wire
+        told = replace(self._summary(), run_json=to_json(self.config))
+        print("\n".join(summary_lines(told, self._token)), flush=True)  # noqa: T201 - stdout is the master's wire
         self._line.send(messages.END)
         self._line.close()
 

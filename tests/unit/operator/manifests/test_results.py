@@ -114,6 +114,20 @@ def test_what_was_run_stands_beside_its_results() -> None:
     assert from_json(RunConfig, config_map["data"]["run.json"]).load == plans.plan().spec.load
 
 
+def test_what_was_run_is_what_its_master_was_told_though_the_installation_is_another_one_since() -> None:
+    then = results_config_map(plans.plan(), SMALL)["data"]["run.json"]
+    elsewhere = replace(plans.INSTALLATION, worker_resources={"limits": {"cpu": "4"}})
+    config_map = results_config_map(plans.plan(installation=elsewhere), replace(SMALL, run_json=then))
+    assert config_map["data"]["run.json"] == then
+    assert "run_json" not in config_map["data"]["results.json"]
+    assert read(config_map)[1] == SMALL
+
+
+def test_a_master_that_says_too_much_of_what_it_was_told_is_not_heard() -> None:
+    config_map = results_config_map(plans.plan(), replace(SMALL, run_json=noise(400_002, 1)))
+    assert config_map["data"]["run.json"] == results_config_map(plans.plan(), SMALL)["data"]["run.json"]
+
+
 @pytest.mark.parametrize(
     ("large", "omitted"),
     [
