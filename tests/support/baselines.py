@@ -11,13 +11,14 @@ from runs import pod, snapshot, summary
 from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Step
+from sshload_operator.planning.plan import Installation
 from sshload_operator.state import BaselineSight, Role
 
 WITHIN = [{"latency": {"step": "total", "percentile": 90, "within": "10%"}}]
 PODS = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))
 NAMED = {"testRef": {"name": "before"}}
 LAST_PASSED = {"lastPassed": True}
-_ALLOWING = allowing(AllowedTarget("*.example.com", (22,)))
+ALLOWING = allowing(AllowedTarget("*.example.com", (22,)))
 EARLY = datetime(2026, 11, 21, 11, 0, tzinfo=UTC)
 
 
@@ -48,10 +49,14 @@ def slower(times: float, noise: float = 0.01, **changes: Any) -> RunSummary:
 
 
 def run_to_end(
-    spec: Mapping[str, Any], found: RunSummary, sight: BaselineSight | None = None, now: datetime | None = None
+    spec: Mapping[str, Any],
+    found: RunSummary,
+    sight: BaselineSight | None = None,
+    now: datetime | None = None,
+    installation: Installation = ALLOWING,
 ) -> Passes:
     """Return a test that has run to its end and found this, beside these other tests."""
-    passes = Passes(spec=spec, beside=sight, installation=_ALLOWING)
+    passes = Passes(spec=spec, beside=sight, installation=installation)
     if now is not None:
         passes.now = now
     passes.run()
@@ -61,10 +66,15 @@ def run_to_end(
 
 
 def finished(
-    found: RunSummary, spec: Mapping[str, Any] | None = None, name: str = "before", now: datetime = EARLY, **status: Any
+    found: RunSummary,
+    spec: Mapping[str, Any] | None = None,
+    name: str = "before",
+    now: datetime = EARLY,
+    installation: Installation = ALLOWING,
+    **status: Any,
 ) -> dict[str, Any]:
     """Return a test that has ended with what it found; `status` replaces fields of its status."""
-    passes = run_to_end(quickstart() if spec is None else spec, found, now=now)
+    passes = run_to_end(quickstart() if spec is None else spec, found, now=now, installation=installation)
     metadata = {"namespace": "load-tests", "name": name, "uid": f"uid-of-{name}", "generation": 1}
     return {"metadata": metadata, "spec": passes.spec, "status": {**passes.status, **status}}
 

@@ -47,7 +47,7 @@ async def look_for_baseline(
 
 @dataclass(slots=True)
 class _Look:
-    """A look at the tests of a schedule. `others` are the hashes of specs that measured something else."""
+    """A look at the tests of a schedule. `others` are what tests have measured that was something else."""
 
     cluster: Cluster
     judging: Judging
@@ -80,7 +80,7 @@ class _Look:
     async def _first_that_fits(self, candidates: Iterable[Candidate]) -> tuple[Candidate, Object] | None:
         """Return the first candidate that the run can be held against. None too where too many had to be read."""
         for one in candidates:
-            if not one.clean or one.spec_hash in self.others:
+            if not one.clean or one.measured in self.others:
                 continue
             if not self.reads_left:
                 return None
@@ -91,9 +91,9 @@ class _Look:
         return None
 
     async def _fits(self, one: Candidate, test: Object) -> bool:
-        judged = await self.judging.run(partial(judge_candidate, self.plan.spec, test))
+        judged = await self.judging.run(partial(judge_candidate, self.plan, test))
         if isinstance(judged, Unusable) and judged.reason is Reason.BASELINE_DIFFERS:
-            self.others.add(one.spec_hash)
+            self.others.add(one.measured)
         return isinstance(judged, Found)
 
     async def _read(self, one: Candidate) -> Object | None:

@@ -46,7 +46,7 @@ from sshload_operator.manifests import (
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION
 from sshload_operator.manifests.names import run_child_name
 from sshload_operator.planning.applier import applier
-from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, spec_hash
+from sshload_operator.planning.plan import Installation, Plan, TestIdentity, as_begun, make_plan, spec_hash
 from sshload_operator.state import Decision, Manifest, Observed, Phase, Remembered
 
 _LOG = logging.getLogger(__name__)
@@ -94,7 +94,8 @@ class Question:
             return None
         if self.remembered.run != self.plan.run:
             return None
-        return RunUnderWay(self.body, self.plan, min(start_time, now), (now - start_time).total_seconds())
+        plan = as_begun(self.plan, self.remembered.written)
+        return RunUnderWay(self.body, plan, min(start_time, now), (now - start_time).total_seconds())
 
 
 @dataclass(frozen=True, slots=True)

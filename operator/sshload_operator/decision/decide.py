@@ -22,7 +22,7 @@ from sshload_operator.decision.situation import Situation
 from sshload_operator.decision.status import Standing, progress, status
 from sshload_operator.manifests import Part, child_name, results_config_map
 from sshload_operator.planning.cautions import cautions
-from sshload_operator.planning.plan import Plan, TestIdentity, is_same_spec, run_id
+from sshload_operator.planning.plan import Plan, TestIdentity, as_begun, is_same_spec, run_id
 from sshload_operator.planning.preflight import preflight
 from sshload_operator.state import (
     Announcement,
@@ -135,6 +135,7 @@ def decide(
     if same and remembered.phase is Phase.FINISHED and (remembered.verdict is not Verdict.ABORTED or plan.spec.abort):
         return _keep_finished(this, plan)
     resumed = same and remembered.phase is not Phase.FINISHED
+    plan = as_begun(plan, remembered.written) if resumed and remembered.start_time is not None else plan
     situation = Situation(plan, remembered, observed, resumed, now)
     if plan.spec.abort:
         return _finish(this, situation, _aborted(situation))
@@ -296,6 +297,7 @@ def _go_on(this: _Pass, situation: Situation) -> Decision:
         progress=progress(situation.plan, snapshot)
         if snapshot is not None and phase is Phase.RUNNING
         else _old_progress(situation),
+        installed=plan.installed,
     )
     actions = _Actions(
         start=not situation.resumed,
@@ -350,6 +352,7 @@ def _finish(this: _Pass, situation: Situation, found: Ending) -> Decision:
         thresholds=found.thresholds,
         baseline=found.baseline,
         results_config_map=child_name(plan, Part.RESULTS) if summary is not None else "",
+        installed=plan.installed if situation.resumed else None,
     )
     actions = _Actions(
         replaced=_replaced(this, situation),

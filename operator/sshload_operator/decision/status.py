@@ -21,7 +21,7 @@ from sshload_operator.decision.findings import (
     time_text,
     word,
 )
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import INSTALLED_RESOURCES, Plan
 from sshload_operator.state import BaselineRef, Condition, ConditionType, Phase, Reason, Remembered
 
 
@@ -45,6 +45,7 @@ class Standing:
     thresholds: tuple[ThresholdResult, ...] = ()
     baseline: BaselineRef | None = None
     results_config_map: str = ""
+    installed: Mapping[str, Any] | None = None
 
 
 def status(standing: Standing) -> dict[str, Any]:
@@ -69,6 +70,7 @@ def status(standing: Standing) -> dict[str, Any]:
         "message": standing.message[:MESSAGE_LIMIT_CHARACTERS],
         "conditions": [condition_body(condition) for condition in standing.conditions],
         **{key: str(value) if isinstance(value, StrEnum) else value for key, value in optional.items() if value},
+        **({} if standing.installed is None else {INSTALLED_RESOURCES: standing.installed}),
     }
 
 

@@ -15,6 +15,9 @@ from sshload_operator.planning.limits import Limits
 from sshload_operator.planning.processes import processes_per_pod
 from sshload_operator.state import Role
 
+INSTALLED_RESOURCES = "installedResources"
+"""The field of a status that says what the installation gave the pods of its run."""
+
 _NOT_MEASURED = frozenset({"abort", "suspend", "time_to_live"})
 _EMPTY: tuple[Any, ...] = (None, "", (), {})
 _SPEC_HASH_CHARACTERS = 16
@@ -106,6 +109,8 @@ class Plan:
 
     `load_s` is warm-up and load, without drain; of a search, those of its least trial. `spec_hash` covers what is
     measured: not `abort`, `suspend` and the times to live. Every worker pod runs `processes_per_pod` workers.
+    `installed` are the resources that the installation gave the pods of the run, by role, of the roles whose resources
+    the spec leaves to it; None where it is not known, of a run that an earlier release began, and without pods.
     """
 
     test: TestIdentity
@@ -116,6 +121,7 @@ class Plan:
     installation: Installation
     load_s: float
     processes_per_pod: int
+    installed: Mapping[str, Any] | None = None
 
     @property
     def workers(self) -> int:
@@ -140,7 +146,33 @@ def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation
         installation=installation,
         load_s=spec.warm_up_s + load_duration_s(spec.load),
         processes_per_pod=processes_per_pod(spec.workers, installation.worker_resources),
+        installed=_installed(spec, installation),
     )
+
+
+def as_begun(plan: Plan, written: Mapping[str, Any]) -> Plan:
+    """Return the plan of a run that goes on with the resources that its status says it was begun with."""
+    return replace(plan, installed=written.get(INSTALLED_RESOURCES))
+
+
+def _installed(spec: LoadTestSpec, installation: Installation) -> Mapping[str, Any] | None:
+    """Return the installation's resources by role, where the spec leaves them to it; None where there are no pods."""
+    if installation.one_address:
+        return None
+    own = {
+        Role.WORKER: spec.workers.placement.resources,
+        Role.TARGET: spec.target.placement.resources if isinstance(spec.target, ManagedTarget) else None,
+    }
+    given = {
+        Role.WORKER: installation.worker_resources,
+        Role.MASTER: installation.run_pods.master_resources,
+        Role.TARGET: installation.run_pods.target_resources if isinstance(spec.target, ManagedTarget) else None,
+    }
+    return {
+        str(role): {kind: {name: str(amount) for name, amount in amounts.items()} for kind, amounts in found.items()}
+        for role, found in given.items()
+        if found is not None and not own.get(role)
+    }
 
 
 def run_id(uid: str, run: int) -> str:

@@ -1,15 +1,18 @@
 """Which tests of a schedule may be a run's baseline, as far as their statuses tell: no spec is read here."""
 
-from collections.abc import Iterable
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.spec import LoadTestSpec, RelativeCapacity
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.findings import read_time, word
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import INSTALLED_RESOURCES, Plan
 from sshload_operator.state import BaselineRef, Manifest, Phase, Reason
 
 
@@ -17,13 +20,13 @@ from sshload_operator.state import BaselineRef, Manifest, Phase, Reason
 class Candidate:
     """A test that was over before the run began, and passed or lacked but a baseline.
 
-    `spec_hash` is that of what it has measured, as its status has it. `clean` says that nothing in its status forbids
-    to hold the run against it.
+    `measured` tells what it has measured, and on what pods, as its status has it: the same text, the same measurement.
+    `clean` says that nothing in its status forbids to hold the run against it.
     """
 
     ref: BaselineRef
     completion_time: datetime
-    spec_hash: str
+    measured: str
     clean: bool
 
     @property
@@ -41,8 +44,15 @@ def candidate(plan: Plan, test: Manifest, start_time: datetime) -> Candidate | N
         return None
     status = test["status"]
     spec_hash = status.get("specHash", "")
+    measured = f"{spec_hash} {installed_hash(status)}"
     clean = bool(spec_hash) and not was_ended_early(test) and is_clean(plan.spec, own_delay_ms(status))
-    return Candidate(ref, ref.completion_time, spec_hash, clean)
+    return Candidate(ref, ref.completion_time, measured, clean)
+
+
+def installed_hash(status: Mapping[str, Any]) -> str:
+    """Return a hash of the resources that the installation gave the pods of a run, empty where a status says none."""
+    stated = status.get(INSTALLED_RESOURCES)
+    return "" if stated is None else hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def best_first(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -1,11 +1,13 @@
 """Whether two tests measured the same: the same server, asked for the same, by the same load.
 
-How a managed server is set up may differ, because what a change of that does is what a baseline is for.
+How a spec sets a managed server up may differ, because what a change of that does is what a baseline is for. What the
+installation gave the pods may not: nobody changed that to see what it does to the server.
 """
 
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from sshload_contract.capacity import load_at
 from sshload_contract.codec import to_plain
@@ -24,6 +26,21 @@ def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
         if here != there:
             shown = isinstance(here, str | int) and isinstance(there, str | int)
             return f"{field} is {here} here and {there} there" if shown else f"{field} is another one there"
+    return ""
+
+
+def installed_difference(ours: Mapping[str, Any] | None, theirs: object) -> str:
+    """Return how the resources differ that the installation gave the pods of two runs, in words; empty where not.
+
+    Held against each other are the roles whose resources both specs leave to the installation. `theirs` is as a status
+    has it; one of an earlier release does not say it.
+    """
+    if ours is None or not isinstance(theirs, Mapping):
+        return ""
+    for role in sorted(ours.keys() & theirs.keys()):
+        if ours[role] != theirs[role]:
+            here, there = (json.dumps(one[role], sort_keys=True) for one in (ours, theirs))
+            return f"the installation's resources of {role} pods are {here} here and {there} there"
     return ""
 
 

@@ -20,9 +20,9 @@ from sshload_operator.decision.baseline.candidates import (
     ref_of,
     was_ended_early,
 )
-from sshload_operator.decision.baseline.differs import difference, question_hash
+from sshload_operator.decision.baseline.differs import difference, installed_difference, question_hash
 from sshload_operator.decision.baseline.measured import own_delay_ms
-from sshload_operator.planning.plan import Plan, is_of_generation, is_same_spec, spec_hash
+from sshload_operator.planning.plan import INSTALLED_RESOURCES, Plan, is_of_generation, is_same_spec, spec_hash
 from sshload_operator.state import BaselineRef, BaselineSight, Manifest, Reason
 
 # A broken threshold makes the figures no less true.
@@ -75,14 +75,14 @@ def _named(plan: Plan, name: str, tests: Iterable[Manifest]) -> Found | Unusable
     if ref.verdict not in _TRUSTED and not lacked_only_a_baseline(test):
         said = f"ended as {status.get('verdict')} ({status.get('reason')}), which is nothing to be held against"
         return Unusable(Reason.NO_BASELINE, f"the baseline {ref.test} {said}. Run it again", ref)
-    return judge_candidate(plan.spec, test)
+    return judge_candidate(plan, test)
 
 
 def _last_passed(plan: Plan, tests: Sequence[Manifest], start_time: datetime) -> Found | Unusable:
     """Return the newest test that passed and can be compared; until there is one, one that lacked but a baseline."""
     by_uid = {ref_of(test).uid: test for test in tests}
     candidates = filter(None, (candidate(plan, test, start_time) for test in tests))
-    judged = [judge_candidate(plan.spec, by_uid[one.ref.uid]) for one in best_first(candidates)]
+    judged = [judge_candidate(plan, by_uid[one.ref.uid]) for one in best_first(candidates)]
     if not judged:
         message = "no earlier test of the schedule has passed and is kept. The next test is held against this one"
         return Unusable(Reason.NO_BASELINE, message)
@@ -104,14 +104,14 @@ def measured_by(test: Manifest) -> str | None:
     return None if spec is None else question_hash(spec)
 
 
-def judge_candidate(ours: LoadTestSpec, test: Manifest) -> Found | Unusable:
-    """Return a sound test as the baseline, or why a run of this spec cannot be held against it. Parses its spec."""
-    ref = ref_of(test)
+def judge_candidate(plan: Plan, test: Manifest) -> Found | Unusable:
+    """Return a sound test as the baseline, or why a run of this plan cannot be held against it. Parses its spec."""
+    ref, ours = ref_of(test), plan.spec
     spec = _measured_spec(test)
     if spec is None:
         message = f"the spec of the baseline {ref.test} is not the one that it measured"
         return Unusable(Reason.NO_BASELINE, f"{message}: it was changed since. Run it again", ref)
-    field = difference(ours, spec)
+    field = difference(ours, spec) or installed_difference(plan.installed, test["status"].get(INSTALLED_RESOURCES))
     if field:
         message = f"the baseline {ref.test} measured something else: {field}"
         return Unusable(Reason.BASELINE_DIFFERS, message, ref)

@@ -10,6 +10,7 @@ from sshload_contract.vocabulary import SearchEnd, Verdict
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import GROUP
 from sshload_operator.api.schedule.spec import ScheduleSpec
+from sshload_operator.decision.baseline.candidates import installed_hash
 from sshload_operator.decision.baseline.find import measured_by
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.findings import read_conditions, read_time, word
@@ -50,8 +51,9 @@ class Figures:
 class ScheduledTest:
     """One test of the schedule. `time` is the one it was scheduled for. It is active until it is finished.
 
-    `measured` is the hash of what it measured if a later one can have it as its baseline, else None; its latencies may
-    include `delay_ms` of its generator's own delay.
+    `measured` is the hash of what it measured if a later one can have it as its baseline, else None. `installed` is the
+    hash of the resources that the installation gave its pods, empty where they are not known. Its latencies may include
+    `delay_ms` of its generator's own delay.
     """
 
     name: str
@@ -63,6 +65,7 @@ class ScheduledTest:
     completion_time: datetime | None
     figures: Figures
     measured: str | None = None
+    installed: str = ""
     delay_ms: float | None = None
 
     @property
@@ -150,6 +153,7 @@ def scheduled_test(body: Mapping[str, Any]) -> ScheduledTest:
             completed_rate=results.get("completedRate"),
         ),
         measured=measured_by(body),
+        installed=installed_hash(status),
         delay_ms=own_delay_ms(status),
     )
 

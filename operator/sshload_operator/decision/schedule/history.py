@@ -29,7 +29,10 @@ def surplus(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> tuple[Schedul
 
 
 def _baselines(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> Sequence[ScheduledTest]:
-    """Return the tests that the next one is held against: the last that passed, and the oldest (see find_baseline)."""
+    """Return the tests that the next one is held against: the last that passed, and the oldest (see find_baseline).
+
+    The installation is taken to be that of the newest of them: those on pods of other resources are no baselines.
+    """
     ours = spec.template.parsed
     if ours.baseline is None or ours.baseline.test:
         return ()
@@ -38,6 +41,8 @@ def _baselines(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> Sequence[S
         (test for test in tests if test.measured == asked and is_clean(ours, test.delay_ms)),
         key=_completion,
     )
+    installed = usable[-1].installed if usable else ""
+    usable = [test for test in usable if not installed or test.installed in ("", installed)]
     passed = [test for test in usable if test.verdict is Verdict.PASSED]
     return (*usable[:1], *(passed or usable)[-1:])
 

@@ -1,12 +1,14 @@
 """Which test a run is held against, and when there is none."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from baselines import EARLY, LAST_PASSED, NAMED, asked, finished, run_to_end, seen, slower
-from passes import START
+from baselines import ALLOWING, EARLY, LAST_PASSED, NAMED, PODS, asked, finished, run_to_end, seen, slower
+from passes import START, Passes
 from plans import EXTERNAL, quickstart
+from runs import snapshot
 from sshload_operator.api.parse import parse
 from sshload_operator.decision.baseline.differs import question_hash
 from sshload_operator.state import BaselineSight
@@ -138,6 +140,43 @@ def test_a_baseline_of_something_else_is_told_by_the_field(field: str, theirs: d
 def test_what_does_not_change_the_question_may_differ(theirs: dict[str, Any]) -> None:
     assert said(finished(slower(1.0), quickstart(**theirs))) == ("Passed", "ThresholdsMet")
     assert question_hash(parse(quickstart(**theirs))) == question_hash(parse(asked()))
+
+
+MORE = {"requests": {"cpu": 2, "memory": "1Gi"}}
+OTHERS = {
+    "worker": replace(ALLOWING, worker_resources=MORE),
+    "master": replace(ALLOWING, run_pods=replace(ALLOWING.run_pods, master_resources=MORE)),
+    "target": replace(ALLOWING, run_pods=replace(ALLOWING.run_pods, target_resources=MORE)),
+}
+
+
+@pytest.mark.parametrize("role", OTHERS)
+def test_a_test_on_pods_to_which_the_installation_gave_other_resources_is_no_baseline(role: str) -> None:
+    before = finished(slower(1.0), installation=OTHERS[role])
+    passes = run_to_end(asked(), slower(1.0), seen(before))
+    assert passes.said() == ("Inconclusive", "BaselineDiffers")
+    assert f"measured something else: the installation's resources of {role} pods are " in passes.status["message"]
+    assert 'and {"requests": {"cpu": "2", "memory": "1Gi"}} there' in passes.status["message"]
+
+
+def test_the_installations_resources_count_only_where_both_specs_leave_them_to_it() -> None:
+    own = {"workers": {"resources": {"requests": {"cpu": "1"}}}}
+    assert said(finished(slower(1.0), quickstart(**own), installation=OTHERS["worker"])) == ("Passed", "ThresholdsMet")
+
+
+def test_a_test_of_an_earlier_release_that_does_not_say_its_resources_is_a_baseline() -> None:
+    before = finished(slower(1.0), installation=OTHERS["worker"])
+    del before["status"]["installedResources"]
+    assert said(before) == ("Passed", "ThresholdsMet")
+
+
+def test_a_run_is_held_against_its_baseline_by_the_resources_that_it_was_begun_with() -> None:
+    passes = Passes(spec=asked(), beside=seen(finished(slower(1.0))), installation=ALLOWING)
+    passes.run()
+    passes.installation = OTHERS["worker"]
+    passes.run(*PODS, snapshot=snapshot(), after_s=1)
+    passes.run(*PODS, summary=slower(1.0), after_s=30)
+    assert passes.said() == ("Passed", "ThresholdsMet")
 
 
 def test_external_servers_are_compared_by_user_address_and_port() -> None:

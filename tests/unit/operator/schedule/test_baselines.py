@@ -1,10 +1,12 @@
 """Schedules whose tests are held against the last one that passed, in virtual time."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from baselines import LAST_PASSED, asked, run_to_end, seen, slower
+from baselines import ALLOWING, LAST_PASSED, asked, run_to_end, seen, slower
 from schedules import SimSchedule, schedule
+from sshload_operator.planning.plan import Installation
 
 HALF = {"arrivals": {"stages": [{"rate": 10, "duration": "30s"}]}}
 
@@ -14,12 +16,12 @@ def held(**limits: int) -> SimSchedule:
     return schedule(testTemplate={"spec": asked(baseline=LAST_PASSED)}, **limits)
 
 
-def run_next(world: SimSchedule, hour: int, slowness: float) -> tuple[Any, ...]:
+def run_next(world: SimSchedule, hour: int, slowness: float, installation: Installation = ALLOWING) -> tuple[Any, ...]:
     """Let the test of an hour run on a server so slow; return its verdict, its reason, and when its baseline began."""
     world.go_to(f"{hour}:00")
     (name,) = world.active
     beside = [test for other, test in world.tests.items() if other != name]
-    ended = run_to_end(world.tests[name]["spec"], slower(slowness), seen(*beside), now=world.now)
+    ended = run_to_end(world.tests[name]["spec"], slower(slowness), seen(*beside), world.now, installation)
     world.now = ended.now + timedelta(seconds=1)
     world.finish(name, **ended.status)
     baseline = ended.status.get("baseline", {}).get("test")
@@ -74,6 +76,17 @@ def test_a_changed_template_begins_a_new_row() -> None:
         ("Inconclusive", "BaselineDiffers", "11:00"),
         ("Passed", "ThresholdsMet", "12:00"),
         ("Passed", "ThresholdsMet", "13:00"),
+    ]
+
+
+def test_other_resources_of_the_installation_begin_a_new_row_that_no_history_limit_ends() -> None:
+    world = held(successfulTestsHistoryLimit=0, failedTestsHistoryLimit=0)
+    more = replace(ALLOWING, worker_resources={"requests": {"cpu": "2"}})
+    assert [run_next(world, hour, 1.0)[1] for hour in (10, 11)] == ["NoBaseline", "ThresholdsMet"]
+    assert [run_next(world, hour, slowness, more) for hour, slowness in ((12, 0.5), (13, 0.5), (14, 1.0))] == [
+        ("Inconclusive", "BaselineDiffers", "11:00"),
+        ("Passed", "ThresholdsMet", "12:00"),
+        ("Failed", "ThresholdBroken", "13:00"),
     ]
 
 
