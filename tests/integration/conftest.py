@@ -1,29 +1,35 @@
 """A real API server, once for all integration tests that ask for it, and a namespace for each of them."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
-from api_server import ApiServer
-from api_server import api_server as running_api_server
-from api_server import own_api_server as running_own_api_server
-from live_cluster import LiveCluster
+
+# The worker's tests, which are below this file too, let gevent patch their process before HTTP clients are imported.
+if TYPE_CHECKING:
+    from api_server import ApiServer
+    from live_cluster import LiveCluster
 
 
 @pytest.fixture(scope="session")
-def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+def api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator["ApiServer"]:
     """The API server of the whole layer, where there is one, else one of this process. Tests change no CRD of it."""
+    from api_server import api_server as running_api_server  # noqa: PLC0415 - see above
+
     with running_api_server(tmp_path_factory.mktemp("api-server")) as server:
         yield server
 
 
 @pytest.fixture(scope="session")
-def own_api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ApiServer]:
+def own_api_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator["ApiServer"]:
     """An API server for tests that change CRDs or cluster roles. They are of the xdist group "own_api_server"."""
+    from api_server import own_api_server as running_own_api_server  # noqa: PLC0415 - see above
+
     with running_own_api_server(tmp_path_factory.mktemp("own-api-server")) as server:
         yield server
 
 
 @pytest.fixture
-def cluster(api_server: ApiServer) -> LiveCluster:
+def cluster(api_server: "ApiServer") -> "LiveCluster":
     """Return kubectl for the API server, in a namespace of the test's own."""
     return api_server.namespace()
