@@ -1,7 +1,7 @@
 """A master and its workers as processes on loopback, as `sshload run` and the pods have them.
 
-They are forked from a process that has imported all they need (warm_processes). With a launcher, and where a pod has
-several processes, they are `python -m sshload_worker`.
+They are forked from a process that has imported all they need (warm_processes). With a launcher they are `python -m
+sshload_worker`, and so are workers where a pod has several processes.
 """
 
 import subprocess
@@ -32,7 +32,7 @@ class WholeRun:
 
     def __init__(self, folder: Path, config: RunConfig, launcher: Sequence[str | Path] = ()) -> None:
         self._launcher = launcher
-        self._is_warm = not launcher and config.processes_per_pod == 1
+        self._warm_roles = () if launcher else ("master",) if config.processes_per_pod > 1 else ("master", "worker")
         self._folder = folder
         self._config_path = folder / "run.json"
         self._config_path.write_text(to_json(config))
@@ -118,7 +118,7 @@ class WholeRun:
     def _start(self, role: str, *options: str) -> Process:
         arguments = ["--role", role, "--config", str(self._config_path), *options]
         stdout_path = self.stderr_path if role == "worker" else self.stdout_path
-        if self._is_warm:
+        if role in self._warm_roles:
             return start_warm(self._folder, arguments, stdout_path, self.stderr_path)
         command = [*self._launcher, sys.executable, "-m", "sshload_worker", *arguments]
         with self.stderr_path.open("ab") as stderr, stdout_path.open("ab") as stdout:

@@ -1,8 +1,10 @@
 """Every way to log in, by every client library."""
 
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from ssh_server import Keys, SshServer
 from sshload_contract.run_config import Auth, Endpoint, ExecStep, RunConfig
 from sshload_contract.vocabulary import Outcome
 
-BITS = {"ed25519": "256", "ecdsa": "256", "rsa": "3072"}
+BITS = {"ed25519": "256", "ecdsa": "256", "rsa": "2048"}
 METHODS = [pytest.param(method, id=method.value) for method in (Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE)]
 
 pytestmark = every_kind
@@ -42,41 +44,53 @@ def with_password(port: int, auth: Auth, password: str, folder: Path) -> Endpoin
     )
 
 
+@pytest.fixture(scope="module")
+def password_port(keys: Keys) -> Iterator[Callable[[str], int]]:
+    """Return a function that returns the port of a server that takes PASSWORD by this method; it is started once."""
+    with ExitStack() as servers:
+        yield cache(lambda method: servers.enter_context(password_server(keys.host, method)))
+
+
 def keygen(*arguments: str | Path) -> None:
     subprocess.run(["ssh-keygen", "-q", *arguments], check=True)
 
 
 @pytest.mark.parametrize("auth", METHODS)
-def test_the_right_password_logs_in(keys: Keys, tmp_path: Path, kind: Kind, auth: Auth) -> None:
-    with password_server(keys.host, auth.value) as port:
-        done = run_once(config_at(with_password(port, auth, PASSWORD, tmp_path), kind))
+def test_the_right_password_logs_in(
+    password_port: Callable[[str], int], tmp_path: Path, kind: Kind, auth: Auth
+) -> None:
+    port = password_port(auth.value)
+    done = run_once(config_at(with_password(port, auth, PASSWORD, tmp_path), kind))
     assert done.outcome is Outcome.OK, done
 
 
 @pytest.mark.parametrize("auth", METHODS)
-def test_another_password_is_rejected_after_one_attempt(keys: Keys, tmp_path: Path, kind: Kind, auth: Auth) -> None:
-    with password_server(keys.host, auth.value) as port:
-        done = run_once(config_at(with_password(port, auth, "no-such-secret", tmp_path), kind))
+def test_another_password_is_rejected_after_one_attempt(
+    password_port: Callable[[str], int], tmp_path: Path, kind: Kind, auth: Auth
+) -> None:
+    port = password_port(auth.value)
+    done = run_once(config_at(with_password(port, auth, "no-such-secret", tmp_path), kind))
     assert (done.outcome, done.failed_step) == (Outcome.AUTH_REJECTED, "auth"), done
     assert "no-such-secret" not in done.message
 
 
-def test_a_method_that_the_server_does_not_take_is_rejected(keys: Keys, tmp_path: Path, kind: Kind) -> None:
-    with password_server(keys.host, "keyboard-interactive") as port:
-        done = run_once(config_at(with_password(port, Auth.PASSWORD, PASSWORD, tmp_path), kind))
+def test_a_method_that_the_server_does_not_take_is_rejected(
+    password_port: Callable[[str], int], tmp_path: Path, kind: Kind
+) -> None:
+    port = password_port("keyboard-interactive")
+    done = run_once(config_at(with_password(port, Auth.PASSWORD, PASSWORD, tmp_path), kind))
     assert (done.outcome, done.failed_step) == (Outcome.AUTH_REJECTED, "auth"), done
 
 
 def test_a_command_of_which_the_server_tells_no_exit_status_is_an_outcome_of_its_own(
-    keys: Keys, tmp_path: Path, kind: Kind
+    password_port: Callable[[str], int], tmp_path: Path, kind: Kind
 ) -> None:
     steps = (
         ExecStep(name="told", command="anything", expect_exit_code=0, expect_stdout="^welcome$"),
         ExecStep(name="untold", command=SAY_NO_STATUS, expect_exit_code=0, expect_stdout="^welcome$"),
     )
-    with password_server(keys.host, "password") as port:
-        config = config_at(with_password(port, Auth.PASSWORD, PASSWORD, tmp_path), kind)
-        done = run_once(replace(config, scenario=scenario(*steps)))
+    config = config_at(with_password(password_port("password"), Auth.PASSWORD, PASSWORD, tmp_path), kind)
+    done = run_once(replace(config, scenario=scenario(*steps)))
     assert (done.outcome, done.failed_step) == (Outcome.NO_EXIT_STATUS, "untold.command"), done
     assert done.steps["told.command"] is Outcome.OK
     assert done.message.startswith("the server told no exit status")

@@ -44,30 +44,26 @@ def await_load(run: WholeRun) -> list[int]:
     return [child for pod in run.workers for child in children(pod.pid)]
 
 
-def test_each_pod_runs_its_processes_and_all_of_them_share_the_load(
+def memory_kb(pid: int) -> int:
+    (line,) = (line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmRSS:"))
+    return int(line.split()[1])
+
+
+def test_each_pod_runs_its_processes_below_a_small_parent_and_all_of_them_share_the_load(
     start_sshd: Callable[[str], SshServer], tmp_path: Path
 ) -> None:
     server = start_sshd("")
     with whole_run(tmp_path, replace(pods_of_two(server, 6.0), load=arrivals(10, 6.0))) as run:
         processes = await_processes(run)
         assert len(set(processes)) == 4
+        await_load(run)
+        assert all(memory_kb(pod.pid) < PARENT_MEMORY_LIMIT_KB for pod in run.workers)
         summary = run.summary()
         assert run.exit_codes() == [0, 0]
     assert summary.end is RunEnd.COMPLETED, summary.message
     assert summary.generator.workers_connected == 4
     assert summary.load.started == summary.load.succeeded == server.accepted() == 60
     assert not any(is_running(pid) for pid in processes)
-
-
-def test_the_parent_of_the_processes_is_small(sshd: SshServer, tmp_path: Path) -> None:
-    with whole_run(tmp_path, pods_of_two(sshd, 60.0, workers=2)) as run:
-        await_load(run)
-        status = Path(f"/proc/{run.workers[0].pid}/status").read_text()
-        (line,) = (line for line in status.splitlines() if line.startswith("VmRSS:"))
-        assert int(line.split()[1]) < PARENT_MEMORY_LIMIT_KB
-        run.master.terminate()
-        run.summary()
-        run.exit_codes()
 
 
 @pytest.mark.parametrize(
