@@ -5,6 +5,7 @@ A login waits 40 to 120 ms, as for LDAP or PAM, whatever the others do; the targ
 
 from collections.abc import Iterator
 from itertools import repeat
+from math import inf
 from random import Random
 
 import pytest
@@ -29,6 +30,14 @@ def waits(random: Random) -> float:
     return random.uniform(0.5, 1.5)
 
 
+def gaps_s(manner: type[Even | Memoryless], per_s: int, random: Random) -> Iterator[float]:
+    """Return the gaps between the connections of a run."""
+    attempted = per_s * LASTED_S
+    if manner is Even:
+        return repeat(1 / per_s, attempted)
+    return (random.expovariate(per_s) for _ in range(attempted))
+
+
 def seen(
     manner: type[Even | Memoryless], per_s: int, setting: MaxStartups, draw: int, counted: float = 1.0
 ) -> tuple[Played, Logins]:
@@ -36,10 +45,9 @@ def seen(
 
     sshd counts a connection for so many times as long as its client sees it log in.
     """
-    random, attempted = seeded(f"{per_s}/{setting}/{draw}"), per_s * LASTED_S
-    even: Iterator[float] = repeat(1 / per_s, attempted)
-    gaps = even if manner is Even else (random.expovariate(per_s) for _ in range(attempted))
-    played = play(gaps, SshdQueue(LoginService(WAIT_S * counted, float("inf")), setting, waits, random))
+    random = seeded(f"{per_s}/{setting}/{draw}")
+    queue = SshdQueue(LoginService(WAIT_S * counted, inf), setting, waits, random)
+    played = play(gaps_s(manner, per_s, random), queue)
     logins = Logins(
         arrivals=manner(per_s),
         attempted=played.attempted,

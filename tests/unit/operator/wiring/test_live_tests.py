@@ -1,0 +1,55 @@
+"""When a test is looked at again after its end."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from aiohttp import web
+from plans import INSTALLATION
+from played_api import played_api
+from specs.small import SMALL
+from sshload_operator.api.kinds import API_VERSION, TEST
+from sshload_operator.control import live_tests
+from sshload_operator.control.cluster import Cluster
+from sshload_operator.control.live_tests import LiveTests
+
+_WITHIN_S = 30.0
+
+
+def test_a_test_without_time_to_live_is_deleted_with_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its pods, which would have it looked at again some time later, have nothing to do with that."""
+    monkeypatch.setattr(live_tests, "_PODS_GO_WITHIN_S", 3_600.0)
+    metadata = {
+        "namespace": "ns",
+        "name": "short",
+        "uid": "u",
+        "generation": 1,
+        "resourceVersion": "1",
+        "creationTimestamp": "2026-11-22T12:00:00Z",
+    }
+    spec = {**SMALL, "abort": True, "ttlAfterFinished": {"failed": "0s"}}
+    test: dict[str, Any] = {"apiVersion": API_VERSION, "kind": TEST.name, "metadata": metadata, "spec": spec}
+
+    async def play() -> None:
+        deleted = asyncio.Event()
+
+        async def answer(request: web.Request) -> web.Response:
+            sent = json.loads(await request.read() or "{}")
+            if request.method == "DELETE" and request.path.endswith("/sshloadtests/short"):
+                deleted.set()
+            if request.method == "PATCH" and request.path.endswith("/status"):
+                return web.json_response(
+                    {**test, "status": sent["status"], "metadata": {**metadata, "resourceVersion": "2"}}
+                )
+            return web.json_response({"items": [], "metadata": {}})
+
+        async with played_api(answer) as access:
+            cluster = Cluster(access, lambda *_: None)
+            tests = LiveTests(cluster, INSTALLATION, lambda: None)
+            tests.object_changed("ADDED", test)
+            await asyncio.wait_for(deleted.wait(), _WITHIN_S)
+            await tests.stop()
+            await cluster.close()
+
+    asyncio.run(play())
