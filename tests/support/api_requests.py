@@ -14,6 +14,17 @@ from kubernetes.config import new_client_from_config
 
 _ANSWER_LIMIT_S = 300
 _WATCH_S = 1
+_ASK_AGAIN = urllib3.Retry(
+    total=10,
+    connect=0,
+    read=0,
+    redirect=0,
+    other=0,
+    allowed_methods=None,
+    status_forcelist=[HTTPStatus.TOO_MANY_REQUESTS],
+    raise_on_status=False,
+)
+"""Where the API server says when to ask again, as of a kind whose CRD has just changed. kubectl does the same."""
 _NONE: Mapping[str, str] = {}
 _DISCOVERY = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
@@ -121,7 +132,7 @@ class ApiRequests:
         headers = {**self._login, **headers}
         try:
             return self._pool.request(
-                method, url, body=body, headers=headers, timeout=_ANSWER_LIMIT_S, retries=False, **how
+                method, url, body=body, headers=headers, timeout=_ANSWER_LIMIT_S, retries=_ASK_AGAIN, **how
             )
         except urllib3.exceptions.HTTPError as error:
             raise AssertionError(f"{method} {url}: {error}") from error
