@@ -75,7 +75,7 @@ class _Look:
         return candidate(self.plan, test, start_time) if self._is_of_schedule(test) else None
 
     def _is_of_schedule(self, test: Object) -> bool:
-        return is_controlled_by(test, {"metadata": self.schedule})
+        return is_controlled_by(test, self.schedule["uid"])
 
     async def _first_that_fits(self, candidates: Iterable[Candidate]) -> tuple[Candidate, Object] | None:
         """Return the first candidate that the run can be held against. None too where too many had to be read."""

@@ -19,6 +19,7 @@ from sshload_operator.control.cluster import ApiError, Cluster, Object, object_p
 from sshload_operator.control.live_objects import Rest, Wait
 from sshload_operator.control.owned_tests import OwnedTests, OwnerPass, delete_owned_test, is_controlled_by
 from sshload_operator.decision.comparison.decide import (
+    GOING_PASS_S,
     ComparisonDecision,
     ComparisonSight,
     Refused,
@@ -136,7 +137,7 @@ async def _create(cluster: Cluster, body: Object, tests: Tests, manifest: Manife
         quota_or_right = error.status == HTTPStatus.FORBIDDEN
         return Refused(ComparisonReason.TEST_REFUSED, f"the test {name} was refused: {error}", may_pass=quota_or_right)
     found = made or await cluster.read(TEST, namespace, name)
-    if found is not None and not is_controlled_by(found, body):
+    if found is not None and not is_controlled_by(found, body["metadata"]["uid"]):
         message = f"there is a test {name} that is not of this comparison: rename one of them"
         return Refused(ComparisonReason.NAME_TAKEN, message)
     if found is not None:
@@ -163,4 +164,6 @@ async def _write(
     about = About(COMPARISON, metadata["namespace"], metadata["name"], metadata["uid"], occasion)
     await announce(cluster, about, (said for said in decision.announcements if tests.is_news(about, said)), now)
     wait_s = decision.requeue_after_s
-    return OwnerPass(newest, Rest() if wait_s is None else Wait(wait_s))
+    if wait_s is None:
+        return OwnerPass(newest, Rest())
+    return OwnerPass(newest, Wait(wait_s) if wait_s <= GOING_PASS_S else tests.park(wait_s, now))

@@ -1,7 +1,10 @@
 """Which objects of one kind are worked on: one task per live object, woken by watch events, gone when it may rest.
 
 Watch events only mark an object dirty. An object at rest holds no task and no memory here, but for a timer where it is
-to be looked at again. What a pass over an object does, and what is seen of it between passes, is its kind's own.
+to be looked at again. One that is parked holds in addition what its kind keeps of it, and which version is known. The
+body of either is read again for its next pass, and so is that of an object whose first pass has to wait for its turn:
+any number of objects may have to wait, and a body may be large. What a pass over an object does, and what is seen of it
+between passes, is its kind's own.
 """
 
 import asyncio
@@ -38,19 +41,48 @@ class Rest:
     wake_after_s: float | None = None
 
 
-Next: TypeAlias = Wait | Rest
+@dataclass(frozen=True, slots=True)
+class Park:
+    """Only an edit of its spec, its kind, or this long (None: as long as it takes) asks for another pass."""
+
+    wake_after_s: float | None = None
+
+
+Next: TypeAlias = Wait | Rest | Park
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """Which object a body is of, and in which version: enough to tell whether another body is news."""
+
+    uid: str
+    generation: int
+    version: int
+
+    @classmethod
+    def of(cls, body: Object) -> "Stamp":
+        """Return the stamp of a body."""
+        metadata = body["metadata"]
+        return cls(metadata["uid"], metadata["generation"], version(body))
+
+    def is_same_spec(self, other: "Stamp") -> bool:
+        """Tell whether both are of one object with one spec."""
+        return (self.uid, self.generation) == (other.uid, other.generation)
 
 
 @dataclass(slots=True)
 class Live(Generic[S]):
     """An object that is worked on. `body` is its newest version known, None where it is still to be read.
 
-    `sight` is what its kind keeps of it between passes, `told` the newest version that the watch has told of.
+    `sight` is what its kind keeps of it between passes, `newest` says which version is the newest known (None: none
+    is), `told` which one the watch has told of last. While it `is_named` no body of it is kept.
     """
 
     body: Object | None
     sight: S
+    newest: Stamp | None = None
     told: int = 0
+    is_named: bool = False
     dirty: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
 
@@ -60,16 +92,41 @@ class Live(Generic[S]):
         The answer to a write of our own is offered like an event: the spec may have been edited in mid-pass, and then
         the event of the edit comes too late to be newer.
         """
-        if self.body is not None and version(body) <= version(self.body):
+        offered = Stamp.of(body)
+        if self.newest is not None and offered.version <= self.newest.version:
             return
-        if self.body is None or body["metadata"]["generation"] != self.body["metadata"]["generation"]:
+        if self.newest is None or not offered.is_same_spec(self.newest):
             self.dirty.set()
-        self.body = body
+        self.newest = offered
+        if not self.is_named:
+            self.body = body
+
+    def name_only(self) -> None:
+        """Keep no body until `is_named` is unset: the next pass reads the object."""
+        self.body, self.is_named = None, True
 
     def fill(self, read: Object | None) -> Object | None:
-        """Take in what was read of an object that was only named, unless an event has told of it meanwhile."""
-        self.body = self.body or read
-        return self.body
+        """Take in what was read of an object that was only named, unless an event has told of it meanwhile.
+
+        Another object of its name is None, as if it was gone: the watch will tell of both.
+        """
+        if self.body is not None or read is None:
+            return self.body
+        found = Stamp.of(read)
+        if self.newest is not None and self.newest.uid != found.uid:
+            return None
+        if self.newest is None or self.newest.version < found.version:
+            self.newest = found
+        self.body = read
+        return read
+
+
+@dataclass(slots=True)
+class Parked(Generic[S]):
+    """An object that is parked: what its kind keeps of it, and which version is the newest known."""
+
+    newest: Stamp
+    sight: S
 
 
 class Passes(Protocol[S]):
@@ -78,8 +135,20 @@ class Passes(Protocol[S]):
     def first_sight(self, body: Object | None) -> S:
         """Return what is seen of an object of which nothing is known yet; `body` is None where it was only named."""
 
+    def at_once(self, _live: Live[S]) -> Next | None:
+        """Say how to go on with an object about which nothing is to be done or asked, so that it needs no turn."""
+        return None
+
     async def do(self, key: Key, live: Live[S]) -> Next:
         """Do one pass, leave the newest version of the object in `live`, and say how to go on. May raise anything."""
+
+    def kept(self, sight: S) -> S:
+        """Return what is kept of the sight of an object that is parked."""
+        return sight
+
+    def stay_parked_s(self, _key: Key, _sight: S) -> float | None:
+        """Return how long a parked object whose time is over may stay so; None where it needs a pass."""
+        return None
 
 
 class LiveObjects(Generic[S]):
@@ -89,33 +158,48 @@ class LiveObjects(Generic[S]):
         self._passes = passes
         self._count_failure = count_failure
         self._live: dict[Key, Live[S]] = {}
+        self._parked: dict[Key, Parked[S]] = {}
         self._alarms: dict[Key, asyncio.TimerHandle] = {}
         self._untold: dict[Key, int] = {}
         self._turns = asyncio.Semaphore(_PASSES_AT_ONCE)
 
     def object_changed(self, event_type: str | None, body: Object) -> None:
-        """Take in a watch event of an object of the kind; one older than what was known at rest says nothing."""
-        key = key_of(body)
-        live = self._live.get(key)
-        if version(body) < self._untold.get(key, 0):
+        """Take in a watch event of an object of the kind; one no newer than what was known at rest says nothing."""
+        key, seen = key_of(body), Stamp.of(body)
+        is_gone = event_type == "DELETED"
+        if self._is_known(key, seen, is_gone=is_gone):
             return
-        self._untold.pop(key, None)
-        if event_type == "DELETED" or "deletionTimestamp" in body["metadata"]:
-            self._forget(key, body["metadata"]["uid"])
-        elif live is None:
-            self._start(key, body)
-        elif live.body is not None and live.body["metadata"]["uid"] != body["metadata"]["uid"]:
-            self._forget(key, live.body["metadata"]["uid"])
-            self._start(key, body)
+        if is_gone or "deletionTimestamp" in body["metadata"]:
+            self._forget(key, seen.uid)
+            return
+        before = self.known(key)
+        if before is not None and before.newest is not None and before.newest.uid != seen.uid:
+            self._forget(key, before.newest.uid)
+            before = None
+        if isinstance(before, Live):
+            before.told = max(before.told, seen.version)
+            before.offer(body)
+        elif before is not None and before.newest.is_same_spec(seen):
+            before.newest = seen
         else:
-            live.told = max(live.told, version(body))
-            live.offer(body)
+            self._start(key, body)
+
+    def _is_known(self, key: Key, seen: Stamp, *, is_gone: bool) -> bool:
+        """Tell whether a version is no newer than what was known when the object came to rest, or was parked."""
+        parked = self._parked.get(key)
+        if parked is not None:
+            return not is_gone and parked.newest.uid == seen.uid and seen.version <= parked.newest.version
+        known = self._untold.get(key, 0)
+        if seen.version >= known:
+            self._untold.pop(key, None)
+        return seen.version < known or (seen.version == known and not is_gone)
 
     def forget(self, is_gone: Callable[[Key], bool]) -> None:
         """Take in that objects are gone: no more is done about them."""
-        for key in filter(is_gone, {*self._live, *self._alarms, *self._untold}):
+        for key in filter(is_gone, {*self._live, *self._parked, *self._alarms, *self._untold}):
             self._silence(key)
             self._untold.pop(key, None)
+            self._parked.pop(key, None)
             live = self._live.pop(key, None)
             if live is not None and live.task is not None:
                 live.task.cancel()
@@ -124,8 +208,12 @@ class LiveObjects(Generic[S]):
         """Return the object if it is worked on."""
         return self._live.get(key)
 
+    def known(self, key: Key) -> Live[S] | Parked[S] | None:
+        """Return the object if it is worked on or parked."""
+        return self._live.get(key) or self._parked.get(key)
+
     def wake(self, key: Key) -> Live[S]:
-        """Return the object; where it is at rest, work on it begins, and the first pass has to read it."""
+        """Return the object; where it is at rest or parked, work on it begins, and the first pass has to read it."""
         return self._live.get(key) or self._start(key, None)
 
     async def stop(self) -> None:
@@ -139,22 +227,33 @@ class LiveObjects(Generic[S]):
 
     def _start(self, key: Key, body: Object | None) -> Live[S]:
         self._silence(key)
-        live = Live(body, self._passes.first_sight(body), 0 if body is None else version(body))
+        parked = self._parked.pop(key, None)
+        live = Live(body, self._passes.first_sight(body)) if parked is None else Live(body, parked.sight, parked.newest)
+        if body is not None:
+            live.newest = Stamp.of(body)
+            live.told = live.newest.version
         self._live[key] = live
         live.task = asyncio.create_task(self._work(key, live), name=f"{key[0]}/{key[1]}")
         return live
 
     def _forget(self, key: Key, uid: str) -> None:
+        before = self.known(key)
+        if before is not None and before.newest is not None and before.newest.uid != uid:
+            return
         self._silence(key)
-        live = self._live.get(key)
-        if live is not None and (live.body is None or live.body["metadata"]["uid"] == uid):
-            del self._live[key]
-            if live.task is not None:
-                live.task.cancel()
+        self._parked.pop(key, None)
+        live = self._live.pop(key, None)
+        if live is not None and live.task is not None:
+            live.task.cancel()
 
     def _ring(self, key: Key) -> None:
         del self._alarms[key]
-        self.wake(key)
+        parked = self._parked.get(key)
+        again_s = None if parked is None else self._passes.stay_parked_s(key, parked.sight)
+        if again_s is None:
+            self.wake(key)
+        else:
+            self._set_alarm(key, again_s)
 
     def _silence(self, key: Key) -> None:
         alarm = self._alarms.pop(key, None)
@@ -163,34 +262,52 @@ class LiveObjects(Generic[S]):
 
     async def _work(self, key: Key, live: Live[S]) -> None:
         """Do passes until the object may rest. The one edge where unforeseen errors end."""
-        failures, last_error = 0, ""
+        failures, last_error, is_first = 0, "", True
         while True:
             following: Next
             try:
-                async with self._turns:
-                    live.dirty.clear()
-                    following = await self._passes.do(key, live)
+                following = await self._pass(key, live, is_first=is_first)
                 failures, last_error = 0, ""
             except Exception as error:  # noqa: BLE001 - one object's failure, foreseen or not, must not stop the others
                 self._count_failure()
                 last_error = _report(key, error, last_error)
                 following = Wait(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
                 failures += 1
-            if isinstance(following, Rest) and not live.dirty.is_set():
+            if not isinstance(following, Wait) and not live.dirty.is_set():
                 break
+            is_first = False
             with suppress(TimeoutError):
                 await asyncio.wait_for(live.dirty.wait(), following.at_most_s if isinstance(following, Wait) else None)
             await asyncio.sleep(_SETTLE_S)
         if self._live.get(key) is live:
-            del self._live[key]
-            if live.body is not None and version(live.body) > live.told:
-                self._untold[key] = version(live.body)
-            self._rest(key, following)
+            self._rest(key, live, following)
 
-    def _rest(self, key: Key, rest: Rest) -> None:
+    async def _pass(self, key: Key, live: Live[S], *, is_first: bool) -> Next:
+        """Do one pass in turn, and none where there is nothing to do or ask."""
+        live.dirty.clear()
+        following = self._passes.at_once(live)
+        if following is not None:
+            return following
+        if is_first and self._turns.locked():
+            live.name_only()
+        async with self._turns:
+            live.dirty.clear()
+            live.is_named = False
+            return await self._passes.do(key, live)
+
+    def _rest(self, key: Key, live: Live[S], following: Rest | Park) -> None:
+        """Let go of an object. No event comes between its last pass and this: nothing awaits in between."""
         self._silence(key)
-        if rest.wake_after_s is not None:
-            self._alarms[key] = asyncio.get_running_loop().call_later(rest.wake_after_s, self._ring, key)
+        del self._live[key]
+        if isinstance(following, Park) and live.newest is not None:
+            self._parked[key] = Parked(live.newest, self._passes.kept(live.sight))
+        elif live.newest is not None and live.newest.version > live.told:
+            self._untold[key] = live.newest.version
+        if following.wake_after_s is not None:
+            self._set_alarm(key, following.wake_after_s)
+
+    def _set_alarm(self, key: Key, after_s: float) -> None:
+        self._alarms[key] = asyncio.get_running_loop().call_later(after_s, self._ring, key)
 
 
 def key_of(body: Object) -> Key:

@@ -1,6 +1,6 @@
 """The schedules that are worked on: one pass over one of them, and when it is looked at again.
 
-Its task waits for the next start, but never longer than a minute, because a clock that is set tells nobody.
+It is parked until the next start, whose time is looked at every minute, because a clock that is set tells nobody.
 """
 
 from datetime import UTC, datetime
@@ -30,7 +30,6 @@ from sshload_operator.state import Manifest
 
 # What the API server will say again however often it is asked.
 _REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
-_LONGEST_WAIT_S: Final = 60.0
 _LIST_EVERY_S: Final = 300.0
 # Before a test is made, what is under way is looked up: the watch may be behind.
 _FRESH_S: Final = 2.0
@@ -114,7 +113,7 @@ async def _create(cluster: Cluster, body: Object, tests: Tests, manifest: Manife
             raise
         return Obstacle(ScheduleReason.CREATE_REFUSED, f"the test {name} was refused: {error}")
     found = made or await cluster.read(TEST, namespace, name)
-    if found is None or not is_controlled_by(found, body):
+    if found is None or not is_controlled_by(found, body["metadata"]["uid"]):
         return Obstacle(ScheduleReason.NAME_TAKEN, f"there is a test {name} that is not of this schedule")
     tests.made(found, scheduled_test)
     return None
@@ -127,8 +126,7 @@ async def _write(cluster: Cluster, body: Object, tests: Tests, decision: Schedul
     if newest is not None:
         await _announce(cluster, body, tests, decision, now)
         await _delete(cluster, body, tests, decision.discard)
-    wait_s = decision.requeue_after_s
-    return OwnerPass(newest, Wait(None if wait_s is None else min(wait_s, _LONGEST_WAIT_S)))
+    return OwnerPass(newest, tests.park(decision.requeue_after_s, now))
 
 
 async def _announce(cluster: Cluster, body: Object, tests: Tests, decision: ScheduleDecision, now: datetime) -> None:

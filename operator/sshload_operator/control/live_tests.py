@@ -1,7 +1,8 @@
 """The tests that are worked on: what wakes one, and when it may rest.
 
 A finished test rests: it holds no task and no memory here; one with a time to live holds a timer. So a thousand
-finished tests cost nothing, and a restarted operator asks the API server nothing about them.
+finished tests cost nothing, and a restarted operator asks the API server nothing about them. A test that is held back
+(suspended, paused, queued) is parked: tenants may have any number of those, each with as large a spec as is allowed.
 """
 
 from collections.abc import Callable
@@ -12,15 +13,17 @@ from typing import Final
 from sshload_operator.api.kinds import TEST
 from sshload_operator.control.cluster import Cluster, Object
 from sshload_operator.control.judging import Judging
-from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, Wait
+from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Park, Passes, Rest, Wait, version
 from sshload_operator.control.logs import log_about
 from sshload_operator.control.observe import Sight
 from sshload_operator.control.reconcile import (
     KnownSpec,
+    Question,
     Shared,
     asks_for_deeds,
     decide_unseen,
     is_finished,
+    is_held_back,
     question,
     reconcile,
 )
@@ -36,7 +39,7 @@ _PODS_GO_WITHIN_S: Final = 10.0
 class TestSight:
     """What is seen of a test: its children, and what of them matters.
 
-    `has_children` says that pods or Jobs of the test were seen, so that a finished one may have to be swept;
+    `has_children` says that pods or Jobs of the test were seen, so that one without a run may have to be swept;
     `is_ending` that it was swept just now, so that its children's last events mean nothing.
     """
 
@@ -98,7 +101,7 @@ class LiveTests(LiveObjects[TestSight]):
 
 
 @dataclass(frozen=True, slots=True)
-class _TestPasses:
+class _TestPasses(Passes[TestSight]):
     """Passes over SSHLoadTests."""
 
     shared: Shared
@@ -107,6 +110,20 @@ class _TestPasses:
     def first_sight(self, body: Object | None) -> TestSight:
         """Return the sight of a test; where not itself but a child of it was seen, or its time is over, it has any."""
         return TestSight(has_children=body is None)
+
+    def at_once(self, live: Live[TestSight]) -> Next | None:
+        """Let a finished test rest about which nothing is to be done."""
+        if live.body is None or live.sight.has_children or not is_finished(live.body):
+            return None
+        return _rest_unseen(question(live.body, self.installation, KnownSpec()))
+
+    def kept(self, _sight: TestSight) -> TestSight:
+        """Keep nothing of a test that is held back: what its pods were is swept, and its spec is read again."""
+        return TestSight(has_children=False)
+
+    def stay_parked_s(self, key: Key, _sight: TestSight) -> float | None:
+        """Return how long a queued test may wait on without a pass."""
+        return self.shared.room.stay_queued_s(key)
 
     async def do(self, key: Key, live: Live[TestSight]) -> Next:
         """Do one pass over a test, and none where there is nothing to do."""
@@ -122,17 +139,35 @@ class _TestPasses:
             sight.is_ending = False
             sight.has_children = any(not pod.deleting for pod in sight.children.pods_of(asked.test.uid))
         if asked.finished and not sight.has_children:
-            decision = decide_unseen(asked, datetime.now(UTC))
-            if not asks_for_deeds(decision):
-                return Rest(decision.requeue_after_s)
+            rest = _rest_unseen(asked)
+            if rest is not None:
+                return rest
         done = await reconcile(self.shared, asked, sight.children, datetime.now(UTC))
         if done.test is None:
             self.shared.room.leave(key)
             return Rest()
         self.shared.room.end_of_pass(done.test)
         live.offer(done.test)
-        if is_finished(live.body or done.test):
-            sight.is_ending = True
-            wait_s = done.requeue_after_s
-            return Wait(_PODS_GO_WITHIN_S if wait_s is None else min(_PODS_GO_WITHIN_S, wait_s))
-        return Wait(done.requeue_after_s)
+        return _following(live, done.test, done.requeue_after_s)
+
+
+def _rest_unseen(asked: Question) -> Rest | None:
+    """Return the rest of a test without pods about which nothing is to be done, else None."""
+    decision = decide_unseen(asked, datetime.now(UTC))
+    return None if asks_for_deeds(decision) else Rest(decision.requeue_after_s)
+
+
+def _following(live: Live[TestSight], left: Object, requeue_after_s: float | None) -> Next:
+    """Say how to go on with a test that a pass left so: where no pods are to go, one without a run needs no body.
+
+    A finished one of which a newer version came in mid-pass, without an edit of its spec, is looked at again.
+    """
+    is_over, is_held = is_finished(live.body or left), is_held_back(left)
+    if not is_over and not is_held:
+        return Wait(requeue_after_s)
+    has_news = is_over and live.newest is not None and live.newest.version > version(left)
+    has_pods = live.sight.has_children or any(not pod.deleting for pod in live.sight.children.pods.values())
+    if has_pods or has_news:
+        live.sight.is_ending = True
+        return Wait(_PODS_GO_WITHIN_S if requeue_after_s is None else min(_PODS_GO_WITHIN_S, requeue_after_s))
+    return Rest(requeue_after_s) if is_over else Park(requeue_after_s)

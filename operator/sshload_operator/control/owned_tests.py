@@ -8,17 +8,30 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from sshload_operator.api.kinds import TEST, Kind
 from sshload_operator.control.announcement import About
 from sshload_operator.control.cluster import Cluster, Object
-from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest, key_of, version
+from sshload_operator.control.live_objects import (
+    Key,
+    Live,
+    LiveObjects,
+    Next,
+    Park,
+    Passes,
+    Rest,
+    key_of,
+    version,
+)
 from sshload_operator.control.logs import log_about
 from sshload_operator.state import Announcement
 
 _REMEMBERED_ANNOUNCEMENTS: Final = 50
+# A clock that is set tells nobody.
+_LONGEST_SLEEP_S: Final = 60.0
 
 F = TypeVar("F")
 
@@ -32,7 +45,8 @@ class OwnedTests(Generic[F]):
     """The tests of one owner by name, as its kind's facts; each with the version it was seen in.
 
     `begin` lets work on a test begin. `told` are the names of tests that the watch told of since a list was asked for.
-    `announced` is what was said of the owner lately, so that saying it again in each pass costs no request.
+    `announced` is what was said of the owner lately, so that saying it again in each pass costs no request. `due_at` is
+    when a parked owner needs a pass though nothing has changed, None for never.
     """
 
     begin: Callable[[Key], object]
@@ -41,6 +55,7 @@ class OwnedTests(Generic[F]):
     told: set[str] = field(default_factory=set)
     listed_at_s: float | None = None
     announced: deque[tuple[About, Announcement]] = field(default_factory=_announcements)
+    due_at: datetime | None = None
 
     def put(self, test: Object, facts: Callable[[Object], F]) -> bool:
         """Take in a version of a test; returns whether it is newer than the one known, and its facts differ.
@@ -83,6 +98,11 @@ class OwnedTests(Generic[F]):
         """
         for name in {*self.facts, *self.versions} - self.told - {*names}:
             self.drop(name)
+
+    def park(self, wake_after_s: float | None, now: datetime) -> Park:
+        """Return the wait of an owner that is due in so long, None for never. Its clock is looked at every minute."""
+        self.due_at = None if wake_after_s is None else now + timedelta(seconds=wake_after_s)
+        return Park(None if wake_after_s is None else min(wake_after_s, _LONGEST_SLEEP_S))
 
     def is_news(self, about: About, announcement: Announcement) -> bool:
         """Take in that something is said; returns whether it was not said lately."""
@@ -136,16 +156,16 @@ class LiveOwners(LiveObjects[OwnedTests[F]]):
     def test_changed(self, event_type: str | None, test: Object) -> None:
         """Take in a watch event of any SSHLoadTest. An owner at rest is not woken: its tests mean nothing to it."""
         metadata = test["metadata"]
-        owner = metadata.get("labels", {}).get(self._kind.label)
-        live = self.find((metadata["namespace"], owner)) if owner else None
-        if live is None or live.body is None or not is_controlled_by(test, live.body):
+        key = (metadata["namespace"], metadata.get("labels", {}).get(self._kind.label, ""))
+        known = self.known(key)
+        if known is None or known.newest is None or not is_controlled_by(test, known.newest.uid):
             return
-        if live.sight.changed(event_type, test, self._kind.facts):
-            live.dirty.set()
+        if known.sight.changed(event_type, test, self._kind.facts):
+            self.wake(key).dirty.set()
 
 
 @dataclass(frozen=True, slots=True)
-class _OwnerPasses(Generic[F]):
+class _OwnerPasses(Passes[OwnedTests[F]]):
     """Passes over owners of one kind."""
 
     cluster: Cluster
@@ -155,6 +175,15 @@ class _OwnerPasses(Generic[F]):
     def first_sight(self, _body: Object | None) -> OwnedTests[F]:
         """Return the sight of an owner whose tests have not been looked for."""
         return OwnedTests(self.begin)
+
+    def stay_parked_s(self, _key: Key, tests: OwnedTests[F]) -> float | None:
+        """Return how long until a parked owner is due, or its tests are to be listed anew; None where it is time."""
+        left_s = [_LONGEST_SLEEP_S]
+        if tests.listed_at_s is not None:
+            left_s.append(tests.listed_at_s + self.kind.list_every_s - time.monotonic())
+        if tests.due_at is not None:
+            left_s.append((tests.due_at - datetime.now(UTC)).total_seconds())
+        return min(left_s) if min(left_s) > 0 else None
 
     async def do(self, key: Key, live: Live[OwnedTests[F]]) -> Next:
         """Do one pass over an owner, its tests listed anew where the last list is old."""
@@ -187,16 +216,16 @@ async def refresh(
 
 def _put_if_mine(kind: OwnerKind[F], owner: Object, tests: OwnedTests[F], test: Object) -> str:
     """Take in a test of a list and return its name; "" where it is not the owner's."""
-    if not is_controlled_by(test, owner):
+    if not is_controlled_by(test, owner["metadata"]["uid"]):
         return ""
     tests.put(test, kind.facts)
     return str(test["metadata"]["name"])
 
 
-def is_controlled_by(child: Mapping[str, Any], owner: Mapping[str, Any]) -> bool:
-    """Return whether the owner is the child's controller, as its ownerReferences say."""
+def is_controlled_by(child: Mapping[str, Any], owner_uid: str) -> bool:
+    """Return whether the object of this uid is the child's controller, as the child's ownerReferences say."""
     references = child["metadata"].get("ownerReferences", ())
-    return any(found.get("controller") and found["uid"] == owner["metadata"]["uid"] for found in references)
+    return any(found.get("controller") and found["uid"] == owner_uid for found in references)
 
 
 async def delete_owned_test(cluster: Cluster, namespace: str, name: str, uid: str) -> None:

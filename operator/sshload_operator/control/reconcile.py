@@ -155,6 +155,11 @@ def is_finished(test: Object) -> bool:
     return past.phase is Phase.FINISHED
 
 
+def is_held_back(test: Object) -> bool:
+    """Whether the object's status says that no run may begin: it is suspended, paused, or queued."""
+    return remembered(test.get("status") or {}).phase is Phase.PENDING
+
+
 async def reconcile(shared: Shared, asked: Question, sight: Sight, now: datetime) -> Pass:
     """Do one pass; raises ApiError, and KeysError where ssh-keygen fails."""
     cluster = shared.cluster
@@ -188,8 +193,9 @@ async def reconcile(shared: Shared, asked: Question, sight: Sight, now: datetime
 
 async def _observe(shared: Shared, asked: Question, sight: Sight, now: datetime) -> Observed:
     observed = _NOTHING_SEEN
-    # Without a run there are no pods, or those of an attempt whose status was never written, or was taken away.
-    if asked.remembered.run or sight.pods:
+    # Without a run there are no pods, or those of an attempt whose status was never written, or was taken away. What is
+    # left of a run that is held back was swept then, and the watch tells of pods that are there still.
+    if sight.pods or (asked.remembered.run and asked.remembered.phase is not Phase.PENDING):
         observed = await observe(shared.cluster, shared.judging, sight, asked.test, asked.run_under_way(now))
     if asked.may_begin:
         return replace(observed, queued=shared.room.ask(asked.body))

@@ -3,18 +3,29 @@
 import time
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from sshload_operator.control.cluster import Object
 from sshload_operator.control.live_objects import Key, key_of
-from sshload_operator.decision.turns import Waiting, positions
+from sshload_operator.decision.turns import Waiting, next_look_at_queue_s, positions
 from sshload_operator.planning.limits import Limits
 from sshload_operator.state import Phase
 
 # Until then an operator that was started anew may not have heard of all tests that run.
 _HEARD_OF_ALL_S: Final = 2.0
+# A queue may move at every moment: the place of a test that cannot begin yet is told anew this often at most.
+_PLACE_KEEPS_S: Final = 10.0
 _AT_REST: Final = (None, Phase.PENDING, Phase.FINISHED)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The position in the queue that a test was told, and when, in monotonic seconds."""
+
+    position: int
+    at_s: float
 
 
 class Room:
@@ -29,6 +40,7 @@ class Room:
         self._running: set[Key] = set()
         self._given: set[Key] = set()
         self._waiting: dict[Key, Waiting] = {}
+        self._told: dict[Key, _Told] = {}
         self._positions: dict[Waiting, int] | None = None
         self._started_s = time.monotonic()
 
@@ -74,6 +86,7 @@ class Room:
 
     def withdraw(self, key: Key) -> None:
         """Take in that a test asks for no run any more."""
+        self._told.pop(key, None)
         if self._waiting.pop(key, None) is not None:
             self._positions = None
 
@@ -81,25 +94,39 @@ class Room:
         """Give a test room for its run and return 0, or return its position in the queue."""
         if not self._is_limited:
             return 0
-        position = self._position(test)
-        if position == 0 and time.monotonic() - self._started_s < _HEARD_OF_ALL_S:
-            return 1
-        if position == 0:
-            self._given.add(key_of(test))
-            self.withdraw(key_of(test))
-        return position
-
-    def _position(self, test: Object) -> int:
         key, since = key_of(test), datetime.fromisoformat(test["metadata"]["creationTimestamp"])
         self._free(key)
-        me = Waiting(since, *key)
-        if self._waiting.get(key) != me:
-            self._waiting[key] = me
+        if self._waiting.get(key) != Waiting(since, *key):
+            self._waiting[key] = Waiting(since, *key)
             self._positions = None
+        position = self._position(key)
+        if position == 0 and time.monotonic() - self._started_s < _HEARD_OF_ALL_S:
+            position = 1
+        if position == 0:
+            self._given.add(key)
+            self.withdraw(key)
+        else:
+            self._told[key] = _Told(position, time.monotonic())
+        return position
+
+    def stay_queued_s(self, key: Key) -> float | None:
+        """Return how long a test that waits may go on so without asking again; None where it has to ask.
+
+        It has to where it may begin, or waits no more as far as is known, or has another place than it was told, which
+        it hears of every 10 s at most.
+        """
+        told = self._told.get(key)
+        if told is None:
+            return None
+        position = self._position(key)
+        is_old = time.monotonic() - told.at_s >= _PLACE_KEEPS_S
+        return None if position == 0 or (position != told.position and is_old) else next_look_at_queue_s(position)
+
+    def _position(self, key: Key) -> int:
         if self._positions is None:
             running = Counter(namespace for namespace, _ in self._running | self._given)
             self._positions = positions(self._waiting.values(), running, self._limits)
-        return self._positions[me]
+        return self._positions[self._waiting[key]]
 
     def _free(self, key: Key) -> None:
         if key in self._given:

@@ -20,6 +20,7 @@ from sshload_operator.decision.findings import conditions
 from sshload_operator.decision.results import to_status
 from sshload_operator.decision.situation import Situation
 from sshload_operator.decision.status import Standing, progress, status
+from sshload_operator.decision.turns import next_look_at_queue_s
 from sshload_operator.manifests import Part, child_name, results_config_map
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.plan import Plan, TestIdentity, as_begun, is_same_spec, run_id
@@ -37,9 +38,6 @@ from sshload_operator.state import (
 STARTING_PASS_S = 1.0
 RUNNING_PASS_S = 5.0
 COLLECTING_PASS_S = 0.5
-QUEUE_PASS_S = 1.0
-QUEUE_PASS_MOST_S = 60.0
-QUEUE_LOOKS_PER_S = 20
 _AFTER_LOAD_S = 0.3
 _RUNS_LOOKED_AT = 1_000  # a tenant can raise the generation without end
 _SHORTEST_PASS_S = 0.05
@@ -235,11 +233,6 @@ def _start(this: _Pass, situation: Situation) -> Decision:
     return _go_on(this, situation)
 
 
-def _next_look_at_queue_s(situation: Situation) -> float:
-    """Return when to ask again: whoever is far behind asks seldom, so that a long queue costs little."""
-    return min(QUEUE_PASS_MOST_S, QUEUE_PASS_S + situation.observed.queued / QUEUE_LOOKS_PER_S)
-
-
 def may_begin(plan: Plan | SpecError, remembered: Remembered) -> bool:
     """Whether a run would begin now if nothing but other tests were in its way: so only such tests queue."""
     if isinstance(plan, SpecError) or plan.spec.abort or plan.spec.suspend or plan.installation.paused:
@@ -277,7 +270,7 @@ def _hold_back(this: _Pass, situation: Situation, reason: Reason, message: str) 
         replaced=_replaced(this, situation),
         sweep=tuple(sorted({*this.leftovers(), this.unfinished_run_id} - {""})),
         announcements=_superseded(this, situation),
-        requeue_after_s=_next_look_at_queue_s(situation) if reason is Reason.QUEUED else None,
+        requeue_after_s=next_look_at_queue_s(situation.observed.queued) if reason is Reason.QUEUED else None,
     )
     return _decision(this, standing, actions)
 

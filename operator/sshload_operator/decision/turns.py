@@ -7,8 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from sshload_operator.planning.limits import Limits
+
+QUEUE_PASS_S: Final = 1.0
+QUEUE_PASS_MOST_S: Final = 60.0
+QUEUE_LOOKS_PER_S: Final = 20
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,6 +43,11 @@ def positions(waiting: Iterable[Waiting], running: Mapping[str, int], limits: Li
             ahead += 1
             found[one] = ahead
     return found
+
+
+def next_look_at_queue_s(position: int) -> float:
+    """Return when to ask again: whoever is far behind asks seldom, so that a long queue costs little."""
+    return min(QUEUE_PASS_MOST_S, QUEUE_PASS_S + position / QUEUE_LOOKS_PER_S)
 
 
 def _in_order(waiting: Iterable[Waiting], running: Mapping[str, int]) -> list[Waiting]:

@@ -31,7 +31,7 @@ from sshload_operator.planning.plan import TestIdentity, is_same_spec
 from sshload_operator.state import Announcement, ConditionStatus, Manifest
 
 _PODS_NAMED = 5
-TEST_PASS_S = 20.0
+TEST_PASS_S = 300.0
 GOING_PASS_S = 1.0
 REFUSED_PASS_S = 30.0
 

@@ -5,24 +5,14 @@ from typing import Any
 
 import pytest
 from sim_comparison import comparison_spec
+from specs.large import on_nodes
 from specs.small import SMALL
-from specs.spec import Spec
 from sshload_operator.api.comparison.parse import parse_comparison
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.parse import SPEC_LIMIT_BYTES, check_size, parse
 from sshload_operator.api.schedule.parse import parse_schedule
 
 TOO_LARGE = f"takes more than {SPEC_LIMIT_BYTES} bytes as compact JSON"
-
-
-def on_nodes(count: int) -> Spec:
-    """Return a spec whose pods run on one of so many nodes."""
-    hosts = {"key": "kubernetes.io/hostname", "operator": "In"}
-    nodes = [f"node-{number:06}" for number in range(count)]
-    chosen = [{**hosts, "values": nodes[first : first + 100]} for first in range(0, count, 100)]
-    terms = [{"matchExpressions": chosen[first : first + 5]} for first in range(0, len(chosen), 5)]
-    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
-    return {**SMALL, "workers": {"affinity": {"nodeAffinity": required}}}
 
 
 def test_a_spec_with_a_long_affinity_is_accepted_up_to_the_limit() -> None:

@@ -12,7 +12,7 @@ from sim_comparison import comparison_spec
 from specs.small import SMALL
 from sshload_operator.control.cluster import Cluster
 from sshload_operator.control.live_comparisons import ComparisonKind
-from sshload_operator.control.live_objects import Wait
+from sshload_operator.control.live_objects import Park
 from sshload_operator.control.owned_tests import OwnedTests, OwnerPass
 from sshload_operator.decision.comparison.decide import REFUSED_PASS_S
 from sshload_operator.decision.comparison.facts import SeenTest
@@ -110,7 +110,7 @@ def test_a_test_that_a_quota_refuses_is_waited_for_with_the_reason_and_made_once
     assert refused.body is not None
     assert let_in.body is not None
     status = refused.body["status"]
-    assert refused.following == Wait(REFUSED_PASS_S)
+    assert refused.following == Park(REFUSED_PASS_S)
     assert (status["phase"], status["reason"], "verdict" in status) == ("Running", "TestRefused", False)
     assert says in status["message"]
     assert len(made) == 1

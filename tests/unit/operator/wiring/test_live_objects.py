@@ -1,9 +1,10 @@
-"""What is known of an object at rest, and how many objects are worked on at once."""
+"""What is known of an object at rest or parked, and how many objects are worked on at once."""
 
 import asyncio
 from typing import Any
 
-from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Rest
+from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Park, Passes, Rest, Wait
+from until import until
 
 
 def body(version: int, generation: int = 1, name: str = "one") -> dict[str, Any]:
@@ -11,7 +12,7 @@ def body(version: int, generation: int = 1, name: str = "one") -> dict[str, Any]
     return {"metadata": {**metadata, "resourceVersion": str(version)}}
 
 
-class Writing:
+class Writing(Passes[None]):
     """Passes that write the object once, and then have nothing more to do."""
 
     def __init__(self) -> None:
@@ -46,11 +47,11 @@ def test_a_watch_that_is_behind_our_own_write_wakes_nothing_that_rests() -> None
     assert passes_over(3, 5, 6) == ["3"]
 
 
-def test_what_is_as_new_as_our_own_write_or_newer_is_looked_at() -> None:
-    assert passes_over(3, 7, 8) == ["3", "7", "8"]
+def test_the_event_of_our_own_write_wakes_nothing_that_rests_and_a_newer_one_does() -> None:
+    assert passes_over(3, 7, 8) == ["3", "8"]
 
 
-class Counting:
+class Counting(Passes[None]):
     """Passes that count how many are under way at most, until so many were done."""
 
     def __init__(self, until: int) -> None:
@@ -85,3 +86,196 @@ def test_of_many_objects_each_gets_its_turn_and_few_are_worked_on_at_once() -> N
         return passes.most
 
     assert asyncio.run(play()) < many / 4
+
+
+class Blocked(Passes[None]):
+    """Passes that note whether they have a body, and end when they are told to."""
+
+    def __init__(self) -> None:
+        self.had_body: list[bool] = []
+        self.may_end = asyncio.Event()
+
+    def first_sight(self, _body: Any) -> None:
+        return None
+
+    async def do(self, _key: Key, live: Live[None]) -> Next:
+        self.had_body.append(live.body is not None)
+        await self.may_end.wait()
+        return Rest()
+
+
+def test_an_object_that_waits_for_its_turn_is_only_named_and_an_edit_meanwhile_keeps_no_body_either() -> None:
+    many, at_once = 40, 32
+
+    async def play() -> list[bool]:
+        passes = Blocked()
+        live = LiveObjects(passes, lambda: None)
+        for number in range(many):
+            live.object_changed("ADDED", body(3, name=f"{number}"))
+        await asyncio.sleep(0)
+        live.object_changed("MODIFIED", body(4, generation=2, name=f"{many - 1}"))
+        waiting = [live.find(("a", f"{number}")) for number in range(at_once, many)]
+        assert [found is not None and found.body is None for found in waiting] == [True] * (many - at_once)
+        passes.may_end.set()
+        await until(lambda: len(passes.had_body) == many)
+        await live.stop()
+        return passes.had_body
+
+    assert asyncio.run(play()) == [True] * at_once + [False] * (many - at_once)
+
+
+class Parking(Passes[list[str]]):
+    """Passes that park the object. What is kept of it are the passes done, `answers` are those to their writes."""
+
+    def __init__(self, wake_after_s: float | None = None, stay_s: tuple[float, ...] = ()) -> None:
+        self.answers: list[dict[str, Any]] = []
+        self.served = body(100)
+        self.looks = 0
+        self.sights: list[list[str]] = []
+        self._wake_after_s = wake_after_s
+        self._stay_s = list(stay_s)
+
+    def first_sight(self, _body: Any) -> list[str]:
+        self.sights.append([])
+        return self.sights[-1]
+
+    def stay_parked_s(self, _key: Key, _sight: list[str]) -> float | None:
+        self.looks += 1
+        return self._stay_s.pop(0) if self._stay_s else None
+
+    async def do(self, _key: Key, live: Live[list[str]]) -> Next:
+        origin = "read" if live.body is None else "told"
+        found = live.body or live.fill(self.served)
+        if found is None:
+            live.sight.append("gone")
+            return Rest()
+        live.sight.append(f"{origin} {found['metadata']['resourceVersion']}")
+        await asyncio.sleep(0.02)
+        if self.answers:
+            live.offer(self.answers.pop(0))
+        return Park(self._wake_after_s if len(live.sight) == 1 else None)
+
+
+async def settled(live: LiveObjects[list[str]]) -> None:
+    """Wait until the object is parked, or gone."""
+    await until(lambda: live.find(("a", "one")) is None)
+
+
+def parked_over(passes: Parking, *events: tuple[str, dict[str, Any]]) -> list[list[str]]:
+    """Park an object, and return what was kept of it, and of others of its name, after these events."""
+
+    async def play() -> None:
+        live = LiveObjects(passes, lambda: None)
+        live.object_changed("ADDED", body(3))
+        await settled(live)
+        for event in events:
+            live.object_changed(*event)
+            await settled(live)
+        await live.stop()
+
+    asyncio.run(play())
+    return passes.sights
+
+
+def test_a_parked_object_is_woken_by_an_edit_of_its_spec_and_by_no_other_change() -> None:
+    changes = [("MODIFIED", body(4)), ("MODIFIED", body(5)), ("MODIFIED", body(6, generation=2))]
+    assert parked_over(Parking(), *changes) == [["told 3", "told 6"]]
+
+
+def test_a_parked_object_is_not_woken_by_what_is_older_than_the_answer_to_its_own_write() -> None:
+    passes = Parking()
+    passes.answers = [body(7, generation=1)]
+    assert parked_over(passes, ("MODIFIED", body(6, generation=1)), ("MODIFIED", body(7))) == [["told 3"]]
+
+
+def test_an_edit_that_the_answer_to_the_own_write_shows_first_is_worked_on_before_the_object_is_parked() -> None:
+    passes = Parking()
+    passes.answers = [body(7, generation=2)]
+    assert parked_over(passes, ("MODIFIED", body(6, generation=2))) == [["told 3", "told 7"]]
+
+
+def test_an_edit_in_mid_pass_is_worked_on_before_the_object_is_parked() -> None:
+    async def play() -> list[list[str]]:
+        passes = Parking()
+        live = LiveObjects(passes, lambda: None)
+        live.object_changed("ADDED", body(3))
+        await asyncio.sleep(0.01)
+        live.object_changed("MODIFIED", body(5, generation=2))
+        await settled(live)
+        await live.stop()
+        return passes.sights
+
+    assert asyncio.run(play()) == [["told 3", "told 5"]]
+
+
+def test_another_object_of_the_name_of_a_parked_one_is_seen_for_the_first_time() -> None:
+    other = body(9)
+    other["metadata"]["uid"] = "other"
+    assert parked_over(Parking(), ("ADDED", other)) == [["told 3"], ["told 9"]]
+
+
+def test_a_parked_object_that_is_deleted_is_forgotten_with_its_alarm() -> None:
+    passes = Parking(wake_after_s=0.05)
+
+    async def play() -> None:
+        live = LiveObjects(passes, lambda: None)
+        for key in ("one", "two"):
+            live.object_changed("ADDED", body(3, name=key))
+        await settled(live)
+        live.object_changed("DELETED", body(4))
+        live.forget(lambda key: key == ("a", "two"))
+        assert [live.known(("a", "one")), live.known(("a", "two"))] == [None, None]
+        await asyncio.sleep(0.1)
+        await live.stop()
+
+    asyncio.run(play())
+    assert (passes.sights, passes.looks) == ([["told 3"], ["told 3"]], 0)
+
+
+def rung(passes: Parking) -> tuple[list[list[str]], int]:
+    """Park an object until its alarm asks for a pass; return what was kept of it, and how often it was looked at."""
+
+    async def play() -> None:
+        live = LiveObjects(passes, lambda: None)
+        live.object_changed("ADDED", body(3))
+        await until(lambda: len(passes.sights[0]) > 1)
+        await settled(live)
+        await live.stop()
+
+    asyncio.run(play())
+    return passes.sights, passes.looks
+
+
+def test_a_parked_object_is_read_for_its_next_pass_once_its_kind_says_that_it_needs_one() -> None:
+    assert rung(Parking(wake_after_s=0.01, stay_s=(0.01, 0.01))) == ([["told 3", "read 100"]], 3)
+
+
+def test_an_object_that_was_made_anew_while_it_was_parked_is_taken_for_gone_until_the_watch_tells_of_it() -> None:
+    passes = Parking(wake_after_s=0.01)
+    passes.served["metadata"]["uid"] = "other"
+    assert rung(passes) == ([["told 3", "gone"]], 1)
+
+
+class Waits(Passes[None]):
+    """Passes that wait, with the body."""
+
+    def first_sight(self, _body: Any) -> None:
+        return None
+
+    async def do(self, _key: Key, _live: Live[None]) -> Next:
+        return Wait(None)
+
+
+def test_an_object_that_waits_keeps_its_newest_body() -> None:
+    async def play() -> str:
+        live = LiveObjects(Waits(), lambda: None)
+        live.object_changed("ADDED", body(3))
+        await asyncio.sleep(0.01)
+        live.object_changed("MODIFIED", body(4))
+        found = live.find(("a", "one"))
+        assert found is not None
+        assert found.body is not None
+        await live.stop()
+        return str(found.body["metadata"]["resourceVersion"])
+
+    assert asyncio.run(play()) == "4"

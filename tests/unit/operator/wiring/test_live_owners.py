@@ -1,16 +1,19 @@
 """Owners of tests at work: a change of one is worked on, however late the watch tells of it."""
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 
 from aiohttp import web
 from played_api import played_api
 from sshload_operator.api.kinds import SCHEDULE, Kind
 from sshload_operator.control.cluster import Cluster, Object
 from sshload_operator.control.live_objects import Wait
-from sshload_operator.control.owned_tests import LiveOwners, OwnedTests, OwnerPass
+from sshload_operator.control.owned_tests import LiveOwners, OwnedTests, OwnerPass, _OwnerPasses
+from until import until
 
 _WITHIN_S = 30.0
 
@@ -32,12 +35,14 @@ def owner(version: int, generation: int) -> Object:
 class Writes:
     """A kind whose passes write a status and wait for an event; `answers` are what the API server answers to them.
 
-    `seen` are the tests of each pass, with their versions.
+    `seen` are the tests of each pass, with their versions. With `parks` they park the owner until it is due.
     """
 
     answers: list[Object]
     passes: list[int] = field(default_factory=list)
     seen: list[dict[str, str]] = field(default_factory=list)
+    due_s: float | None = None
+    parks: bool = False
     passed: asyncio.Event = field(default_factory=asyncio.Event)
     kind: Kind = SCHEDULE
     label: str = "sshload.dev/schedule"
@@ -50,7 +55,8 @@ class Writes:
         self.seen.append({name: test["metadata"]["resourceVersion"] for name, test in tests.facts.items()})
         self.passes.append(body["metadata"]["generation"])
         self.passed.set()
-        return OwnerPass(self.answers.pop(0) if self.answers else body, Wait(None))
+        following = tests.park(self.due_s, datetime.now(UTC)) if self.parks else Wait(None)
+        return OwnerPass(self.answers.pop(0) if self.answers else body, following)
 
     async def one_more_pass(self) -> None:
         """Wait for a pass after those that were waited for."""
@@ -174,3 +180,61 @@ def test_a_list_that_is_newer_than_what_the_watch_told_of_a_test_counts() -> Non
     """The watch is behind: the test of that name was deleted and made again before it was listed."""
     listed = [owned("again", 9)]
     assert asyncio.run(seen_in_first_pass(listed, ("DELETED", owned("again", 8)))) == {"again": "9"}
+
+
+@asynccontextmanager
+async def parked_owner(reads: Reads, due_s: float | None = None) -> AsyncIterator[tuple[LiveOwners[Object], Writes]]:
+    """Run a pass over an owner that parks it."""
+    reads.owner = owner(version=10, generation=1)
+    reads.may_answer.set()
+    async with cluster_of(reads) as cluster:
+        kind = Writes(answers=[], parks=True, due_s=due_s)
+        owners = LiveOwners(cluster, kind, lambda _: None, lambda: None)
+        owners.object_changed("ADDED", owner(version=10, generation=1))
+        await kind.one_more_pass()
+        await until(lambda: owners.find(("ns", "nightly")) is None)
+        yield owners, kind
+        await owners.stop()
+
+
+def test_a_parked_owner_is_read_once_there_is_news_of_a_test_of_its_and_what_was_seen_of_the_others_is_kept() -> None:
+    async def play() -> None:
+        reads = Reads()
+        async with parked_owner(reads) as (owners, kind):
+            owners.test_changed("ADDED", owned("first", 11))
+            await kind.one_more_pass()
+            owners.test_changed(
+                "ADDED", {**owned("other", 12), "metadata": {**owned("other", 12)["metadata"], "ownerReferences": []}}
+            )
+            owners.test_changed("ADDED", owned("second", 13))
+            await kind.one_more_pass()
+        assert kind.seen == [{}, {"first": "11"}, {"first": "11", "second": "13"}]
+
+    asyncio.run(play())
+
+
+def test_a_parked_owner_is_read_when_it_is_due() -> None:
+    async def play() -> int:
+        reads = Reads()
+        async with parked_owner(reads, due_s=0.2) as (_, kind):
+            await kind.one_more_pass()
+        return len(kind.seen)
+
+    assert asyncio.run(play()) == 2
+
+
+def test_a_parked_owner_is_looked_at_every_minute_and_needs_a_pass_once_it_is_due_or_its_list_is_old() -> None:
+    async def play() -> None:
+        async with cluster_of(Reads()) as cluster:
+            passes = _OwnerPasses(cluster, Writes(answers=[]), lambda _: None)
+            tests = OwnedTests[Object](lambda _: None, listed_at_s=time.monotonic())
+            now = datetime.now(UTC)
+            assert passes.stay_parked_s(("ns", "nightly"), tests) == 60.0
+            tests.due_at = now + timedelta(seconds=40)
+            assert 30.0 < (passes.stay_parked_s(("ns", "nightly"), tests) or 0.0) <= 40.0
+            tests.due_at = now
+            assert passes.stay_parked_s(("ns", "nightly"), tests) is None
+            tests.due_at, tests.listed_at_s = None, time.monotonic() - 300.0
+            assert passes.stay_parked_s(("ns", "nightly"), tests) is None
+
+    asyncio.run(play())

@@ -39,9 +39,9 @@ def test_a_test_without_time_to_live_is_deleted_with_its_end(monkeypatch: pytest
             if request.method == "DELETE" and request.path.endswith("/sshloadtests/short"):
                 deleted.set()
             if request.method == "PATCH" and request.path.endswith("/status"):
-                return web.json_response(
-                    {**test, "status": sent["status"], "metadata": {**metadata, "resourceVersion": "2"}}
-                )
+                test.update(status=sent["status"], metadata={**metadata, "resourceVersion": "2"})
+            if request.path.removesuffix("/status").endswith("/sshloadtests/short"):
+                return web.json_response(test)
             return web.json_response({"items": [], "metadata": {}})
 
         async with played_api(answer) as access:

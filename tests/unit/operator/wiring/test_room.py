@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from sshload_operator.control import room as room_module
 from sshload_operator.control.room import Room
+from sshload_operator.decision.turns import next_look_at_queue_s
 from sshload_operator.planning.limits import Limits
 
 ONE = Limits(tests=1)
@@ -94,3 +95,46 @@ def test_an_operator_that_was_started_just_now_gives_no_room_yet(monkeypatch: py
     monkeypatch.setattr(room_module, "_HEARD_OF_ALL_S", 3600.0)
     assert Room(ONE).ask(a_test("early")) == 1
     assert Room(Limits()).ask(a_test("early")) == 0
+
+
+WAITS = ("team", "waits")
+
+
+def test_a_test_whose_place_in_the_queue_is_unchanged_waits_on_without_asking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room_module, "_PLACE_KEEPS_S", 0.0)
+    room = Room(ONE)
+    room.seen(a_test("runs", "Running"))
+    assert room.ask(a_test("waits")) == 1
+    assert room.stay_queued_s(WAITS) == next_look_at_queue_s(1)
+
+
+def test_a_test_asks_where_it_may_begin_at_once_and_where_its_place_changed_once_it_has_known_the_old_one_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    room = Room(ONE)
+    room.seen(a_test("runs", "Running"))
+    assert room.ask(a_test("first", age_s=9)) == 1
+    assert room.ask(a_test("waits")) == 2
+    room.leave(("team", "first"))
+    assert room.stay_queued_s(WAITS) == next_look_at_queue_s(1)
+    monkeypatch.setattr(room_module, "_PLACE_KEEPS_S", 0.0)
+    assert room.stay_queued_s(WAITS) is None
+    monkeypatch.setattr(room_module, "_PLACE_KEEPS_S", 3600.0)
+    room.leave(("team", "runs"))
+    assert room.stay_queued_s(WAITS) is None
+
+
+def test_a_test_that_waits_no_more_as_far_as_is_known_has_to_ask() -> None:
+    room = Room(ONE)
+    room.seen(a_test("runs", "Running"))
+    assert room.stay_queued_s(WAITS) is None
+    assert room.ask(a_test("waits")) == 1
+    room.changed("MODIFIED", a_test("waits", "Collecting"))  # a status that somebody else wrote
+    assert room.stay_queued_s(WAITS) is None
+
+
+def test_a_test_that_was_held_off_by_a_start_just_now_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room_module, "_HEARD_OF_ALL_S", 3600.0)
+    room = Room(ONE)
+    assert room.ask(a_test("waits")) == 1
+    assert room.stay_queued_s(WAITS) is None
