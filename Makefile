@@ -11,7 +11,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; scripts/ssh2-wheel --
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-search \
+.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search \
         images sbom cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -104,6 +104,10 @@ bench-scale: venv ## what running and finished tests cost the operator, at an AP
 bench-hostile: venv ## how long others wait while a tenant attacks the operator, at an API server of its own, into docs/measurements
 	@$(CLUSTER) build kubernetes etcd > /dev/null
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_hostile.py
+
+bench-held: venv ## what tests and schedules that only wait cost the operator, at an API server of its own, into docs/measurements
+	@$(CLUSTER) build kubernetes etcd > /dev/null
+	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_held.py
 
 bench-search: venv ## the search for the capacity on simulated servers, beside MLRsearch, into docs/measurements
 	@PYTHONPATH=tests/support $(PYTHON) tests/benchmarks/bench_search.py
