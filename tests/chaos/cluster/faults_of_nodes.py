@@ -1,4 +1,4 @@
-"""A second node, with workers or the target on it, that is lost in mid-run or drained by evictions."""
+"""A second node, with workers or the target on it, that stays, is lost in mid-run, or is drained by evictions."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -51,6 +51,8 @@ _TARGET = Part("target", target=_ON_SECOND)
 
 def cases() -> Iterator[Case]:
     """Yield the cases. What befalls a node befalls no test beside it."""
+    for part in (_WORKERS, _MASTER, _TARGET):
+        yield Case(f"node of the {part.role} of its own", partial(_across, part=part))
     yield Case("node of the workers lost", partial(_lost, part=_WORKERS, ends=_WORKER_LOST))
     yield Case("node of the target lost", partial(_lost, part=_TARGET, ends=_UNCONFIRMED))
     yield Case("node of the target lost and deleted", partial(_lost_and_deleted, part=_TARGET, ends=_TARGET_LOST))
@@ -68,6 +70,13 @@ def second_node() -> Iterator[str]:
         yield SECOND
     finally:
         cluster("node-remove", SECOND)
+
+
+def _across(stage: Stage, part: Part) -> Found:
+    """Let nothing happen: a run whose pods are on two nodes passes."""
+    with second_node():
+        namespace, there, here = _loading(stage, part, "20s")
+        return _found(stage, namespace, end_of(stage, namespace, there), end_of(stage, namespace, here))
 
 
 def _lost(stage: Stage, part: Part, ends: Ends) -> Found:
