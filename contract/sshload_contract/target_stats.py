@@ -12,6 +12,8 @@ TARGET_STATS_VERSION = 3
 class TargetStats:
     """Counts from sshd's log and the container's resources, at `at_unix_s`.
 
+    That time is right when the target starts, and no step of its machine's clock changes it afterwards.
+
     sshd does not tell every drop (log_ratelimit_init in sshd.c since 10.0, LogLevel INFO before), so the `dropped_*`
     counts may be lower bounds and say so in `dropped_is_lower_bound`. Drops by PerSourceMaxStartups count as
     `dropped_max_startups`, as sshd's log has it. `auth_failed` counts connections that had named a user and ended

@@ -19,6 +19,7 @@ class Observer:
         self._log = log
         self._resources = resources
         self._overflows_before = listen_overflows()
+        self._start_unix_s, self._start_s = time.time(), time.monotonic()
 
     @property
     def ready(self) -> bool:
@@ -32,7 +33,7 @@ class Observer:
         counts = self._log.counts
         return TargetStats(
             version=TARGET_STATS_VERSION,
-            at_unix_s=time.time(),
+            at_unix_s=self._start_unix_s + time.monotonic() - self._start_s,
             sshd_version=self._sshd_version,
             accepted=counts.accepted,
             auth_failed=counts.auth_failed,

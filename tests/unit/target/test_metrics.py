@@ -1,7 +1,9 @@
 """The limits among the target's metrics and counts: there where the container has some."""
 
+import time
 from dataclasses import dataclass
 
+import pytest
 from prometheus_client import CollectorRegistry
 from sshload_target.limits import Limits
 from sshload_target.metrics import TargetCollector
@@ -47,6 +49,14 @@ def values(limits: Limits) -> dict[str, float]:
     registry = CollectorRegistry()
     registry.register(TargetCollector(observer(limits)))
     return {sample.name: sample.value for family in registry.collect() for sample in family.samples}
+
+
+def test_a_step_of_the_machines_clock_is_no_time_between_two_readings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the CPU that a server used per second would be false."""
+    target = observer(Limits(cpu_cores=None, memory_bytes=None, processes=None))
+    before = target.stats()
+    monkeypatch.setattr(time, "time", lambda: before.at_unix_s - 3600)
+    assert 0 <= target.stats().at_unix_s - before.at_unix_s < 3600
 
 
 def test_limits_are_metrics_where_there_are_some() -> None:
