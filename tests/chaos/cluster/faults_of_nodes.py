@@ -1,4 +1,4 @@
-"""A second node, with workers or the target on it, that stays, is lost in mid-run, or is drained by evictions."""
+"""A second node with a part of a run: it stays, is lost in mid-run, drained by evictions, or short of a resource."""
 
 import contextlib
 from collections.abc import Iterator, Mapping
@@ -22,6 +22,7 @@ _WITHOUT_MASTER: Mapping[str, Any] = {  # the master takes nothing of affinity
     }
 }
 _EVICTED = "EvictionByEvictionAPI"
+_EVICTED_BY_KUBELET = "TerminationByKubelet"
 _COLLECTED = "DeletionByPodGC"
 _LONG = "90s"
 Ends = tuple[tuple[str, str], ...]
@@ -57,6 +58,9 @@ def cases() -> Iterator[Case]:
     yield Case("node of the target lost", partial(_lost, part=_TARGET, ends=_UNCONFIRMED))
     yield Case("node of the target lost and deleted", partial(_lost_and_deleted, part=_TARGET, ends=_TARGET_LOST))
     yield Case("node of the master lost and deleted", partial(_lost_and_deleted, part=_MASTER, ends=_MASTER_LOST))
+    for of in ("memory", "nodefs", "pid"):
+        yield Case(f"node of the workers short of {of}", partial(_short, part=_WORKERS, ends=_WORKER_LOST, of=of))
+    yield Case("node of the target short of memory", partial(_short, part=_TARGET, ends=_TARGET_LOST, of="memory"))
     yield Case("node of the workers drained", partial(_drained, part=_WORKERS, ends=_WORKER_LOST))
     yield Case("node of the target drained", partial(_drained, part=_TARGET, ends=_TARGET_LOST))
     yield Case("node of the master drained", partial(_drained, part=_MASTER, ends=_DRAINED))
@@ -93,6 +97,15 @@ def _lost_and_deleted(stage: Stage, part: Part, ends: Ends) -> Found:
         cluster("node-lose", SECOND)
         namespace.kubectl("delete", "node", SECOND)
         ended = end_of(stage, namespace, there, ends, says=_COLLECTED)
+        return _found(stage, namespace, ended, end_of(stage, namespace, here))
+
+
+def _short(stage: Stage, part: Part, ends: Ends, of: str) -> Found:
+    """Let the kubelet evict what is on its node."""
+    with second_node():
+        namespace, there, here = _loading(stage, part, _LONG)
+        cluster("node-pressure", SECOND, f"{of}.available")
+        ended = end_of(stage, namespace, there, ends, says=_EVICTED_BY_KUBELET)
         return _found(stage, namespace, ended, end_of(stage, namespace, here))
 
 

@@ -76,6 +76,14 @@ node_images_to() { # SOCKET
   rm "$archive"
 }
 
+node_pressure() { # NAME SIGNAL: from now on its kubelet finds too little of that (memory.available, nodefs.available, pid.available)
+  local name=$1 place=$run/nodes/$1
+  [ -e "$place" ] || fail "there is no node $name"
+  sed -i "s|^evictionHard: .*|evictionHard: {$2: 99.99%}|" "$place/kubelet.yaml"
+  send KILL "$name-kubelet"
+  start_again "$name-kubelet"
+}
+
 node_lose() { # NAME: as a machine loses power; the API server is not told
   local name=$1
   [ -e "$run/nodes/$name" ] || fail "there is no node $name"
