@@ -58,7 +58,7 @@ test-families: venv ## a managed test on clusters of IPv6 only and of both famil
 	done
 	@$(CLUSTER) down
 
-test-gitops: venv ## examples/gitops applied by Flux's own kustomize-controller (compiled the first time, about 4 minutes)
+test-gitops: venv ## examples/gitops applied by Flux and by Argo CD (compiled the first time, about 15 minutes)
 	@$(PYTHON) scripts/run_tests.py gitops
 
 chaos: venv ## each KINDS (test ...) with the operator killed at each write, each request and event failing; ONLY=regex, EVERY=n

@@ -81,6 +81,8 @@ ACTIONLINT = Need(
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
 GITOPS_READER = Need("reader of GitOps objects", (".venv/bin/python", "tests/support/flux_and_argo.py"))
 FLUX = Need("Flux's kustomize-controller", (".venv/bin/python", "tests/support/flux_programs.py"))
+ARGO = Need("Argo CD", (".venv/bin/python", "tests/support/argo_cd_programs.py"))
+REDIS = Need("Redis", ("scripts/debian-packages", "redis-server"))
 API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
 INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/chart_release.py"))
@@ -96,5 +98,5 @@ LAYERS = (
         "integration", 5, 420, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, API_SERVER_PROGRAMS), (API_SERVER,)
     ),
     Layer("e2e", 4, 600, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),
-    Layer("gitops", 1, 120, 20 * 60, (PACKAGES, API_SERVER_PROGRAMS, FLUX)),
+    Layer("gitops", 1, 180, 40 * 60, (PACKAGES, REDIS, API_SERVER_PROGRAMS, FLUX, ARGO)),
 )

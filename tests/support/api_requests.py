@@ -98,7 +98,7 @@ class ApiRequests:
             yield None
 
     def named(self, word: str) -> Resource:
-        """Return the resource of this name, singular, plural or short, or of this kind."""
+        """Return the resource of this name, singular, plural, short, or plural with its group, or of this kind."""
         return self._found(lambda resource: word.lower() in resource.words, word)
 
     def of(self, manifest: Mapping[str, Any]) -> Resource:
@@ -140,7 +140,9 @@ class ApiRequests:
 
 def _resource(api_version: str, found: Mapping[str, Any]) -> Resource:
     kind, plural = found["responseKind"]["kind"], found["resource"]
-    words = (kind, plural, found.get("singularResource", ""), *found.get("shortNames", ()))
+    group = api_version.rpartition("/")[0]
+    qualified = f"{plural}.{group}" if group else ""
+    words = (kind, plural, qualified, found.get("singularResource", ""), *found.get("shortNames", ()))
     return Resource(
         api_version, kind, plural, found["scope"] == "Namespaced", frozenset(word.lower() for word in words if word)
     )

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from free_ports import free_port
+from git_repository import GitRepository
 from live_cluster import LiveCluster
 
 KUSTOMIZATION = "kustomizations.kustomize.toolkit.fluxcd.io"
@@ -51,19 +52,17 @@ class GitSource:
 
     cluster: LiveCluster
     name: str
-    repository: Path
+    repository: GitRepository
     served: Path
     url: str
 
     def commit(self) -> str:
         """Commit the work tree, publish the commit, and return its revision as Flux spells it."""
-        self._git("add", "--all")
-        self._git("commit", "--quiet", "--allow-empty", "--message=A change")
-        commit = self._git("rev-parse", "HEAD").strip()
+        commit = self.repository.commit()
         revision = f"main@sha1:{commit}"
         file = self.served / f"{commit}.tar.gz"
         # The tree, and not the commit, whose archive begins with a header that Flux does not read.
-        self._git("archive", "--format=tar.gz", f"--output={file}", "HEAD^{tree}")
+        self.repository.git("archive", "--format=tar.gz", f"--output={file}", "HEAD^{tree}")
         self._publish(revision, file)
         return revision
 
@@ -83,18 +82,10 @@ class GitSource:
             "patch", _OBJECT, self.name, "--subresource=status", "--type=merge", "-p", json.dumps({"status": status})
         )
 
-    def _git(self, *arguments: str) -> str:
-        command = ["git", "-c", "user.name=Test", "-c", "user.email=test@example.com", *arguments]
-        environment = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_NOSYSTEM": "1"}
-        return subprocess.run(
-            command, cwd=self.repository, env=environment, check=True, stdout=subprocess.PIPE, text=True
-        ).stdout
-
 
 @contextmanager
-def git_source(cluster: LiveCluster, name: str, repository: Path, served: Path) -> Iterator[GitSource]:
-    """Make a folder a repository, and serve its commits on loopback until the block ends."""
-    subprocess.run(["git", "init", "--quiet", "--initial-branch=main"], cwd=repository, check=True)
+def git_source(cluster: LiveCluster, name: str, repository: GitRepository, served: Path) -> Iterator[GitSource]:
+    """Serve the commits of a repository on loopback until the block ends."""
     handler = functools.partial(_Quiet, directory=str(served))
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         serving = threading.Thread(target=server.serve_forever)

@@ -8,13 +8,12 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from go_programs import ROOT, Go, compiled
+from go_programs import FEW_OPTIMISATIONS, ROOT, Go, compiled
 
 _MODULE = ROOT / "tests/gitops/flux"
 _CONTROLLER = "github.com/fluxcd/kustomize-controller"
 _SOURCES_CRDS = "github.com/fluxcd/source-controller@v1.9.5"
 """Only for its CRDs: the tests play what its program does."""
-_FEW_OPTIMISATIONS = ("-gcflags", "all=-dwarf=false -l", "-ldflags", "-s -w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ def flux_programs() -> FluxPrograms:
 
 
 def _compile(go: Go, made: Path) -> None:
-    go.run(_MODULE, "build", "-trimpath", *_FEW_OPTIMISATIONS, "-o", made, _CONTROLLER)
+    go.run(_MODULE, "build", "-trimpath", *FEW_OPTIMISATIONS, "-o", made, _CONTROLLER)
     sources = json.loads(go.run(_MODULE, "mod", "download", "-json", _SOURCES_CRDS))["Dir"]
     for module in (go.run(_MODULE, "list", "-m", "-f", "{{.Dir}}", _CONTROLLER).strip(), sources):
         shutil.copytree(Path(module, "config/crd/bases"), made / "crds", dirs_exist_ok=True)

@@ -14,6 +14,9 @@ CACHE = Path(
     os.environ.get("SSHLOAD_CACHE") or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "sshload")
 )
 
+FEW_OPTIMISATIONS = ("-gcflags", "all=-dwarf=false -l", "-ldflags", "-s -w")
+"""Flags of a build that is done soon."""
+
 
 @dataclass(frozen=True, slots=True)
 class Go:
