@@ -29,7 +29,7 @@ _READ_PREFIXES: Final = ("sshload.dev/", "argocd.argoproj.io/", "kustomize.toolk
 _MOST_READ: Final = 20
 _MARK_CHARACTERS: Final = 1_024
 _WITH_SPEC: Final = (API_VERSION, LEASE_API_VERSION)
-_LARGE_BYTES: Final = 128 * 1024
+_LARGE_BYTES: Final = 16 * 1024
 # A collection holds up the event loop, which all tests share, for longer than reading 128 KiB does.
 _COLLECTED_EVERY_BYTES: Final = 2 * 1024 * 1024
 

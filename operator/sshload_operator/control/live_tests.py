@@ -7,7 +7,7 @@ finished tests cost nothing, and a restarted operator asks the API server nothin
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from sshload_operator.api.kinds import TEST
@@ -28,6 +28,7 @@ from sshload_operator.control.reconcile import (
     reconcile,
 )
 from sshload_operator.control.room import Room
+from sshload_operator.control.steady_clock import SteadyClock
 from sshload_operator.manifests.labels import Membership, membership_of_job, membership_of_pod
 from sshload_operator.planning.plan import Installation, Plan
 
@@ -49,6 +50,7 @@ class TestSight:
     is_ending: bool = False
     children: Sight = field(default_factory=Sight)
     spec: KnownSpec = field(default_factory=KnownSpec)
+    clock: SteadyClock = field(default_factory=SteadyClock)
 
 
 class LiveTests(LiveObjects[TestSight]):
@@ -115,7 +117,7 @@ class _TestPasses(Passes[TestSight]):
         """Let a finished test rest about which nothing is to be done."""
         if live.body is None or live.sight.has_children or not is_finished(live.body):
             return None
-        return _rest_unseen(question(live.body, self.installation, KnownSpec()))
+        return _rest_unseen(question(live.body, self.installation, KnownSpec()), live.sight.clock.now())
 
     def kept(self, _sight: TestSight) -> TestSight:
         """Keep nothing of a test that is held back: what its pods were is swept, and its spec is read again."""
@@ -139,10 +141,10 @@ class _TestPasses(Passes[TestSight]):
             sight.is_ending = False
             sight.has_children = any(not pod.deleting for pod in sight.children.pods_of(asked.test.uid))
         if asked.finished and not sight.has_children:
-            rest = _rest_unseen(asked)
+            rest = _rest_unseen(asked, sight.clock.now())
             if rest is not None:
                 return rest
-        done = await reconcile(self.shared, asked, sight.children, datetime.now(UTC))
+        done = await reconcile(self.shared, asked, sight.children, sight.clock.now())
         if done.test is None:
             self.shared.room.leave(key)
             return Rest()
@@ -151,9 +153,9 @@ class _TestPasses(Passes[TestSight]):
         return _following(live, done.test, done.requeue_after_s)
 
 
-def _rest_unseen(asked: Question) -> Rest | None:
+def _rest_unseen(asked: Question, now: datetime) -> Rest | None:
     """Return the rest of a test without pods about which nothing is to be done, else None."""
-    decision = decide_unseen(asked, datetime.now(UTC))
+    decision = decide_unseen(asked, now)
     return None if asks_for_deeds(decision) else Rest(decision.requeue_after_s)
 
 

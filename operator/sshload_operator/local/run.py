@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -24,6 +23,7 @@ from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test_file import Document
 from sshload_operator.api.parse import parse
 from sshload_operator.api.spec import Baseline, ManagedTarget
+from sshload_operator.control.steady_clock import SteadyClock
 from sshload_operator.decision.decide import decide
 from sshload_operator.decision.status import remembered
 from sshload_operator.local.files import OwnFiles, home_in, prepare
@@ -107,11 +107,11 @@ class _LocalRun:
     def until_finished(self, plan: Plan | SpecError, stop: "_Stop") -> LocalResult:
         """Pass by pass, observe, decide and apply until the phase is Finished."""
         status: Status = {}
-        past = remembered(status)
+        past, clock = remembered(status), SteadyClock()
         while True:
             observed = self._observe()
             wanted = _aborted(plan) if stop.wanted else plan
-            decision = decide(self._test, wanted, past, observed, datetime.now(UTC))
+            decision = decide(self._test, wanted, past, observed, clock.now())
             if decision.start and self._observer is None and isinstance(wanted, Plan):
                 self._start(wanted)
             if decision.status is not None:
