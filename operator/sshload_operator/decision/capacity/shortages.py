@@ -7,7 +7,9 @@ network, the kernel, PAM, an authentication backend) is not said to be enough.
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sshload_contract.judgement.own_delay import is_stolen
 from sshload_contract.run_summary import Trial
+from sshload_contract.steal import stolen_share
 from sshload_contract.target_stats import COUNTERS, TargetStats
 
 from sshload_operator.state import Resource
@@ -77,7 +79,7 @@ def at_ease(found: Strain) -> str:
         cpu = f"{found.cores:.2f} of {limit:g} cores used"
     dropped = found.grown("dropped_max_startups") + found.grown("dropped_penalty") + found.grown("listen_overflows")
     lower_bound = ", as far as its log tells" if found.after.dropped_is_lower_bound else ""
-    return f"{cpu}, {f'{dropped:.0f} connections' if dropped else 'no connection'} dropped{lower_bound}"
+    return f"{cpu}{_stolen(found)}, {f'{dropped:.0f} connections' if dropped else 'no connection'} dropped{lower_bound}"
 
 
 def _cpu(found: Strain) -> str:
@@ -86,14 +88,22 @@ def _cpu(found: Strain) -> str:
     if not limit:
         return ""
     if found.cores >= CPU_SHARE_LIMIT * limit:
-        return f"it used {found.cores:.2f} of its limit of {limit:g} cores ({found.cores / limit:.0%})"
+        return f"it used {found.cores:.2f} of its limit of {limit:g} cores ({found.cores / limit:.0%}){_stolen(found)}"
     held_up_s = found.grown("cpu_throttled_s")
     if held_up_s > THROTTLED_SHARE_LIMIT * found.wall_s * max(1.0, limit):
         return (
             f"its limit of {limit:g} cores held it up for {held_up_s:.1f} s in {found.wall_s:.1f} s, "
-            f"summed over the CPUs that it ran on"
+            f"summed over the CPUs that it ran on{_stolen(found)}"
         )
     return ""
+
+
+def _stolen(found: Strain) -> str:
+    """Say what its machine's host took, where that is enough to slow it down."""
+    share = stolen_share(found.before.machine_cpu, found.after.machine_cpu)
+    if share is None or not is_stolen(share):
+        return ""
+    return f", while the host of its machine gave {share:.0%} of the machine's CPU time to others (steal)"
 
 
 def _memory(found: Strain) -> str:

@@ -11,6 +11,7 @@ from runs import target_stats
 from searches import ERRORS, P99, TRIAL_S, failed, found_118, invalid, passed, search_plan, searched, strained
 from sshload_contract.run_summary import RunSummary, Trial
 from sshload_contract.sample import ErrorCount
+from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Window
 from sshload_operator.decision.capacity.limited_by import LimitedBy, limited_by, sentence
 from sshload_operator.decision.capacity.shortages import Strain, shortages, strain
@@ -134,6 +135,17 @@ def test_below_its_stated_limit_nothing_is_short(trial: Trial) -> None:
     assert limit.short_of == ()
     assert "short of nothing that sshload sees" in limit.message
     assert "UseDNS" in limit.message
+
+
+@pytest.mark.parametrize("cpu_s", [76, 20], ids=["short of CPU", "short of nothing"])
+@pytest.mark.parametrize("stolen_s", [20, 1])
+def test_steal_on_the_targets_machine_stands_beside_the_cores_that_were_used(cpu_s: float, stolen_s: float) -> None:
+    trial = strained(121, cpu_s=cpu_s, limits={**TWO_CORES, "machine_cpu": MachineCpu(180.0, 1.0 + stolen_s)})
+    before = replace(trial.target_before, machine_cpu=MachineCpu(100.0, 1.0)) if trial.target_before else None
+    limit = limit_of(at_upper(replace(trial, target_before=before)))
+    found = f"{limit.message} {limit.short_of}"
+    told = "the host of its machine gave 25% of the machine's CPU time to others (steal)"
+    assert (told in found) is (stolen_s == 20), found
 
 
 def test_without_a_cpu_limit_the_cores_that_were_used_are_told() -> None:
