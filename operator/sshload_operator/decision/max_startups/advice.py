@@ -84,7 +84,8 @@ def _drops(observed: float, foreseen: Prediction | None, setting: MaxStartups | 
         return f"{seen}; MaxStartups {setting} leaves more in than the server can log in."
     rule = f"MaxStartups {setting} explains {percent(foreseen.dropped):.4g} %"
     if foreseen.explains(observed):
-        return f"{seen}; {rule}."
+        lowest, highest = percent(max(0.0, foreseen.lowest)), percent(min(1.0, foreseen.highest))
+        return f"{seen}; {rule}, and anything from {lowest:.2g} to {highest:.2g} %."
     if observed > foreseen.highest:
         return (
             f"{seen}, but {rule} at most {percent(foreseen.highest):.4g} %: something else drops too"

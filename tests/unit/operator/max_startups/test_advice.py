@@ -53,8 +53,8 @@ def test_a_run_without_drops_confirms_a_setting_that_is_enough() -> None:
         "headroomPercent": 25,
     }
     assert found["message"] == (
-        "0 % of the connections were dropped; MaxStartups 10:30:100 explains 0 %. This setting loses nothing of such a"
-        " load, with 25% headroom; 10:30:100 is the smallest that does so."
+        "0 % of the connections were dropped; MaxStartups 10:30:100 explains 0 %, and anything from 0 to 1.1 %. This"
+        " setting loses nothing of such a load, with 25% headroom; 10:30:100 is the smallest that does so."
     )
 
 
@@ -65,8 +65,8 @@ def test_drops_that_the_rule_explains_are_told_with_the_setting_that_has_none() 
     assert found["observedDropPercent"] == 11.5
     assert found["recommended"] == "37:30:100"
     assert found["message"] == (
-        "11.5 % of the connections were dropped; MaxStartups 10:30:100 explains 12.01 %. 37:30:100 loses nothing of"
-        " such a load, with 25% headroom."
+        "11.5 % of the connections were dropped; MaxStartups 10:30:100 explains 12.01 %, and anything from 0 to 27 %."
+        " 37:30:100 loses nothing of such a load, with 25% headroom."
     )
 
 
