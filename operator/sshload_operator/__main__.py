@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import gc
 import os
 import socket
 from pathlib import Path
@@ -33,6 +34,7 @@ def main() -> None:
         lease_namespace=arguments.lease_namespace,
         lease=Terms(arguments.identity, arguments.lease_duration),
     )
+    gc.freeze()  # collections of garbage, which hold up the event loop, leave out what was imported
     try:
         asyncio.run(Operator(options).run())
     except CertificateError as error:

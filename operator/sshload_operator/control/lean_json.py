@@ -30,8 +30,8 @@ _MOST_READ: Final = 20
 _MARK_CHARACTERS: Final = 1_024
 _WITH_SPEC: Final = (API_VERSION, LEASE_API_VERSION)
 _LARGE_BYTES: Final = 16 * 1024
-# A collection holds up the event loop, which all tests share, for longer than reading 128 KiB does.
-_COLLECTED_EVERY_BYTES: Final = 2 * 1024 * 1024
+# A collection holds up the event loop, which all tests share, for as long as reading 512 KiB does.
+_COLLECTED_EVERY_BYTES: Final = 512 * 1024
 
 
 @dataclass(slots=True)
