@@ -114,7 +114,7 @@ def test_many_large_answers_share_a_collection_of_garbage() -> None:
             read_json(text(manifest(annotations={"a": "x" * 250_000})))
     finally:
         gc.callbacks.remove(note)
-    assert 1 <= len(begun) <= 3
+    assert 1 <= len(begun) <= 10
 
 
 def test_pods_and_jobs_lose_their_spec() -> None:
