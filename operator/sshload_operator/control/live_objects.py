@@ -152,16 +152,19 @@ class Passes(Protocol[S]):
 
 
 class LiveObjects(Generic[S]):
-    """All objects of one kind that are worked on. `count_failure` is called for each pass that fails."""
+    """All objects of one kind that are worked on, `at_once` of them at a time.
 
-    def __init__(self, passes: Passes[S], count_failure: Callable[[], None]) -> None:
+    `count_failure` is called for each pass that fails.
+    """
+
+    def __init__(self, passes: Passes[S], count_failure: Callable[[], None], at_once: int = _PASSES_AT_ONCE) -> None:
         self._passes = passes
         self._count_failure = count_failure
         self._live: dict[Key, Live[S]] = {}
         self._parked: dict[Key, Parked[S]] = {}
         self._alarms: dict[Key, asyncio.TimerHandle] = {}
         self._untold: dict[Key, int] = {}
-        self._turns = asyncio.Semaphore(_PASSES_AT_ONCE)
+        self._turns = asyncio.Semaphore(at_once)
 
     def object_changed(self, event_type: str | None, body: Object) -> None:
         """Take in a watch event of an object of the kind; one no newer than what was known at rest says nothing."""

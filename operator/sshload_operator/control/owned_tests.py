@@ -30,6 +30,8 @@ from sshload_operator.control.logs import log_about
 from sshload_operator.state import Announcement
 
 _REMEMBERED_ANNOUNCEMENTS: Final = 50
+# A pass is short, and holds a body, what was parsed of it, and the answer to its write: 1 MB of the largest.
+_PASSES_AT_ONCE: Final = 8
 # A clock that is set tells nobody.
 _LONGEST_SLEEP_S: Final = 60.0
 
@@ -150,7 +152,7 @@ class LiveOwners(LiveObjects[OwnedTests[F]]):
         begin: Callable[[Key], object],
         count_failure: Callable[[], None],
     ) -> None:
-        super().__init__(_OwnerPasses(cluster, kind, begin), count_failure)
+        super().__init__(_OwnerPasses(cluster, kind, begin), count_failure, _PASSES_AT_ONCE)
         self._kind = kind
 
     def test_changed(self, event_type: str | None, test: Object) -> None:
