@@ -16,6 +16,7 @@ from math import isfinite
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from sshload_contract.bounds import PercentileText, Range
 from sshload_contract.errors import ContractError
 
 T = TypeVar("T")
@@ -116,13 +117,17 @@ def _reader(kind: Any, names: _Names) -> _Reader:
     return _SCALARS[kind]
 
 
-def _bounded_reader(kind_and_bound: tuple[Any, ...], names: _Names) -> _Reader:
-    kind, bound = kind_and_bound
+def _bounded_reader(kind_and_notes: tuple[Any, ...], names: _Names) -> _Reader:
+    """Return the reader of an annotated type. How a spec writes it (declared.py) does not matter here."""
+    kind, *notes = kind_and_notes
     read_value = _reader(kind, names)
+    bounds = [note for note in notes if isinstance(note, Range | PercentileText)]
+    if not bounds:
+        return read_value
 
     def read(plain: Any) -> Any:
         value = read_value(plain)
-        problem = bound.problem(value)
+        problem = bounds[0].problem(value)
         if problem:
             raise _Misfit(problem)
         return value

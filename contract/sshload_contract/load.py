@@ -2,7 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import ClassVar
+from typing import Annotated, ClassVar, Final, TypeAlias
+
+from sshload_contract.declared import Default, Duration, Items, Number, Rule, Whole
+
+MOST: Final = 100_000
+"""The most users, arrivals per second, connections of a burst and held sessions."""
 
 
 @unique
@@ -13,73 +18,140 @@ class ArrivalProcess(StrEnum):
     POISSON = "poisson"
 
 
+LoadDuration: TypeAlias = Annotated[float, Duration("1s", "24h")]
+_THINK_TIME = Duration("0s", "1h", example="1s")
+_STAGES = Items(least=1, most=50)
+
+
 @dataclass(frozen=True, slots=True)
 class UsersStage:
-    """Hold `users` concurrent users for `duration_s`, ramping to them at the spawn rate."""
+    """One stage: hold `users` concurrent users for `duration_s`, ramping to them at the spawn rate."""
 
-    users: int
-    duration_s: float
+    users: Annotated[int, Whole(1, MOST), "Concurrent users, over all workers."]
+    duration_s: Annotated[LoadDuration, "How long the stage lasts."]
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkTime:
+    """How long a user waits between two iterations: a time drawn evenly from min to max."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "duration(self.min) <= duration(self.max)",
+            "must not be less than min",
+            lambda time: time.min_s <= time.max_s,
+            at=".max",
+        ),
+    )
+    min_s: Annotated[float, _THINK_TIME, Default("0s"), "The shortest wait."]
+    max_s: Annotated[float, _THINK_TIME, Default("0s"), "The longest wait."]
+
+
+NO_THINK_TIME: Final = Default({"min": "0s", "max": "0s"})
 
 
 @dataclass(frozen=True, slots=True)
 class UsersLoad:
-    """Closed model: each user iterates, thinks, iterates. `spawn_rate` is users per second, 0 for all at once."""
+    """Closed model: each user iterates, waits, and iterates again."""
 
     kind: ClassVar[str] = "users"
-    stages: tuple[UsersStage, ...]
-    spawn_rate: float
-    think_time_min_s: float
-    think_time_max_s: float
+    stages: Annotated[tuple[UsersStage, ...], _STAGES, "How many users for how long, in order."]
+    spawn_rate: Annotated[
+        float,
+        Number(0, MOST),
+        Default(0),
+        "Users started per second until the stage has its number. 0 starts them all at once.",
+    ]
+    think_time: Annotated[ThinkTime, NO_THINK_TIME]
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivalsStage:
-    """Start `rate` iterations per second for `duration_s`."""
+    """One stage: start `rate` iterations per second for `duration_s`."""
 
-    rate: float
-    duration_s: float
+    rate: Annotated[float, Number(0, MOST, above=True), "Iterations begun per second, over all workers."]
+    duration_s: Annotated[LoadDuration, "How long the stage lasts."]
+
+
+Process: TypeAlias = Annotated[
+    ArrivalProcess,
+    Default("constant"),
+    "How arrivals are spaced. constant is evenly, poisson is memoryless at the same mean rate.",
+]
+MaxInFlight: TypeAlias = Annotated[
+    int,
+    Whole(1, MOST),
+    Default(10_000),
+    "Iterations that may be in flight at once, over all workers. An arrival that finds so many is dropped and counted.",
+]
+Seed: TypeAlias = Annotated[
+    int, Whole(0, 2**32 - 1), Default(1), "The seed of poisson's randomness. The same seed makes the same arrivals."
+]
 
 
 @dataclass(frozen=True, slots=True)
 class ArrivalsLoad:
-    """Open model: iterations start when they are due, whatever became of the earlier ones.
+    """Open model: iterations begin when they are due, however long the earlier ones take.
 
-    An arrival that finds `max_in_flight` iterations under way is counted as dropped and not started.
+    Latency is measured from when an iteration was due. An arrival that finds `max_in_flight` iterations under way is
+    counted as dropped and not started.
     """
 
     kind: ClassVar[str] = "arrivals"
-    stages: tuple[ArrivalsStage, ...]
-    process: ArrivalProcess
-    max_in_flight: int
-    seed: int
+    stages: Annotated[tuple[ArrivalsStage, ...], _STAGES, "How many iterations per second for how long, in order."]
+    process: Process
+    max_in_flight: MaxInFlight
+    seed: Seed
+
+
+Repeat: TypeAlias = Annotated[int, Whole(1, 1000, computed_with=True), Default(1)]
+Interval: TypeAlias = Annotated[
+    float,
+    Duration("1s", "24h", whole_seconds=True),
+    Default("30s"),
+    "The time between two bursts, in whole seconds.",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class BurstLoad:
-    """`connections` iterations at one instant, `repeat` times, the instants `interval_s` apart."""
+    """Many connections at one instant."""
 
     kind: ClassVar[str] = "burst"
-    connections: int
-    repeat: int
-    interval_s: float
+    connections: Annotated[int, Whole(1, MOST), "Iterations begun at the instant, over all workers."]
+    repeat: Annotated[Repeat, "How many bursts."]
+    interval_s: Interval
+
+
+KeepAlive: TypeAlias = Annotated[
+    float,
+    Duration("0s", "1h"),
+    Default("30s"),
+    "How often each held session checks that the server answers. 0s is never.",
+]
+ProbeRate: TypeAlias = Annotated[
+    float,
+    Number(0, MOST, above=True),
+    Default(1),
+    "Probes begun per second, over all workers, from the end of the ramp on.",
+]
 
 
 @dataclass(frozen=True, slots=True)
 class HoldLoad:
-    """Log `sessions` in, evenly within `ramp_up_s`, and hold them idle for `duration_s` after that.
+    """Many idle sessions, while a few fresh iterations of the scenario (probes) show how the server responds meanwhile.
 
-    A held session asks for a sign of life each `keep_alive_s`, 0 for never. Meanwhile, from the end of the ramp on,
-    `probe_rate` fresh iterations of the scenario begin per second, as open arrivals; in the warm-up too, with nothing
-    held yet. They alone count in `total`. The held sessions' logins are timed under the name `held`, the signs of life
-    as `held.keepAlive`, and how long each was held as `held.hold`, which a lost one fails.
+    The sessions log in evenly within `ramp_up_s` and are held for `duration_s` after that. Only the probes count as
+    iterations. They begin in the warm-up too, with nothing held yet. The held sessions' logins are timed under the name
+    `held`, the checks as `held.keepAlive`, and how long each was held as `held.hold`, which a lost one fails.
     """
 
     kind: ClassVar[str] = "hold"
-    sessions: int
-    ramp_up_s: float
-    duration_s: float
-    keep_alive_s: float
-    probe_rate: float
+    sessions: Annotated[int, Whole(1, MOST), "Sessions that are logged in and held, over all workers."]
+    ramp_up_s: Annotated[float, Duration("0s", "24h"), "The time over which the logins of the held sessions spread."]
+    duration_s: Annotated[LoadDuration, "How long the sessions are held after that."]
+    keep_alive_s: KeepAlive
+    probe_rate: ProbeRate
 
 
 Load = UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad

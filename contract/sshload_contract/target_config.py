@@ -1,6 +1,9 @@
 """TargetConfig: what PID 1 of a managed target makes and runs."""
 
 from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+
+from sshload_contract.declared import Size, Text, Whole
 
 TARGET_CONFIG_VERSION = 2
 
@@ -9,29 +12,42 @@ IMAGE_USER = "load"
 IMAGE_USER_HOME = f"/home/{IMAGE_USER}"
 
 
+_FixturePath: TypeAlias = Annotated[
+    str,
+    Text(
+        longest=100,
+        pattern=r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*",
+        wanted="a path from the home, whose names begin with a letter, digit or underscore",
+    ),
+    "Its path below the home directory. Names begin with a letter, digit or underscore.",
+]
+
+
 @dataclass(frozen=True, slots=True)
 class FileFixture:
-    """A file of `size_bytes` in the user's home, under `path`."""
+    """One file."""
 
-    path: str
-    size_bytes: int
+    path: _FixturePath
+    size_bytes: Annotated[int, Size("0", "100Gi"), "Its size in bytes, such as 26Ki or 11Mi. At most 100Gi."]
 
 
 @dataclass(frozen=True, slots=True)
 class DirectoryFixture:
-    """A directory in the user's home with `files` empty files in it."""
+    """One directory with empty files in it."""
 
-    path: str
-    files: int
+    path: _FixturePath
+    files: Annotated[int, Whole(0, 100_000), "How many files it holds."]
 
 
 @dataclass(frozen=True, slots=True)
 class RepositoryFixture:
-    """A bare git repository in the user's home: `commits` commits on one branch, `size_bytes` of content in all."""
+    """One bare git repository with a single branch."""
 
-    path: str
-    commits: int
-    size_bytes: int
+    path: _FixturePath
+    commits: Annotated[int, Whole(1, 10_000), "How many commits the branch has."]
+    size_bytes: Annotated[
+        int, Size("1", "10Gi", example="1Mi"), "The content of all commits together, such as 1Mi. At most 10Gi."
+    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,9 @@ from typing import Any
 
 from programs import Server
 from run_configs import EXEC_TRUE, NOWHERE, client, run_config
-from sshload_contract.load import Load, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig, ScenarioStep, SessionReuse, SftpReadStep
+from sshload_contract.load import Load, ThinkTime, UsersLoad, UsersStage
+from sshload_contract.run_config import RunConfig, SessionReuse
+from sshload_contract.steps import ScenarioStep, SftpReadStep
 from sshload_contract.vocabulary import Step, Window
 from whole_run import Process, WholeRun
 
@@ -138,8 +139,7 @@ class Clients:
         load = UsersLoad(
             stages=(UsersStage(users=work.at_once, duration_s=work.seconds),),
             spawn_rate=0.0,
-            think_time_min_s=0.0,
-            think_time_max_s=0.0,
+            think_time=ThinkTime(0.0, 0.0),
         )
         reuse = SessionReuse.NONE if work.name == "connect-exec" else SessionReuse.USER
         with self.worker_run(self.config(load, step, reuse)) as run:

@@ -11,7 +11,7 @@ from cost import MS_PER_S, Clients, Cost, Work
 from programs import Server
 from run_configs import EXEC_TRUE
 from ssh_server import SshServer
-from sshload_contract.load import HoldLoad, UsersLoad, UsersStage
+from sshload_contract.load import HoldLoad, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.run_config import SessionReuse
 from wire import Wire
 
@@ -98,8 +98,7 @@ def against_wire(clients: Clients, users: int, seconds: float, *, guaranteed: bo
     load = UsersLoad(
         stages=(UsersStage(users=users, duration_s=seconds),),
         spawn_rate=0.0,
-        think_time_min_s=0.0,
-        think_time_max_s=0.0,
+        think_time=ThinkTime(0.0, 0.0),
     )
     config = clients.config(load, EXEC_TRUE, SessionReuse.NONE)
     first = ("chrt", "-f", "10") if guaranteed else ()

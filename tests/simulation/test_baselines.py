@@ -19,7 +19,7 @@ from plans import plan
 from run_configs import NOWHERE, arrivals, run_config
 from runs import summary
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
-from sshload_operator.api.spec import RelativeLatency
+from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.decision.baseline.threshold import judge_relative
 from sshload_operator.decision.results import to_status
 from sshload_worker.recording.histogram import LatencyHistogram

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 from run_configs import client
-from sshload_contract.run_config import Client, Library
+from sshload_contract.client import Client, Library
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 import server_faults as it
 from client_kinds import Kind
 from server_faults import BRIEF_S, FILE, all_of
-from sshload_contract.run_config import ExecStep, Library, ScenarioStep, SftpReadStep
+from sshload_contract.client import Library
+from sshload_contract.steps import ExecStep, ScenarioStep, SftpReadStep
 from sshload_contract.vocabulary import Outcome, Step
 from staged_ssh_server import Stage, StagedServer
 

@@ -19,7 +19,7 @@ import bare_ssh_server as bare  # noqa: E402
 from bare_ssh_server import CHACHA, CTR, ETM, GCM, MAC, BareServer, Exchange, string  # noqa: E402
 from paramiko.kex_group14 import KexGroup14SHA256  # noqa: E402
 from ssh2_connections import credentials, login_at  # noqa: E402
-from sshload_contract.run_config import Auth  # noqa: E402
+from sshload_contract.client import Auth  # noqa: E402
 from sshload_contract.vocabulary import Outcome  # noqa: E402
 from sshload_worker.clients.ssh2.connection import SSH2Connection  # noqa: E402
 from sshload_worker.outcomes import StepFailure  # noqa: E402

@@ -14,7 +14,16 @@ from math import ceil, exp, inf, log
 from random import Random
 
 from runs import generator, load, summary
-from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad, Load, UsersLoad, UsersStage
+from sshload_contract.load import (
+    ArrivalProcess,
+    ArrivalsLoad,
+    ArrivalsStage,
+    BurstLoad,
+    Load,
+    ThinkTime,
+    UsersLoad,
+    UsersStage,
+)
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary, StepStats
 from sshload_contract.sample import ErrorCount
@@ -447,7 +456,7 @@ def _load(arrivals: str, rate: float, users: int) -> Load:
             return BurstLoad(connections=ITERATIONS, repeat=1, interval_s=0.0)
         case "users":
             stages = (UsersStage(users=users, duration_s=1.0),)
-            return UsersLoad(stages=stages, spawn_rate=0.0, think_time_min_s=0.0, think_time_max_s=0.0)
+            return UsersLoad(stages=stages, spawn_rate=0.0, think_time=ThinkTime(0.0, 0.0))
         case _:
             stage = ArrivalsStage(rate=rate, duration_s=1.0)
             return ArrivalsLoad(stages=(stage,), process=ArrivalProcess(arrivals), max_in_flight=1000, seed=0)

@@ -9,7 +9,7 @@ from bad_network import BadNetwork
 from local_cli import Ended, start, wait_until, write_test
 from lossy_link import FAR_ADDRESS, Passed, Weather
 from ssh_server import SshServer
-from sshload_contract.run_config import Library
+from sshload_contract.client import Library
 from sshload_contract.vocabulary import Outcome
 
 LIMIT = "2s"

@@ -6,7 +6,9 @@ from time import monotonic_ns
 from one_iteration import prepare
 from run_configs import arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.run_config import Client, ScenarioStep, SessionReuse
+from sshload_contract.client import Client
+from sshload_contract.run_config import SessionReuse
+from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder

@@ -10,7 +10,7 @@ from sshload_contract.master_log import MasterLog
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Snapshot
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.decision.decide import current_run, decide
 from sshload_operator.decision.status import remembered
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, run_id, spec_hash

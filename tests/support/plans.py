@@ -6,7 +6,7 @@ from typing import Any
 
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_contract.master_log import proof_sha256
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.planning.plan import Installation, Permitted, Plan, Resolvers, RunPods, TestIdentity
 from sshload_operator.planning.processes import processes_per_pod
 

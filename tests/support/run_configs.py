@@ -4,20 +4,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from ssh_server import SshServer
+from sshload_contract.client import Auth, Client, Library, Timeouts
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, Load
-from sshload_contract.run_config import (
-    RUN_CONFIG_VERSION,
-    Auth,
-    Client,
-    Endpoint,
-    ExecStep,
-    Library,
-    RunConfig,
-    Scenario,
-    ScenarioStep,
-    SessionReuse,
-    Timeouts,
-)
+from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig, Scenario, SessionReuse
+from sshload_contract.steps import ExecStep, ScenarioStep
 
 LONG = 30.0
 TOKEN_PATH = Path(__file__).parent / "specs/run_token"

@@ -12,8 +12,7 @@ from typing import Any
 
 from specs.small import SMALL
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.schedule.parse import parse_schedule
-from sshload_operator.api.schedule.spec import ScheduleSpec
+from sshload_operator.api.schedule.spec import ScheduleSpec, parse_schedule
 from sshload_operator.decision.schedule.decide import ScheduleDecision, decide
 from sshload_operator.decision.schedule.facts import (
     Obstacle,

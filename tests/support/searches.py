@@ -9,7 +9,7 @@ from sshload_contract.capacity import Capacity
 from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, TrialState
-from sshload_operator.api.spec import CapacityThreshold
+from sshload_operator.api.thresholds import CapacityThreshold
 from sshload_operator.planning.plan import Plan
 
 P99 = "p99 of total below 2 s"

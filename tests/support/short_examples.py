@@ -12,8 +12,8 @@ from typing import Any
 
 import yaml
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
+from sshload_contract.quantities import duration_s
 from sshload_operator.api.comparison.merge_patch import merged
-from sshload_operator.api.quantities import duration_s
 from sshload_operator.api.spec import LoadTestSpec
 
 EXAMPLES = Path(__file__).parents[2] / "examples"

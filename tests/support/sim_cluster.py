@@ -17,7 +17,7 @@ from sshload_contract.master_log import MasterLog
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.decision.decide import current_run, decide
 from sshload_operator.decision.status import remembered

@@ -12,10 +12,9 @@ from functools import cache, partial
 from typing import Any
 
 from plans import INSTALLATION, quickstart
-from sshload_operator.api.comparison.parse import parse_comparison
-from sshload_operator.api.comparison.spec import ComparisonSpec
+from sshload_operator.api.comparison.spec import ComparisonSpec, parse_comparison
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.decision.comparison.decide import (
     ComparisonDecision,
     ComparisonSight,

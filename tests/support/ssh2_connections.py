@@ -10,7 +10,7 @@ from typing import Any
 import gevent
 from run_configs import client
 from ssh_server import SshServer
-from sshload_contract.run_config import Auth, Client
+from sshload_contract.client import Auth, Client
 from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.login.known_hosts import ANY_HOST_KEY
 from sshload_worker.login.login import Credentials, Login

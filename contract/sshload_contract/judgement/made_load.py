@@ -24,5 +24,5 @@ def shortfall(load: Load, summary: RunSummary) -> float:
     starts = find_step(summary, Step.START_DELAY, Window.MEASURED)
     late_start_us = starts.mean_us if starts is not None and starts.mean_us is not None else 0.0
     own_us = late_start_us + summary.generator.loop_lag_mean_us * timings / total.count
-    round_us = total.mean_us + (load.think_time_min_s + load.think_time_max_s) / 2 * _US_PER_S
+    round_us = total.mean_us + (load.think_time.min_s + load.think_time.max_s) / 2 * _US_PER_S
     return min(own_us / round_us, 1.0) if round_us else 1.0

@@ -1,122 +1,136 @@
-"""LoadTestSpec: the spec of an SSHLoadTest as values. `parse.parse` makes it; defaults are the CRD's."""
+"""The spec of an SSHLoadTest: as it is written (`WrittenSpec`), and as values (`LoadTestSpec`)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 from sshload_contract.capacity import Capacity
-from sshload_contract.load import Load
-from sshload_contract.run_config import Auth, Client, Scenario
-from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
+from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Auth, Client, Library
+from sshload_contract.declared import (
+    Absent,
+    Default,
+    Duration,
+    Entries,
+    Items,
+    Named,
+    Rule,
+    Text,
+    TrueOnly,
+    Whole,
+    WrittenAs,
+    exactly_one,
+)
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+from sshload_contract.run_config import Scenario, SessionReuse
+from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import Threshold
 
+from sshload_operator.api.durations import search_budget_s
+from sshload_operator.api.errors import shown
+from sshload_operator.api.pods import ConfigMapName, Pods
+from sshload_operator.api.search import Search
+from sshload_operator.api.target import ExternalTarget, JumpHost, Target
+from sshload_operator.api.thresholds import AnyThreshold, CapacityThreshold, RelativeThreshold, WrittenThreshold
 
-@dataclass(frozen=True, slots=True)
-class Placement:
-    """Where and with what a pod runs: Kubernetes' own objects, handed through as they are."""
+NAME_PATTERN: Final = r"[a-z]([-a-z0-9]*[a-z0-9])?"
+NAME_CHARACTERS: Final = 40
+"""The names of a test's pods are made from its name, so it is shorter than Kubernetes allows."""
 
-    resources: Mapping[str, Any]
-    node_selector: Mapping[str, str]
-    tolerations: tuple[Mapping[str, Any], ...]
-    affinity: Mapping[str, Any]
-    topology_spread_constraints: tuple[Mapping[str, Any], ...]
-    priority_class_name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Sshd:
-    """The typed knobs of sshd_config(5), None where sshd's own default is to hold; `extra_config` is taken verbatim."""
-
-    max_startups: str | None
-    max_sessions: int | None
-    per_source_max_startups: str | None
-    per_source_penalties: str | None
-    login_grace_time_s: float | None
-    use_dns: bool | None
-    kex_algorithms: tuple[str, ...]
-    ciphers: tuple[str, ...]
-    macs: tuple[str, ...]
-    host_key_algorithms: tuple[str, ...]
-    compression: str | None
-    rekey_limit: str | None
-    log_level: str
-    sftp_subsystem: str
-    extra_config: Mapping[str, str]
+_SESSIONS_MOST: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class ManagedTarget:
-    """A target that the operator makes. Empty `image` means the installation's.
+class LocustfileRef:
+    """A Locust file whose users are built on sshload's SSHUser, in place of steps."""
 
-    `spare_bytes` is the room in the user's home beside the fixtures.
-    """
-
-    image: str
-    image_pull_secrets: tuple[str, ...]
-    placement: Placement
-    sshd: Sshd
-    files: tuple[FileFixture, ...]
-    directories: tuple[DirectoryFixture, ...]
-    repositories: tuple[RepositoryFixture, ...]
-    spare_bytes: int
+    config_map: Annotated[ConfigMapName, Named("configMapRef"), "The ConfigMap of this namespace that holds the file."]
+    key: Annotated[
+        str,
+        Text(longest=253, pattern=r"[A-Za-z0-9_][A-Za-z0-9_.-]*", wanted="a key of a ConfigMap, such as locustfile.py"),
+        Default("locustfile.py"),
+        "Its key in the ConfigMap.",
+    ]
 
 
-@dataclass(frozen=True, slots=True)
-class ExternalTarget:
-    """A server that exists: the target, or a jump host before it. Its Secret holds what `auth` needs.
-
-    With `encrypted_key` the Secret holds the private key's passphrase too. Known hosts are in the other Secret; its
-    name is empty only with `insecure_ignore_host_key`.
-    """
-
-    host: str
-    port: int
-    user: str
-    credentials_secret: str
-    encrypted_key: bool
-    known_hosts_secret: str
-    insecure_ignore_host_key: bool
-    auth: Auth
+def _names_of(steps: tuple[ScenarioStep, ...]) -> list[str]:
+    return [step.name for step in steps if not isinstance(step, SleepStep)]
 
 
-Target = ManagedTarget | ExternalTarget
+def _repeated(names: list[str]) -> list[str]:
+    return [name for name in names if name and names.count(name) > 1]
 
 
-@dataclass(frozen=True, slots=True)
-class CapacityThreshold:
-    """The capacity that a search finds is to be above this amount."""
+_KINDS: Final = [step.kind for step in ScenarioStep.__args__ if step is not SleepStep]
+_NAMED_IN_CEL: Final = " || ".join(f"(has(s.{kind}) && has(s.{kind}.name))" for kind in _KINDS)
+_NAME_IN_CEL: Final = " : ".join(f"has(s.{kind}) ? s.{kind}.?name.orValue('')" for kind in _KINDS) + " : ''"
 
-    kind: ClassVar[str] = "capacity"
-    above: float
-
-
-@dataclass(frozen=True, slots=True)
-class RelativeLatency:
-    """The percentile of a step is to be at most this fraction above the baseline's."""
-
-    kind: ClassVar[str] = "relativeLatency"
-    step: str
-    percentile: float
-    within: float
+_Steps: TypeAlias = Annotated[
+    tuple[Annotated[ScenarioStep, "One step: exactly one of the kinds below."], ...],
+    Items(most=15),
+    Rule(
+        f"self.filter(s, !has(s.sleep)).size() < 2 || self.all(s, has(s.sleep) || {_NAMED_IN_CEL})",
+        "each step but sleep must have a name if there are several",
+        lambda steps: len(names := _names_of(steps)) < 2 or all(names),  # noqa: PLR2004 - one needs no name
+    ),
+    Rule(
+        f"[self.filter(s, !has(s.sleep)).map(s, {_NAME_IN_CEL})]"
+        ".all(names, names.all(n, n == '' || names.indexOf(n) == names.lastIndexOf(n)))",
+        "the names of steps must differ",
+        lambda steps: not _repeated(_names_of(steps)),
+        explain=lambda steps: (
+            f"the names of steps must differ, and {shown(_repeated(_names_of(steps))[0])} is repeated"
+        ),
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)
-class RelativeThroughput:
-    """Iterations completed per second are to be at most this fraction below the baseline's."""
+class WrittenScenario:
+    """What each iteration does: exactly one of steps and locustfile."""
 
-    kind: ClassVar[str] = "relativeThroughput"
-    within: float
+    rules: ClassVar[tuple[Rule, ...]] = (
+        exactly_one(steps="steps", locustfile="locustfile"),
+        Rule(
+            "(self.sessionReuse == 'pool') == has(self.poolSize)",
+            "is required with sessionReuse pool, and only then",
+            lambda scenario: (scenario.session_reuse is SessionReuse.POOL) == (scenario.pool_size is not None),
+            at=".poolSize",
+        ),
+    )
+    session_reuse: Annotated[
+        SessionReuse,
+        Default("none"),
+        "Who logs in. none is every iteration; user is every user of load.users, once; pool is poolSize sessions that"
+        " all iterations share, each with channels of its own.",
+    ]
+    pool_size: Annotated[
+        int | None,
+        Whole(1, _SESSIONS_MOST, computed_with=True),
+        "Sessions in the pool, over all workers. At least one for each worker process.",
+    ]
+    locustfile: LocustfileRef | None
+    steps: Annotated[
+        _Steps | None,
+        "What is done after the login, in order. Each step is measured by itself. Empty for the login alone."
+        " `{iteration}` in a path, command or text is replaced by a number that no other iteration of the run has.",
+    ]
+
+    def value(self) -> Scenario:
+        """Return the scenario, without the place of a locustfile in a worker."""
+        return Scenario(self.session_reuse, self.pool_size or 0, self.steps or (), locustfile_path="")
 
 
 @dataclass(frozen=True, slots=True)
-class RelativeCapacity:
-    """The capacity is to be at most this fraction below the baseline's."""
+class _TestName:
+    """A finished test of this namespace."""
 
-    kind: ClassVar[str] = "relativeCapacity"
-    within: float
+    name: Annotated[
+        str, Text(longest=NAME_CHARACTERS, pattern=NAME_PATTERN, wanted="the name of a test"), "The test's name."
+    ]
 
-
-RelativeThreshold = RelativeLatency | RelativeThroughput | RelativeCapacity
+    def value(self) -> str:
+        """Return the name."""
+        return self.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,41 +144,84 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
-class LocustfileRef:
-    """The key of a ConfigMap that holds a locustfile."""
+class _WrittenBaseline:
+    """The test that thresholds with within are held against: exactly one of testRef and lastPassed."""
 
-    config_map: str
-    key: str
+    rules: ClassVar[tuple[Rule, ...]] = (exactly_one(testRef="test_ref", lastPassed="last_passed"),)
+    test_ref: Annotated[str | None, WrittenAs(_TestName)]
+    last_passed: Annotated[
+        bool | None,
+        TrueOnly("must be true: without a baseline, leave spec.baseline out"),
+        "True: the last test of the same schedule that passed before this one.",
+    ]
+
+    def value(self) -> Baseline:
+        """Return the baseline."""
+        return Baseline(self.test_ref or "")
 
 
 @dataclass(frozen=True, slots=True)
-class Workers:
-    """The load pods. Empty `image` means the installation's.
+class Workers(Pods):
+    """The pods that make the load. `processes_per_pod` None means one for each whole CPU that a pod asks for."""
 
-    `processes_per_pod` None means one for each whole CPU that a pod asks for.
-    """
+    replicas: Annotated[
+        int,
+        Whole(1, 200, computed_with=True),
+        Default(1),
+        "How many pods. Each has its own address, and so its own source ports.",
+    ]
+    processes_per_pod: Annotated[
+        int | None,
+        Whole(1, 64, computed_with=True),
+        "Worker processes in each pod. Without it, one for each whole CPU that the pod asks for.",
+    ]
 
-    replicas: int
-    processes_per_pod: int | None
-    image: str
-    image_pull_secrets: tuple[str, ...]
-    placement: Placement
+
+_TTL = Duration("0s", "87600h")
 
 
 @dataclass(frozen=True, slots=True)
 class TimeToLive:
-    """How long a finished test is kept, in seconds, by verdict; None: for ever."""
+    """How long the finished test is kept before it is deleted with its results. Without it, for ever."""
 
-    passed_s: float | None
-    failed_s: float | None
+    passed_s: Annotated[float | None, _TTL, "After the verdict Passed."]
+    failed_s: Annotated[float | None, _TTL, "After any other verdict."]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenClient(Client):
+    """How the workers speak SSH."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        *Client.rules,
+        Rule(
+            f"self.library != 'openssh' || self.auth in {BY_KEY_IN_CEL}",
+            "the library openssh takes publickey, certificate or agent",
+            lambda client: client.library is not Library.OPENSSH or client.auth in BY_KEY,
+            at=".auth",
+        ),
+    )
+    auth: Annotated[
+        Auth,
+        Default("publickey"),
+        "How the workers log in. certificate is OpenSSH's; agent is a key in an ssh-agent that each worker starts for"
+        " itself. A managed target takes publickey, certificate and agent, with keys that are made for the run.",
+    ]
+
+    def without_auth(self) -> Client:
+        """Return the client's settings."""
+        return Client(**{field.name: getattr(self, field.name) for field in fields(Client)})
 
 
 @dataclass(frozen=True, slots=True)
 class LoadTestSpec:
-    """A whole SSHLoadTest spec. A change of `triggers` is a new run, and nothing else."""
+    """A whole SSHLoadTest spec. Only a change of `triggers` is a new run.
+
+    `load` is that of the least trial where `capacity` is searched.
+    """
 
     target: Target
-    via: tuple[ExternalTarget, ...]
+    via: tuple[JumpHost, ...]
     auth: Auth
     client: Client
     scenario: Scenario
@@ -184,3 +241,105 @@ class LoadTestSpec:
     abort: bool
     suspend: bool
     login_before_load: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSpec:
+    """What is to be measured."""
+
+    target: Annotated[Target, "The server under test: exactly one of managed and external."]
+    via: Annotated[
+        tuple[JumpHost, ...],
+        Items(most=5),
+        Absent(()),
+        "Jump hosts on the way to the target, in the order in which they are passed. Each connection goes through"
+        " connections of its own, which are timed apart from it. What holds for target.external holds for each of them,"
+        " the list of allowed targets too.",
+    ]
+    client: Annotated[WrittenClient, Default({"library": "ssh2-python", "controlMaster": False, "auth": "publickey"})]
+    scenario: WrittenScenario
+    load: Annotated[
+        UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | Search,
+        "How many iterations begin when: exactly one of users, arrivals, burst, hold and capacity.",
+    ]
+    login_before_load: Annotated[
+        bool,
+        Default(True),
+        "Whether each worker logs in once, to every jump host and to the target, before the load. A login that fails,"
+        " after further attempts where these may help, ends the run in Error; too many connections at once do not."
+        " These logins count in no figure. Set it to false to measure logins that a server refuses. The tasks of a"
+        " locustfile log in for themselves, so a run of one has no such login.",
+    ]
+    warm_up_s: Annotated[
+        float,
+        Duration("0s", "1h", example="10s"),
+        Default("5s"),
+        "How long the load runs before what is judged. It is measured, and reported apart. In a search, of each trial.",
+    ]
+    thresholds: Annotated[
+        tuple[Annotated[AnyThreshold, WrittenAs(WrittenThreshold)], ...],
+        Items(most=20),
+        Absent(()),
+        "The limits that the server must keep. Without any, a run passes that completes with less than 10 % of its"
+        " attempts failed.",
+    ]
+    baseline: Annotated[Baseline | None, WrittenAs(_WrittenBaseline)]
+    workers: Annotated[Workers, Default({})]
+    deadline_s: Annotated[
+        float,
+        Duration("10s", "168h", example="30m"),
+        Default("30m"),
+        "How long a run may take in all. A longer run ends in the verdict Error.",
+    ]
+    start_timeout_s: Annotated[
+        float,
+        Duration("1s", "24h", example="2m"),
+        Default("2m"),
+        "How long the target and the workers may take to be ready.",
+    ]
+    ttl_after_finished: TimeToLive | None
+    triggers: Annotated[
+        Mapping[str, Annotated[str, Text(longest=253), "Any text."]],
+        Entries(20),
+        Absent({}),
+        "Any texts by any names. They change nothing of what is measured, but a change of them is a new run: the"
+        " version of a server that the spec only names, or the time at which somebody asked for another run.",
+    ]
+    abort: Annotated[bool, Default(False), "True ends the run, with the verdict Aborted."]
+    suspend: Annotated[
+        bool,
+        Default(False),
+        "True holds the test back until it is false again: no run begins, and one that is under way ends without a"
+        " verdict and starts again later. A test that has ended keeps its verdict.",
+    ]
+
+    def value(self) -> LoadTestSpec:
+        """Return the spec as values."""
+        capacity, load = None, self.load
+        if isinstance(load, Search):
+            capacity = load.capacity(search_budget_s(self.deadline_s, self.start_timeout_s))
+            load = load.model.least_load()
+        target = self.target
+        return LoadTestSpec(
+            target=replace(target, auth=self.client.auth) if isinstance(target, ExternalTarget) else target,
+            via=self.via,
+            auth=self.client.auth,
+            client=self.client.without_auth(),
+            scenario=self.scenario.value(),
+            locustfile=self.scenario.locustfile,
+            load=load,
+            capacity=capacity,
+            warm_up_s=self.warm_up_s,
+            thresholds=tuple(one for one in self.thresholds if isinstance(one, Threshold)),
+            capacity_thresholds=tuple(one for one in self.thresholds if isinstance(one, CapacityThreshold)),
+            relative_thresholds=tuple(one for one in self.thresholds if isinstance(one, RelativeThreshold)),
+            baseline=self.baseline,
+            workers=self.workers,
+            deadline_s=self.deadline_s,
+            start_timeout_s=self.start_timeout_s,
+            time_to_live=self.ttl_after_finished or TimeToLive(None, None),
+            triggers=self.triggers,
+            abort=self.abort,
+            suspend=self.suspend,
+            login_before_load=self.login_before_load,
+        )

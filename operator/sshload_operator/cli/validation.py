@@ -11,12 +11,12 @@ from uuid import UUID
 
 from sshload_contract.allow_list import AllowList
 
-from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE
+from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import Document, read_objects
-from sshload_operator.api.parse import parse
-from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
+from sshload_operator.api.schedule.spec import check_schedule_name, parse_schedule
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.cli.plain_text import printable
 from sshload_operator.planning.cautions import cautions

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Final
 
-from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import COMPARISON, TEST, Kind
 from sshload_operator.control.announcement import About, announce

@@ -9,8 +9,7 @@ from typing import Final
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import SCHEDULE, TEST, Kind
-from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
-from sshload_operator.api.schedule.spec import ScheduleSpec
+from sshload_operator.api.schedule.spec import ScheduleSpec, check_schedule_name, parse_schedule
 from sshload_operator.control.announcement import About, announce
 from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
 from sshload_operator.control.live_objects import Rest, Wait

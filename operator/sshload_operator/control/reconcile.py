@@ -20,8 +20,9 @@ from sshload_contract.master_log import MasterLog, proof_sha256
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import TEST
-from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import LoadTestSpec, ManagedTarget
+from sshload_operator.api.load_test import parse
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control import announcement
 from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
 from sshload_operator.control.judging import Judging

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.spec import ExternalTarget
+from sshload_operator.api.target import ExternalTarget
 from sshload_operator.decision.blockers import Blocker, target_blocker, workers_blocker
 from sshload_operator.decision.capacity.amount import digits, in_words
 from sshload_operator.decision.endings import Ending

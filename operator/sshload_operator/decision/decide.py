@@ -11,7 +11,7 @@ from datetime import datetime
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.blockers import target_blocker, workers_blocker
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.conditions import finished, held_back, under_way

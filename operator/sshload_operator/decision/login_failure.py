@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from sshload_contract.run_summary import LoginFailure
 from sshload_contract.vocabulary import Outcome, Verdict
 
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.opinion import Opinion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason

@@ -6,7 +6,7 @@ from datetime import datetime
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Snapshot, Stage
 
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import (
     Condition,

@@ -14,7 +14,7 @@ from sshload_contract.run_summary import EarlyEnd, RunSummary
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
 
-from sshload_operator.api.spec import ExternalTarget, ManagedTarget
+from sshload_operator.api.target import ExternalTarget, ManagedTarget
 from sshload_operator.decision.capacity.generator_limit import by_generator_limit
 from sshload_operator.decision.capacity.thresholds import capacity_results
 from sshload_operator.decision.capacity.trials import measured_load

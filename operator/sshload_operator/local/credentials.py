@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sshload_contract.run_config import Endpoint
 
-from sshload_operator.api.spec import ExternalTarget
+from sshload_operator.api.target import ExternalTarget
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.manifests.credentials import (
     CERTIFICATE,

@@ -10,10 +10,11 @@ from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
+from sshload_contract.client import Auth, Library
 from sshload_contract.codec import to_json
-from sshload_contract.run_config import Auth, Endpoint, Library
+from sshload_contract.run_config import Endpoint
 
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control.keys import KeysAsked, make_keys
 from sshload_operator.local.credentials import Credentials, target_endpoint, via_endpoints
 from sshload_operator.local.locustfile import locustfile_path

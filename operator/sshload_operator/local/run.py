@@ -20,9 +20,10 @@ from sshload_contract.allow_list import AllowedTarget, AllowList
 from sshload_contract.run_summary import RunSummary
 
 from sshload_operator.api.errors import SpecError
+from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import Document
-from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import Baseline, ManagedTarget
+from sshload_operator.api.spec import Baseline
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control.steady_clock import SteadyClock
 from sshload_operator.decision.decide import decide
 from sshload_operator.decision.status import remembered
@@ -141,8 +142,10 @@ class _LocalRun:
             self._options.note(note)
         target = plan.spec.target
         if isinstance(target, ManagedTarget):
-            paths = [file.path for file in target.files] + [folder.path for folder in target.directories]
-            paths += [repository.path for repository in target.repositories]
+            paths = [file.path for file in target.fixtures.files] + [
+                folder.path for folder in target.fixtures.directories
+            ]
+            paths += [repository.path for repository in target.fixtures.repositories]
             home = Path(current_user().pw_dir)
             self._links.enter_context(linked_fixtures(paths, home_in(self._folder), home))
         for process in local.processes:

@@ -4,9 +4,10 @@ The package index's libssh2 lacks security fixes that ours has (patches/README.m
 writes into the worker's memory before its host key is checked. They need a cipher other than AES-GCM.
 """
 
-from sshload_contract.run_config import Library
+from sshload_contract.client import Library
 
-from sshload_operator.api.spec import ExternalTarget, LoadTestSpec
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import ExternalTarget
 from sshload_operator.local.sshd import LocalRunError
 
 _OWN_VERSION = "+sshload"  # what scripts/ssh2-wheel adds to the release's version

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.manifests.config_map import config_map
 from sshload_operator.manifests.master import master_job, master_service
 from sshload_operator.manifests.names import Part, run_child_name

@@ -2,7 +2,7 @@
 
 from sshload_contract.codec import to_json
 
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.manifests.labels import metadata
 from sshload_operator.manifests.mounts import RUN_FILE, TARGET_FILE
 from sshload_operator.manifests.names import Part

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 
-from sshload_contract.run_config import Auth, Endpoint
+from sshload_contract.client import Auth
+from sshload_contract.run_config import Endpoint
 
-from sshload_operator.api.spec import ExternalTarget
+from sshload_operator.api.target import ExternalTarget
 
 # What the keys of a Secret are called, that an author makes for an external target or a jump host.
 PRIVATE_KEY = "id"

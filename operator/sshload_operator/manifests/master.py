@@ -81,5 +81,5 @@ def _container(plan: Plan) -> Container:
 def _pod_spec(plan: Plan) -> dict[str, Any]:
     """Return where the master runs: on the workers' kind of node, but it takes no part in how those are spread."""
     workers = plan.spec.workers
-    placed = replace(workers.placement, affinity={}, topology_spread_constraints=())
+    placed = replace(workers, affinity={}, topology_spread_constraints=())
     return {**load_pod_spec(), **image_pull_secrets(plan, workers.image_pull_secrets), **placement(plan, placed, {})}

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sshload_operator.api.spec import ExternalTarget, LocustfileRef
+from sshload_operator.api.spec import LocustfileRef
+from sshload_operator.api.target import ExternalTarget
 from sshload_operator.manifests.credentials import credential_files
 from sshload_operator.manifests.names import Part, child_name
 from sshload_operator.planning.plan import Plan

@@ -10,7 +10,7 @@ from typing import Any
 from sshload_contract.addresses import Network, is_within, read_address
 from sshload_contract.allow_list import closed_networks, is_of_the_cluster, reopened_networks
 
-from sshload_operator.api.spec import ExternalTarget, ManagedTarget
+from sshload_operator.api.target import ExternalTarget, ManagedTarget
 from sshload_operator.manifests.labels import metadata, role_selector
 from sshload_operator.manifests.names import Part
 from sshload_operator.manifests.ports import DNS_PORT, LOCUST_PORT, MASTER_HTTP_PORT, SSH_PORT, TARGET_HTTP_PORT

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sshload_operator.api.spec import Placement
+from sshload_operator.api.pods import Placement
 from sshload_operator.manifests.labels import role_labels
 from sshload_operator.manifests.mounts import config_mount, empty_dir
 from sshload_operator.planning.plan import Plan

@@ -3,11 +3,15 @@
 from dataclasses import dataclass, replace
 
 from sshload_contract.allow_list import AllowList
-from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig, ScenarioStep, SleepStep, Timeouts
+from sshload_contract.client import Timeouts
+from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig
+from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.target_config import IMAGE_USER
 from sshload_contract.thresholds import LatencyThreshold
 
-from sshload_operator.api.spec import ExternalTarget, LoadTestSpec, RelativeLatency
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import ExternalTarget
+from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.manifests import credentials
 from sshload_operator.manifests.credentials import CredentialPaths, external_endpoint, managed_endpoint
 from sshload_operator.manifests.mounts import (

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.manifests.labels import metadata
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,

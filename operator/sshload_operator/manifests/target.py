@@ -11,7 +11,7 @@ from sshload_contract.target_config import (
     TargetConfig,
 )
 
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.manifests.labels import metadata, role_selector
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
@@ -69,9 +69,9 @@ def target_config(target: ManagedTarget, places: TargetPlaces) -> TargetConfig:
         sshd_config=sshd_config(target.sshd, places.user),
         sshd_port=places.sshd_port,
         stats_port=places.stats_port,
-        files=target.files,
-        directories=target.directories,
-        repositories=target.repositories,
+        files=target.fixtures.files,
+        directories=target.fixtures.directories,
+        repositories=target.fixtures.repositories,
     )
 
 
@@ -124,7 +124,7 @@ def _container(plan: Plan, target: ManagedTarget) -> Container:
         image=target.image or plan.installation.target_image,
         command=("python", "-m", "sshload_target", "--config", f"{CONFIG_DIR}/{TARGET_FILE}"),
         ports={SSH_PORT_NAME: SSH_PORT, METRICS_PORT_NAME: TARGET_HTTP_PORT},
-        resources=target.placement.resources or plan.installation.run_pods.target_resources,
+        resources=target.resources or plan.installation.run_pods.target_resources,
         readiness_port=METRICS_PORT_NAME,
         mounts=({"name": "home", "mountPath": "/home"},),
         volumes=(
@@ -138,16 +138,16 @@ def _pod_spec(plan: Plan, target: ManagedTarget) -> dict[str, Any]:
     return {
         "terminationGracePeriodSeconds": _GRACE_PERIOD_S,
         **image_pull_secrets(plan, target.image_pull_secrets),
-        **placement(plan, target.placement, {}),
+        **placement(plan, target, {}),
     }
 
 
 def _home_mib(target: ManagedTarget) -> int:
     """Return the size limit of the home volume: the fixtures with a block for each file, and room to write."""
-    content_bytes = sum(file.size_bytes + _FILE_OVERHEAD_BYTES for file in target.files)
-    entries_bytes = sum((directory.files + 1) * _FILE_OVERHEAD_BYTES for directory in target.directories)
-    history_bytes = sum(map(_history_bytes, target.repositories))
-    return -(-(content_bytes + entries_bytes + history_bytes + target.spare_bytes) // _MIB) + _HOME_OWN_MIB
+    content_bytes = sum(file.size_bytes + _FILE_OVERHEAD_BYTES for file in target.fixtures.files)
+    entries_bytes = sum((directory.files + 1) * _FILE_OVERHEAD_BYTES for directory in target.fixtures.directories)
+    history_bytes = sum(map(_history_bytes, target.fixtures.repositories))
+    return -(-(content_bytes + entries_bytes + history_bytes + target.fixtures.spare_bytes) // _MIB) + _HOME_OWN_MIB
 
 
 def _history_bytes(repository: RepositoryFixture) -> int:

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from sshload_contract.run_config import Auth
+from sshload_contract.client import Auth
 
-from sshload_operator.api.spec import ExternalTarget
+from sshload_operator.api.target import ExternalTarget
 from sshload_operator.manifests.labels import metadata, role_selector
 from sshload_operator.manifests.load_job import job_limits, load_pod_spec
 from sshload_operator.manifests.mounts import (
@@ -94,7 +94,7 @@ def _pod_spec(plan: Plan) -> dict[str, Any]:
         **load_pod_spec(),
         "dnsConfig": {"options": [_NAMES_AS_THEY_ARE]},
         **image_pull_secrets(plan, workers.image_pull_secrets),
-        **placement(plan, workers.placement, _away_from_the_target(plan)),
+        **placement(plan, workers, _away_from_the_target(plan)),
     }
 
 

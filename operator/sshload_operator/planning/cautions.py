@@ -3,14 +3,17 @@
 from collections.abc import Iterator
 from math import ceil
 
+from sshload_contract.client import Library
 from sshload_contract.judgement.binomial import tries_needed
 from sshload_contract.judgement.words import in_words
 from sshload_contract.load import ArrivalsLoad, BurstLoad
 from sshload_contract.percentile import percentile_key, samples_needed
-from sshload_contract.run_config import Library, SessionReuse
+from sshload_contract.run_config import SessionReuse
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 
-from sshload_operator.api.spec import ExternalTarget, LoadTestSpec, RelativeLatency
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import ExternalTarget
+from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.hold_cautions import hold_cautions
 from sshload_operator.planning.iterations import measured_iterations, most_at_once, warm_up_iterations
 from sshload_operator.planning.plan import Plan
@@ -148,7 +151,7 @@ def _home_too_small(plan: Plan) -> Iterator[str]:
         return
     written = written_bytes(plan.spec.scenario.steps)
     certain_at_once = 1 if isinstance(load, ArrivalsLoad) else most_at_once(load) or 1
-    room_bytes = target.spare_bytes - written.once - written.while_running * certain_at_once
+    room_bytes = target.fixtures.spare_bytes - written.once - written.while_running * certain_at_once
     trials = 1 if plan.spec.capacity is None else likely_trials(plan.spec.capacity, load)
     measured = measured_iterations(load)
     iterations = None if measured is None else trials * (measured + warm_up_iterations(load, plan.spec.warm_up_s))
@@ -161,8 +164,8 @@ def _home_too_small(plan: Plan) -> Iterator[str]:
     else:
         return
     yield (
-        f"spec.scenario writes more than it removes: spec.target.managed.fixtures.spare, {target.spare_bytes / _MIB:g}"
-        f" MiB, is full {filled}; raise it, or remove what is written (sftpRemove)"
+        "spec.scenario writes more than it removes: spec.target.managed.fixtures.spare,"
+        f" {target.fixtures.spare_bytes / _MIB:g} MiB, is full {filled}; raise it, or remove what is written (sftpRemove)"
     )
 
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sshload_contract.allow_list import AllowedTarget, AllowList, entry_problem, is_loopback
-from sshload_contract.run_config import ForwardStep
+from sshload_contract.steps import ForwardStep
 
-from sshload_operator.api.spec import ExternalTarget, LoadTestSpec, ManagedTarget
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import ExternalTarget, ManagedTarget
 from sshload_operator.planning.plan import Plan
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from sshload_contract.load import HoldLoad
+from sshload_contract.quantities import resource_amount
 
-from sshload_operator.api.quantities import resource_amount
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.plan import Plan
 
 # Of an idle session of OpenSSH 10.0 in a container, without privileges: two processes, and the kernel's share.
@@ -18,7 +18,7 @@ def hold_cautions(plan: Plan) -> Iterator[str]:
     target, load = plan.spec.target, plan.spec.load
     if not isinstance(target, ManagedTarget) or not isinstance(load, HoldLoad) or plan.spec.capacity is not None:
         return
-    limit = target.placement.resources.get("limits", {}).get("memory")
+    limit = target.resources.get("limits", {}).get("memory")
     if limit is None or plan.installation.one_address:
         return
     needed_mb = load.sessions * _SESSION_MB

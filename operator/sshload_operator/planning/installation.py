@@ -1,43 +1,218 @@
-"""The installation, as the chart writes it for the operator."""
+"""The installation, as the chart writes it for the operator. No CRD has its schema: only the forms are declared."""
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from ipaddress import ip_network
-from typing import Any
+from typing import Annotated, Any, Final, TypeAlias
 
 import yaml
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange, entry_problem, range_problem
+from sshload_contract.declared import (
+    Absent,
+    Default,
+    Duration,
+    Entries,
+    FreeForm,
+    Items,
+    Rule,
+    Text,
+    Whole,
+    Words,
+    WrittenAs,
+)
+from sshload_contract.steps import Port
 
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.parse.fields import Fields
-from sshload_operator.api.parse.placement import object_name, read_resources
-from sshload_operator.api.parse.readers import choice, duration, entries, flag, items, mapping, text, whole
-from sshload_operator.api.parse.scheduling import LABEL_VALUE, TOLERATION
+from sshload_operator.api.pods import LabelValue, ObjectName, Resources, Toleration
+from sshload_operator.api.shapes import read
 from sshload_operator.planning.limits import Limits
 from sshload_operator.planning.plan import UNPRIVILEGED, Installation, Permitted, Resolvers, RunPods
 
-_IMAGE = text(shortest=1, longest=500)
-_HOST_PATTERN = text(shortest=1, longest=253, pattern=r"[A-Za-z0-9.:*?/_\[\]!-]+", wanted="a host pattern or a CIDR")
-_CIDR = text(shortest=1, longest=50)
-_TARGETS_MOST = 1_000
-_PORTS_MOST = 100
-_RANGES_MOST = 100
-_RESOLVERS_MOST = 20
-_PORT = whole(1, 65_535)
-_RULES_MOST = 20
-_LABELS_MOST = 50
-_TOLERATIONS_MOST = 20
-_ANNOTATION = text(longest=10_000)
-_USER_ID = whole(1, 2**31 - 1)
-_COUNT = whole(1, 1_000_000_000)
-_RANGES = {
+_RANGES: Final = {
     "pods": "the cluster's pods",
     "services": "the cluster's services",
     "nodes": "the cluster's nodes",
     "others": "denied by the installer",
 }
 
+_Image: TypeAlias = Annotated[str, Text(shortest=1, longest=500)]
+_Count: TypeAlias = Annotated[int | None, Whole(1, 1_000_000_000)]
+_CIDR: Final = Text(shortest=1, longest=50)
+_Resources: TypeAlias = Annotated[Mapping[str, Any], WrittenAs(Resources), Absent({})]
+_Labels: TypeAlias = Annotated[Mapping[str, LabelValue], Entries(50), Absent({})]
+_Object: TypeAlias = Annotated[Mapping[str, Any], FreeForm()]
+
+
+def _no_problem(problem: Callable[[str], str], wanted: str) -> Rule:
+    """Return the rule that a text has no problem: an entry that is wrong would silently allow, or deny, nothing."""
+    return Rule(
+        "",
+        f"must be {wanted}",
+        lambda text: not problem(text),
+        explain=lambda text: f"must be {wanted}: {problem(text)}",
+    )
+
+
+def _network_problem(text: str) -> str:
+    try:
+        ip_network(text)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenTarget:
+    """A target that tests may load."""
+
+    # A pattern of names, an address or a range.
+    host: Annotated[
+        str,
+        Text(shortest=1, longest=253, pattern=r"[A-Za-z0-9.:*?/_\[\]!-]+", wanted="a host pattern or a CIDR"),
+        _no_problem(entry_problem, "a host pattern, an address or a CIDR"),
+    ]
+    ports: Annotated[tuple[Port, ...], Items(least=1, most=100)]
+
+    def value(self) -> AllowedTarget:
+        """Return the entry of the allow-list."""
+        return AllowedTarget(self.host, self.ports)
+
+
+_Denied: TypeAlias = Annotated[
+    tuple[Annotated[str, _CIDR, _no_problem(range_problem, "a CIDR such as 10.96.0.0/12")], ...],
+    Items(most=100),
+    Absent(()),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenRanges:
+    """Ranges that no test may load, unless a target of the allow-list names them."""
+
+    pods: _Denied
+    services: _Denied
+    nodes: _Denied
+    others: _Denied
+
+    def value(self) -> tuple[DeniedRange, ...]:
+        """Each range with what is there."""
+        return tuple(DeniedRange(cidr, what) for name, what in _RANGES.items() for cidr in getattr(self, name))
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenPermitted:
+    """What tests may bring along of their own."""
+
+    custom_images: Annotated[bool, Default(True)]
+    locustfiles: Annotated[bool, Default(True)]
+    forward_steps: Annotated[bool, Default(True)]
+
+    def value(self) -> Permitted:
+        """Return the same for the planner."""
+        return Permitted(self.custom_images, self.locustfiles, self.forward_steps)
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenPeer:
+    """Pods as a NetworkPolicy means them. The API server checks the selectors when a policy is made."""
+
+    namespace_selector: _Object
+    pod_selector: _Object
+
+    def value(self) -> Mapping[str, Any]:
+        """Return the peer as a policy has it."""
+        return {"namespaceSelector": self.namespace_selector, "podSelector": self.pod_selector}
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenResolvers:
+    """Where the cluster's names are resolved, besides the usual places."""
+
+    pods: Annotated[tuple[Annotated[Mapping[str, Any], WrittenAs(_WrittenPeer)], ...], Items(most=20), Absent(())]
+    addresses: Annotated[
+        tuple[Annotated[str, _CIDR, _no_problem(_network_problem, "an address or a CIDR")], ...],
+        Items(most=20),
+        Absent(()),
+    ]
+    ports: Annotated[tuple[Port, ...], Items(most=20), Absent(())]
+
+    def value(self) -> Resolvers:
+        """Return the same for the policies, each address as a CIDR."""
+        return Resolvers(self.pods, tuple(str(ip_network(address)) for address in self.addresses), self.ports)
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenRunPods:
+    """What the installer settled for the pods of all runs."""
+
+    user_id: Annotated[int | None, Whole(1, 2**31 - 1)]
+    labels: _Labels
+    annotations: Annotated[Mapping[str, Annotated[str, Text(longest=10_000)]], Entries(50), Absent({})]
+    node_selector: _Labels
+    tolerations: Annotated[tuple[Annotated[Mapping[str, Any], WrittenAs(Toleration)], ...], Items(most=20), Absent(())]
+    master_resources: _Resources
+    target_resources: _Resources
+    network_policies: Annotated[bool, Default(True)]
+    extra_egress: Annotated[tuple[_Object, ...], Items(most=20), Absent(())]
+
+    def value(self) -> RunPods:
+        """Return the same for the manifests."""
+        return RunPods(**{name: getattr(self, name) for name in self.__slots__})
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenTestLimits:
+    """The limits of one test."""
+
+    worker_pods: _Count
+    rate: _Count
+    connections: _Count
+    duration_s: Annotated[float | None, Duration("1s", "8760h")]
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenLimits:
+    """The limits of an installation."""
+
+    per_test: Annotated[_WrittenTestLimits, Default({})]
+    concurrent_tests_per_namespace: _Count
+    concurrent_tests: _Count
+
+    def value(self) -> Limits:
+        """Return the same for the planner."""
+        one = self.per_test
+        return Limits(
+            worker_pods=one.worker_pods,
+            rate=one.rate,
+            connections=one.connections,
+            duration_s=one.duration_s,
+            tests_per_namespace=self.concurrent_tests_per_namespace,
+            tests=self.concurrent_tests,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenInstallation:
+    """What the installer settled."""
+
+    worker_image: _Image
+    target_image: _Image
+    image_pull_policy: Annotated[str, Words(("Always", "IfNotPresent", "Never")), Default("IfNotPresent")]
+    image_pull_secrets: Annotated[tuple[ObjectName, ...], Items(most=10), Absent(())]
+    worker_resources: _Resources
+    external_targets: Annotated[
+        tuple[Annotated[AllowedTarget, WrittenAs(_WrittenTarget)], ...], Items(most=1_000), Absent(())
+    ]
+    denied_ranges: Annotated[tuple[DeniedRange, ...], WrittenAs(_WrittenRanges), Default({})]
+    permitted: Annotated[Permitted, WrittenAs(_WrittenPermitted), Default({})]
+    dns: Annotated[Resolvers, WrittenAs(_WrittenResolvers), Default({})]
+    run_pods: Annotated[RunPods, WrittenAs(_WrittenRunPods), Absent(UNPRIVILEGED)]
+    limits: Annotated[Limits, WrittenAs(_WrittenLimits), Default({})]
+    paused: Annotated[bool, Default(False)]
+
 
 def read_installation(text_yaml: str) -> Installation:
-    """Return the installation that a YAML text spells; raises SpecError naming the field.
+    """Return the installation that a YAML text spells; raises SpecError with all that is wrong.
 
     Absent `externalTargets` allow none, absent `permitted` permits all. Pods whose test and installation name no
     resources ask for none.
@@ -46,131 +221,18 @@ def read_installation(text_yaml: str) -> Installation:
         value = yaml.safe_load(text_yaml)
     except yaml.YAMLError as error:
         raise SpecError("", f"is not YAML: {error}") from error
-    fields = Fields(value, "")
-    targets = fields.defaulted("externalTargets", items(_read_allowed_target, most=_TARGETS_MOST), [])
-    installation = Installation(
-        worker_image=fields.required("workerImage", _IMAGE),
-        target_image=fields.required("targetImage", _IMAGE),
-        image_pull_policy=fields.defaulted(
-            "imagePullPolicy", choice("Always", "IfNotPresent", "Never"), "IfNotPresent"
-        ),
-        image_pull_secrets=fields.defaulted("imagePullSecrets", items(object_name, most=10), []),
-        worker_resources=fields.defaulted("workerResources", read_resources, {}),
-        allow_list=AllowList(targets, fields.defaulted("deniedRanges", _read_denied_ranges, {})),
-        permitted=fields.defaulted("permitted", _read_permitted, {}),
-        resolvers=fields.defaulted("dns", _read_resolvers, {}),
+    written = read(_WrittenInstallation, value)
+    return Installation(
+        worker_image=written.worker_image,
+        target_image=written.target_image,
+        image_pull_policy=written.image_pull_policy,
+        image_pull_secrets=written.image_pull_secrets,
+        worker_resources=written.worker_resources,
+        allow_list=AllowList(written.external_targets, written.denied_ranges),
+        permitted=written.permitted,
+        resolvers=written.dns,
         one_address=False,
-        run_pods=fields.optional("runPods", _read_run_pods) or UNPRIVILEGED,
-        limits=fields.defaulted("limits", _read_limits, {}),
-        paused=fields.defaulted("paused", flag, default=False),
+        run_pods=written.run_pods,
+        limits=written.limits,
+        paused=written.paused,
     )
-    fields.end()
-    return installation
-
-
-def _read_run_pods(value: Any, path: str) -> RunPods:
-    fields = Fields(value, path)
-    run_pods = RunPods(
-        user_id=fields.optional("userId", _USER_ID),
-        labels=fields.defaulted("labels", entries(LABEL_VALUE, most=_LABELS_MOST), {}),
-        annotations=fields.defaulted("annotations", entries(_ANNOTATION, most=_LABELS_MOST), {}),
-        node_selector=fields.defaulted("nodeSelector", entries(LABEL_VALUE, most=_LABELS_MOST), {}),
-        tolerations=fields.defaulted("tolerations", items(TOLERATION, most=_TOLERATIONS_MOST), []),
-        master_resources=fields.defaulted("masterResources", read_resources, {}),
-        target_resources=fields.defaulted("targetResources", read_resources, {}),
-        network_policies=fields.defaulted("networkPolicies", flag, default=True),
-        extra_egress=fields.defaulted("extraEgress", items(mapping, most=_RULES_MOST), []),
-    )
-    fields.end()
-    return run_pods
-
-
-def _read_limits(value: Any, path: str) -> Limits:
-    fields = Fields(value, path)
-    per_test = Fields(fields.defaulted("perTest", mapping, {}), fields.at("perTest"))
-    limits = Limits(
-        worker_pods=per_test.optional("workerPods", _COUNT),
-        rate=per_test.optional("rate", _COUNT),
-        connections=per_test.optional("connections", _COUNT),
-        duration_s=per_test.optional("duration", duration("1s", "8760h")),
-        tests_per_namespace=fields.optional("concurrentTestsPerNamespace", _COUNT),
-        tests=fields.optional("concurrentTests", _COUNT),
-    )
-    per_test.end()
-    fields.end()
-    return limits
-
-
-def _read_allowed_target(value: Any, path: str) -> AllowedTarget:
-    fields = Fields(value, path)
-    target = AllowedTarget(
-        host=fields.required("host", _read_host_pattern),
-        ports=fields.required("ports", items(_PORT, least=1, most=_PORTS_MOST)),
-    )
-    fields.end()
-    return target
-
-
-def _read_host_pattern(value: Any, path: str) -> str:
-    """Read a pattern of names, an address or a range: one that is wrong would silently allow nothing."""
-    pattern = _HOST_PATTERN(value, path)
-    problem = entry_problem(pattern)
-    if problem:
-        raise SpecError(path, f"must be a host pattern, an address or a CIDR: {problem}")
-    return pattern
-
-
-def _read_denied_ranges(value: Any, path: str) -> tuple[DeniedRange, ...]:
-    fields = Fields(value, path)
-    cidrs = {name: fields.defaulted(name, items(_read_denied_cidr, most=_RANGES_MOST), []) for name in _RANGES}
-    fields.end()
-    return tuple(DeniedRange(cidr, what) for name, what in _RANGES.items() for cidr in cidrs[name])
-
-
-def _read_denied_cidr(value: Any, path: str) -> str:
-    cidr = _CIDR(value, path)
-    problem = range_problem(cidr)
-    if problem:
-        raise SpecError(path, f"must be a CIDR such as 10.96.0.0/12: {problem}")
-    return cidr
-
-
-def _read_permitted(value: Any, path: str) -> Permitted:
-    fields = Fields(value, path)
-    permitted = Permitted(
-        custom_images=fields.defaulted("customImages", flag, default=True),
-        locustfiles=fields.defaulted("locustfiles", flag, default=True),
-        forward_steps=fields.defaulted("forwardSteps", flag, default=True),
-    )
-    fields.end()
-    return permitted
-
-
-def _read_resolvers(value: Any, path: str) -> Resolvers:
-    fields = Fields(value, path)
-    resolvers = Resolvers(
-        peers=fields.defaulted("pods", items(_read_peer, most=_RESOLVERS_MOST), []),
-        cidrs=fields.defaulted("addresses", items(_read_cidr, most=_RESOLVERS_MOST), []),
-        ports=fields.defaulted("ports", items(_PORT, most=_RESOLVERS_MOST), []),
-    )
-    fields.end()
-    return resolvers
-
-
-def _read_peer(value: Any, path: str) -> dict[str, Any]:
-    """Read which pods a NetworkPolicy means; the API server checks the selectors when a policy is made."""
-    fields = Fields(value, path)
-    peer = {
-        "namespaceSelector": fields.required("namespaceSelector", mapping),
-        "podSelector": fields.required("podSelector", mapping),
-    }
-    fields.end()
-    return peer
-
-
-def _read_cidr(value: Any, path: str) -> str:
-    """Read an address or a CIDR, and return a CIDR."""
-    try:
-        return str(ip_network(_CIDR(value, path)))
-    except ValueError as error:
-        raise SpecError(path, f"must be an address or a CIDR: {error}") from error

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
 
-from sshload_operator.api.load_duration import load_duration_s
+from sshload_operator.api.durations import load_duration_s
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.planning.search import most_load
 

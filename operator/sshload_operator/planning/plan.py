@@ -9,8 +9,9 @@ from typing import Any
 from sshload_contract.allow_list import AllowList
 from sshload_contract.codec import to_plain
 
-from sshload_operator.api.load_duration import load_duration_s
-from sshload_operator.api.spec import LoadTestSpec, ManagedTarget
+from sshload_operator.api.durations import load_duration_s
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.limits import Limits
 from sshload_operator.planning.processes import processes_per_pod
 from sshload_operator.state import Role
@@ -160,8 +161,8 @@ def _installed(spec: LoadTestSpec, installation: Installation) -> Mapping[str, A
     if installation.one_address:
         return None
     own = {
-        Role.WORKER: spec.workers.placement.resources,
-        Role.TARGET: spec.target.placement.resources if isinstance(spec.target, ManagedTarget) else None,
+        Role.WORKER: spec.workers.resources,
+        Role.TARGET: spec.target.resources if isinstance(spec.target, ManagedTarget) else None,
     }
     given = {
         Role.WORKER: installation.worker_resources,

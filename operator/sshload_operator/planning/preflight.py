@@ -7,18 +7,14 @@ from collections.abc import Iterator
 from math import ceil
 
 from sshload_contract.allow_list import host_refusal
+from sshload_contract.client import Library
 from sshload_contract.load import ArrivalsLoad, HoldLoad, UsersLoad
 from sshload_contract.reporting import MOST_WORKERS
-from sshload_contract.run_config import (
-    OPENSSH_FILE_LIMIT_BYTES,
-    ForwardStep,
-    Library,
-    ScpWriteStep,
-    SessionReuse,
-    SftpWriteStep,
-)
+from sshload_contract.run_config import SessionReuse
+from sshload_contract.steps import OPENSSH_FILE_LIMIT_BYTES, ForwardStep, ScpWriteStep, SftpWriteStep
 
-from sshload_operator.api.spec import LoadTestSpec, ManagedTarget
+from sshload_operator.api.spec import LoadTestSpec, Workers
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.connections import most_begun_within
 from sshload_operator.planning.destinations import destinations
 from sshload_operator.planning.impossible_search import impossible_search
@@ -96,9 +92,9 @@ def _beyond_limits(plan: Plan) -> Refusal | None:
 def _priority_of_the_cluster(plan: Plan) -> Refusal | None:
     """Refuse Kubernetes' own priority classes, by which the pods of a test would displace those of the cluster."""
     target = plan.spec.target
-    placements = {"spec.workers": plan.spec.workers.placement}
+    placements: dict[str, Workers | ManagedTarget] = {"spec.workers": plan.spec.workers}
     if isinstance(target, ManagedTarget):
-        placements["spec.target.managed"] = target.placement
+        placements["spec.target.managed"] = target
     for field, placement in placements.items():
         if placement.priority_class_name.startswith(_CLUSTER_PRIORITIES):
             return Reason.LIMIT_EXCEEDED, (

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sshload_operator.api.quantities import resource_amount
+from sshload_contract.quantities import resource_amount
+
 from sshload_operator.api.spec import Workers
 
 
 def worker_resources(workers: Workers, default: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the resources of a worker pod: the test's own, else the installation's."""
-    return workers.placement.resources or default
+    return workers.resources or default
 
 
 def processes_per_pod(workers: Workers, default: Mapping[str, Any]) -> int:

@@ -3,7 +3,8 @@
 from math import floor
 
 from sshload_contract.load import HoldLoad, Load, UsersLoad
-from sshload_contract.run_config import SessionReuse, ShellStep
+from sshload_contract.run_config import SessionReuse
+from sshload_contract.steps import ShellStep
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_operator.api.spec import LoadTestSpec
@@ -49,7 +50,7 @@ def _most_iterations(spec: LoadTestSpec, load: Load) -> float | None:
     """Return the iterations of a load; of users as many as their pauses leave time for."""
     if not isinstance(load, UsersLoad):
         return measured_iterations(load)
-    pause_s = load.think_time_min_s + spec.scenario.slept_s
+    pause_s = load.think_time.min_s + spec.scenario.slept_s
     if pause_s == 0:
         return None
     return sum(stage.users * (floor(stage.duration_s / pause_s) + 1) for stage in load.stages)

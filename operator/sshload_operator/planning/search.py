@@ -6,7 +6,7 @@ from math import ceil, log, log2, sqrt
 from sshload_contract.capacity import Capacity, load_at
 from sshload_contract.load import ArrivalsLoad, Load
 
-from sshload_operator.api.load_duration import load_duration_s
+from sshload_operator.api.durations import load_duration_s
 from sshload_operator.api.spec import LoadTestSpec
 
 # Of docs/design/20261121-the-search.md: how the loads grow until one fails, and how near neighbours are.

@@ -8,7 +8,7 @@ from sshload_contract.load import ArrivalProcess, ArrivalsLoad
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 
-from sshload_operator.api.spec import RelativeCapacity
+from sshload_operator.api.thresholds import RelativeCapacity
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.samples import most_samples
 from sshload_operator.planning.search import likely_trial_s, likely_trials

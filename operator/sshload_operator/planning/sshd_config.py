@@ -2,14 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from math import ceil
 
-from sshload_operator.api.spec import Sshd
-
-# The target adds these, because it knows the places; Match needs an order, which a mapping does not have.
-RESERVED_DIRECTIVES = frozenset(
-    {"authorizedkeysfile", "hostkey", "include", "match", "pidfile", "port", "trustedusercakeys"}
-)
+from sshload_operator.api.sshd import TARGETS_DIRECTIVES, Sshd, settings
 
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 _CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
@@ -35,33 +29,13 @@ def _directives(sshd: Sshd, user: str) -> Iterator[tuple[str, str]]:
     yield "KbdInteractiveAuthentication", "no"
     yield "UsePAM", "no"
     yield "StrictModes", "yes"
-    yield "UseDNS", _yes_or_no(asked=bool(sshd.use_dns))
-    yield "PerSourcePenalties", sshd.per_source_penalties or "no"
-    yield "LogLevel", sshd.log_level
-    yield "Subsystem", f"sftp {sshd.sftp_subsystem}"
-    for keyword, value in _asked(sshd):
-        if value is not None:
-            yield keyword, value
-
-
-def _asked(sshd: Sshd) -> Iterator[tuple[str, str | None]]:
-    """Yield the directives that sshd's own defaults stand for, None where they are to hold."""
-    yield "MaxStartups", sshd.max_startups
-    yield "MaxSessions", None if sshd.max_sessions is None else str(sshd.max_sessions)
-    yield "PerSourceMaxStartups", sshd.per_source_max_startups
-    yield "LoginGraceTime", None if sshd.login_grace_time_s is None else str(ceil(sshd.login_grace_time_s))
-    yield "KexAlgorithms", ",".join(sshd.kex_algorithms) or None
-    yield "Ciphers", ",".join(sshd.ciphers) or None
-    yield "MACs", ",".join(sshd.macs) or None
-    yield "HostKeyAlgorithms", ",".join(sshd.host_key_algorithms) or None
-    yield "Compression", sshd.compression
-    yield "RekeyLimit", sshd.rekey_limit
+    yield from settings(sshd)
 
 
 def _extra_line(keyword: str, value: str) -> str:
     if _KEYWORD.fullmatch(keyword) is None:
         raise ValueError(f"{keyword!r} is not the name of an sshd_config directive")
-    if keyword.lower() in RESERVED_DIRECTIVES:
+    if keyword.lower() in TARGETS_DIRECTIVES:
         raise ValueError(f"the directive {keyword} belongs to the target and cannot be set")
     return _line(keyword, value)
 
@@ -72,7 +46,3 @@ def _line(keyword: str, value: str) -> str:
     if _CONTROL_CHARACTER.search(value):
         raise ValueError(f"the value of {keyword} holds a control character or a line break")
     return f"{keyword} {value}"
-
-
-def _yes_or_no(*, asked: bool) -> str:
-    return "yes" if asked else "no"

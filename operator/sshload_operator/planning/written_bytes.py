@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sshload_contract.run_config import ScenarioStep, ScpWriteStep, SftpRemoveStep, SftpRenameStep, SftpWriteStep
+from sshload_contract.steps import ScenarioStep, ScpWriteStep, SftpRemoveStep, SftpRenameStep, SftpWriteStep
 
 _ITERATION = "{iteration}"
 

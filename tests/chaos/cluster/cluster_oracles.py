@@ -8,7 +8,7 @@ from typing import Any
 from chaos_oracles import backwards
 from chaos_stage import Stage
 from live_cluster import LiveCluster, load_test
-from sshload_operator.api.quantities import duration_s
+from sshload_contract.quantities import duration_s
 
 GRACE_S = 30.0
 """For how long after its deadline a test may still be on its way to its end: the operator may have been away."""

@@ -14,7 +14,7 @@ from local_cli import Ended
 from lossy_link import Passed
 from network_faults import NETWORK_FAULTS, problems, run_through
 from ssh_server import Keys, SshServer, make_keys
-from sshload_contract.run_config import Library
+from sshload_contract.client import Library
 
 
 def main() -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from plans import INSTALLATION
 from sshload_contract.master_log import read_master_log
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.decision.decide import current_run, decide
 from sshload_operator.decision.status import remembered
 from sshload_operator.planning.plan import TestIdentity, make_plan, spec_hash

@@ -12,7 +12,7 @@ from specs.spec import Spec
 from specs.tables import BAD, GOOD, WHOLE
 from sshload_contract.vocabulary import Step, measured_step
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 
 # One of each kind of value, around the edges of what the schema allows.
 VALUES: tuple[Any, ...] = (

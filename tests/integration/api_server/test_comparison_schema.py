@@ -13,8 +13,7 @@ from sim_comparison import SimComparison, comparison_spec, measured
 from specs.comparisons import BAD, GOOD, PATCHED
 from specs.tables import BAD as BAD_TESTS
 from specs.tables import GOOD as GOOD_TESTS
-from sshload_operator.api.comparison.parse import parse_comparison
-from sshload_operator.api.comparison.spec import ComparisonSpec
+from sshload_operator.api.comparison.spec import ComparisonSpec, parse_comparison
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import COMPARISON
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from api_server import ApiServer
-from embed_schema import POD_PLACEMENT
+
+from crds import specs
 
 Schema = dict[str, Any]
 _TYPES = "io.k8s.api.core.v1."
@@ -29,7 +29,7 @@ def shape(schema: Schema, types: Schema, path: str = "") -> Iterator[tuple[str, 
 @pytest.mark.parametrize("field", ["affinity", "topologySpreadConstraints[]"])
 def test_every_field_is_that_of_kubernetes(api_server: ApiServer, field: str) -> None:
     name = field.removesuffix("[]")
-    ours = yaml.safe_load(POD_PLACEMENT.read_text(encoding="utf-8"))["properties"][name]
+    ours = specs()["sshloadtests"]["properties"]["workers"]["properties"][name]
     document = api_server.namespace().kubectl("get", "--raw", "/openapi/v3/api/v1")
     types = json.loads(document)["components"]["schemas"]
     theirs = types[_TYPES + ("Affinity" if name == "affinity" else "TopologySpreadConstraint")]

@@ -13,7 +13,7 @@ from specs.small import SMALL
 from specs.tables import BAD, GOOD
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import SCHEDULE
-from sshload_operator.api.schedule.parse import parse_schedule
+from sshload_operator.api.schedule.spec import parse_schedule
 
 # The schedules that robfig/cron was asked of: see tests/golden/cron.
 ANSWERS = Path(__file__).parents[2] / "golden/cron/answers.json"

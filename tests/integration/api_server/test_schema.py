@@ -7,7 +7,7 @@ from specs.relative import RELATIVE
 from specs.small import SMALL
 from specs.spec import Spec
 from specs.tables import BAD, GOOD, WHOLE
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])

@@ -8,7 +8,7 @@ import helm
 import pytest
 import yaml
 from sshload_contract.allow_list import AllowedTarget
-from sshload_operator.api.quantities import resource_amount
+from sshload_contract.quantities import resource_amount
 from sshload_operator.planning.installation import read_installation
 
 GOLDEN_CASES = sorted((helm.ROOT / "tests/golden/chart").glob("*/values.yaml"))

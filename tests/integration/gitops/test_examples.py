@@ -13,7 +13,7 @@ import pytest
 import yaml
 from api_server import ApiServer
 from live_cluster import LiveCluster
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.cli.commands import main
 from sshload_operator.planning.plan import spec_hash
 

@@ -6,7 +6,7 @@ import pytest
 from bad_network import bad_network, far_server
 from network_faults import NETWORK_FAULTS, problems, run_through
 from ssh_server import make_keys
-from sshload_contract.run_config import Library
+from sshload_contract.client import Library
 
 
 @pytest.mark.parametrize(

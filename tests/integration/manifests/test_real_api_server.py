@@ -12,7 +12,7 @@ import yaml
 from api_server import ApiServer
 from live_cluster import LiveCluster
 from plans import PROOF_SHA256, TOKEN
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.manifests import KEY_FILES, children, keys_secret
 from sshload_operator.state import Manifest
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import plans
 import pytest
 import yaml
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.local.sshd import SSHD_PATH, installed_sshd
 from sshload_operator.planning.sshd_config import sshd_config
 

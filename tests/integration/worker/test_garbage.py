@@ -12,15 +12,15 @@ import pytest
 from one_pass import one_pass
 from run_configs import client
 from ssh_server import Keys, SshServer, ssh_server
-from sshload_contract.run_config import (
-    Client,
+from sshload_contract.client import Client
+from sshload_contract.run_config import SessionReuse
+from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
     GitUploadPackStep,
     ScenarioStep,
     ScpReadStep,
     ScpWriteStep,
-    SessionReuse,
     SftpReadStep,
     SftpStatStep,
     SftpWriteStep,

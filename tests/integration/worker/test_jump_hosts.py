@@ -13,9 +13,11 @@ from heard import Heard
 from one_iteration import prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer, ssh_server
-from sshload_contract.load import UsersLoad, UsersStage
-from sshload_contract.run_config import Client, ExecStep, Library, RunConfig, SessionReuse
+from sshload_contract.client import Client, Library
+from sshload_contract.load import ThinkTime, UsersLoad, UsersStage
+from sshload_contract.run_config import RunConfig, SessionReuse
 from sshload_contract.sample import Report
+from sshload_contract.steps import ExecStep
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
@@ -234,9 +236,7 @@ def test_kept_sessions_keep_their_way_through_the_jump_host(
     start_named: START_SERVER, tmp_path: Path, reuse: SessionReuse, logins: int
 ) -> None:
     jump, target = start_named("jump", ""), start_named("target", "")
-    users = UsersLoad(
-        stages=(UsersStage(users=4, duration_s=6.0),), spawn_rate=0.0, think_time_min_s=0.02, think_time_max_s=0.05
-    )
+    users = UsersLoad(stages=(UsersStage(users=4, duration_s=6.0),), spawn_rate=0.0, think_time=ThinkTime(0.02, 0.05))
     config = replace(through(target, jump, command="head -c 300000 /dev/zero"), load=users)
     pool_sessions = logins if reuse is SessionReuse.POOL else 0
     kept = replace(config, scenario=replace(config.scenario, session_reuse=reuse, pool_sessions=pool_sessions))

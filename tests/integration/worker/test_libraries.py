@@ -18,12 +18,11 @@ from gevent.event import Event
 from one_iteration import Counted, counted, prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.run_config import (
-    Auth,
-    Endpoint,
+from sshload_contract.client import Auth
+from sshload_contract.run_config import Endpoint, RunConfig
+from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
-    RunConfig,
     ScenarioStep,
     ScpReadStep,
     ScpWriteStep,

@@ -13,7 +13,9 @@ from one_iteration import run_once
 from password_server import PASSWORD, SAY_NO_STATUS, USER, password_server
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer
-from sshload_contract.run_config import Auth, Endpoint, ExecStep, RunConfig
+from sshload_contract.client import Auth
+from sshload_contract.run_config import Endpoint, RunConfig
+from sshload_contract.steps import ExecStep
 from sshload_contract.vocabulary import Outcome
 
 BITS = {"ed25519": "256", "ecdsa": "256", "rsa": "2048"}

@@ -16,7 +16,7 @@ from run_configs import arrivals, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.allow_list import AllowedTarget, AllowList
 from sshload_contract.capacity import amount_of
-from sshload_contract.load import BurstLoad, Load, UsersLoad, UsersStage
+from sshload_contract.load import BurstLoad, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.run_config import RunConfig, Scenario, SessionReuse
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
@@ -34,9 +34,7 @@ from sshload_worker.summary.merge import Totals
 from whole_run import whole_run
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "locustfiles" / "mixed.py"
-USERS = UsersLoad(
-    stages=(UsersStage(users=4, duration_s=2.0),), spawn_rate=0.0, think_time_min_s=0.05, think_time_max_s=0.05
-)
+USERS = UsersLoad(stages=(UsersStage(users=4, duration_s=2.0),), spawn_rate=0.0, think_time=ThinkTime(0.05, 0.05))
 ONE_BURST = BurstLoad(connections=5, repeat=1, interval_s=0.1)
 BEGIN = "from sshload_worker.locustfile import SSHUser, task\n"
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.load import UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig, SleepStep
+from sshload_contract.load import ThinkTime, UsersLoad, UsersStage
+from sshload_contract.run_config import RunConfig
+from sshload_contract.steps import SleepStep
 from sshload_contract.vocabulary import RunEnd
 from sshload_worker.recording.port_board import PortBoard, make_board
 from whole_run import WholeRun, whole_run
@@ -117,9 +118,7 @@ def test_a_fault_of_one_process_is_a_fault_of_the_run(sshd: SshServer, tmp_path:
 
 
 def test_source_ports_are_those_of_all_processes_of_the_pod(sshd: SshServer, tmp_path: Path) -> None:
-    users = UsersLoad(
-        stages=(UsersStage(users=12, duration_s=3.0),), spawn_rate=0.0, think_time_min_s=0, think_time_max_s=0
-    )
+    users = UsersLoad(stages=(UsersStage(users=12, duration_s=3.0),), spawn_rate=0.0, think_time=ThinkTime(0, 0))
     config = replace(pods_of_two(sshd, 1.0, workers=2), load=users, scenario=scenario(SleepStep(duration_s=2.0)))
     with whole_run(tmp_path, config) as run:
         summary = run.summary()

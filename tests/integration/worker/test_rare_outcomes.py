@@ -16,7 +16,8 @@ from client_kinds import Kind, every_kind, every_kind_in_the_process
 from one_iteration import Counted, run_once
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.run_config import RunConfig, SftpStatStep
+from sshload_contract.run_config import RunConfig
+from sshload_contract.steps import SftpStatStep
 from sshload_contract.vocabulary import Outcome
 from unkind_servers import speaking
 

@@ -11,8 +11,9 @@ from reconciled import assert_reconciled, counts_of
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.codec import from_json
-from sshload_contract.load import ArrivalProcess, BurstLoad, Load, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig, SleepStep
+from sshload_contract.load import ArrivalProcess, BurstLoad, Load, ThinkTime, UsersLoad, UsersStage
+from sshload_contract.run_config import RunConfig
+from sshload_contract.steps import SleepStep
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from whole_run import whole_run
 
@@ -21,8 +22,7 @@ POISSON = replace(arrivals(20, 3.0), process=ArrivalProcess.POISSON)
 USERS = UsersLoad(
     stages=(UsersStage(users=4, duration_s=2.0), UsersStage(users=2, duration_s=1.0)),
     spawn_rate=8.0,
-    think_time_min_s=0.01,
-    think_time_max_s=0.05,
+    think_time=ThinkTime(0.01, 0.05),
 )
 
 

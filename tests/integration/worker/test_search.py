@@ -18,9 +18,10 @@ from ssh_server import SshServer
 from sshload_contract.capacity import Capacity, amount_of
 from sshload_contract.load import BurstLoad, HoldLoad, Load
 from sshload_contract.master_log import read_master_log
-from sshload_contract.run_config import RunConfig, SleepStep
+from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import CapacityResult, RunSummary
 from sshload_contract.snapshot import Stage
+from sshload_contract.steps import SleepStep
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState

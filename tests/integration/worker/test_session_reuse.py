@@ -10,8 +10,9 @@ from one_iteration import prepare
 from one_load import counted, failures, one_load
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.load import Load, UsersLoad, UsersStage
-from sshload_contract.run_config import ExecStep, RunConfig, ScenarioStep, SessionReuse
+from sshload_contract.load import Load, ThinkTime, UsersLoad, UsersStage
+from sshload_contract.run_config import RunConfig, SessionReuse
+from sshload_contract.steps import ExecStep, ScenarioStep
 from sshload_contract.vocabulary import Outcome, Step, Window
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock
@@ -27,7 +28,7 @@ SLOW = replace(EXEC_TRUE, command="sleep 60")
 
 def users(count: int) -> UsersLoad:
     stage = UsersStage(users=count, duration_s=UNTIL_STOPPED_S)
-    return UsersLoad(stages=(stage,), spawn_rate=0.0, think_time_min_s=0.02, think_time_max_s=0.05)
+    return UsersLoad(stages=(stage,), spawn_rate=0.0, think_time=ThinkTime(0.02, 0.05))
 
 
 def reusing(server: SshServer, reuse: SessionReuse, load: Load, *steps: ScenarioStep, pool: int = 0) -> RunConfig:
@@ -100,7 +101,7 @@ def test_a_session_that_was_lost_between_iterations_is_replaced_and_no_iteration
     start_sshd: Callable[[str], SshServer],
 ) -> None:
     server = start_sshd("ClientAliveInterval 0")
-    load_of_two = replace(users(2), think_time_min_s=1.0, think_time_max_s=1.0)
+    load_of_two = replace(users(2), think_time=ThinkTime(1.0, 1.0))
     with one_load(reusing(server, SessionReuse.USER, load_of_two)) as load:
         load.wait_until(lambda recorder: load.heard.count(Step.LOGIN) == 2 and recorder.in_flight == 0)
         server.hang_up()

@@ -13,7 +13,7 @@ import paramiko
 import pytest
 from ssh2_connections import credentials, key_credentials, logged_in, login_at
 from ssh_server import SshServer
-from sshload_contract.run_config import Auth
+from sshload_contract.client import Auth
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.login.login import Credentials
 from sshload_worker.outcomes import StepFailure

@@ -9,7 +9,7 @@ import pytest
 from one_pass import Pass, one_pass
 from run_configs import client
 from ssh_server import Keys, SshServer, ssh_server
-from sshload_contract.run_config import (
+from sshload_contract.steps import (
     ExecStep,
     ScpReadStep,
     ScpWriteStep,

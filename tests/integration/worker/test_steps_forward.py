@@ -10,7 +10,7 @@ from gevent.server import StreamServer
 from one_pass import one_pass
 from run_configs import client
 from ssh_server import SshServer
-from sshload_contract.run_config import ForwardStep
+from sshload_contract.steps import ForwardStep
 from sshload_contract.vocabulary import Outcome
 
 

@@ -8,7 +8,7 @@ import pytest
 from one_pass import one_pass
 from run_configs import client
 from ssh_server import SshServer
-from sshload_contract.run_config import GitUploadPackStep
+from sshload_contract.steps import GitUploadPackStep
 from sshload_contract.vocabulary import Outcome
 
 PARTS = dict.fromkeys(("channelOpen", "exec", "advertise", "firstByte", "read", "close", "gitUploadPack"), 1)

@@ -8,11 +8,11 @@ import pytest
 from one_pass import one_pass
 from run_configs import client
 from ssh_server import Keys, ssh_server
-from sshload_contract.run_config import (
+from sshload_contract.client import Library
+from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
     GitUploadPackStep,
-    Library,
     ScenarioStep,
     ScpReadStep,
     ScpWriteStep,

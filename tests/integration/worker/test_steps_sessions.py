@@ -11,13 +11,11 @@ import pytest
 from one_iteration import prepare
 from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import Keys, SshServer, ssh_server
-from sshload_contract.run_config import (
+from sshload_contract.client import Library
+from sshload_contract.run_config import RunConfig, Scenario, SessionReuse
+from sshload_contract.steps import (
     ExecStep,
-    Library,
-    RunConfig,
-    Scenario,
     ScenarioStep,
-    SessionReuse,
     SftpReadStep,
     SftpRemoveStep,
     SftpStatStep,

@@ -8,7 +8,7 @@ import pytest
 from one_pass import one_pass
 from run_configs import client
 from ssh_server import SshServer
-from sshload_contract.run_config import ExecStep, ShellStep
+from sshload_contract.steps import ExecStep, ShellStep
 from sshload_contract.vocabulary import Outcome
 
 PROMPTING = r"""sh -c 'stty -echo; while printf "ready> " && read -r line; do echo "you said $line"; done'"""

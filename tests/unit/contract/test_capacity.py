@@ -11,12 +11,13 @@ from sshload_contract.load import (
     BurstLoad,
     HoldLoad,
     Load,
+    ThinkTime,
     UsersLoad,
     UsersStage,
 )
 
 ARRIVALS = ArrivalsLoad((ArrivalsStage(rate=10.0, duration_s=30.0),), ArrivalProcess.POISSON, max_in_flight=50, seed=7)
-USERS = UsersLoad((UsersStage(users=5, duration_s=30.0),), spawn_rate=2.0, think_time_min_s=0.1, think_time_max_s=0.3)
+USERS = UsersLoad((UsersStage(users=5, duration_s=30.0),), spawn_rate=2.0, think_time=ThinkTime(0.1, 0.3))
 BURST = BurstLoad(connections=20, repeat=3, interval_s=10.0)
 HOLD = HoldLoad(sessions=100, ramp_up_s=4.0, duration_s=30.0, keep_alive_s=5.0, probe_rate=1.0)
 

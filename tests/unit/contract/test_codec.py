@@ -12,10 +12,11 @@ from runs import snapshot, steps
 from sshload_contract.codec import from_json, from_plain, to_json, to_plain
 from sshload_contract.errors import ContractError
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
-from sshload_contract.run_config import ExecStep, RunConfig, SleepStep
+from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import StepStats
 from sshload_contract.sample import Report
 from sshload_contract.snapshot import Snapshot
+from sshload_contract.steps import ExecStep, SleepStep
 from sshload_contract.target_config import TargetConfig
 
 TARGET: dict[str, Any] = {

@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 import yaml
 from guide import PAGES, ROOT, Block, blocks
-from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
-from sshload_operator.api.parse import parse
-from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
-from sshload_operator.api.spec import ExternalTarget, LoadTestSpec
+from sshload_operator.api.load_test import parse
+from sshload_operator.api.schedule.spec import check_schedule_name, parse_schedule
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import ExternalTarget
 from sshload_operator.cli.arguments import command_line
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.installation import read_installation

@@ -12,10 +12,10 @@ from schedules import at, schedule
 from specs.small import SMALL
 from specs.spec import changed
 from sshload_contract.vocabulary import Verdict
-from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.kinds import SCHEDULE, TEST
-from sshload_operator.api.parse import parse
-from sshload_operator.api.schedule.parse import parse_schedule
+from sshload_operator.api.load_test import parse
+from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.decision.comparison.plan import comparison_hash
 from sshload_operator.decision.schedule.child import child
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL, ScheduleIdentity

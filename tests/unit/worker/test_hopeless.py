@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from run_configs import NOWHERE, arrivals, run_config, scenario
 from sshload_contract.judgement.threshold import judge_threshold
-from sshload_contract.load import ArrivalProcess, BurstLoad, HoldLoad, Load, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig, ShellStep
+from sshload_contract.load import ArrivalProcess, BurstLoad, HoldLoad, Load, ThinkTime, UsersLoad, UsersStage
+from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.sample import ArrivalCounts
+from sshload_contract.steps import ShellStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
 from sshload_worker.recording.histogram import LatencyHistogram
@@ -23,9 +24,7 @@ P90 = LatencyThreshold(step=Step.TOTAL, percentile=90.0, below_s=1.0, abort_on_f
 FAST_US, SLOW_US = 50_000, 5_000_000
 THOUSAND = arrivals(10, 100.0)
 BURST = BurstLoad(connections=100, repeat=10, interval_s=10.0)
-USERS = UsersLoad(
-    stages=(UsersStage(users=10, duration_s=100.0),), spawn_rate=0.0, think_time_min_s=0.95, think_time_max_s=0.95
-)
+USERS = UsersLoad(stages=(UsersStage(users=10, duration_s=100.0),), spawn_rate=0.0, think_time=ThinkTime(0.95, 0.95))
 HOLD = HoldLoad(sessions=10, ramp_up_s=1.0, duration_s=99.0, keep_alive_s=0.0, probe_rate=10.0)
 
 
@@ -105,7 +104,7 @@ def test_slow_iterations_end_the_load_once_fast_ones_could_not_make_up_for_them(
 
 
 def test_users_who_do_not_think_may_turn_fast_at_any_moment() -> None:
-    eager = replace(USERS, think_time_min_s=0.0, think_time_max_s=0.0)
+    eager = replace(USERS, think_time=ThinkTime(0.0, 0.0))
     assert not ends(eager, P90, totals(0, slow=400))
     assert not ends(eager, ERRORS, totals(0, failed=40))
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from specs.small import SMALL
 from specs.spec import changed
-from sshload_contract.run_config import Library
+from sshload_contract.client import Library
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_worker.clients.libraries import check_client
 from sshload_worker.outcomes import UnsupportedSettingError
 

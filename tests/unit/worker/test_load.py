@@ -10,6 +10,7 @@ from sshload_contract.load import (
     ArrivalsStage,
     BurstLoad,
     HoldLoad,
+    ThinkTime,
     UsersLoad,
     UsersStage,
 )
@@ -178,8 +179,7 @@ def test_users_begin_at_the_spawn_rate_and_leave_at_it() -> None:
     load = UsersLoad(
         stages=(UsersStage(users=3, duration_s=10), UsersStage(users=1, duration_s=10)),
         spawn_rate=2,
-        think_time_min_s=0,
-        think_time_max_s=0,
+        think_time=ThinkTime(0, 0),
     )
     changes = [(change.at_s, change.user, change.begins) for change in user_changes(load, 0.0)]
     assert changes == [(0.0, 0, True), (0.5, 1, True), (1.0, 2, True), (10.0, 2, False), (10.5, 1, False)]
@@ -189,8 +189,7 @@ def test_a_stage_too_short_for_its_ramp_ends_where_it_got() -> None:
     load = UsersLoad(
         stages=(UsersStage(users=100, duration_s=1), UsersStage(users=0, duration_s=10)),
         spawn_rate=4,
-        think_time_min_s=0,
-        think_time_max_s=0,
+        think_time=ThinkTime(0, 0),
     )
     begun = [change.user for change in user_changes(load, 0.0) if change.begins]
     left = [change.user for change in user_changes(load, 0.0) if not change.begins]

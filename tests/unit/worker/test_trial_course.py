@@ -5,7 +5,7 @@ import pytest
 from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.capacity import Capacity, amount_of
-from sshload_contract.load import HoldLoad, UsersLoad, UsersStage
+from sshload_contract.load import HoldLoad, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.reporting import first_report_s, report_interval_s
 from sshload_contract.run_summary import EarlyEnd
 from sshload_contract.sample import Health, Report
@@ -125,7 +125,7 @@ def test_a_hopeless_load_is_as_far_as_after_its_planned_end() -> None:
 
 @pytest.mark.parametrize(("workers", "unreported_s"), [(1, 1.0), (500, 5.0)])
 def test_what_has_yet_to_be_reported_may_still_save_a_load(workers: int, unreported_s: float) -> None:
-    users = UsersLoad((UsersStage(10, 100.0),), spawn_rate=0.0, think_time_min_s=0.1, think_time_max_s=0.1)
+    users = UsersLoad((UsersStage(10, 100.0),), spawn_rate=0.0, think_time=ThinkTime(0.1, 0.1))
     errors = ErrorRateThreshold(below=0.5, abort_on_fail=True)
     run = replace(run_config(NOWHERE, users), workers=workers, warm_up_s=0.0, thresholds=(errors,))
     trial, counting = TrialCourse(TrialOrder(0, 10.0), run, 1.0), Recorder("test-run", 0)

@@ -6,7 +6,7 @@ A library's own part is a module `library` in its room, with the three functions
 from functools import cache
 from typing import Protocol
 
-from sshload_contract.run_config import Client, Library
+from sshload_contract.client import Client, Library
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.login.login import Login

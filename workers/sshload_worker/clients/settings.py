@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from sshload_contract.run_config import Client, Library
+from sshload_contract.client import Client, Library
 
 from sshload_worker.outcomes import UnsupportedSettingError
 

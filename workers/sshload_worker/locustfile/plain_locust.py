@@ -13,7 +13,9 @@ from time import monotonic_ns
 from typing import Any
 from urllib.parse import urlsplit
 
-from sshload_contract.run_config import Auth, Client, Endpoint, Library, ScenarioStep, Timeouts
+from sshload_contract.client import Auth, Client, Library, Timeouts
+from sshload_contract.run_config import Endpoint
+from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import WHOLE_STEPS, Window
 
 from sshload_worker.locustfile.request_events import EachRequest

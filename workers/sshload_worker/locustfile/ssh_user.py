@@ -4,7 +4,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from locust import User
-from sshload_contract.run_config import (
+from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
     GitUploadPackStep,

@@ -4,7 +4,7 @@ import socket
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sshload_contract.run_config import Auth, Client
+from sshload_contract.client import Auth, Client
 
 from sshload_worker.login.known_hosts import HostKeys
 

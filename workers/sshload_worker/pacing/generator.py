@@ -167,7 +167,7 @@ class Generator:
                 turn = loop.iteration
                 if not self._iteration.run(self._due((due_ns - self._start_ns) / _NS_PER_S), user):
                     break
-                think_s = random.uniform(load.think_time_min_s, load.think_time_max_s)
+                think_s = random.uniform(load.think_time.min_s, load.think_time.max_s)
                 due_ns = monotonic_ns() + int(think_s * _NS_PER_S)
                 if loop.iteration == turn:  # a refusal may come without any wait, and others want to run too
                     gevent.sleep(0)

@@ -10,7 +10,8 @@ from time import monotonic, monotonic_ns
 from typing import TypeVar
 
 import gevent
-from sshload_contract.run_config import Endpoint, Timeouts
+from sshload_contract.client import Timeouts
+from sshload_contract.run_config import Endpoint
 from sshload_contract.run_summary import LoginFailure
 from sshload_contract.vocabulary import Outcome, Window, jump_host_of
 

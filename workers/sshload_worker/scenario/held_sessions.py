@@ -8,7 +8,7 @@ from itertools import islice
 from time import monotonic_ns
 
 from gevent import GreenletExit, sleep
-from sshload_contract.run_config import Timeouts
+from sshload_contract.client import Timeouts
 from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.interface import Connection

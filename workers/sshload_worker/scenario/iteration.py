@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import monotonic_ns
 
-from sshload_contract.run_config import ScenarioStep, Timeouts
+from sshload_contract.client import Timeouts
+from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.outcomes import StepFailure

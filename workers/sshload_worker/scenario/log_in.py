@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from sshload_contract.run_config import Timeouts
+from sshload_contract.client import Timeouts
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_worker.clients.interface import Connection

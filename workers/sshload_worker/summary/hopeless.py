@@ -13,8 +13,9 @@ from sshload_contract.judgement.binomial import is_not_below
 from sshload_contract.judgement.threshold import judge_threshold
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
 from sshload_contract.percentile import percentile_key
-from sshload_contract.run_config import RunConfig, ShellStep
+from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
+from sshload_contract.steps import ShellStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
 from sshload_contract.vocabulary import Step, Window, measured_step
 
@@ -121,4 +122,4 @@ def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:
 def _most_rounds(load: UsersLoad, unreported_s: float) -> float:
     """Return how many iterations users may still begin at most: what was slow so far may turn fast at any moment."""
     users = max(stage.users for stage in load.stages)
-    return users * (unreported_s / (_FASTEST_ITERATION_S + load.think_time_min_s) + 1)
+    return users * (unreported_s / (_FASTEST_ITERATION_S + load.think_time.min_s) + 1)

@@ -1,12 +1,48 @@
-"""ComparisonSpec: the spec of an SSHLoadTestComparison as values. `parse.parse_comparison` makes it."""
+"""The spec of an SSHLoadTestComparison: as it is written (`WrittenComparison`), and as values (`ComparisonSpec`).
+
+What the patches make of the base is known to the parser only: the CRD sees the base and each patch, but not their sum.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Annotated, Any, ClassVar, Final
 
-from sshload_operator.api.spec import LoadTestSpec
+from sshload_contract.declared import Absent, Default, FreeForm, Items, Rule, Text, Whole, Words
 
-TEST_NAME_CHARACTERS = 40
+from sshload_operator.api.comparison.merge_patch import merged
+from sshload_operator.api.errors import Problem, SpecError, collect
+from sshload_operator.api.load_test import check_name, parse
+from sshload_operator.api.shapes import read
+from sshload_operator.api.spec import NAME_CHARACTERS, LoadTestSpec
+
+MOST_TESTS: Final = 200
+
+_NOT_IN_TESTS: Final[Mapping[str, str]] = {
+    "abort": "spec.abort ends the whole comparison",
+    "suspend": "the tests of a comparison run one after the other",
+    "ttlAfterFinished": "the tests are kept as long as the comparison, which needs their figures",
+    "baseline": "the tests are compared with each other",
+}
+"""The fields that a test of a comparison must not set, and why."""
+
+_SET_IN_CEL: Final = {
+    "abort": "has(self.base.abort) && self.base.abort",
+    "suspend": "has(self.base.suspend) && self.base.suspend",
+    "ttlAfterFinished": "has(self.base.ttlAfterFinished)"
+    " && (has(self.base.ttlAfterFinished.passed) || has(self.base.ttlAfterFinished.failed))",
+    "baseline": "has(self.base.baseline)",
+}
+
+
+def _not_in_base(field: str, is_set: str) -> Rule:
+    """Return the rule that the base does not set a field: to its default it may, which the API server fills in."""
+    return Rule(
+        f"!({is_set})",
+        f"must not be set: {_NOT_IN_TESTS[field]}",
+        lambda comparison: comparison.base.get(field) in (None, False, {}),
+        at=f".base.{field}",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +66,149 @@ class ComparisonSpec:
     abort: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _WrittenVariant:
+    """One variant."""
+
+    name: Annotated[
+        str,
+        Text(
+            longest=20,
+            shortest=1,
+            pattern="[a-z0-9]([-a-z0-9]*[a-z0-9])?",
+            wanted="lower-case letters, digits and hyphens, beginning and ending with a letter or digit",
+        ),
+        "Its name, with which the names of its tests end.",
+    ]
+    patch: Annotated[
+        Mapping[str, Any],
+        FreeForm(),
+        Absent({}),
+        "What it changes of the base, as a JSON merge patch (RFC 7396): objects are merged, a list is replaced as a"
+        " whole, a field of null is removed. But `kubectl apply` without --server-side drops every null before it"
+        " reaches the API server: use remove. It must not set abort, suspend, ttlAfterFinished or baseline.",
+    ]
+    remove: Annotated[
+        tuple[
+            Annotated[
+                str,
+                Text(
+                    longest=200,
+                    pattern=r"[A-Za-z][A-Za-z0-9]*(\.[A-Za-z][A-Za-z0-9]*)*",
+                    wanted="the path of a field, such as load.arrivals",
+                ),
+                "The path of a field.",
+            ],
+            ...,
+        ],
+        Items(most=20, distinct=True),
+        Absent(()),
+        "Fields of the base that are removed before the patch is merged, such as load.arrivals for a patch with"
+        " load.burst.",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenComparison:
+    """What is to be compared."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            f"self.repeats * self.variants.size() <= {MOST_TESTS}",
+            f"repeats times the variants must be at most {MOST_TESTS} tests",
+            lambda comparison: comparison.repeats * len(comparison.variants) <= MOST_TESTS,
+            at=".repeats",
+            explain=lambda comparison: (
+                f"times the variants makes {comparison.repeats * len(comparison.variants)} tests, and at most"
+                f" {MOST_TESTS} can be kept"
+            ),
+        ),
+        *(_not_in_base(field, cel) for field, cel in _SET_IN_CEL.items()),
+    )
+    base: Annotated[Mapping[str, Any], FreeForm()]  # the CRD has the schema of a test's spec here
+    variants: Annotated[
+        tuple[_WrittenVariant, ...],
+        Items(least=2, most=10, key=("name",)),
+        "What is compared. All others are compared with the first.",
+    ]
+    repeats: Annotated[
+        int,
+        Whole(1, 50, computed_with=True),
+        Default(5),
+        "How many rounds there are, each with one test of every variant. An interval needs three.",
+    ]
+    order: Annotated[
+        str,
+        Words(("interleaved",)),
+        Default("interleaved"),
+        "The order of the tests. interleaved: in rounds, each of which begins with another variant (A B C, B C A,"
+        " C A B), so that what drifts with time affects all variants alike.",
+    ]
+    abort: Annotated[
+        bool,
+        Default(False),
+        "Ends the comparison and the test that is under way. What was measured by then is kept. Set to false, it"
+        " compares anew.",
+    ]
+
+
+def parse_comparison(name: str, body_spec: Mapping[str, Any]) -> ComparisonSpec:
+    """Return the values of the `spec` of the comparison `name`; raises SpecError with all that is wrong."""
+    problems: list[Problem] = []
+    written = collect(lambda: read(WrittenComparison, body_spec, "spec"), problems)
+    base = body_spec.get("base") if isinstance(body_spec, Mapping) else None
+    parsed = collect(lambda: parse(base, "spec.base"), problems) if isinstance(base, Mapping) else None
+    if written is None or parsed is None:
+        raise SpecError.of(problems)
+    variants = [
+        collect(partial(_variant, written.base, one, f"spec.variants[{place}]"), problems)
+        for place, one in enumerate(written.variants)
+    ]
+    collect(lambda: _check_names(name, written), problems)
+    if problems:
+        raise SpecError.of(problems)
+    return ComparisonSpec(tuple(one for one in variants if one is not None), written.repeats, written.abort)
+
+
 def test_name(comparison: str, round_number: int, variant: str) -> str:
-    """Return the name of one test of a comparison: at most 40 characters, which the CRD and the parser see to."""
+    """The name of one test of a comparison: at most 40 characters, which the CRD and the parser see to."""
     return f"{comparison}-{round_number}-{variant}"
+
+
+def _variant(base: Mapping[str, Any], written: _WrittenVariant, path: str) -> Variant:
+    for field, why in _NOT_IN_TESTS.items():
+        if field in written.patch:
+            raise SpecError(f"{path}.patch.{field}", f"must not be set: {why}")
+    body = merged(_without(base, written.remove, f"{path}.remove"), written.patch)
+    try:
+        return Variant(written.name, body, parse(body))
+    except SpecError as error:
+        problem = f"makes an invalid test of variant {written.name}: {error}"
+        raise SpecError(f"{path}.patch", problem) from error
+
+
+def _without(base: Mapping[str, Any], remove: tuple[str, ...], path: str) -> Mapping[str, Any]:
+    """Return the base without these fields, which must be there: a path that is misspelt would change nothing."""
+    for index, field in enumerate(remove):
+        found: Any = base
+        for name in field.split("."):
+            found = found.get(name) if isinstance(found, Mapping) else None
+        if found is None:
+            raise SpecError(f"{path}[{index}]", f"the base has no field {field}")
+    for field in remove:
+        taken: Any = None
+        for name in reversed(field.split(".")):
+            taken = {name: taken}
+        base = merged(base, taken)
+    return base
+
+
+def _check_names(name: str, written: WrittenComparison) -> None:
+    check_name(name)
+    longest = max((test_name(name, written.repeats, variant.name) for variant in written.variants), key=len)
+    if len(longest) > NAME_CHARACTERS:
+        raise SpecError(
+            "metadata.name",
+            f"makes tests' names as long as {longest} ({len(longest)} characters, and {NAME_CHARACTERS} is the"
+            " most): shorten it, or the variants' names",
+        )

@@ -10,6 +10,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from sshload_contract.declared import Rule
+from sshload_contract.quantities import duration_s
+
+from sshload_operator.api.errors import shown
+
+EVERY: Final = re.compile(r"@every ((?:[0-9]{1,6}[smh])+)")
+"""A fixed interval in place of a cron expression."""
+EVERY_LEAST_S: Final = 60.0
+EVERY_MOST_S: Final = 87_600 * 3600.0
+
 _MONTHS: Final = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
 _WEEKDAYS: Final = "sun|mon|tue|wed|thu|fri|sat"
 _MACROS: Final = {
@@ -27,20 +37,21 @@ _FULL_MONTH: Final = 31
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One field: what it is called, its range, and its names, the first of which means `least`."""
+    """One field: its name, its range, a pattern of its numbers, and its names, the first of which means `least`."""
 
     name: str
     least: int
     most: int
+    number: str
     names: tuple[str, ...] = ()
 
 
 _FIELDS: Final = (
-    _Field("minute", 0, 59),
-    _Field("hour", 0, 23),
-    _Field("day of the month", 1, 31),
-    _Field("month", 1, 12, tuple(_MONTHS.split("|"))),
-    _Field("day of the week", 0, 6, tuple(_WEEKDAYS.split("|"))),
+    _Field("minute", 0, 59, "[0-5]?[0-9]"),
+    _Field("hour", 0, 23, "([01]?[0-9]|2[0-3])"),
+    _Field("day of the month", 1, 31, "(0?[1-9]|[12][0-9]|3[01])"),
+    _Field("month", 1, 12, "(0?[1-9]|1[0-2])", tuple(_MONTHS.split("|"))),
+    _Field("day of the week", 0, 6, "0?[0-6]", tuple(_WEEKDAYS.split("|"))),
 )
 _NUMBER: Final = r"[0-9]{1,2}"
 _WORD: Final = r"[a-z]{3}"
@@ -104,3 +115,89 @@ def _number(field: _Field, text: str) -> int:
 
 def _most_days(month: int) -> int:
     return _MOST_DAYS.get(month, _FULL_MONTH)
+
+
+def problem_of(expression: str) -> str:
+    """Return the fault of an expression, or of an `@every` and its duration; empty if there is none."""
+    every = EVERY.fullmatch(expression)
+    if every is not None:
+        interval_s = duration_s(every[1], whole_seconds=True)
+        if EVERY_LEAST_S <= interval_s <= EVERY_MOST_S:
+            return ""
+        return f"{shown(expression)} must be every minute at the most, every ten years at least"
+    try:
+        canonical(expression)
+    except ValueError as error:
+        return f"{shown(expression)} {error}"
+    return ""
+
+
+# The same for the API server's CEL, which can only match patterns.
+
+
+def _field_pattern(field: _Field) -> str:
+    value = f"{field.number}(-{field.number})?"
+    if field.names:
+        names = f"(?i:{'|'.join(field.names)})"
+        value = f"{value}|{names}(-{names})?"
+    term = rf"([*?]|{value})(/[1-9][0-9]{{0,2}})?"
+    return f"{term}(,{term})*"
+
+
+def _digits_below(digit: int) -> str:
+    """Return a pattern of the digits below one."""
+    return "0" if digit == 1 else "[01]" if digit == 2 else f"[0-{digit - 1}]"  # noqa: PLR2004 - as short as they can be
+
+
+def _backward_ranges() -> str:
+    """Return a pattern of the ranges that end before they begin, of numbers up to 59, of months and of weekdays."""
+    units = [f"0?{digit}-0?{_digits_below(digit)}" for digit in range(1, 10)]
+    tens = ["[1-5][0-9]-0?[0-9]", "2[0-9]-1[0-9]", "3[0-9]-[12][0-9]", "4[0-9]-[1-3][0-9]", "5[0-9]-[1-4][0-9]"]
+    same = [f"{ten}({'|'.join(f'{unit}-{ten}{_digits_below(unit)}' for unit in range(1, 10))})" for ten in range(1, 6)]
+    names = [
+        f"{name}-({'|'.join(field.names[:place])})"
+        for field in _FIELDS
+        for place, name in enumerate(field.names)
+        if place
+    ]
+    return "|".join([*units, *tens, *same, *names])
+
+
+_LIST_OF_DAYS: Final = r"^[^ ]+ +[^ ]+ +{day}(-{day})?(/[0-9]+)?(,{day}(-{day})?(/[0-9]+)?)*"
+_ANY_WEEKDAY: Final = "([^ ]*,)?[*?](/0*1)?(,[^ ]*)?$"
+_FEBRUARY: Final = "(0?2|(?i:feb))"
+_SHORT_MONTH: Final = "(0?[2469]|11|(?i:feb|apr|jun|sep|nov))"
+_MACRO_NAMES: Final = "|".join(macro.removeprefix("@") for macro in _MACROS)
+_ANY_EXPRESSION: Final = " +".join(map(_field_pattern, _FIELDS))
+_NO_30TH: Final = (
+    f"{_LIST_OF_DAYS.format(day='(30|31)')} +{_FEBRUARY}(-{_FEBRUARY})?(,{_FEBRUARY}(-{_FEBRUARY})?)* +{_ANY_WEEKDAY}"
+)
+_NO_31ST: Final = f"{_LIST_OF_DAYS.format(day='31')} +{_SHORT_MONTH}(,{_SHORT_MONTH})* +{_ANY_WEEKDAY}"
+
+SCHEDULE_RULES: Final = (
+    Rule(
+        f"self.matches('^({_ANY_EXPRESSION}|@({_MACRO_NAMES})|@every ([0-9]{{1,6}}[smh])+)$')",
+        "must be a cron expression of five fields, each within its range, or one of @hourly, @daily, @weekly, @monthly,"
+        " @yearly, or @every 1h30m; the time zone stands in spec.timeZone",
+        lambda expression: not problem_of(expression),
+        explain=problem_of,
+    ),
+    # The parser says all that is wrong by the rule above.
+    Rule(
+        f"!self.matches('(?i)(^|[ ,])({_backward_ranges()})($|[ ,/])')",
+        "a range must not end before it begins",
+        lambda _: True,
+    ),
+    Rule(
+        f"!self.matches('{_NO_30TH}') && !self.matches('{_NO_31ST}')",
+        "never fires: there is no such day in these months",
+        lambda _: True,
+    ),
+    Rule(
+        "!self.startsWith('@every ') || (duration(self.substring(7)) >= duration('1m')"
+        " && duration(self.substring(7)) <= duration('87600h'))",
+        "@every must have a duration from 1m to 87600h",
+        lambda _: True,
+    ),
+)
+"""What a schedule must be."""

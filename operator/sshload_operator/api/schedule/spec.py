@@ -1,14 +1,29 @@
-"""A schedule, as parsed from the spec of an SSHLoadTestSchedule."""
+"""The spec of an SSHLoadTestSchedule: as it is written (`WrittenSchedule`), and as values (`ScheduleSpec`)."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum, unique
-from typing import Any
+from typing import Annotated, Any, Final
 from zoneinfo import ZoneInfo
 
-from sshload_operator.api.schedule.calendars import Calendar
-from sshload_operator.api.spec import LoadTestSpec
+from sshload_contract.declared import Absent, Default, Duration, Entries, FreeForm, Rule, Text, Whole
+from sshload_contract.quantities import duration_s
+
+from sshload_operator.api.errors import Problem, SpecError, collect, shown
+from sshload_operator.api.load_test import parse
+from sshload_operator.api.schedule.calendars import Calendar, CronCalendar, EveryCalendar
+from sshload_operator.api.schedule.cron import EVERY, SCHEDULE_RULES, canonical
+from sshload_operator.api.shapes import read
+from sshload_operator.api.spec import NAME_PATTERN, LoadTestSpec
+
+SCHEDULE_NAME_CHARACTERS: Final = 31
+"""The name of a test is the schedule's, a hyphen, and the minutes since 1970: eight digits until the year 2160."""
+
+_MOST_DEADLINE_S: Final = 31_536_000
+_MOST_KEPT: Final = 100
+_KEPT: Final = Whole(0, _MOST_KEPT, computed_with=True)
 
 
 @unique
@@ -54,3 +69,162 @@ class ScheduleSpec:
     def calendar_text(self) -> str:
         """What the calendar follows from: where it changes, times before the change mean nothing any more."""
         return f"{self.schedule} {self.zone.key}"
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        ZoneInfo(name)
+    except (OSError, ValueError, KeyError):
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenMetadata:
+    """Metadata of the tests, beside the label sshload.dev/schedule and the annotation of the scheduled time."""
+
+    labels: Annotated[
+        Mapping[str, Annotated[str, Text(longest=63), "The value of a label."]],
+        Entries(32),
+        Absent({}),
+        "Labels of the tests.",
+    ]
+    annotations: Annotated[
+        Mapping[str, Annotated[str, Text(longest=4096), "The value of an annotation."]],
+        Entries(32),
+        Absent({}),
+        "Annotations of the tests.",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenTemplate:
+    """The tests that are made."""
+
+    metadata: Annotated[_WrittenMetadata, Default({})]
+    spec: Annotated[Mapping[str, Any], FreeForm()]  # the CRD has the schema of a test's spec here
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenSchedule:
+    """When tests are started, and which."""
+
+    schedule: Annotated[
+        str,
+        Text(shortest=1, longest=128),
+        *SCHEDULE_RULES,
+        "A cron expression as in a CronJob: minute, hour, day of the month, month, day of the week (0 is Sunday), each"
+        " a number, a range, a list, a step or a star; months and days of the week also by their first three letters. Or"
+        " @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration of at least a minute. If both days of"
+        " the month and days of the week are restricted, either is enough.",
+    ]
+    time_zone: Annotated[
+        str,
+        Text(
+            shortest=1,
+            longest=64,
+            pattern=r"[A-Za-z._0-9+][A-Za-z._0-9+-]{0,30}(/[A-Za-z._0-9+][A-Za-z._0-9+-]{0,30})*",
+            wanted="a time zone such as Europe/Berlin",
+        ),
+        Rule(
+            "",
+            "is no time zone of the IANA's database",
+            _is_zone,
+            explain=lambda name: f"{shown(name)} is no time zone of the IANA's database",
+        ),
+        Default("UTC"),
+        "The time zone of the schedule by its name in the IANA's database, such as Europe/Berlin. A time that is"
+        " skipped when clocks go forward does not fire; one that occurs twice when they go back fires twice.",
+    ]
+    starting_deadline_seconds: Annotated[
+        int | None,
+        Whole(0, _MOST_DEADLINE_S, computed_with=True),
+        "How late a test may start that was not started at its time, because the operator was away, the schedule"
+        " suspended, or an earlier test under way. Without it a start is never too late. However many starts were"
+        " missed, one test makes up for them.",
+    ]
+    concurrency_policy: Annotated[
+        ConcurrencyPolicy,
+        Default("Forbid"),
+        "What happens at a scheduled time while an earlier test of the schedule is not finished. Forbid: the new one"
+        " waits until it is, within the starting deadline. Allow: both run, and share the server. Replace: the earlier"
+        " one is deleted.",
+    ]
+    suspend: Annotated[bool, Default(False), "Start no more tests. One that is under way goes on."]
+    successful_tests_history_limit: Annotated[
+        int,
+        _KEPT,
+        Default(3),
+        "How many tests that passed are kept. They also make up the trend. What the next test is held against"
+        " (baseline.lastPassed) is kept in any case.",
+    ]
+    failed_tests_history_limit: Annotated[
+        int,
+        _KEPT,
+        Default(1),
+        "How many finished tests of any other verdict are kept. What the next test is held against"
+        " (baseline.lastPassed) is kept in any case.",
+    ]
+    jitter_s: Annotated[
+        float,
+        Duration("0s", "1h", whole_seconds=True),
+        Default("0s"),
+        "Start each test later than scheduled, by less than this: by a number of seconds that follows from the"
+        " schedule's uid and the scheduled time, so that schedules with the same times do not start together.",
+    ]
+    test_template: _WrittenTemplate
+
+
+def parse_schedule(body_spec: Mapping[str, Any]) -> ScheduleSpec:
+    """Return the values of `body_spec`, which is what stands under `spec`; raises SpecError with all that is wrong.
+
+    It accepts what the CRD accepts, but for time zones, which the CRD knows by their form only.
+    """
+    problems: list[Problem] = []
+    written = collect(lambda: read(WrittenSchedule, body_spec, "spec"), problems)
+    tests = _tests_of(body_spec)
+    parsed = None if tests is None else collect(lambda: parse(tests, "spec.testTemplate.spec"), problems)
+    if written is None or parsed is None:
+        raise SpecError.of(problems)
+    return _values(written, parsed)
+
+
+def _tests_of(body_spec: Any) -> Mapping[str, Any] | None:
+    """Return the spec of the tests, None where there is no object in its place."""
+    template = body_spec.get("testTemplate") if isinstance(body_spec, Mapping) else None
+    tests = template.get("spec") if isinstance(template, Mapping) else None
+    return tests if isinstance(tests, Mapping) else None
+
+
+def _values(written: WrittenSchedule, parsed: LoadTestSpec) -> ScheduleSpec:
+    zone, deadline_s = ZoneInfo(written.time_zone), written.starting_deadline_seconds
+    template = written.test_template
+    return ScheduleSpec(
+        schedule=written.schedule,
+        zone=zone,
+        calendar=_calendar(written.schedule, zone),
+        starting_deadline=None if deadline_s is None else timedelta(seconds=deadline_s),
+        concurrency=written.concurrency_policy,
+        suspend=written.suspend,
+        passed_limit=written.successful_tests_history_limit,
+        failed_limit=written.failed_tests_history_limit,
+        jitter=timedelta(seconds=written.jitter_s),
+        template=TestTemplate(template.metadata.labels, template.metadata.annotations, template.spec, parsed),
+    )
+
+
+def _calendar(schedule: str, zone: ZoneInfo) -> Calendar:
+    every = EVERY.fullmatch(schedule)
+    if every is not None:
+        return EveryCalendar(timedelta(seconds=duration_s(every[1], whole_seconds=True)))
+    return CronCalendar(canonical(schedule), zone)
+
+
+def check_schedule_name(name: str) -> None:
+    """Raise SpecError for a schedule's name that the CRD refuses, because the names of its tests are made from it."""
+    if len(name) > SCHEDULE_NAME_CHARACTERS or re.fullmatch(NAME_PATTERN, name) is None:
+        raise SpecError(
+            "metadata.name",
+            f"is {name!r}, but must be at most {SCHEDULE_NAME_CHARACTERS} lower-case letters, digits and hyphens,"
+            " beginning with a letter and ending with a letter or digit",
+        )

@@ -9,7 +9,8 @@ from typing import Any
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.spec import LoadTestSpec, RelativeCapacity
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.thresholds import RelativeCapacity
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.findings import read_time, word
 from sshload_operator.planning.plan import INSTALLED_RESOURCES, Plan

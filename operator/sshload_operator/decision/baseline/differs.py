@@ -11,9 +11,10 @@ from typing import Any
 
 from sshload_contract.capacity import load_at
 from sshload_contract.codec import to_plain
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, ThinkTime, UsersLoad
 
-from sshload_operator.api.spec import ExternalTarget, LoadTestSpec
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import ExternalTarget
 
 
 def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
@@ -70,7 +71,7 @@ def _load(spec: LoadTestSpec) -> object:
             return f"{stage.rate:g} arrivals/s, {process}"
         case ArrivalsLoad(stages=stages, process=process):
             return stages, process
-        case UsersLoad(stages=(stage,), think_time_min_s=least_s, think_time_max_s=most_s):
+        case UsersLoad(stages=(stage,), think_time=ThinkTime(least_s, most_s)):
             return f"{stage.users} users, {least_s:g} to {most_s:g} s of thought"
         case UsersLoad():
             return load

@@ -8,7 +8,7 @@ from typing import Any
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.decision.baseline.candidates import (
     best_first,

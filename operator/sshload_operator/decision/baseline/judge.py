@@ -8,7 +8,7 @@ from typing import TypeAlias
 from sshload_contract.judgement.own_delay import MORE_CPU, OTHER_MACHINE, is_stolen
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.spec import RelativeThreshold
+from sshload_operator.api.thresholds import RelativeThreshold
 from sshload_operator.decision.baseline.candidates import compares_figures
 from sshload_operator.decision.baseline.find import Found, Unusable, find_baseline
 from sshload_operator.decision.baseline.measured import Status, own_delay_ms, stolen_share

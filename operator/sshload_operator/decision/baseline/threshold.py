@@ -6,7 +6,7 @@ from math import ceil, inf, log
 from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.thresholds import ThresholdResult
 
-from sshload_operator.api.spec import RelativeCapacity, RelativeLatency, RelativeThreshold, RelativeThroughput
+from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency, RelativeThreshold, RelativeThroughput
 from sshload_operator.decision.baseline.measured import Bounds, Status, capacity, completed_rate, latency_ms
 from sshload_operator.decision.baseline.ratio import Ratio, capacity_ratio, ratio
 from sshload_operator.state import Reason

@@ -3,12 +3,12 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from sshload_contract.run_config import ForwardStep
 from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
+from sshload_contract.steps import ForwardStep
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Outcome, TrialState, Window
 
-from sshload_operator.api.spec import ManagedTarget
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.capacity.amount import in_words
 from sshload_operator.decision.capacity.shortages import Shortage, Strain, at_ease, shortages, strain
 from sshload_operator.decision.capacity.trials import those, trials_at

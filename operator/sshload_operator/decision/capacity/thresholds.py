@@ -4,7 +4,7 @@ from sshload_contract.run_summary import CapacityResult, RunSummary
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import SearchEnd
 
-from sshload_operator.api.spec import CapacityThreshold, RelativeCapacity
+from sshload_operator.api.thresholds import CapacityThreshold, RelativeCapacity
 from sshload_operator.decision.capacity.amount import capacity_in_words, in_words
 from sshload_operator.decision.capacity.unjudged import unjudged_least
 from sshload_operator.planning.plan import Plan

@@ -6,7 +6,7 @@ from sshload_contract.judgement.validity import arrivals_dropped, defects, figur
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import RunEnd
 
-from sshload_operator.api.spec import ExternalTarget, ManagedTarget
+from sshload_operator.api.target import ExternalTarget, ManagedTarget
 from sshload_operator.decision.figures import milliseconds, percent, rounded, stated
 from sshload_operator.decision.max_startups.arrivals import Burst
 from sshload_operator.decision.max_startups.measured import Logins, NoFiguresError, measured_logins

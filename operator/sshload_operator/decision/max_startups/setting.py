@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sshload_operator.api.spec import Sshd
+from sshload_operator.api.sshd import Sshd
 
 _PERCENT = 100
 

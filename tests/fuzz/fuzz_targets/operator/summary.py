@@ -26,7 +26,7 @@ from sshload_contract.errors import ContractError
 from sshload_contract.master_log import MasterLog
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import SearchProgress, Snapshot
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.decision.decide import decide
 from sshload_operator.decision.status import remembered
 from sshload_operator.planning.plan import Plan, TestIdentity, make_plan

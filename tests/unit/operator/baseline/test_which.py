@@ -9,7 +9,7 @@ from baselines import ALLOWING, EARLY, LAST_PASSED, NAMED, PODS, asked, finished
 from passes import START, Passes
 from plans import EXTERNAL, quickstart
 from runs import snapshot
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.decision.baseline.differs import question_hash
 from sshload_operator.state import BaselineSight
 

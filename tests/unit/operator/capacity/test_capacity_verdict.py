@@ -12,7 +12,7 @@ from searches import ERRORS, P99, failed, found_118, invalid, passed, search_pla
 from sshload_contract.run_summary import RunSummary, StepStats, Trial
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Verdict
-from sshload_operator.api.spec import RelativeCapacity
+from sshload_operator.api.thresholds import RelativeCapacity
 from sshload_operator.decision.verdict import judge
 from sshload_operator.state import Judgement, Reason
 

@@ -7,11 +7,11 @@ import pytest
 from plans import quickstart
 from sim_comparison import comparison_spec
 from specs.comparisons import BAD, BURST, GOOD, with_second
+from sshload_contract.client import Library
 from sshload_contract.load import BurstLoad
-from sshload_contract.run_config import Library
-from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 
 
 def refusal(spec: dict[str, Any], name: str = "cmp") -> str:

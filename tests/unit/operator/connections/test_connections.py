@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad
-from sshload_operator.api.load_duration import load_duration_s
+from sshload_operator.api.durations import load_duration_s
 from sshload_operator.planning.connections import most_begun_within
 from sshload_worker.pacing import load as schedule
 

@@ -1,13 +1,13 @@
-"""What stands in several places of the CRDs is the same everywhere: it has one source each."""
+"""The CRDs are made of the declarations, and the spec of a test is the same wherever it is embedded."""
 
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
-import yaml
 from crd_schema import crd_version
-from embed_schema import POD_PLACEMENT, written
 from merge_patch_schema import merge_patch_schema
+
+from crds import written
 
 Schema = dict[str, Any]
 # Where the spec of an SSHLoadTest stands in the spec of another kind.
@@ -49,19 +49,12 @@ def items(patch: Schema) -> Iterator[Schema]:
 
 def test_every_crd_is_as_the_script_writes_it() -> None:
     for path, text in written().items():
-        assert path.read_text(encoding="utf-8") == text, "run .venv/bin/python scripts/embed_schema.py"
+        assert path.read_text(encoding="utf-8") == text, "run .venv/bin/python scripts/crds.py"
 
 
 @pytest.mark.parametrize("plural", PLACES)
 def test_the_spec_of_a_test_is_embedded_whole(plural: str) -> None:
     assert schema(plural, *PLACES[plural]) == schema("sshloadtests")
-
-
-@pytest.mark.parametrize("pods", [("target", "managed"), ("workers",)], ids=lambda path: path[0])
-def test_pods_of_both_kinds_are_placed_alike(pods: tuple[str, ...]) -> None:
-    source = yaml.safe_load(POD_PLACEMENT.read_text(encoding="utf-8"))["properties"]
-    assert set(source) == {"affinity", "topologySpreadConstraints"}
-    assert {name: schema("sshloadtests", *pods, name) for name in source} == source
 
 
 def test_a_patch_has_the_fields_of_a_spec() -> None:

@@ -9,12 +9,13 @@ from plans import INSTALLATION
 from short_examples import least_iterations
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import LatencyThreshold
-from sshload_operator.api.comparison.parse import parse_comparison
+from sshload_operator.api.comparison.spec import parse_comparison
+from sshload_operator.api.durations import load_duration_s
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
-from sshload_operator.api.load_duration import load_duration_s
-from sshload_operator.api.parse import parse
-from sshload_operator.api.schedule.parse import check_schedule_name, parse_schedule
-from sshload_operator.api.spec import LoadTestSpec, LocustfileRef, ManagedTarget
+from sshload_operator.api.load_test import parse
+from sshload_operator.api.schedule.spec import check_schedule_name, parse_schedule
+from sshload_operator.api.spec import LoadTestSpec, LocustfileRef
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.plan import TestIdentity, make_plan
@@ -138,7 +139,7 @@ def test_no_promise_of_an_example_has_too_few_samples(name: str) -> None:
 def test_an_example_searches_the_capacity_of_a_server_that_its_cpu_limits() -> None:
     spec = read("19-capacity")
     assert isinstance(spec.target, ManagedTarget)
-    assert spec.target.placement.resources["limits"]["cpu"] == "500m"
+    assert spec.target.resources["limits"]["cpu"] == "500m"
     assert len(SEARCHES) >= 1
 
 

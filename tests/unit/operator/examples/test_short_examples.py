@@ -8,8 +8,8 @@ from short_examples import EXAMPLES, SHORT_LOADS, least_iterations, short_exampl
 from sshload_contract.judgement.binomial import tries_needed
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
-from sshload_operator.api.load_duration import load_duration_s
-from sshload_operator.api.parse import parse
+from sshload_operator.api.durations import load_duration_s
+from sshload_operator.api.load_test import parse
 
 ON_OTHER_SERVERS = {"05-own-server", "09-jump-host"}
 LONGEST_ITERATION_S = 1.0

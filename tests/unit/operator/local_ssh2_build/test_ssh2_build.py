@@ -2,7 +2,7 @@ from typing import Any
 
 import pytest
 from plans import EXTERNAL
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.local.ssh2_build import ssh2_build_notes
 from sshload_operator.local.sshd import LocalRunError

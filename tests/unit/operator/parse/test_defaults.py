@@ -2,10 +2,15 @@
 
 from specs.small import SMALL
 from specs.spec import changed
+from sshload_contract.client import Auth, Client, Library, Timeouts
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
-from sshload_contract.run_config import Auth, Client, ExecStep, Library, Scenario, SessionReuse, Timeouts
-from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import LoadTestSpec, ManagedTarget, Placement, Sshd, TimeToLive, Workers
+from sshload_contract.run_config import Scenario, SessionReuse
+from sshload_contract.steps import ExecStep
+from sshload_operator.api.load_test import parse
+from sshload_operator.api.pods import Placement
+from sshload_operator.api.spec import LoadTestSpec, TimeToLive, Workers
+from sshload_operator.api.sshd import Sshd
+from sshload_operator.api.target import ManagedTarget
 
 NO_PLACEMENT = Placement({}, {}, (), {}, (), "")
 PLAIN_CLIENT = Client(

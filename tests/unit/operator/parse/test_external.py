@@ -1,10 +1,11 @@
 """parse: the values of specs for servers that exist."""
 
 from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
+from sshload_contract.client import Auth
 from sshload_contract.load import BurstLoad, HoldLoad, UsersLoad, UsersStage
-from sshload_contract.run_config import Auth, SessionReuse
-from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import ExternalTarget
+from sshload_contract.run_config import SessionReuse
+from sshload_operator.api.load_test import parse
+from sshload_operator.api.target import ExternalTarget
 
 
 def test_an_external_target_carries_how_the_client_logs_in() -> None:

@@ -13,7 +13,7 @@ from sshload_contract.load import (
     UsersLoad,
     UsersStage,
 )
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 
 
 def test_a_hold_asks_for_signs_of_life_and_probes_by_default() -> None:

@@ -4,12 +4,16 @@ from dataclasses import replace
 
 from specs.managed import MANAGED_ARRIVALS
 from specs.small import SMALL
+from sshload_contract.client import Timeouts
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
-from sshload_contract.run_config import ExecStep, SleepStep, Timeouts
+from sshload_contract.steps import ExecStep, SleepStep
 from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold
-from sshload_operator.api.parse import parse
-from sshload_operator.api.spec import ManagedTarget, Placement, Sshd, TimeToLive
+from sshload_operator.api.load_test import parse
+from sshload_operator.api.pods import Placement
+from sshload_operator.api.spec import TimeToLive
+from sshload_operator.api.sshd import Sshd
+from sshload_operator.api.target import ManagedTarget
 
 
 def test_every_field_of_a_managed_target_reaches_its_value() -> None:
@@ -82,4 +86,4 @@ def test_every_other_field_reaches_its_value() -> None:
     assert (spec.warm_up_s, spec.deadline_s, spec.start_timeout_s) == (10, 600, 60)
     assert spec.time_to_live == TimeToLive(passed_s=3600, failed_s=86_400)
     assert (spec.workers.replicas, spec.workers.processes_per_pod) == (3, 2)
-    assert spec.workers.placement.priority_class_name == "high"
+    assert spec.workers.priority_class_name == "high"

@@ -2,7 +2,7 @@
 
 import pytest
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.parse import check_name
+from sshload_operator.api.load_test import check_name
 
 
 @pytest.mark.parametrize("name", ["a", "a" * 40, "a-1"])

@@ -8,17 +8,15 @@ import pytest
 from specs.managed import LOCUSTFILE, MANAGED_STEPS
 from specs.small import SMALL
 from specs.spec import Spec, changed
-from sshload_contract.run_config import (
-    Auth,
+from sshload_contract.client import Auth, Library
+from sshload_contract.run_config import Scenario, SessionReuse
+from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
     GitUploadPackStep,
-    Library,
-    Scenario,
     ScenarioStep,
     ScpReadStep,
     ScpWriteStep,
-    SessionReuse,
     SftpListStep,
     SftpMkdirStep,
     SftpReadStep,
@@ -31,7 +29,7 @@ from sshload_contract.run_config import (
     SleepStep,
     Verify,
 )
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.api.spec import LocustfileRef
 
 EMPTY_SHA256 = sha256().hexdigest()

@@ -12,7 +12,7 @@ from specs.search import SEARCH_ARRIVALS
 from specs.small import SMALL
 from specs.spec import Spec, changed
 from specs.tables import WHOLE
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.planning.plan import TestIdentity, make_plan, run_id, spec_hash
 
 TEST = TestIdentity(namespace="default", name="quickstart", uid="6b1f5c1e-0000-4000-8000-000000000000", generation=3)

@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
-from sshload_operator.api.quantities import duration_s, percent_share, resource_amount, size_bytes
+from sshload_contract.quantities import duration_s, percent_share, resource_amount, size_bytes
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from specs.external import EXTERNAL_HOLD, EXTERNAL_USERS
 from specs.search import SEARCH_HOLD
 from specs.small import SMALL
 from specs.spec import changed
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.planning.samples import most_samples
 
 SHELL = {"shell": {"name": "type", "send": "a", "expect": "a", "repeat": 4}}

@@ -8,7 +8,7 @@ from specs.search import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USER
 from specs.spec import changed
 from sshload_contract.capacity import Capacity
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
-from sshload_operator.api.parse import parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.planning.search import likely_trial_s, likely_trials, most_load
 from sshload_worker.search.capacity_search import Goal, Seen, Try, next_step
 

@@ -6,7 +6,8 @@ import plans
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_operator.api.spec import ManagedTarget, Sshd
+from sshload_operator.api.sshd import Sshd
+from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.sshd_config import RESERVED_DIRECTIVES, sshd_config
 
 

@@ -7,7 +7,7 @@ from asyncssh.encryption import get_encryption_algs
 from asyncssh.kex import get_kex_algs
 from asyncssh.mac import get_mac_algs
 from asyncssh.public_key import get_certificate_algs, get_public_key_algs
-from sshload_contract.run_config import Auth, Client, Library
+from sshload_contract.client import Auth, Client, Library
 
 from sshload_worker.clients.asyncssh.keys import key_pair
 from sshload_worker.clients.settings import check_names, check_range, refuse

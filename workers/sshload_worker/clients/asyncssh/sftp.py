@@ -3,7 +3,7 @@
 from typing import Any
 
 from asyncssh import sftp as library
-from sshload_contract.run_config import Client
+from sshload_contract.client import Client
 from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.asyncssh.driver import Driver

@@ -5,7 +5,7 @@ import shlex
 import struct
 from pathlib import Path
 
-from sshload_contract.run_config import Auth, Client
+from sshload_contract.client import Auth, Client
 
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.login.login import Credentials

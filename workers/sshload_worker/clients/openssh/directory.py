@@ -10,7 +10,7 @@ from itertools import count
 from pathlib import Path
 from shutil import rmtree
 
-from sshload_contract.run_config import Auth, Client
+from sshload_contract.client import Auth, Client
 
 from sshload_worker.clients.openssh.config_text import config_text, known_hosts_text
 from sshload_worker.login.known_hosts import HostKeys

@@ -1,6 +1,6 @@
 """What libraries.py asks of OpenSSH."""
 
-from sshload_contract.run_config import Client
+from sshload_contract.client import Client
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.openssh import settings

@@ -3,7 +3,7 @@
 import subprocess
 from functools import cache
 
-from sshload_contract.run_config import Client, Library
+from sshload_contract.client import Client, Library
 
 from sshload_worker.clients.openssh.process import program
 from sshload_worker.clients.settings import check_names, check_range, refuse

@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import gevent
-from sshload_contract.run_config import OPENSSH_FILE_LIMIT_BYTES
+from sshload_contract.steps import OPENSSH_FILE_LIMIT_BYTES
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.openssh.config_text import SERVER

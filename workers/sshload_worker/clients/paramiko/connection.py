@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sshload_contract.run_config import Auth
+from sshload_contract.client import Auth
 from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
 

@@ -2,7 +2,7 @@
 
 import logging
 
-from sshload_contract.run_config import Client
+from sshload_contract.client import Client
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.paramiko import settings

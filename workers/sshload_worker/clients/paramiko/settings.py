@@ -4,7 +4,7 @@ from typing import Any
 
 from paramiko.common import MAX_WINDOW_SIZE, MIN_PACKET_SIZE, MIN_WINDOW_SIZE
 from paramiko.transport import Transport
-from sshload_contract.run_config import Client, Library
+from sshload_contract.client import Client, Library
 
 from sshload_worker.clients.settings import check_names, check_range, refuse
 from sshload_worker.login.known_hosts import HostKeys

@@ -8,7 +8,7 @@ from paramiko.sftp_attr import SFTPAttributes
 from paramiko.sftp_client import SFTPClient
 from paramiko.sftp_file import SFTPFile
 from paramiko.ssh_exception import SSHException
-from sshload_contract.run_config import Client
+from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.paramiko.channel import ParamikoChannel

@@ -11,7 +11,7 @@ from paramiko.common import MSG_CHANNEL_CLOSE, MSG_CHANNEL_REQUEST
 from paramiko.message import Message
 from paramiko.packet import Packetizer
 from paramiko.ssh_exception import SSHException
-from sshload_contract.run_config import Client
+from sshload_contract.client import Client
 
 from sshload_worker.clients.paramiko.settings import prefer
 from sshload_worker.login.known_hosts import HostKeys

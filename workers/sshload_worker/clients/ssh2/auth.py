@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from sshload_contract.run_config import Auth
+from sshload_contract.client import Auth
 from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.ssh2.agent import Agent

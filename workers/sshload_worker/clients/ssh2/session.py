@@ -4,7 +4,7 @@ from typing import Any
 
 from ssh2 import session as ssh2_session
 from ssh2.session import Session
-from sshload_contract.run_config import Client
+from sshload_contract.client import Client
 
 from sshload_worker.clients.ssh2.direct_calls import wait_without_limit
 from sshload_worker.login.known_hosts import HostKeys

@@ -4,7 +4,7 @@ from functools import cache
 
 from ssh2 import session as ssh2_session
 from ssh2.session import Session
-from sshload_contract.run_config import Client, Library
+from sshload_contract.client import Client, Library
 
 from sshload_worker.clients.settings import check_names, check_range, refuse
 from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES

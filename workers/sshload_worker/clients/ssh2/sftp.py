@@ -11,7 +11,7 @@ from typing import Any
 from ssh2.exceptions import ChannelFailure, SFTPProtocolError
 from ssh2.sftp import LIBSSH2_FXF_CREAT, LIBSSH2_FXF_READ, LIBSSH2_FXF_TRUNC, LIBSSH2_FXF_WRITE
 from ssh2.utils import handle_error_codes
-from sshload_contract.run_config import Client
+from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.ssh2.direct_calls import last_error_text

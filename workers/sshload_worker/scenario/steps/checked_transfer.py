@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from sshload_contract.run_config import Verify
+from sshload_contract.steps import Verify
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.interface import RemoteFile

@@ -2,7 +2,7 @@
 
 import re
 
-from sshload_contract.run_config import ExecStep
+from sshload_contract.steps import ExecStep
 from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.interface import CommandEnd

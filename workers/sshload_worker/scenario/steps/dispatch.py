@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from sshload_contract.run_config import (
+from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
     GitUploadPackStep,

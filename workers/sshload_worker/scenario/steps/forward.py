@@ -3,7 +3,8 @@
 from functools import lru_cache, partial
 
 from sshload_contract.allow_list import forward_refusal
-from sshload_contract.run_config import ForwardStep, RunConfig
+from sshload_contract.run_config import RunConfig
+from sshload_contract.steps import ForwardStep
 from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.interface import Channel

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from sshload_contract.run_config import GitUploadPackStep
+from sshload_contract.steps import GitUploadPackStep
 from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.interface import Channel

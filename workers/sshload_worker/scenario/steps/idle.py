@@ -1,7 +1,7 @@
 """The step that keeps a session open and idle."""
 
 from gevent import sleep
-from sshload_contract.run_config import SleepStep
+from sshload_contract.steps import SleepStep
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure

@@ -5,7 +5,7 @@ scp itself cannot say how large a file on the server is, so `verify: size` asks 
 
 from functools import partial
 
-from sshload_contract.run_config import ScpReadStep, ScpWriteStep, Verify
+from sshload_contract.steps import ScpReadStep, ScpWriteStep, Verify
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_worker.scenario.steps.checked_transfer import read_file, verify_file, write_file

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from sshload_contract.run_config import SftpReadStep, SftpWriteStep, Verify
+from sshload_contract.steps import SftpReadStep, SftpWriteStep, Verify
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_worker.scenario.steps.checked_transfer import read_file, verify_file, write_file

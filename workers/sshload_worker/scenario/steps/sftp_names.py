@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from sshload_contract.run_config import (
+from sshload_contract.steps import (
     SftpListStep,
     SftpMkdirStep,
     SftpRemoveStep,

@@ -5,7 +5,7 @@ It ends by hanging up, as closing a terminal's window does: that ends every prog
 
 from functools import partial
 
-from sshload_contract.run_config import ShellStep
+from sshload_contract.steps import ShellStep
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_worker.clients.interface import Channel

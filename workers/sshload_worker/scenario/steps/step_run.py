@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from sshload_contract.run_config import Timeouts
+from sshload_contract.client import Timeouts
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_worker.clients.interface import Connection, Sftp

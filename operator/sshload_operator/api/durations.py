@@ -1,14 +1,23 @@
-"""How long a search for the capacity may take, and how long it takes at least."""
+"""How long a load lasts, and a search for the capacity, at most and at least."""
 
-from sshload_contract.load import HoldLoad, Load
+from typing import Final
 
-from sshload_operator.api.load_duration import load_duration_s
+from sshload_contract.load import BurstLoad, HoldLoad, Load
 
-ENDING_RESERVE_S = 90.0
+ENDING_RESERVE_S: Final = 90.0
 """What is kept of the deadline for what follows the last trial: its drain (a minute at most), reports and results."""
 
-_MILLISECONDS = 1_000
-_MICROSECONDS = 1_000_000
+_MILLISECONDS: Final = 1_000
+_MICROSECONDS: Final = 1_000_000
+
+
+def load_duration_s(load: Load) -> float:
+    """Return the seconds of the measured part of a load, with a burst's last interval and the ramp of held sessions."""
+    if isinstance(load, BurstLoad):
+        return load.repeat * load.interval_s
+    if isinstance(load, HoldLoad):
+        return load.ramp_up_s + load.duration_s
+    return sum(stage.duration_s for stage in load.stages)
 
 
 def search_budget_s(deadline_s: float, start_timeout_s: float) -> float:

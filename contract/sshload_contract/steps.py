@@ -1,0 +1,321 @@
+"""The steps of a scenario: what each kind is told, how that is written in a spec, and which timings it takes."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from ipaddress import IPv6Address, ip_address
+from typing import Annotated, ClassVar, TypeAlias
+
+from sshload_contract.declared import Absent, Default, Duration, Named, Rule, Size, Text, Whole
+from sshload_contract.vocabulary import STEP_NAME_LIMIT_CHARACTERS, STEP_NAME_PATTERN, Step
+
+OPENSSH_FILE_LIMIT_BYTES = 2**30
+"""The largest file that OpenSSH's programs may write: it lies on the worker's disk first, which others share."""
+
+_ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(\\.|[^\]\\])*\]", re.DOTALL)
+_POSSESSIVE = re.compile(r"([*+?]|\{[0-9,]+\})\+")
+_REPEAT = re.compile(r"\{([0-9]+)?(?:,([0-9]+)?)?\}")
+_REPEAT_MOST = 1000
+_LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST_NAME = re.compile(rf"{_LABEL}([.]{_LABEL})*")
+
+
+def _fault_of_expression(expression: str) -> str:
+    """Return the fault that RE2 or Python finds in an expression, empty if both take it."""
+    bare = _ESCAPE_OR_SET.sub("x", expression)
+    if _POSSESSIVE.search(bare) or any(int(n or 0) > _REPEAT_MOST for pair in _REPEAT.findall(bare) for n in pair):
+        return f"must have no *+, ++, ?+ or }}+, and repeat nothing more than {_REPEAT_MOST} times"
+    try:
+        re.compile(expression)
+    except re.error as error:
+        return f"must be a regular expression: {error}"
+    return ""
+
+
+def _is_host(host: str) -> bool:
+    if _HOST_NAME.fullmatch(host) is not None:
+        return True
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return False
+    return not (isinstance(address, IPv6Address) and address.ipv4_mapped is not None)
+
+
+Host: TypeAlias = Annotated[
+    str,
+    Text(shortest=1, longest=253, pattern=r"[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9:])?", wanted="a host"),
+    Rule(f"isIP(self) || self.matches('^{_HOST_NAME.pattern}$')", "must be a DNS name or an IP address", _is_host),
+]
+Port: TypeAlias = Annotated[int, Whole(1, 65_535)]
+
+_COMMAND = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a command")
+_TEXT = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a text")
+_PATH = Text(shortest=1, longest=1024, pattern=r"[^\x00-\x1f\x7f]+", wanted="a path without control characters")
+_FILE_SIZE = Size("0", "100Gi")
+
+_Name: TypeAlias = Annotated[
+    str,
+    Text(
+        longest=STEP_NAME_LIMIT_CHARACTERS,
+        pattern=STEP_NAME_PATTERN,
+        wanted="a name that begins with a small letter, such as uptime",
+    ),
+    Absent(""),
+    "The prefix of the step's timings: `get` makes `get.sftpRead`. Required, and unique, if there are several steps.",
+]
+_Path: TypeAlias = Annotated[str, _PATH, "Its path. A relative one begins in the home directory."]
+_Expression: TypeAlias = Annotated[
+    str,
+    # The dialect that the API server's CEL (RE2) and the workers' Python share.
+    Text(
+        shortest=1,
+        longest=500,
+        pattern=r"([^\\(]|\(*\\([^A-Za-z0-9]|[dDwWsSbBnrt])|\(+[^?\\(]|\(+\?:)*",
+        wanted=r"a regular expression whose groups are (...) or (?:...), and after a backslash punctuation or"
+        " dDwWsSbBnrt",
+    ),
+    Rule("!self.contains('[[')", "must have no set inside a set", lambda expression: "[[" not in expression),
+    Rule(
+        "''.matches(self) || !''.matches(self)",
+        "must be a regular expression",
+        lambda expression: not _fault_of_expression(expression),
+        explain=_fault_of_expression,
+    ),
+]
+_ExpectedSize: TypeAlias = Annotated[int | None, _FILE_SIZE, Named("expectSize"), "The size that counts as success."]
+_ExpectedSha256: TypeAlias = Annotated[
+    str,
+    Text(longest=64, pattern=r"[0-9a-f]{64}", wanted="64 hexadecimal digits, as sha256sum prints them"),
+    Absent(""),
+    "The SHA-256 of the content that counts as success, as sha256sum prints it.",
+]
+_WrittenSize: TypeAlias = Annotated[int, _FILE_SIZE, "How much is written. At most 100Gi."]
+
+
+@dataclass(frozen=True, slots=True)
+class ExecStep:
+    """Run a command on a channel of its own."""
+
+    kind: ClassVar[str] = "exec"
+    timings: ClassVar[tuple[Step, ...]] = (
+        Step.CHANNEL_OPEN, Step.EXEC, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.COMMAND,
+    )  # fmt: skip
+    name: _Name
+    command: Annotated[str, _COMMAND, "The command line for the user's shell."]
+    expect_exit_code: Annotated[
+        int, Whole(0, 255), Default(0, stored=False), "The exit code that counts as success. Without it, 0."
+    ]
+    expect_stdout: Annotated[
+        _Expression,
+        Absent(""),
+        "A regular expression that the output must contain. Groups are (...) or (?:...); after a backslash,"
+        " punctuation or one of d D w W s S b B n r t.",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SftpReadStep:
+    """Read a file over SFTP to its end."""
+
+    kind: ClassVar[str] = "sftpRead"
+    timings: ClassVar[tuple[Step, ...]] = (
+        Step.SUBSYSTEM, Step.OPEN, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.SFTP_READ,
+    )  # fmt: skip
+    name: _Name
+    path: _Path
+    expect_bytes: _ExpectedSize
+    expect_sha256: _ExpectedSha256
+
+
+@unique
+class Verify(StrEnum):
+    """How a written file is checked: not at all, by its size, or by reading it back and comparing every byte."""
+
+    NONE = "none"
+    SIZE = "size"
+    CONTENT = "content"
+
+
+_Verify: TypeAlias = Annotated[
+    Verify,
+    Default("none", stored=False),
+    "How the written file is checked. size asks for its size, content reads it back and compares every byte. Without"
+    " it, none.",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class SftpWriteStep:
+    """Write a file over SFTP. A file that is there is replaced."""
+
+    kind: ClassVar[str] = "sftpWrite"
+    timings: ClassVar[tuple[Step, ...]] = (
+        Step.SUBSYSTEM, Step.OPEN, Step.WRITE, Step.CLOSE, Step.VERIFY, Step.SFTP_WRITE,
+    )  # fmt: skip
+    name: _Name
+    path: _Path
+    size_bytes: _WrittenSize
+    verify: _Verify
+
+
+@dataclass(frozen=True, slots=True)
+class SftpListStep:
+    """Read a directory over SFTP to its end."""
+
+    kind: ClassVar[str] = "sftpList"
+    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_LIST)
+    name: _Name
+    path: _Path
+    expect_entries: Annotated[
+        int | None,
+        Whole(0, 10_000_000),
+        "The number of entries that counts as success, without `.` and `..`.",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class SftpStatStep:
+    """Ask for a file's attributes over SFTP."""
+
+    kind: ClassVar[str] = "sftpStat"
+    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_STAT)
+    name: _Name
+    path: _Path
+
+
+@dataclass(frozen=True, slots=True)
+class SftpMkdirStep:
+    """Make a directory over SFTP."""
+
+    kind: ClassVar[str] = "sftpMkdir"
+    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_MKDIR)
+    name: _Name
+    path: _Path
+
+
+@dataclass(frozen=True, slots=True)
+class SftpRmdirStep:
+    """Remove an empty directory over SFTP."""
+
+    kind: ClassVar[str] = "sftpRmdir"
+    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_RMDIR)
+    name: _Name
+    path: _Path
+
+
+@dataclass(frozen=True, slots=True)
+class SftpRenameStep:
+    """Rename a file over SFTP."""
+
+    kind: ClassVar[str] = "sftpRename"
+    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_RENAME)
+    name: _Name
+    path: _Path
+    to: Annotated[str, _PATH, "Its new path. A relative one begins in the home directory."]
+
+
+@dataclass(frozen=True, slots=True)
+class SftpRemoveStep:
+    """Remove a file over SFTP."""
+
+    kind: ClassVar[str] = "sftpRemove"
+    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_REMOVE)
+    name: _Name
+    path: _Path
+
+
+@dataclass(frozen=True, slots=True)
+class ScpReadStep:
+    """Read a file by scp."""
+
+    kind: ClassVar[str] = "scpRead"
+    timings: ClassVar[tuple[Step, ...]] = (Step.OPEN, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.SCP_READ)
+    name: _Name
+    path: _Path
+    expect_bytes: _ExpectedSize
+    expect_sha256: _ExpectedSha256
+
+
+@dataclass(frozen=True, slots=True)
+class ScpWriteStep:
+    """Write a file by scp. A file that is there is replaced."""
+
+    kind: ClassVar[str] = "scpWrite"
+    timings: ClassVar[tuple[Step, ...]] = (Step.OPEN, Step.WRITE, Step.CLOSE, Step.VERIFY, Step.SCP_WRITE)
+    name: _Name
+    path: _Path
+    size_bytes: _WrittenSize
+    verify: _Verify
+
+
+@dataclass(frozen=True, slots=True)
+class ShellStep:
+    """Work in an interactive shell on a terminal (RFC 4254 section 6.5), and time how fast it answers."""
+
+    kind: ClassVar[str] = "shell"
+    timings: ClassVar[tuple[Step, ...]] = (
+        Step.CHANNEL_OPEN, Step.SHELL_START, Step.ECHO, Step.CLOSE, Step.SHELL,
+    )  # fmt: skip
+    name: _Name
+    command: Annotated[
+        str, _COMMAND, Absent(""), "The command line that runs on the terminal. Without it, the user's login shell."
+    ]
+    ready: Annotated[str, _TEXT, Absent(""), "Plain text to wait for before the first send. Without it, no wait."]
+    send: Annotated[str, _TEXT, "The text to send, as if typed: end a command with a line break."]
+    expect: Annotated[str, _TEXT, "Plain text to wait for after each send. The terminal's echo counts."]
+    repeat: Annotated[int, Whole(1, 10_000), Default(1, stored=False), "How often to send and wait. Without it, once."]
+
+
+@dataclass(frozen=True, slots=True)
+class ForwardStep:
+    """Let the server connect to a host and port (direct-tcpip, RFC 4254 section 7.2), send, and wait for an answer."""
+
+    kind: ClassVar[str] = "forward"
+    timings: ClassVar[tuple[Step, ...]] = (Step.CHANNEL_OPEN, Step.ECHO, Step.CLOSE, Step.FORWARD)
+    name: _Name
+    host: Annotated[Host, "Its name or address, as the server resolves it."]
+    port: Annotated[Port, "Its port."]
+    send: Annotated[str, _TEXT, Absent(""), "The text to send. Without it, none."]
+    expect: Annotated[str, _TEXT, Absent(""), "Plain text to wait for. Without it, no wait."]
+
+
+@dataclass(frozen=True, slots=True)
+class GitUploadPackStep:
+    """Fetch everything that HEAD of a git repository reaches, as git clone does (gitprotocol-pack(5), version 0)."""
+
+    kind: ClassVar[str] = "gitUploadPack"
+    timings: ClassVar[tuple[Step, ...]] = (
+        Step.CHANNEL_OPEN, Step.EXEC, Step.ADVERTISE, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.GIT_UPLOAD_PACK,
+    )  # fmt: skip
+    name: _Name
+    repository: _Path
+
+
+@dataclass(frozen=True, slots=True)
+class SleepStep:
+    """Keep the session open and idle for this long. It counts in `total`, and has no timing of its own."""
+
+    kind: ClassVar[str] = "sleep"
+    written_bare: ClassVar[str] = "duration_s"
+    timings: ClassVar[tuple[Step, ...]] = ()
+    duration_s: Annotated[float, Duration("1ms", "24h", example="5s")]
+
+
+ScenarioStep = (
+    ExecStep
+    | SftpReadStep
+    | SftpWriteStep
+    | SftpListStep
+    | SftpStatStep
+    | SftpMkdirStep
+    | SftpRmdirStep
+    | SftpRenameStep
+    | SftpRemoveStep
+    | ScpReadStep
+    | ScpWriteStep
+    | ShellStep
+    | ForwardStep
+    | GitUploadPackStep
+    | SleepStep
+)

@@ -1,0 +1,163 @@
+"""The search for the capacity: between which two amounts of one load model it looks, and how closely."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, TypeAlias
+
+from sshload_contract.capacity import Capacity
+from sshload_contract.declared import Default, Inline, Number, Percentage, Rule, Whole
+from sshload_contract.load import (
+    MOST,
+    NO_THINK_TIME,
+    ArrivalsLoad,
+    ArrivalsStage,
+    BurstLoad,
+    HoldLoad,
+    Interval,
+    KeepAlive,
+    Load,
+    LoadDuration,
+    MaxInFlight,
+    ProbeRate,
+    Process,
+    Repeat,
+    Seed,
+    ThinkTime,
+    UsersLoad,
+    UsersStage,
+)
+
+from sshload_operator.api.durations import whole_milliseconds
+
+CONFIRM_MOST = 5
+_MILLISECONDS = 1000
+_SLOWEST_LOGIN_RATE = 0.01
+
+_MIN = "The least amount to try, with which the search begins."
+_MAX = "The greatest amount to try."
+_Whole: TypeAlias = Annotated[int, Whole(1, MOST, computed_with=True)]
+_Rate: TypeAlias = Annotated[float, Number(0, MOST, above=True)]
+_ORDER = Rule("self.min <= self.max", "must not be less than min", lambda search: search.min <= search.max, at=".max")
+
+
+@dataclass(frozen=True, slots=True)
+class UsersSearch:
+    """The highest number of concurrent users."""
+
+    kind: ClassVar[str] = "users"
+    rules: ClassVar[tuple[Rule, ...]] = (_ORDER,)
+    min: Annotated[_Whole, _MIN]
+    max: Annotated[_Whole, _MAX]
+    duration_s: Annotated[LoadDuration, "How long each trial lasts, after its warm-up."]
+    spawn_rate: Annotated[
+        float,
+        Number(0, MOST),
+        Default(0),
+        "Users started per second until the trial has its number. 0 starts them all at once.",
+    ]
+    think_time: Annotated[ThinkTime, NO_THINK_TIME]
+
+    def least_load(self) -> Load:
+        """Return the load of the least trial."""
+        return UsersLoad((UsersStage(self.min, self.duration_s),), self.spawn_rate, self.think_time)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalsSearch:
+    """The highest rate of arrivals, in iterations begun per second."""
+
+    kind: ClassVar[str] = "arrivals"
+    rules: ClassVar[tuple[Rule, ...]] = (
+        _ORDER,
+        Rule(
+            "self.min * double(duration(self.duration).getMilliseconds()) >= 1000.0",
+            "must be high enough for one iteration in a trial's duration: raise it, or lengthen the duration",
+            lambda search: search.min * whole_milliseconds(search.duration_s) >= _MILLISECONDS,
+            at=".min",
+        ),
+    )
+    min: Annotated[_Rate, _MIN]
+    max: Annotated[_Rate, _MAX]
+    duration_s: Annotated[LoadDuration, "How long each trial lasts, after its warm-up."]
+    process: Process
+    max_in_flight: MaxInFlight
+    seed: Seed
+
+    def least_load(self) -> Load:
+        """Return the load of the least trial."""
+        stage = ArrivalsStage(self.min, self.duration_s)
+        return ArrivalsLoad((stage,), self.process, self.max_in_flight, self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class BurstSearch:
+    """The highest number of connections at one instant."""
+
+    kind: ClassVar[str] = "burst"
+    rules: ClassVar[tuple[Rule, ...]] = (_ORDER,)
+    min: Annotated[_Whole, _MIN]
+    max: Annotated[_Whole, _MAX]
+    repeat: Annotated[Repeat, "How many bursts a trial has."]
+    interval_s: Interval
+
+    def least_load(self) -> Load:
+        """Return the load of the least trial."""
+        return BurstLoad(self.min, self.repeat, self.interval_s)
+
+
+@dataclass(frozen=True, slots=True)
+class HoldSearch:
+    """The highest number of idle sessions, while probes show how the server responds. Only probes are iterations."""
+
+    kind: ClassVar[str] = "hold"
+    rules: ClassVar[tuple[Rule, ...]] = (_ORDER,)
+    min: Annotated[_Whole, _MIN]
+    max: Annotated[_Whole, _MAX]
+    login_rate: Annotated[
+        float,
+        Number(_SLOWEST_LOGIN_RATE, MOST),
+        "Sessions logged in per second, over all workers, until the trial holds all of its sessions.",
+    ]
+    duration_s: Annotated[LoadDuration, "How long each trial holds them after that."]
+    keep_alive_s: KeepAlive
+    probe_rate: ProbeRate
+
+    def least_load(self) -> Load:
+        """Return the load of the least trial."""
+        ramp_up_s = self.min / self.login_rate
+        return HoldLoad(self.min, ramp_up_s, self.duration_s, self.keep_alive_s, self.probe_rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The search for the capacity: the highest load at which every threshold holds.
+
+    The load is tried at one amount after another, each a trial with a warmUp of its own, until the highest amount that
+    holds and the lowest that does not are as near to each other as precision asks. Exactly one of users, arrivals,
+    burst and hold says what the amount is of.
+    """
+
+    kind: ClassVar[str] = "capacity"
+    precision: Annotated[
+        float,
+        Percentage("0.1%", "50%"),
+        Default("5%"),
+        "How near the capacity must be to the truth, in percent of it. Finer takes more trials.",
+    ]
+    confirm: Annotated[
+        int,
+        Whole(0, CONFIRM_MOST, computed_with=True),
+        Default(2),
+        "How many further trials must confirm each bound. Trials near the limit contradict each other: with 0, chance"
+        " may decide.",
+    ]
+    model: Annotated[UsersSearch | ArrivalsSearch | BurstSearch | HoldSearch, Inline()]
+
+    def capacity(self, budget_s: float) -> Capacity:
+        """Return the search of a run that has so many seconds for all trials."""
+        return Capacity(
+            least=self.model.min,
+            most=self.model.max,
+            precision=self.precision,
+            confirm=self.confirm,
+            budget_s=budget_s,
+        )

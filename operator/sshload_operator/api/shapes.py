@@ -1,0 +1,565 @@
+"""Values made of others: objects, unions, lists and maps, read and described as their classes declare them.
+
+`shape_of` makes the shape of a type once. A shape reads a value, with every problem in it, and has a schema.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from difflib import get_close_matches
+from enum import Enum
+from functools import cache
+from types import NoneType, UnionType
+from typing import (
+    Annotated,
+    Any,
+    Final,
+    Protocol,
+    Required,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from sshload_contract.declared import (
+    Absent,
+    Default,
+    Entries,
+    Inline,
+    Items,
+    Named,
+    Rule,
+    Unwritten,
+    WrittenAs,
+    exactly_one,
+)
+
+from sshload_operator.api.errors import Problem, SpecError, kind, shown
+from sshload_operator.api.forms import (
+    FORMS,
+    Misfit,
+    Schema,
+    enumeration_schema,
+    read_enumeration,
+    read_flag,
+    read_object,
+)
+
+T = TypeVar("T")
+_UNIT: Final = re.compile(r"_(s|bytes)$")
+_MOST_PROBLEMS: Final = 50
+_COMPARED_CHARACTERS: Final = 60
+
+_UNREAD: Final = object()
+"""What is read of a value that has problems."""
+
+
+def read(shape: type[T], value: Any, path: str = "") -> T:
+    """Return the instance of a declared class that `value` spells; raises SpecError with all that is wrong.
+
+    At most 50 problems are collected.
+    """
+    problems: list[Problem] = []
+    hint: Any = shape
+    found: T = shape_of(hint).read(value, path, problems)
+    if problems:
+        raise SpecError.of(problems)
+    return found
+
+
+def schema(shape: type) -> Schema:
+    """Return the structural schema of a declared class, as a CRD has it."""
+    return shape_of(shape).schema()
+
+
+class Shape(Protocol):
+    """How a value is read: what is wrong is added to `problems`, and the result is then _UNREAD."""
+
+    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+        """Return the value."""
+
+    def schema(self) -> Schema:
+        """Its schema, without rules, default and description."""
+
+
+@cache
+def shape_of(hint: Any) -> Shape:
+    """Return the shape of a type with its annotations."""
+    base, notes = _unwrapped(hint)
+    shape = _bare_shape(base, notes)
+    rules = tuple(note for note in notes if isinstance(note, Rule))
+    return _Ruled(shape, rules) if rules else shape
+
+
+def _unwrapped(hint: Any) -> tuple[Any, tuple[Any, ...]]:
+    """Return a type without None and Required, and its annotations, the inner ones first."""
+    notes: tuple[Any, ...] = ()
+    while True:
+        origin, arguments = get_origin(hint), get_args(hint)
+        if origin is Annotated:
+            hint, notes = arguments[0], (*arguments[1:], *notes)
+        elif origin is Required:
+            hint = arguments[0]
+        elif origin in (Union, UnionType) and NoneType in arguments and len(arguments) == 2:  # noqa: PLR2004 - T | None
+            hint = next(argument for argument in arguments if argument is not NoneType)
+        else:
+            return hint, notes
+
+
+def _bare_shape(base: Any, notes: tuple[Any, ...]) -> Shape:
+    """Return the shape without its rules."""
+    for note in notes:
+        if isinstance(note, WrittenAs):
+            written = shape_of(note.shape)
+            return written if is_typeddict(note.shape) else _Valued(written)
+        if type(note) in FORMS:
+            return _Scalar(note, base)
+    return _container_shape(base, notes) if get_args(base) else _plain_shape(base)
+
+
+def _container_shape(base: Any, notes: tuple[Any, ...]) -> Shape:
+    origin, arguments = get_origin(base), get_args(base)
+    if origin in (Union, UnionType):
+        return _OneOf({member.kind: _member_shape(member) for member in arguments if member is not NoneType})
+    if origin in (tuple, list):
+        return _List(_note(notes, Items), shape_of(arguments[0]), _description(arguments[0]), origin)
+    return _Map(_note(notes, Entries), shape_of(arguments[1]), _description(arguments[1]))
+
+
+def _plain_shape(base: Any) -> Shape:
+    if base is bool:
+        return _Flag()
+    if issubclass(base, Enum):
+        return _Enumeration(base)
+    return _Object(base, _members_of(base), getattr(base, "rules", ()))
+
+
+def _member_shape(member: Any) -> Shape:
+    """Return the shape of a member of a union: of the field alone that it is written as, if there is one."""
+    bare = getattr(member, "written_bare", "")
+    if not bare:
+        return shape_of(member)
+    return _Bare(shape_of(get_type_hints(member, include_extras=True)[bare]), member)
+
+
+def _note(notes: tuple[Any, ...], of: type[T]) -> T:
+    return next(note for note in notes if isinstance(note, of))
+
+
+def _description(hint: Any) -> str:
+    """Return the description among the annotations, else the type's docstring."""
+    base, notes = _unwrapped(hint)
+    said = [note for note in notes if isinstance(note, str)]
+    if said:
+        return said[-1]
+    written = [note.shape for note in notes if isinstance(note, WrittenAs)]
+    return description_of(written[0] if written else base)
+
+
+def description_of(shape: type) -> str:
+    """Return a class's docstring in one line."""
+    return " ".join((shape.__doc__ or "").split()) if is_dataclass(shape) or is_typeddict(shape) else ""
+
+
+def rule_schemas(rules: tuple[Rule, ...]) -> list[Schema]:
+    """Return the rules as a schema has them, without those that CEL cannot check."""
+    return [
+        {"rule": rule.cel, **({"fieldPath": rule.at} if rule.at else {}), "message": rule.message}
+        for rule in rules
+        if rule.cel
+    ]
+
+
+def _with_rules(schema_of_value: Schema, rules: tuple[Rule, ...]) -> Schema:
+    found = [*schema_of_value.get("x-kubernetes-validations", ()), *rule_schemas(rules)]
+    return {**schema_of_value, "x-kubernetes-validations": found} if found else schema_of_value
+
+
+def broken(rules: tuple[Rule, ...], value: Any, path: str) -> Iterator[Problem]:
+    """Yield the problems of a value, in the order of the rules, with at most one for each place."""
+    blamed = set()
+    for rule in rules:
+        if rule.at not in blamed and (text := rule.problem(value)):
+            blamed.add(rule.at)
+            yield Problem(f"{path}{rule.at}" if path else rule.at.removeprefix("."), text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ruled:
+    """A value that must keep rules."""
+
+    of: Shape
+    rules: tuple[Rule, ...]
+
+    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+        found = self.of.read(value, path, problems)
+        if found is _UNREAD:
+            return found
+        said = list(broken(self.rules, found, path))[:1]
+        problems += said
+        return _UNREAD if said else found
+
+    def schema(self) -> Schema:
+        return _with_rules(self.of.schema(), self.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class _Valued:
+    """What the class that declares how it is written makes of it."""
+
+    of: Shape
+
+    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+        found = self.of.read(value, path, problems)
+        return found if found is _UNREAD else found.value()
+
+    def schema(self) -> Schema:
+        return self.of.schema()
+
+
+@dataclass(frozen=True, slots=True)
+class _Scalar:
+    """A single value of a form."""
+
+    form: Any
+    base: Any
+
+    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+        try:
+            found = FORMS[type(self.form)][0](self.form, value)
+        except Misfit as misfit:
+            problems.append(Problem(path, str(misfit)))
+            return _UNREAD
+        return str(found) if self.base is str else found
+
+    def schema(self) -> Schema:
+        return FORMS[type(self.form)][1](self.form)
+
+
+@dataclass(frozen=True, slots=True)
+class _Flag:
+    """True or false."""
+
+    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+        return _scalar(lambda: read_flag(None, value), path, problems)
+
+    def schema(self) -> Schema:
+        return {"type": "boolean"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Enumeration:
+    """A member of an enumeration."""
+
+    members: type[Enum]
+
+    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+        return _scalar(lambda: read_enumeration(self.members, value), path, problems)
+
+    def schema(self) -> Schema:
+        return enumeration_schema(self.members)
+
+
+def _scalar(read_value: Callable[[], Any], path: str, problems: list[Problem]) -> Any:
+    try:
+        return read_value()
+    except Misfit as misfit:
+        problems.append(Problem(path, str(misfit)))
+        return _UNREAD
+
+
+@dataclass(frozen=True, slots=True)
+class _Bare:
+    """A dataclass that is written as one of its fields alone."""
+
+    of: Shape
+    make: type
+
+    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+        found = self.of.read(value, path, problems)
+        return found if found is _UNREAD else self.make(found)
+
+    def schema(self) -> Schema:
+        return {**self.of.schema(), "description": description_of(self.make)}
+
+
+@dataclass(frozen=True, slots=True)
+class _List:
+    """A list. Each item is read, and no two may be equal where the declaration says so."""
+
+    bounds: Items
+    item: Shape
+    description: str
+    make: Callable[[list[Any]], Any]
+
+    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+        if not isinstance(value, list):
+            problems.append(Problem(path, f"must be a list, not {kind(value)}"))
+            return _UNREAD
+        if not self.bounds.least <= len(value) <= self.bounds.most:
+            problem = f"must have from {self.bounds.least} to {self.bounds.most} items, not {len(value)}"
+            problems.append(Problem(path, problem))
+            return _UNREAD
+        before = len(problems)
+        found = [self.item.read(one, f"{path}[{index}]", problems) for index, one in enumerate(value)]
+        if len(problems) == before:
+            problems += self._repeated(value, path)
+        return _UNREAD if len(problems) > before else self.make(found)
+
+    def _repeated(self, value: list[Any], path: str) -> Iterator[Problem]:
+        if not self.bounds.key and not self.bounds.distinct:
+            return
+        seen: list[Any] = []
+        for index, one in enumerate(value):
+            key = tuple(one.get(name) for name in self.bounds.key) if self.bounds.key else (one,)
+            if key in seen:
+                yield Problem(f"{path}[{index}]", f"{shown(' '.join(map(str, key)))} is repeated")
+            seen.append(key)
+
+    def schema(self) -> Schema:
+        items = {"description": self.description, **self.item.schema()}
+        schema_of_list: Schema = {"type": "array"}
+        if self.bounds.least:
+            schema_of_list["minItems"] = self.bounds.least
+        schema_of_list["maxItems"] = self.bounds.most
+        list_type = "set" if self.bounds.distinct else "map" if self.bounds.key else "atomic"
+        schema_of_list["x-kubernetes-list-type"] = list_type
+        if self.bounds.key:
+            schema_of_list["x-kubernetes-list-map-keys"] = list(self.bounds.key)
+        return {**schema_of_list, "items": items}
+
+
+@dataclass(frozen=True, slots=True)
+class _Map:
+    """A map with free keys. A value of null is as if the key was not there, as the API server has it."""
+
+    bounds: Entries
+    item: Shape
+    description: str
+
+    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+        entries = _entries(value, path, problems)
+        if entries is None:
+            return _UNREAD
+        present = {key: item for key, item in entries.items() if item is not None}
+        if len(present) > self.bounds.most:
+            problems.append(Problem(path, f"must have at most {self.bounds.most} entries, not {len(present)}"))
+            return _UNREAD
+        before = len(problems)
+        found = {key: self.item.read(item, f"{path}.{key}", problems) for key, item in present.items()}
+        return _UNREAD if len(problems) > before else found
+
+    def schema(self) -> Schema:
+        values = {"description": self.description, **self.item.schema()}
+        return {"type": "object", "maxProperties": self.bounds.most, "additionalProperties": values}
+
+
+def _entries(value: Any, path: str, problems: list[Problem]) -> Mapping[str, Any] | None:
+    try:
+        return read_object(value)
+    except Misfit as misfit:
+        problems.append(Problem(path, str(misfit)))
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _OneOf:
+    """An object that has exactly one key, the kind of a dataclass."""
+
+    members: Mapping[str, Shape]
+
+    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+        entries = _entries(value, path, problems)
+        if entries is None:
+            return _UNREAD
+        before = len(problems)
+        problems += _unknown(entries, self.members, path)
+        found = self.read_from(entries, path, problems)
+        return _UNREAD if len(problems) > before else found
+
+    def read_from(self, entries: Mapping[str, Any], path: str, problems: list[Problem]) -> Any:
+        """Return the value of the one kind among these entries."""
+        given = [name for name in self.members if entries.get(name) is not None]
+        if len(given) != 1:
+            problems.append(Problem(path, self.rule().message))
+            return _UNREAD
+        return self.members[given[0]].read(entries[given[0]], _at(path, given[0]), problems)
+
+    def rule(self) -> Rule:
+        """Return the rule that exactly one of the kinds is set."""
+        return exactly_one(**{name: name for name in self.members})
+
+    def properties(self) -> Schema:
+        """Return the schemas of the members."""
+        return {name: _described(member) for name, member in self.members.items()}
+
+    def schema(self) -> Schema:
+        return _with_rules({"type": "object", "properties": self.properties()}, (self.rule(),))
+
+
+def _described(member: Shape) -> Schema:
+    description = description_of(member.shape) if isinstance(member, _Object) else ""
+    return {**({"description": description} if description else {}), **member.schema()}
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """One field of an object: its name in a spec, the attribute that holds it, and what holds where it is absent."""
+
+    name: str
+    attribute: str
+    shape: Shape
+    description: str
+    absent: Default | Absent | None
+
+    def value_if_absent(self) -> Any:
+        """Return the value of the field if it is absent."""
+        if isinstance(self.absent, Absent):
+            return self.absent.value
+        problems: list[Problem] = []
+        written = self.absent.written if self.absent is not None else None
+        found = self.shape.read(written, self.name, problems)
+        if problems:
+            raise ValueError(f"a default that is refused: {problems[0]}")
+        return found
+
+    def schema(self) -> Schema:
+        default = {"default": self.absent.written} if isinstance(self.absent, Default) and self.absent.stored else {}
+        return {**({"description": self.description} if self.description else {}), **self.shape.schema(), **default}
+
+
+def _members_of(shape: type) -> tuple[_Member, ...]:
+    hints = get_type_hints(shape, include_extras=True)
+    if is_typeddict(shape):
+        required: frozenset[str] = vars(shape)["__required_keys__"]
+        return tuple(
+            _member(name, name, hint, () if name in required else (Absent(_UNREAD),)) for name, hint in hints.items()
+        )
+    return tuple(_member(_written_name(field.name), field.name, hints[field.name]) for field in fields(shape))
+
+
+def _member(name: str, attribute: str, hint: Any, more: tuple[Any, ...] = ()) -> _Member:
+    _, notes = _unwrapped(hint)
+    named = [note.name for note in notes if isinstance(note, Named)]
+    absent = [note for note in (*notes, *more) if isinstance(note, Default | Absent)]
+    if not absent and _may_be_none(hint):
+        absent = [Absent(None)]
+    inline = any(isinstance(note, Inline) for note in notes)
+    unwritten = [note.value for note in notes if isinstance(note, Unwritten)]
+    if unwritten:
+        return _Member("", attribute, _Constant(unwritten[0]), "", Absent(unwritten[0]))
+    return _Member(
+        "" if inline else named[-1] if named else name,
+        attribute,
+        shape_of(hint),
+        _description(hint),
+        absent[-1] if absent else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Constant:
+    """A field that is not part of a spec."""
+
+    value: Any
+
+    def read(self, _value: Any, _path: str, _problems: list[Problem]) -> Any:
+        return self.value
+
+    def schema(self) -> Schema:
+        return {}
+
+
+def _may_be_none(hint: Any) -> bool:
+    if get_origin(hint) is Annotated:
+        return _may_be_none(get_args(hint)[0])
+    return get_origin(hint) in (Union, UnionType) and NoneType in get_args(hint)
+
+
+def _written_name(attribute: str) -> str:
+    """Return the camel case of an attribute without the unit at its end."""
+    head, *tail = _UNIT.sub("", attribute).split("_")
+    return head + "".join(word.capitalize() for word in tail)
+
+
+class _Object:
+    """An object with declared fields: a dataclass, or a TypedDict, which keeps the fields that are there."""
+
+    def __init__(self, shape: type, members: tuple[_Member, ...], rules: tuple[Rule, ...]) -> None:
+        self.shape = shape
+        self._rules = rules
+        self._fields = {member.name: member for member in members if member.name}
+        self._inline = [member for member in members if isinstance(member.shape, _OneOf) and not member.name]
+        self._constants = {m.attribute: m.shape.value for m in members if isinstance(m.shape, _Constant)}
+        self._defaults = {
+            member.attribute: member.value_if_absent() for member in self._fields.values() if member.absent is not None
+        }
+        self._known = [*self._fields, *(name for one in self._inline for name in _kinds(one))]
+        self._make = _kept if is_typeddict(shape) else shape
+
+    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
+        entries = _entries(value, path, problems)
+        if entries is None:
+            return _UNREAD
+        before = len(problems)
+        problems += _unknown(entries, self._known, path)
+        found = {**self._constants, **self._defaults}
+        for name, member in self._fields.items():
+            item = entries.get(name)
+            if item is not None:
+                found[member.attribute] = member.shape.read(item, _at(path, name), problems)
+            elif member.absent is None:
+                problems.append(Problem(_at(path, name), "is required, and missing"))
+            if len(problems) > _MOST_PROBLEMS:
+                return _UNREAD
+        for inline in self._inline:
+            if isinstance(inline.shape, _OneOf):
+                found[inline.attribute] = inline.shape.read_from(entries, path, problems)
+        if len(problems) > before:
+            return _UNREAD
+        return self._made(found, path, problems)
+
+    def _made(self, found: dict[str, Any], path: str, problems: list[Problem]) -> Any:
+        made = self._make(**found)
+        said = list(broken(self._rules, made, path))
+        problems += said
+        return _UNREAD if said else made
+
+    def schema(self) -> Schema:
+        properties = {name: member.schema() for name, member in self._fields.items()}
+        rules = self._rules
+        for one in self._inline:
+            if isinstance(one.shape, _OneOf):
+                properties |= one.shape.properties()
+                rules = (one.shape.rule(), *rules)
+        required = [name for name, member in self._fields.items() if member.absent is None]
+        schema_of_object = {
+            "type": "object",
+            **({"required": required} if required else {}),
+            "properties": properties,
+        }
+        return _with_rules(schema_of_object, rules)
+
+
+def _kinds(member: _Member) -> list[str]:
+    return list(member.shape.members) if isinstance(member.shape, _OneOf) else []
+
+
+def _kept(**found: Any) -> dict[str, Any]:
+    return {name: value for name, value in found.items() if value is not _UNREAD}
+
+
+def _at(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _unknown(entries: Mapping[str, Any], known: Any, path: str) -> Iterator[Problem]:
+    """Yield a problem for each unknown key; it names the nearest known one."""
+    for name in entries:
+        if name in known:
+            continue
+        near = get_close_matches(name, list(known), n=1) if len(name) <= _COMPARED_CHARACTERS else []
+        yield Problem(_at(path, name), f"unknown field; did you mean {near[0]}?" if near else "unknown field")

@@ -1,0 +1,362 @@
+"""What the parts of a spec must be to each other: each alone may be right, and both together not."""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Library
+from sshload_contract.declared import Rule
+from sshload_contract.load import HoldLoad, UsersLoad
+from sshload_contract.run_config import SessionReuse
+from sshload_contract.steps import ScenarioStep, SleepStep
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
+from sshload_contract.vocabulary import Step, measured_step
+
+from sshload_operator.api.durations import (
+    ENDING_RESERVE_S,
+    least_trial_ms,
+    least_trials,
+    load_duration_s,
+    whole_milliseconds,
+)
+from sshload_operator.api.errors import shown
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency
+
+_MICROSECONDS: Final = 1_000_000
+_STEP_KINDS: Final = ScenarioStep.__args__
+_LOGIN_STEPS: Final = (Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH, Step.LOGIN)
+_HELD_STEPS: Final = (*_LOGIN_STEPS, Step.KEEP_ALIVE, Step.HOLD)
+_NAMED_IN_LOCUSTFILE: Final = r"([a-z][A-Za-z0-9-]{0,29}[.])?[a-z][A-Za-z]{0,18}"
+_PARTS: Final = sorted({str(timing) for kind in _STEP_KINDS for timing in kind.timings[:-1]})
+"""Timings that are a part of a step, and not the whole of it."""
+
+
+def _words(words: Iterable[str]) -> str:
+    """Return a list of strings in CEL."""
+    return "[" + ", ".join(f"'{word}'" for word in words) + "]"
+
+
+# Logins
+
+
+def _has_user_sessions_only_with_users(spec: LoadTestSpec) -> bool:
+    return spec.scenario.session_reuse is not SessionReuse.USER or isinstance(spec.load, UsersLoad)
+
+
+def _processes(spec: LoadTestSpec) -> int:
+    return spec.workers.replicas * (spec.workers.processes_per_pod or 1)
+
+
+_LOGINS: Final = (
+    Rule(
+        f"!has(self.target.managed) || self.client.auth in {BY_KEY_IN_CEL}",
+        "a managed target takes publickey, certificate or agent",
+        lambda spec: not isinstance(spec.target, ManagedTarget) or spec.auth in BY_KEY,
+        at=".client.auth",
+    ),
+    Rule(
+        f"!has(self.target.external) || !self.target.external.encryptedKey || self.client.auth in {BY_KEY_IN_CEL}",
+        "there is no key that could be encrypted, by client.auth",
+        lambda spec: isinstance(spec.target, ManagedTarget) or not spec.target.encrypted_key or spec.auth in BY_KEY,
+        at=".target.external.encryptedKey",
+        explain=lambda spec: f"{spec.auth} has no key that could be encrypted",
+    ),
+    Rule(
+        "self.scenario.sessionReuse != 'user' || has(self.load.users)"
+        " || has(self.load.capacity) && has(self.load.capacity.users)",
+        "user is for load.users only: no other load has users",
+        _has_user_sessions_only_with_users,
+        at=".scenario.sessionReuse",
+    ),
+    Rule(
+        "!has(self.scenario.poolSize) || self.scenario.poolSize"
+        " >= self.workers.replicas * (has(self.workers.processesPerPod) ? self.workers.processesPerPod : 1)",
+        "must be at least one session for each worker process (workers.replicas times workers.processesPerPod)",
+        lambda spec: (
+            spec.scenario.session_reuse is not SessionReuse.POOL or spec.scenario.pool_sessions >= _processes(spec)
+        ),
+        at=".scenario.poolSize",
+        explain=lambda spec: f"must be at least one session for each worker process, and there are {_processes(spec)}",
+    ),
+)
+
+
+# What a client library cannot do
+
+
+_SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
+_HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
+
+
+def _no_window_for_sftp(name: str, attribute: str) -> Rule:
+    """libssh2 opens its SFTP channel with a window of its own choice."""
+    return Rule(
+        f"self.client.library != 'ssh2-python' || !has(self.client.{name}) || !has(self.scenario.steps)"
+        f" || !self.scenario.steps.exists(s, {_HAS_SFTP})",
+        "the library ssh2-python has no such setting for SFTP: use sftpReadSize",
+        lambda spec: (
+            spec.client.library is not Library.SSH2_PYTHON
+            or getattr(spec.client, attribute) is None
+            or not any(step.kind in _SFTP for step in spec.scenario.steps)
+        ),
+        at=f".client.{name}",
+    )
+
+
+def _no_keep_alive(load: str) -> Rule:
+    has = "has(self.load.hold)" if load == "load.hold" else "has(self.load.capacity) && has(self.load.capacity.hold)"
+    return Rule(
+        f"self.client.library != 'openssh' || !({has}) || duration(self.{load}.keepAlive) == duration('0s')",
+        f"the library openssh cannot check that a session is alive: {load}.keepAlive must be 0s",
+        lambda spec: (
+            spec.client.library is not Library.OPENSSH
+            or not isinstance(spec.load, HoldLoad)
+            or (spec.capacity is None) != (load == "load.hold")
+            or not spec.load.keep_alive_s
+        ),
+        at=".load",
+    )
+
+
+_LIBRARIES: Final = (
+    _no_window_for_sftp("windowSize", "window_bytes"),
+    _no_window_for_sftp("packetSize", "packet_bytes"),
+    Rule(
+        f"self.client.library != 'openssh' || !has(self.via) || self.via.all(v, v.auth in {BY_KEY_IN_CEL})",
+        "the library openssh takes publickey, certificate or agent",
+        lambda spec: spec.client.library is not Library.OPENSSH or all(host.auth in BY_KEY for host in spec.via),
+        at=".via",
+    ),
+    _no_keep_alive("load.hold"),
+    _no_keep_alive("load.capacity.hold"),
+)
+
+
+# The deadline
+
+
+def _needed_s(spec: LoadTestSpec) -> float:
+    return spec.start_timeout_s + spec.warm_up_s + load_duration_s(spec.load)
+
+
+def _deadline_of(model: str, duration_in_cel: str) -> Rule:
+    """Return the rule for one load model: `duration_in_cel` is how long its load lasts."""
+    return Rule(
+        f"!has(self.load.{model}) || {duration_in_cel}",
+        "deadline must not be shorter than startTimeout, warmUp and the load together",
+        lambda spec: (
+            spec.capacity is not None
+            or spec.load.kind != model
+            or round(spec.deadline_s * _MICROSECONDS) >= round(_needed_s(spec) * _MICROSECONDS)
+        ),
+        at=".deadline",
+        explain=lambda spec: (
+            f"is {spec.deadline_s:g} s, but startTimeout, warmUp and the load take {_needed_s(spec):g} s together"
+        ),
+    )
+
+
+_BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
+
+
+def _is_long_enough_for_search(spec: LoadTestSpec) -> bool:
+    if spec.capacity is None:
+        return True
+    trials, trial_ms = least_trials(spec.capacity.confirm), least_trial_ms(spec.load, spec.warm_up_s)
+    return whole_milliseconds(spec.capacity.budget_s) >= trials * trial_ms
+
+
+def _too_short_for_search(spec: LoadTestSpec) -> str:
+    confirm = spec.capacity.confirm if spec.capacity is not None else 0
+    trials, trial_s = least_trials(confirm), least_trial_ms(spec.load, spec.warm_up_s) / 1_000
+    needed_s = spec.start_timeout_s + ENDING_RESERVE_S + trials * trial_s
+    return (
+        f"is {spec.deadline_s:g} s, but startTimeout, {ENDING_RESERVE_S:g} s for the end, and {trials} trials of"
+        f" {trial_s:g} s, which find and confirm the bounds, take {needed_s:g} s together"
+    )
+
+
+_DEADLINE: Final = (
+    *(
+        _deadline_of(
+            model,
+            f"duration(self.deadline) >= {_BEFORE_LOAD} + self.load.{model}.stages.map(s, duration(s.duration)).sum()",
+        )
+        for model in ("arrivals", "users")
+    ),
+    _deadline_of(
+        "burst",
+        "(duration(self.deadline) - duration(self.startTimeout) - duration(self.warmUp)).getSeconds()"
+        " >= duration(self.load.burst.interval).getSeconds() * self.load.burst.repeat",
+    ),
+    _deadline_of(
+        "hold",
+        f"duration(self.deadline) >= {_BEFORE_LOAD}"
+        " + duration(self.load.hold.rampUp) + duration(self.load.hold.duration)",
+    ),
+    Rule(
+        "!has(self.load.capacity) || (duration(self.deadline) - duration(self.startTimeout)"
+        " - duration('90s')).getMilliseconds()"
+        " >= 2 * (self.load.capacity.confirm + 1) * (duration(self.warmUp).getMilliseconds()"
+        " + (has(self.load.capacity.arrivals) ? duration(self.load.capacity.arrivals.duration).getMilliseconds()"
+        " : has(self.load.capacity.users) ? duration(self.load.capacity.users.duration).getMilliseconds()"
+        " : has(self.load.capacity.burst)"
+        " ? self.load.capacity.burst.repeat * duration(self.load.capacity.burst.interval).getMilliseconds()"
+        " : has(self.load.capacity.hold) && self.load.capacity.hold.loginRate >= 0.01"
+        " ? duration(self.load.capacity.hold.duration).getMilliseconds()"
+        " + int(double(self.load.capacity.hold.min) / self.load.capacity.hold.loginRate * 1000.0)"
+        " : 0))",
+        "deadline must not be shorter than startTimeout, 90 s for the end, and two trials of the least load, each with"
+        " its warmUp and confirmed as often as load.capacity.confirm says",
+        _is_long_enough_for_search,
+        at=".deadline",
+        explain=_too_short_for_search,
+    ),
+)
+
+
+# Thresholds
+
+
+def _measured(spec: LoadTestSpec) -> Iterator[str]:
+    """Yield the timings that the run takes, as far as the spec says."""
+    yield str(Step.TOTAL)
+    yield from map(str, _LOGIN_STEPS)
+    for place in range(1, len(spec.via) + 1):
+        yield from (measured_step(f"via{place}", timing) for timing in _LOGIN_STEPS)
+    if isinstance(spec.load, HoldLoad):
+        yield from (measured_step("held", timing) for timing in _HELD_STEPS)
+    for step in spec.scenario.steps:
+        if not isinstance(step, SleepStep):
+            yield from (measured_step(step.name, timing) for timing in step.timings)
+
+
+def _latency_steps(spec: LoadTestSpec) -> list[str]:
+    thresholds = (*spec.thresholds, *spec.relative_thresholds)
+    return [one.step for one in thresholds if isinstance(one, LatencyThreshold | RelativeLatency)]
+
+
+def _unmeasured(spec: LoadTestSpec) -> list[str]:
+    measured = set(_measured(spec))
+    return [
+        step
+        for step in _latency_steps(spec)
+        if step not in measured and (spec.locustfile is None or not re.fullmatch(_NAMED_IN_LOCUSTFILE, step))
+    ]
+
+
+def _parts_with_openssh(spec: LoadTestSpec) -> list[str]:
+    if spec.client.library is not Library.OPENSSH:
+        return []
+    return [step for step in _latency_steps(spec) if step.rpartition(".")[2] in _PARTS]
+
+
+def _aborting(spec: LoadTestSpec) -> list[LatencyThreshold | ErrorRateThreshold]:
+    return [
+        one for one in spec.thresholds if isinstance(one, LatencyThreshold | ErrorRateThreshold) and one.abort_on_fail
+    ]
+
+
+def _within_other_than_capacity(spec: LoadTestSpec) -> bool:
+    return any(not isinstance(one, RelativeCapacity) for one in spec.relative_thresholds)
+
+
+def _on_capacity(spec: LoadTestSpec) -> bool:
+    return bool(spec.capacity_thresholds) or any(isinstance(one, RelativeCapacity) for one in spec.relative_thresholds)
+
+
+_TIMINGS_IN_CEL: Final = " || ".join(
+    f"(has(s.{kind.kind}) && t.latency.step in {_words(kind.timings)}"
+    f".map(p, has(s.{kind.kind}.name) ? s.{kind.kind}.name + '.' + p : p))"
+    for kind in _STEP_KINDS
+    if kind.timings
+)
+_LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
+_HAS_HOLD: Final = "has(self.load.hold) || has(self.load.capacity) && has(self.load.capacity.hold)"
+
+_THRESHOLDS: Final = (
+    Rule(
+        "!has(self.load.capacity) || has(self.thresholds) && self.thresholds.exists(t, has(t.errorRate)"
+        " || has(t.latency) && has(t.latency.below) || has(t.throughput) && has(t.throughput.above))",
+        "load.capacity needs what each trial has to keep: latency.below, errorRate or throughput.above",
+        lambda spec: spec.capacity is None or bool(spec.thresholds),
+        at=".thresholds",
+    ),
+    Rule(
+        "!has(self.load.capacity) || !has(self.thresholds) || self.thresholds.all(t,"
+        " (!has(t.latency) || !has(t.latency.within)) && (!has(t.throughput) || !has(t.throughput.within)))",
+        "latency.within and throughput.within are not for load.capacity: its trials differ from the baseline's; use"
+        " capacity.within",
+        lambda spec: spec.capacity is None or not _within_other_than_capacity(spec),
+        at=".thresholds",
+    ),
+    Rule(
+        "!has(self.load.capacity) && !has(self.load.hold) || !has(self.thresholds)"
+        " || self.thresholds.all(t, !t.?abortOnFail.orValue(false))",
+        "abortOnFail is for load.users, load.arrivals and load.burst: a search's trials are meant to break thresholds,"
+        " and held sessions are judged when they end",
+        lambda spec: not _aborting(spec) or (spec.capacity is None and not isinstance(spec.load, HoldLoad)),
+        at=".thresholds",
+    ),
+    Rule(
+        "!has(self.scenario.locustfile) || !has(self.thresholds) || self.thresholds.all(t,"
+        " !t.?abortOnFail.orValue(false) || !has(t.latency) || t.latency.step == 'total')",
+        "abortOnFail with a locustfile is for errorRate and the step total: how often a task takes another step is not"
+        " known",
+        lambda spec: (
+            spec.locustfile is None
+            or all(not isinstance(one, LatencyThreshold) or one.step == Step.TOTAL for one in _aborting(spec))
+        ),
+        at=".thresholds",
+    ),
+    Rule(
+        "has(self.load.capacity) || !has(self.thresholds) || self.thresholds.all(t, !has(t.capacity))",
+        "capacity is for load.capacity only: no other load searches it",
+        lambda spec: spec.capacity is not None or not _on_capacity(spec),
+        at=".thresholds",
+    ),
+    Rule(
+        f"self.client.library != 'openssh' || !has(self.thresholds) || self.thresholds.all(t, !has(t.latency)"
+        f" || !t.latency.step.matches('^([^.]*[.])?({'|'.join(_PARTS)})$'))",
+        "the library openssh runs programs, whose parts cannot be measured: latency.step must not be a part of a step",
+        lambda spec: not _parts_with_openssh(spec),
+        at=".thresholds",
+        explain=lambda spec: (
+            "the library openssh runs programs, whose parts cannot be measured: latency.step is"
+            f" {shown(_parts_with_openssh(spec)[0])}"
+        ),
+    ),
+    Rule(
+        "!has(self.thresholds) || self.thresholds.all(t, !has(t.latency)"
+        f" || t.latency.step in {_words((*_LOGIN_STEPS, Step.TOTAL))}"
+        f" || (has(self.via) && t.latency.step.matches('{_LOGIN_PATTERN}')"
+        " && int(t.latency.step.substring(3, 4)) <= self.via.size())"
+        f" || (({_HAS_HOLD}) && t.latency.step in {_words(measured_step('held', one) for one in _HELD_STEPS)})"
+        f" || (has(self.scenario.locustfile) && t.latency.step.matches('^{_NAMED_IN_LOCUSTFILE}$'))"
+        f" || (has(self.scenario.steps) && self.scenario.steps.exists(s, {_TIMINGS_IN_CEL})))",
+        "latency.step must be connect, banner, kex, auth, login, total, or a timing of a step of the scenario"
+        " (docs/reference/steps-and-outcomes.md lists them by kind), with the step's name and a dot before it where it"
+        " has one (uptime.exec); of jump hosts via1.login and so on, of held sessions held.login and so on",
+        lambda spec: not _unmeasured(spec),
+        at=".thresholds",
+        explain=lambda spec: (
+            f"latency.step is {shown(_unmeasured(spec)[0])}, but must be one of {', '.join(sorted(_measured(spec)))}"
+        ),
+    ),
+    Rule(
+        "has(self.baseline) == (has(self.thresholds) && self.thresholds.exists(t, has(t.latency)"
+        " && has(t.latency.within) || has(t.throughput) && has(t.throughput.within) || has(t.capacity) && has(t.capacity.within)))",
+        "is required by thresholds with within, and only by them",
+        lambda spec: (spec.baseline is not None) == bool(spec.relative_thresholds),
+        at=".baseline",
+        explain=lambda spec: (
+            "is required by thresholds with within, and missing"
+            if spec.baseline is None
+            else "is for thresholds with within, and there is none"
+        ),
+    ),
+)
+
+SPEC_RULES: Final = (*_LOGINS, *_LIBRARIES, *_DEADLINE, *_THRESHOLDS)

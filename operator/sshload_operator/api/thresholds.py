@@ -1,0 +1,159 @@
+"""Thresholds as a spec states them: held against the run, the capacity of a search, or a baseline."""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, ClassVar, Final, TypeAlias
+
+from sshload_contract.declared import Default, Duration, Number, Percentage, Rule, Text, exactly_one
+from sshload_contract.load import MOST
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
+
+_LEAST_SHARE: Final = "0.0001%"
+_Share: TypeAlias = Annotated[float | None, Percentage(_LEAST_SHARE, "99.9999%")]
+_Amount: TypeAlias = Annotated[float | None, Number(0, MOST)]
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityThreshold:
+    """The capacity that a search finds is to be above this amount."""
+
+    kind: ClassVar[str] = "capacity"
+    above: float
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeLatency:
+    """The percentile of a step is to be at most this fraction above the baseline's."""
+
+    kind: ClassVar[str] = "relativeLatency"
+    step: str
+    percentile: float
+    within: float
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeThroughput:
+    """Iterations completed per second are to be at most this fraction below the baseline's."""
+
+    kind: ClassVar[str] = "relativeThroughput"
+    within: float
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeCapacity:
+    """The capacity is to be at most this fraction below the baseline's."""
+
+    kind: ClassVar[str] = "relativeCapacity"
+    within: float
+
+
+RelativeThreshold = RelativeLatency | RelativeThroughput | RelativeCapacity
+AnyThreshold = Threshold | CapacityThreshold | RelativeThreshold
+
+
+@dataclass(frozen=True, slots=True)
+class _Latency:
+    """A limit for a percentile of a step's latency: a time, or a distance to the baseline.
+
+    Exactly one of below and within.
+    """
+
+    rules: ClassVar[tuple[Rule, ...]] = (exactly_one(below="below_s", within="within"),)
+    step: Annotated[
+        str,
+        Text(shortest=1, longest=50),
+        "The timing, such as total, login, exec, uptime.exec of a named step, via1.login of the first jump host, or"
+        " held.login of held sessions.",
+    ]
+    percentile: Annotated[float, Number(1, 99.999), "The percentile, such as 99 or 99.9."]
+    below_s: Annotated[float | None, Duration("1ms", "1h", example="2s"), "The limit."]
+    within: Annotated[
+        float | None,
+        Percentage(_LEAST_SHARE, "900%"),
+        "How far it may be above the baseline's, at most, such as 10%.",
+    ]
+
+    def of_kind(self) -> AnyThreshold:
+        """Return the threshold."""
+        if self.below_s is not None:
+            return LatencyThreshold(self.step, self.percentile, self.below_s)
+        return RelativeLatency(self.step, self.percentile, self.within or 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class _ErrorRate:
+    """A limit for the share of failed iterations."""
+
+    below: Annotated[float, Percentage(_LEAST_SHARE, "100%"), "The limit, such as 1%."]
+
+    def of_kind(self) -> AnyThreshold:
+        """Return the threshold."""
+        return ErrorRateThreshold(self.below)
+
+
+@dataclass(frozen=True, slots=True)
+class _Throughput:
+    """A limit for the iterations completed per second: a rate, or a distance to the baseline. Exactly one of both."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (exactly_one(above="above", within="within"),)
+    above: Annotated[_Amount, "The lower limit, in iterations per second."]
+    within: Annotated[
+        _Share,
+        "How far they may be below the baseline's, at most, such as 10%. In an open model as many are completed as are"
+        " offered, as long as the server keeps up.",
+    ]
+
+    def of_kind(self) -> AnyThreshold:
+        """Return the threshold."""
+        return RelativeThroughput(self.within or 0.0) if self.above is None else ThroughputThreshold(self.above)
+
+
+@dataclass(frozen=True, slots=True)
+class _Capacity:
+    """With load.capacity only: a limit for the capacity: an amount, or a distance to the baseline.
+
+    Exactly one of above and within.
+    """
+
+    rules: ClassVar[tuple[Rule, ...]] = (exactly_one(above="above", within="within"),)
+    above: Annotated[_Amount, "The lower limit, in the unit of the search."]
+    within: Annotated[_Share, "How far it may be below the baseline's, at most, such as 10%."]
+
+    def of_kind(self) -> AnyThreshold:
+        """Return the threshold."""
+        return RelativeCapacity(self.within or 0.0) if self.above is None else CapacityThreshold(self.above)
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenThreshold:
+    """One threshold: exactly one of latency, errorRate, throughput and capacity."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        exactly_one(latency="latency", errorRate="error_rate", throughput="throughput", capacity="capacity"),
+        Rule(
+            "!self.?abortOnFail.orValue(false) || has(self.errorRate) || has(self.latency) && has(self.latency.below)",
+            "is for latency.below and errorRate: only the end shows whether another threshold is broken",
+            lambda one: not one.abort_on_fail or isinstance(one.value(), LatencyThreshold | ErrorRateThreshold),
+            at=".abortOnFail",
+        ),
+    )
+    abort_on_fail: Annotated[
+        bool,
+        Default(False, stored=False),
+        "With latency.below or errorRate: end the load as soon as this threshold is broken whatever the rest of the"
+        " load brings. The test is then Failed, with what was measured so far. The warm-up does not count. Not with"
+        " load.hold and load.capacity; with a locustfile only for errorRate and the step total.",
+    ]
+    latency: _Latency | None
+    error_rate: _ErrorRate | None
+    throughput: _Throughput | None
+    capacity: _Capacity | None
+
+    def value(self) -> AnyThreshold:
+        """Return the threshold of the kind that is set."""
+        given = self.latency or self.error_rate or self.throughput or self.capacity
+        if given is None:
+            raise ValueError("a threshold of no kind")
+        found = given.of_kind()
+        if isinstance(found, LatencyThreshold | ErrorRateThreshold):
+            return replace(found, abort_on_fail=self.abort_on_fail)
+        return found
