@@ -41,11 +41,10 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number. Where a rule's CEL computes with it, it may not be written 5.0, which CEL takes for a double."""
+    """A whole number, which may be written 5.0. CEL takes that for a double: a rule that computes says `int(…)`."""
 
     least: int
     most: int
-    computed_with: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,14 +127,9 @@ class Entries:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Default:
-    """What holds where the field is absent, as it would be written.
-
-    The API server fills in a default that is `stored`. The others stay out of the stored object, and the description
-    names them.
-    """
+    """What holds where the field is absent, as it would be written. The API server fills it in, but not in lists."""
 
     written: Any
-    stored: bool = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)

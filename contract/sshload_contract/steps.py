@@ -103,9 +103,7 @@ class ExecStep:
     )  # fmt: skip
     name: _Name
     command: Annotated[str, _COMMAND, "The command line for the user's shell."]
-    expect_exit_code: Annotated[
-        int, Whole(0, 255), Default(0, stored=False), "The exit code that counts as success. Without it, 0."
-    ]
+    expect_exit_code: Annotated[int, Whole(0, 255), Default(0), "The exit code that counts as success."]
     expect_stdout: Annotated[
         _Expression,
         Absent(""),
@@ -139,9 +137,8 @@ class Verify(StrEnum):
 
 _Verify: TypeAlias = Annotated[
     Verify,
-    Default("none", stored=False),
-    "How the written file is checked. size asks for its size, content reads it back and compares every byte. Without"
-    " it, none.",
+    Default("none"),
+    "How the written file is checked. size asks for its size, content reads it back and compares every byte.",
 ]
 
 
@@ -264,7 +261,7 @@ class ShellStep:
     ready: Annotated[str, _TEXT, Absent(""), "Plain text to wait for before the first send. Without it, no wait."]
     send: Annotated[str, _TEXT, "The text to send, as if typed: end a command with a line break."]
     expect: Annotated[str, _TEXT, "Plain text to wait for after each send. The terminal's echo counts."]
-    repeat: Annotated[int, Whole(1, 10_000), Default(1, stored=False), "How often to send and wait. Without it, once."]
+    repeat: Annotated[int, Whole(1, 10_000), Default(1), "How often to send and wait."]
 
 
 @dataclass(frozen=True, slots=True)

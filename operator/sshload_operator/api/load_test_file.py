@@ -70,7 +70,7 @@ def read_objects(path: Path) -> tuple[Document, ...]:
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
-    """YAML's safe subset, in which a key that stands twice is an error and not silently the last one."""
+    """YAML's safe subset, in which a repeated key is an error and not silently the last one."""
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:  # noqa: FBT001, FBT002 - PyYAML's own signature
         seen: set[Hashable] = set()
@@ -79,7 +79,7 @@ class _UniqueKeyLoader(yaml.SafeLoader):
                 continue
             key = self.construct_object(key_node)
             if key in seen:
-                problem = f"the key {key!r} stands twice"
+                problem = f"the key {key!r} is repeated"
                 raise yaml.constructor.ConstructorError(None, None, problem, key_node.start_mark)
             seen.add(key)
         return super().construct_mapping(node, deep=deep)

@@ -34,7 +34,7 @@ _SLOWEST_LOGIN_RATE = 0.01
 
 _MIN = "The least amount to try, with which the search begins."
 _MAX = "The greatest amount to try."
-_Whole: TypeAlias = Annotated[int, Whole(1, MOST, computed_with=True)]
+_Whole: TypeAlias = Annotated[int, Whole(1, MOST)]
 _Rate: TypeAlias = Annotated[float, Number(0, MOST, above=True)]
 _ORDER = Rule("self.min <= self.max", "must not be less than min", lambda search: search.min <= search.max, at=".max")
 
@@ -145,7 +145,7 @@ class Search:
     ]
     confirm: Annotated[
         int,
-        Whole(0, CONFIRM_MOST, computed_with=True),
+        Whole(0, CONFIRM_MOST),
         Default(2),
         "How many further trials must confirm each bound. Trials near the limit contradict each other: with 0, chance"
         " may decide.",

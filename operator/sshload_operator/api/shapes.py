@@ -320,7 +320,7 @@ class _List:
             seen.append(key)
 
     def schema(self) -> Schema:
-        items = {"description": self.description, **self.item.schema()}
+        items = {"description": self.description, **_without_defaults(self.item.schema())}
         schema_of_list: Schema = {"type": "array"}
         if self.bounds.least:
             schema_of_list["minItems"] = self.bounds.least
@@ -330,6 +330,23 @@ class _List:
         if self.bounds.key:
             schema_of_list["x-kubernetes-list-map-keys"] = list(self.bounds.key)
         return {**schema_of_list, "items": items}
+
+
+def _without_defaults(of_item: Schema) -> Schema:
+    """Return the schema of a list's item. Its defaults are only described: an applied list stays as it was written."""
+    found = dict(of_item)
+    if "properties" in found:
+        found["properties"] = {name: _default_in_words(one) for name, one in found["properties"].items()}
+    return found
+
+
+def _default_in_words(field: Schema) -> Schema:
+    found = _without_defaults(field)
+    if "default" in found:
+        default = found.pop("default")
+        written = str(default).lower() if isinstance(default, bool) else default
+        found["description"] = f"{found['description']} Without it, {written}."
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,7 +444,7 @@ class _Member:
         return found
 
     def schema(self) -> Schema:
-        default = {"default": self.absent.written} if isinstance(self.absent, Default) and self.absent.stored else {}
+        default = {"default": self.absent.written} if isinstance(self.absent, Default) else {}
         return {**({"description": self.description} if self.description else {}), **self.shape.schema(), **default}
 
 

@@ -105,7 +105,7 @@ class WrittenScenario:
     ]
     pool_size: Annotated[
         int | None,
-        Whole(1, _SESSIONS_MOST, computed_with=True),
+        Whole(1, _SESSIONS_MOST),
         "Sessions in the pool, over all workers. At least one for each worker process.",
     ]
     locustfile: LocustfileRef | None
@@ -166,13 +166,13 @@ class Workers(Pods):
 
     replicas: Annotated[
         int,
-        Whole(1, 200, computed_with=True),
+        Whole(1, 200),
         Default(1),
         "How many pods. Each has its own address, and so its own source ports.",
     ]
     processes_per_pod: Annotated[
         int | None,
-        Whole(1, 64, computed_with=True),
+        Whole(1, 64),
         "Worker processes in each pod. Without it, one for each whole CPU that the pod asks for.",
     ]
 

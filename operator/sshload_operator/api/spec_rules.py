@@ -71,8 +71,8 @@ _LOGINS: Final = (
         at=".scenario.sessionReuse",
     ),
     Rule(
-        "!has(self.scenario.poolSize) || self.scenario.poolSize"
-        " >= self.workers.replicas * (has(self.workers.processesPerPod) ? self.workers.processesPerPod : 1)",
+        "!has(self.scenario.poolSize) || int(self.scenario.poolSize) >= int(self.workers.replicas)"
+        " * (has(self.workers.processesPerPod) ? int(self.workers.processesPerPod) : 1)",
         "must be at least one session for each worker process (workers.replicas times workers.processesPerPod)",
         lambda spec: (
             spec.scenario.session_reuse is not SessionReuse.POOL or spec.scenario.pool_sessions >= _processes(spec)
@@ -124,7 +124,8 @@ _LIBRARIES: Final = (
     _no_window_for_sftp("windowSize", "window_bytes"),
     _no_window_for_sftp("packetSize", "packet_bytes"),
     Rule(
-        f"self.client.library != 'openssh' || !has(self.via) || self.via.all(v, v.auth in {BY_KEY_IN_CEL})",
+        "self.client.library != 'openssh' || !has(self.via)"
+        f" || self.via.all(v, v.?auth.orValue('publickey') in {BY_KEY_IN_CEL})",
         "the library openssh takes publickey, certificate or agent",
         lambda spec: spec.client.library is not Library.OPENSSH or all(host.auth in BY_KEY for host in spec.via),
         at=".via",
@@ -189,7 +190,7 @@ _DEADLINE: Final = (
     _deadline_of(
         "burst",
         "(duration(self.deadline) - duration(self.startTimeout) - duration(self.warmUp)).getSeconds()"
-        " >= duration(self.load.burst.interval).getSeconds() * self.load.burst.repeat",
+        " >= duration(self.load.burst.interval).getSeconds() * int(self.load.burst.repeat)",
     ),
     _deadline_of(
         "hold",
@@ -199,11 +200,11 @@ _DEADLINE: Final = (
     Rule(
         "!has(self.load.capacity) || (duration(self.deadline) - duration(self.startTimeout)"
         " - duration('90s')).getMilliseconds()"
-        " >= 2 * (self.load.capacity.confirm + 1) * (duration(self.warmUp).getMilliseconds()"
+        " >= 2 * (int(self.load.capacity.confirm) + 1) * (duration(self.warmUp).getMilliseconds()"
         " + (has(self.load.capacity.arrivals) ? duration(self.load.capacity.arrivals.duration).getMilliseconds()"
         " : has(self.load.capacity.users) ? duration(self.load.capacity.users.duration).getMilliseconds()"
         " : has(self.load.capacity.burst)"
-        " ? self.load.capacity.burst.repeat * duration(self.load.capacity.burst.interval).getMilliseconds()"
+        " ? int(self.load.capacity.burst.repeat) * duration(self.load.capacity.burst.interval).getMilliseconds()"
         " : has(self.load.capacity.hold) && self.load.capacity.hold.loginRate >= 0.01"
         " ? duration(self.load.capacity.hold.duration).getMilliseconds()"
         " + int(double(self.load.capacity.hold.min) / self.load.capacity.hold.loginRate * 1000.0)"
@@ -347,7 +348,8 @@ _THRESHOLDS: Final = (
     ),
     Rule(
         "has(self.baseline) == (has(self.thresholds) && self.thresholds.exists(t, has(t.latency)"
-        " && has(t.latency.within) || has(t.throughput) && has(t.throughput.within) || has(t.capacity) && has(t.capacity.within)))",
+        " && has(t.latency.within) || has(t.throughput) && has(t.throughput.within)"
+        " || has(t.capacity) && has(t.capacity.within)))",
         "is required by thresholds with within, and only by them",
         lambda spec: (spec.baseline is not None) == bool(spec.relative_thresholds),
         at=".baseline",

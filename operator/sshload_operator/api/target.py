@@ -118,7 +118,7 @@ class ExternalTarget:
     kind: ClassVar[str] = "external"
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            "has(self.knownHostsSecretRef) != self.insecureIgnoreHostKey",
+            "has(self.knownHostsSecretRef) != self.?insecureIgnoreHostKey.orValue(false)",
             "set knownHostsSecretRef, or insecureIgnoreHostKey in its place",
             lambda server: bool(server.known_hosts_secret) != server.insecure_ignore_host_key,
             at=".knownHostsSecretRef",
@@ -167,7 +167,7 @@ class JumpHost(ExternalTarget):
     rules: ClassVar[tuple[Rule, ...]] = (
         *ExternalTarget.rules,
         Rule(
-            f"!self.encryptedKey || self.auth in {BY_KEY_IN_CEL}",
+            f"!self.?encryptedKey.orValue(false) || self.?auth.orValue('publickey') in {BY_KEY_IN_CEL}",
             "there is no key that could be encrypted, by auth",
             lambda server: not server.encrypted_key or server.auth in BY_KEY,
             at=".encryptedKey",

@@ -138,7 +138,7 @@ class WrittenThreshold:
     )
     abort_on_fail: Annotated[
         bool,
-        Default(False, stored=False),
+        Default(False),
         "With latency.below or errorRate: end the load as soon as this threshold is broken whatever the rest of the"
         " load brings. The test is then Failed, with what was measured so far. The warm-up does not count. Not with"
         " load.hold and load.capacity; with a locustfile only for errorRate and the step total.",

@@ -165,7 +165,8 @@ def _home_too_small(plan: Plan) -> Iterator[str]:
         return
     yield (
         "spec.scenario writes more than it removes: spec.target.managed.fixtures.spare,"
-        f" {target.fixtures.spare_bytes / _MIB:g} MiB, is full {filled}; raise it, or remove what is written (sftpRemove)"
+        f" {target.fixtures.spare_bytes / _MIB:g} MiB, is full {filled}; raise it, or remove what is written"
+        " (sftpRemove)"
     )
 
 

@@ -42,7 +42,7 @@ GOOD: Mapping[str, Spec] = {
 BAD: Mapping[str, tuple[Spec, str]] = {
     "one variant": (comparison_spec("a"), "spec.variants: must have from 2 to 10 items, not 1"),
     "eleven variants": (comparison_spec(*"abcdefghijk", repeats=1), "spec.variants: must have from 2 to 10"),
-    "two of one name": (comparison_spec("a", "b", "a"), "spec.variants[2].name: a stands twice"),
+    "two of one name": (comparison_spec("a", "b", "a"), 'spec.variants[2]: "a" is repeated'),
     "no round": (comparison_spec(repeats=0), "spec.repeats: is 0"),
     "too many rounds": (comparison_spec(repeats=51), "spec.repeats: is 51"),
     "too many tests": (comparison_spec("a", "b", "c", "d", "e", repeats=41), "spec.repeats: times the variants"),
@@ -82,7 +82,7 @@ BAD: Mapping[str, tuple[Spec, str]] = {
         with_second(remove=["load.burst"]),
         "spec.variants[1].remove[0]: the base has no field load.burst",
     ),
-    "removing twice": (with_second(remove=["load", "load"]), "spec.variants[1].remove[1]: load stands twice"),
+    "removing twice": (with_second(remove=["load", "load"]), 'spec.variants[1].remove[1]: "load" is repeated'),
     "removing an index": (with_second(remove=["via[0]"]), "spec.variants[1].remove[0]"),
     "a base with a baseline": (comparison_spec(base=RELATIVE), "spec.base.baseline: must not be set"),
     "a base that aborts": (comparison_spec(base=quickstart(abort=True)), "spec.base.abort: must not be set"),

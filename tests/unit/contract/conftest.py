@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Union, get_args, get_origin, get_ty
 
 import pytest
 from hypothesis import strategies as st
-from sshload_contract.bounds import Range
+from sshload_contract.bounds import PercentileText, Range
 
 _FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 _TEXT = st.text(max_size=40)
@@ -39,8 +39,12 @@ def values_of(kind: Any) -> st.SearchStrategy[Any]:
     return st.builds(kind, **{name: values_of(hints[name]) for name in wanted})
 
 
-def _within(kind: type, bound: Any) -> st.SearchStrategy[Any]:
+def _within(kind: Any, *notes: Any) -> st.SearchStrategy[Any]:
     """Return a strategy for all values of a bounded number, and for some percentiles as they are written."""
+    bounds = [note for note in notes if isinstance(note, Range | PercentileText)]
+    if not bounds:
+        return values_of(kind)
+    bound = bounds[0]
     if not isinstance(bound, Range):
         return st.sampled_from(["50", "99", "99.9"])
     return st.integers(bound.least, bound.most) if kind is int else st.floats(bound.least, bound.most)

@@ -23,7 +23,7 @@ SCHEDULE_NAME_CHARACTERS: Final = 31
 
 _MOST_DEADLINE_S: Final = 31_536_000
 _MOST_KEPT: Final = 100
-_KEPT: Final = Whole(0, _MOST_KEPT, computed_with=True)
+_KEPT: Final = Whole(0, _MOST_KEPT)
 
 
 @unique
@@ -114,9 +114,9 @@ class WrittenSchedule:
         Text(shortest=1, longest=128),
         *SCHEDULE_RULES,
         "A cron expression as in a CronJob: minute, hour, day of the month, month, day of the week (0 is Sunday), each"
-        " a number, a range, a list, a step or a star; months and days of the week also by their first three letters. Or"
-        " @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration of at least a minute. If both days of"
-        " the month and days of the week are restricted, either is enough.",
+        " a number, a range, a list, a step or a star; months and days of the week also by their first three letters."
+        " Or @hourly, @daily, @weekly, @monthly, @yearly, or @every with a duration of at least a minute. If both days"
+        " of the month and days of the week are restricted, either is enough.",
     ]
     time_zone: Annotated[
         str,
@@ -138,7 +138,7 @@ class WrittenSchedule:
     ]
     starting_deadline_seconds: Annotated[
         int | None,
-        Whole(0, _MOST_DEADLINE_S, computed_with=True),
+        Whole(0, _MOST_DEADLINE_S),
         "How late a test may start that was not started at its time, because the operator was away, the schedule"
         " suspended, or an earlier test under way. Without it a start is never too late. However many starts were"
         " missed, one test makes up for them.",

@@ -27,7 +27,6 @@ BAD: dict[str, Bad] = {
     ),
     "users-of-zero": bad("load.users.stages.0.users", 0, "spec.load.users.stages[0].users", base=EXTERNAL_USERS),
     "burst-of-zero": bad("load.burst.connections", 0, base=EXTERNAL_BURST),
-    "burst-repeated-with-a-point": bad("load.burst.repeat", 2.0, "spec", base=EXTERNAL_BURST),
     "burst-interval-in-milliseconds": bad("load.burst.interval", "1500ms", base=EXTERNAL_BURST),
     "hold-of-nothing": bad("load.hold.sessions", 0, base=EXTERNAL_HOLD),
     "hold-without-a-ramp": bad("load.hold.rampUp", None, base=EXTERNAL_HOLD),
@@ -40,6 +39,7 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
+    "burst-repeated-with-a-point": changed(EXTERNAL_BURST, "load.burst.repeat", 2.0),
     "deadline-to-the-second": changed(SMALL, "deadline", "155s"),
     "deadline-to-the-second-with-bursts": changed(EXTERNAL_BURST, "deadline", "420s"),
     "deadline-to-the-second-with-a-hold": changed(EXTERNAL_HOLD, "deadline", "305s"),

@@ -43,7 +43,7 @@ BAD: dict[str, Bad] = {
     "relative-threshold-on-a-part-of-openssh": Bad(
         changed(changed(RELATIVE, "thresholds.0.latency.step", "exec"), "client.library", "openssh"),
         "spec.thresholds",
-        "cannot be told apart",
+        "cannot be measured",
     ),
 }
 

@@ -13,8 +13,6 @@ BAD: dict[str, Bad] = {
     "pool-without-its-size": bad("scenario.sessionReuse", "pool", "spec.scenario.poolSize"),
     "pool-size-without-a-pool": bad("scenario.poolSize", 5),
     "pool-of-fewer-sessions-than-processes": bad("scenario.poolSize", 7, base=EXTERNAL_HOLD, says="worker process"),
-    "pool-size-with-a-point": bad("scenario.poolSize", 8.0, "spec", base=EXTERNAL_HOLD),
-    "workers-of-a-pool-with-a-point": bad("workers.replicas", 4.0, "spec", base=EXTERNAL_HOLD),
     "steps-beside-a-locustfile": bad(
         "scenario.locustfile", {"configMapRef": {"name": "a"}}, "spec.scenario", "exactly one of steps and locustfile"
     ),
@@ -24,6 +22,8 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
+    "pool-size-with-a-point": changed(EXTERNAL_HOLD, "scenario.poolSize", 8.0),
+    "workers-of-a-pool-with-a-point": changed(EXTERNAL_HOLD, "workers.replicas", 4.0),
     "locustfile-under-the-usual-key": changed(LOCUSTFILE, "scenario.locustfile", {"configMapRef": {"name": "a"}}),
     "steps-as-null-beside-a-locustfile": changed(LOCUSTFILE, "scenario.steps", None),
 }

@@ -43,7 +43,6 @@ BAD: dict[str, Bad] = {
     "precision-as-a-fraction": bad("load.capacity.precision", 0.05, base=SEARCH_ARRIVALS),
     "confirmed-less-than-never": bad("load.capacity.confirm", -1, base=SEARCH_ARRIVALS),
     "confirmed-without-end": bad("load.capacity.confirm", 6, base=SEARCH_ARRIVALS),
-    "confirmed-with-a-point": bad("load.capacity.confirm", 2.0, "spec", base=SEARCH_ARRIVALS),
     "search-without-thresholds": bad("thresholds", [], base=SEARCH_USERS, says="load.capacity needs what each trial"),
     "search-with-null-for-thresholds": bad(
         "thresholds", None, base=SEARCH_USERS, says="load.capacity needs what each trial"
@@ -87,6 +86,11 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
+    "confirmed-with-a-point": changed(SEARCH_ARRIVALS, "load.capacity.confirm", 2.0),
+    "between-bounds-with-a-point": changed(
+        changed(SEARCH_USERS, "load.capacity.users.min", 1.0), "load.capacity.users.max", 200.0
+    ),
+    "a-search-for-a-burst-repeated-with-a-point": changed(SEARCH_BURST, "load.capacity.burst.repeat", 3.0),
     "deadline-to-the-millisecond-with-a-search": changed(SEARCH_ARRIVALS, "deadline", "338s"),
     "deadline-to-the-second-with-a-search-for-users": changed(SEARCH_USERS, "deadline", "360s"),
     "deadline-to-the-second-with-a-search-for-a-burst": changed(SEARCH_BURST, "deadline", "280s"),

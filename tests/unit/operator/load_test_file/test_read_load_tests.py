@@ -44,7 +44,7 @@ def test_other_kinds_and_empty_documents_are_passed_over(tmp_path: Path) -> None
         pytest.param(TEST.replace("name: one", f"name: {'x' * 41}"), "metadata.name", "at most 40", id="long name"),
         pytest.param(TEST.replace("spec: {load: 1}", "spec: 3"), "spec", "is a int", id="spec is a number"),
         pytest.param(TEST.replace("spec: {load: 1}", ""), "spec", "missing", id="no spec"),
-        pytest.param(TEST + "kind: SSHLoadTest\n", "", "line 5: the key 'kind' stands twice", id="key twice"),
+        pytest.param(TEST + "kind: SSHLoadTest\n", "", "line 5: the key 'kind' is repeated", id="key twice"),
         pytest.param("a: [1,\n", "", "not YAML: line 2", id="broken YAML"),
         pytest.param("a: \x07\n", "", "not YAML", id="control character"),
         pytest.param("? [1]\n: 2\n", "", "not YAML", id="a list as key"),

@@ -1,5 +1,7 @@
 """parse: what a spec means that leaves almost everything out."""
 
+from typing import Any
+
 from specs.small import SMALL
 from specs.spec import changed
 from sshload_contract.client import Auth, Client, Library, Timeouts
@@ -7,12 +9,20 @@ from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
 from sshload_contract.run_config import Scenario, SessionReuse
 from sshload_contract.steps import ExecStep
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.pods import Placement
 from sshload_operator.api.spec import LoadTestSpec, TimeToLive, Workers
 from sshload_operator.api.sshd import Sshd
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.target import Fixtures, ManagedTarget
 
-NO_PLACEMENT = Placement({}, {}, (), {}, (), "")
+PLAIN_PODS: dict[str, Any] = {
+    "resources": {},
+    "node_selector": {},
+    "tolerations": (),
+    "affinity": {},
+    "topology_spread_constraints": (),
+    "priority_class_name": "",
+    "image": "",
+    "image_pull_secrets": (),
+}
 PLAIN_CLIENT = Client(
     library=Library.SSH2_PYTHON,
     control_master=False,
@@ -35,9 +45,7 @@ PLAIN_CLIENT = Client(
 def test_a_small_spec_has_the_defaults() -> None:
     assert parse(SMALL) == LoadTestSpec(
         target=ManagedTarget(
-            image="",
-            image_pull_secrets=(),
-            placement=NO_PLACEMENT,
+            **PLAIN_PODS,
             sshd=Sshd(
                 max_startups=None,
                 max_sessions=None,
@@ -55,10 +63,7 @@ def test_a_small_spec_has_the_defaults() -> None:
                 sftp_subsystem="internal-sftp",
                 extra_config={},
             ),
-            files=(),
-            directories=(),
-            repositories=(),
-            spare_bytes=256 * 1024**2,
+            fixtures=Fixtures((), (), (), spare_bytes=256 * 1024**2),
         ),
         via=(),
         auth=Auth.PUBLICKEY,
@@ -82,7 +87,7 @@ def test_a_small_spec_has_the_defaults() -> None:
         capacity_thresholds=(),
         relative_thresholds=(),
         baseline=None,
-        workers=Workers(replicas=1, processes_per_pod=None, image="", image_pull_secrets=(), placement=NO_PLACEMENT),
+        workers=Workers(**PLAIN_PODS, replicas=1, processes_per_pod=None),
         deadline_s=1800,
         start_timeout_s=120,
         time_to_live=TimeToLive(passed_s=None, failed_s=None),

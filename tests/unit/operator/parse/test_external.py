@@ -2,10 +2,10 @@
 
 from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
 from sshload_contract.client import Auth
-from sshload_contract.load import BurstLoad, HoldLoad, UsersLoad, UsersStage
+from sshload_contract.load import BurstLoad, HoldLoad, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.run_config import SessionReuse
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.target import ExternalTarget
+from sshload_operator.api.target import ExternalTarget, JumpHost
 
 
 def test_an_external_target_carries_how_the_client_logs_in() -> None:
@@ -20,7 +20,7 @@ def test_an_external_target_carries_how_the_client_logs_in() -> None:
         insecure_ignore_host_key=False,
         auth=Auth.PASSWORD,
     )
-    assert spec.load == UsersLoad((UsersStage(50, 30), UsersStage(10, 10)), 12.5, 1, 2.5)
+    assert spec.load == UsersLoad((UsersStage(50, 30), UsersStage(10, 10)), 12.5, ThinkTime(1, 2.5))
 
 
 def test_an_external_target_listens_on_22_and_takes_a_key() -> None:
@@ -36,7 +36,7 @@ def test_jump_hosts_a_pool_and_held_sessions_reach_their_values() -> None:
     assert isinstance(spec.target, ExternalTarget)
     assert (spec.target.auth, spec.target.encrypted_key) == (Auth.AGENT, True)
     assert spec.via == (
-        ExternalTarget(
+        JumpHost(
             host="bastion.example.com",
             port=2222,
             user="jump",
@@ -46,7 +46,7 @@ def test_jump_hosts_a_pool_and_held_sessions_reach_their_values() -> None:
             insecure_ignore_host_key=False,
             auth=Auth.KEYBOARD_INTERACTIVE,
         ),
-        ExternalTarget(
+        JumpHost(
             host="192.0.2.7",
             port=22,
             user="jump",

@@ -10,6 +10,7 @@ from sshload_contract.load import (
     ArrivalsStage,
     BurstLoad,
     HoldLoad,
+    ThinkTime,
     UsersLoad,
     UsersStage,
 )
@@ -29,7 +30,7 @@ def test_a_search_begins_with_the_least_load() -> None:
 
 
 def test_a_search_for_users_sessions_or_a_burst_has_the_rest_of_its_load() -> None:
-    assert parse(SEARCH_USERS).load == UsersLoad((UsersStage(1, 20),), 50, 1, 2)
+    assert parse(SEARCH_USERS).load == UsersLoad((UsersStage(1, 20),), 50, ThinkTime(1, 2))
     assert parse(SEARCH_BURST).load == BurstLoad(connections=50, repeat=3, interval_s=10)
     assert parse(SEARCH_HOLD).load == HoldLoad(
         sessions=100, ramp_up_s=5, duration_s=60, keep_alive_s=15, probe_rate=2.5

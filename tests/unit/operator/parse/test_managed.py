@@ -10,10 +10,9 @@ from sshload_contract.steps import ExecStep, SleepStep
 from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.pods import Placement
 from sshload_operator.api.spec import TimeToLive
 from sshload_operator.api.sshd import Sshd
-from sshload_operator.api.target import ManagedTarget
+from sshload_operator.api.target import Fixtures, ManagedTarget
 
 
 def test_every_field_of_a_managed_target_reaches_its_value() -> None:
@@ -22,14 +21,12 @@ def test_every_field_of_a_managed_target_reaches_its_value() -> None:
     assert target == ManagedTarget(
         image=written["image"],
         image_pull_secrets=("pull", "pull.too"),
-        placement=Placement(
-            resources=written["resources"],
-            node_selector=written["nodeSelector"],
-            tolerations=tuple(written["tolerations"]),
-            affinity=written["affinity"],
-            topology_spread_constraints=tuple(written["topologySpreadConstraints"]),
-            priority_class_name="high",
-        ),
+        resources=written["resources"],
+        node_selector=written["nodeSelector"],
+        tolerations=tuple(written["tolerations"]),
+        affinity=written["affinity"],
+        topology_spread_constraints=tuple(written["topologySpreadConstraints"]),
+        priority_class_name="high",
         sshd=Sshd(
             max_startups="10:30:100",
             max_sessions=10,
@@ -47,10 +44,12 @@ def test_every_field_of_a_managed_target_reaches_its_value() -> None:
             sftp_subsystem="/usr/lib/openssh/sftp-server -l INFO",
             extra_config={"ClientAliveInterval": "30", "IPQoS": "lowdelay throughput"},
         ),
-        files=(FileFixture("file-26k", 26 * 1024), FileFixture("sub/empty", 0)),
-        directories=(DirectoryFixture("dir-10k", 10_000),),
-        repositories=(RepositoryFixture("sub/project.git", 100, 1024**2),),
-        spare_bytes=1024**3,
+        fixtures=Fixtures(
+            files=(FileFixture("file-26k", 26 * 1024), FileFixture("sub/empty", 0)),
+            directories=(DirectoryFixture("dir-10k", 10_000),),
+            repositories=(RepositoryFixture("sub/project.git", 100, 1024**2),),
+            spare_bytes=1024**3,
+        ),
     )
 
 

@@ -6,9 +6,9 @@ import plans
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_operator.api.sshd import Sshd
+from sshload_operator.api.sshd import TARGETS_DIRECTIVES, Sshd
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.planning.sshd_config import RESERVED_DIRECTIVES, sshd_config
+from sshload_operator.planning.sshd_config import sshd_config
 
 
 def knobs(**changes: object) -> Sshd:
@@ -40,7 +40,7 @@ def test_a_line_break_is_refused_wherever_it_stands(end: str) -> None:
             sshd_config(knobs(**changes))
 
 
-@pytest.mark.parametrize("keyword", sorted(RESERVED_DIRECTIVES))
+@pytest.mark.parametrize("keyword", sorted(TARGETS_DIRECTIVES))
 def test_what_the_target_settles_cannot_be_set(keyword: str) -> None:
     with pytest.raises(ValueError, match="cannot be set"):
         sshd_config(knobs(extra_config={keyword.upper(): "1"}))
