@@ -75,6 +75,44 @@ def schema(shape: type) -> Schema:
     return shape_of(shape).schema()
 
 
+def stated(value: Any) -> Any:
+    """Return what an instance of a declared class states, by the names of a spec, without what is as if absent.
+
+    Numbers are in the units of their fields, so that `1m` and `60s` state the same.
+    """
+    if not is_dataclass(value) or isinstance(value, type):
+        return _plain(value)
+    shape = _object_of(type(value))
+    found: dict[str, Any] = {}
+    for member in shape.members():
+        held = getattr(value, member.attribute)
+        if member.absent is None or held != shape.if_absent(member):
+            found |= {member.name: stated(held)} if member.name else stated(held)
+    bare = getattr(value, "written_bare", "")
+    content = getattr(value, bare) if bare else found
+    return {value.kind: content} if hasattr(value, "kind") else content
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case tuple() | list():
+            return [stated(item) for item in value]
+        case Mapping():
+            return {name: stated(item) for name, item in value.items()}
+        case Enum():
+            return value.value
+        case _:
+            return value
+
+
+def _object_of(shape: type) -> "_Object":
+    hint: Any = shape
+    found = shape_of(hint)
+    if not isinstance(found, _Object):
+        raise TypeError(f"{shape.__name__} is not declared as an object")
+    return found
+
+
 class Shape(Protocol):
     """How a value is read: what is wrong is added to `problems`, and the result is then _UNREAD."""
 
@@ -516,6 +554,15 @@ class _Object:
         }
         self._known = [*self._fields, *(name for one in self._inline for name in _kinds(one))]
         self._make = _kept if is_typeddict(shape) else shape
+
+    def members(self) -> Iterator[_Member]:
+        """Yield the fields that a spec has, the inline ones last."""
+        yield from self._fields.values()
+        yield from self._inline
+
+    def if_absent(self, member: _Member) -> Any:
+        """Return what a field that may be absent holds if it is."""
+        return self._defaults[member.attribute]
 
     def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
         entries = _entries(value, path, problems)

@@ -1,8 +1,8 @@
 """The spec of an SSHLoadTest: as it is written (`WrittenSpec`), and as values (`LoadTestSpec`)."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from typing import Annotated, ClassVar, Final, TypeAlias
+from dataclasses import dataclass, field, fields, replace
+from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
 from sshload_contract.capacity import Capacity
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Auth, Client, Library
@@ -29,8 +29,9 @@ from sshload_operator.api.durations import search_budget_s
 from sshload_operator.api.errors import shown
 from sshload_operator.api.pods import ConfigMapName, Pods
 from sshload_operator.api.search import Search
+from sshload_operator.api.shapes import stated
 from sshload_operator.api.target import ExternalTarget, JumpHost, Target
-from sshload_operator.api.thresholds import AnyThreshold, CapacityThreshold, RelativeThreshold, WrittenThreshold
+from sshload_operator.api.thresholds import CapacityThreshold, RelativeThreshold, WrittenThreshold
 
 NAME_PATTERN: Final = r"[a-z]([-a-z0-9]*[a-z0-9])?"
 NAME_CHARACTERS: Final = 40
@@ -144,7 +145,7 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
-class _WrittenBaseline:
+class WrittenBaseline:
     """The test that thresholds with within are held against: exactly one of testRef and lastPassed."""
 
     rules: ClassVar[tuple[Rule, ...]] = (exactly_one(testRef="test_ref", lastPassed="last_passed"),)
@@ -210,14 +211,15 @@ class WrittenClient(Client):
 
     def without_auth(self) -> Client:
         """Return the client's settings."""
-        return Client(**{field.name: getattr(self, field.name) for field in fields(Client)})
+        return Client(**{one.name: getattr(self, one.name) for one in fields(Client)})
 
 
 @dataclass(frozen=True, slots=True)
 class LoadTestSpec:
-    """A whole SSHLoadTest spec. Only a change of `triggers` is a new run.
+    """A whole SSHLoadTest spec. Of fields that change nothing of what is measured, `triggers` alone make a new run.
 
-    `load` is that of the least trial where `capacity` is searched.
+    `load` is that of the least trial where `capacity` is searched. `stated` is what the spec states, by its own names
+    (shapes.stated).
     """
 
     target: Target
@@ -241,6 +243,7 @@ class LoadTestSpec:
     abort: bool
     suspend: bool
     login_before_load: bool = True
+    stated: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,13 +280,13 @@ class WrittenSpec:
         "How long the load runs before what is judged. It is measured, and reported apart. In a search, of each trial.",
     ]
     thresholds: Annotated[
-        tuple[Annotated[AnyThreshold, WrittenAs(WrittenThreshold)], ...],
+        tuple[WrittenThreshold, ...],
         Items(most=20),
         Absent(()),
         "The limits that the server must keep. Without any, a run passes that completes with less than 10 % of its"
         " attempts failed.",
     ]
-    baseline: Annotated[Baseline | None, WrittenAs(_WrittenBaseline)]
+    baseline: WrittenBaseline | None
     workers: Annotated[Workers, Default({})]
     deadline_s: Annotated[
         float,
@@ -319,7 +322,7 @@ class WrittenSpec:
         if isinstance(load, Search):
             capacity = load.capacity(search_budget_s(self.deadline_s, self.start_timeout_s))
             load = load.model.least_load()
-        target = self.target
+        target, thresholds = self.target, [one.value() for one in self.thresholds]
         return LoadTestSpec(
             target=replace(target, auth=self.client.auth) if isinstance(target, ExternalTarget) else target,
             via=self.via,
@@ -330,10 +333,10 @@ class WrittenSpec:
             load=load,
             capacity=capacity,
             warm_up_s=self.warm_up_s,
-            thresholds=tuple(one for one in self.thresholds if isinstance(one, Threshold)),
-            capacity_thresholds=tuple(one for one in self.thresholds if isinstance(one, CapacityThreshold)),
-            relative_thresholds=tuple(one for one in self.thresholds if isinstance(one, RelativeThreshold)),
-            baseline=self.baseline,
+            thresholds=tuple(one for one in thresholds if isinstance(one, Threshold)),
+            capacity_thresholds=tuple(one for one in thresholds if isinstance(one, CapacityThreshold)),
+            relative_thresholds=tuple(one for one in thresholds if isinstance(one, RelativeThreshold)),
+            baseline=None if self.baseline is None else self.baseline.value(),
             workers=self.workers,
             deadline_s=self.deadline_s,
             start_timeout_s=self.start_timeout_s,
@@ -342,4 +345,5 @@ class WrittenSpec:
             abort=self.abort,
             suspend=self.suspend,
             login_before_load=self.login_before_load,
+            stated=stated(self),
         )

@@ -3,11 +3,10 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import Field, dataclass, field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sshload_contract.allow_list import AllowList
-from sshload_contract.codec import to_plain
 
 from sshload_operator.api.durations import load_duration_s
 from sshload_operator.api.spec import LoadTestSpec
@@ -19,8 +18,7 @@ from sshload_operator.state import Role
 INSTALLED_RESOURCES = "installedResources"
 """The field of a status that says what the installation gave the pods of its run."""
 
-_NOT_MEASURED = frozenset({"abort", "suspend", "time_to_live"})
-_EMPTY: tuple[Any, ...] = (None, "", (), {})
+_NOT_MEASURED = frozenset({"abort", "suspend", "ttlAfterFinished"})
 _SPEC_HASH_CHARACTERS = 16
 _RUN_ID_CHARACTERS = 10
 _NO_LIMITS = Limits()
@@ -184,15 +182,11 @@ def run_id(uid: str, run: int) -> str:
 def spec_hash(spec: LoadTestSpec) -> str:
     """Return a hash of what a spec measures: the same for the same measurement, however the YAML is written.
 
-    It is made from the parsed values, so that a default that is written out changes nothing. Fields that are empty, or
-    have the default that their class declares, are left out, so that an optional field of a later version changes no
-    hash, and no finished test runs again.
-    What only a name stands for is covered by its name: Secrets, the ConfigMap of a locustfile, and a baseline. What
-    follows from other fields, a search's budget, is not covered by itself: how it follows may change.
+    It is made of what the spec states by the names of the API, so no change of our own code changes it. A default that
+    is written out changes nothing, and neither does an optional field of a later version: no finished test runs again.
+    What only a name stands for is covered by its name: Secrets, the ConfigMap of a locustfile, and a baseline.
     """
-    capacity = None if spec.capacity is None else replace(spec.capacity, budget_s=0.0)
-    stated = _stated(replace(spec, capacity=capacity))
-    measured = {name: value for name, value in stated.items() if name not in _NOT_MEASURED}
+    measured = {name: value for name, value in spec.stated.items() if name not in _NOT_MEASURED}
     canonical = json.dumps(measured, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode()).hexdigest()[:_SPEC_HASH_CHARACTERS]
 
@@ -210,19 +204,3 @@ def is_same_spec(spec_hash: str, generation: int | None, status: Mapping[str, An
 def is_of_generation(generation: int | None, status: Mapping[str, Any]) -> bool:
     """Whether a status was written for this generation of its object."""
     return generation is not None and status.get("observedGeneration") == generation
-
-
-def _stated(value: Any) -> Any:
-    """Return a value as plain JSON, without what its dataclasses need not state; Kubernetes' own objects stay whole."""
-    if is_dataclass(value):
-        kind = {"kind": value.kind} if hasattr(value, "kind") else {}
-        present = ((field, getattr(value, field.name)) for field in fields(value))
-        stated = {field.name: _stated(item) for field, item in present if _says_something(field, item)}
-        return {**kind, **stated}
-    if isinstance(value, tuple):
-        return [_stated(item) for item in value]
-    return to_plain(value)
-
-
-def _says_something(field: Field[Any], item: Any) -> bool:
-    return item not in _EMPTY and item != field.default
