@@ -1,6 +1,6 @@
 """Write the CRDs: what is declared in sshload_operator.api gives the schemas of the specs, and scripts/crds the rest.
 
-Their one place in the tree is the chart, which has to be whole wherever it is fetched from; `crds` links there.
+The chart links to them, and has them whole once it is packaged.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ from sshload_operator.api.shapes import description_of, schema
 from sshload_operator.api.spec import WrittenSpec
 
 ROOT: Final = Path(__file__).resolve().parents[1]
-CRDS: Final = ROOT / "charts/sshload/files/crds"
+CRDS: Final = ROOT / "crds"
 _OTHERWISE: Final = ROOT / "scripts/crds"
 
 Schema = dict[str, Any]

@@ -68,8 +68,7 @@ users_loads = st.builds(
         max_size=4,
     ).map(tuple),
     spawn_rate=st.sampled_from([0.0, 0.7, 10.0, 1000.0]),
-    think_time_min_s=st.just(0.0),
-    think_time_max_s=st.just(0.0),
+    think_time=st.just(ThinkTime(0.0, 0.0)),
 )
 
 

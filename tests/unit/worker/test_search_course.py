@@ -7,7 +7,7 @@ from run_configs import NOWHERE, TOKEN, arrivals, run_config
 from runs import errors, held_step, load, summary
 from sshload_contract.capacity import Capacity, amount_of
 from sshload_contract.codec import from_json, to_json
-from sshload_contract.load import BurstLoad, HoldLoad, Load, UsersLoad, UsersStage
+from sshload_contract.load import BurstLoad, HoldLoad, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.master_log import read_master_log, summary_lines
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
@@ -21,7 +21,7 @@ NO_ERRORS = ErrorRateThreshold(below=0.01)
 TRIAL_S = 30.0
 BURST = BurstLoad(connections=10, repeat=1, interval_s=30.0)
 HOLD = HoldLoad(sessions=10, ramp_up_s=1.0, duration_s=29.0, keep_alive_s=0.0, probe_rate=5.0)
-USERS = UsersLoad((UsersStage(users=10, duration_s=30.0),), 0.0, 0.0, 0.0)
+USERS = UsersLoad((UsersStage(users=10, duration_s=30.0),), 0.0, ThinkTime(0.0, 0.0))
 CAPACITY = Capacity(least=10, most=1000, precision=0.05, confirm=2, budget_s=7200.0)
 
 
