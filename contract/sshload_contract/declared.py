@@ -41,10 +41,11 @@ class Words:
 
 @dataclass(frozen=True, slots=True)
 class Whole:
-    """A whole number, which may be written 5.0. CEL takes that for a double: a rule that computes says `int(…)`."""
+    """A whole number. It may be written 5.0, but not if a rule reads it: the API server's CEL takes no such integer."""
 
     least: int
     most: int
+    read_by_rule: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +170,7 @@ class WrittenAs:
 class Rule:
     """What must hold of a value, as the API server checks it (`cel`) and as the parser does (`holds`).
 
-    An empty `cel` is for what the API server cannot check.
+    An empty `cel` is for what the API server cannot check. `message_cel` makes the API server's message of the value.
     `at` is the field that is to blame, as a path from the value (`.deadline`). `explain` makes the parser's message of
     the value, where `message` alone would say too little.
     """
@@ -179,6 +180,7 @@ class Rule:
     holds: Callable[[Any], bool]
     at: str = ""
     explain: Callable[[Any], str] | None = None
+    message_cel: str = ""
 
     def problem(self, value: Any) -> str:
         """Return the message for this value, empty if the rule holds."""

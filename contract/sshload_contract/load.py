@@ -104,7 +104,7 @@ class ArrivalsLoad:
     seed: Seed
 
 
-Repeat: TypeAlias = Annotated[int, Whole(1, 1000), Default(1)]
+Repeat: TypeAlias = Annotated[int, Whole(1, 1000, read_by_rule=True), Default(1)]
 Interval: TypeAlias = Annotated[
     float,
     Duration("1s", "24h", whole_seconds=True),

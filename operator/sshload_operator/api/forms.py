@@ -107,6 +107,8 @@ def _read_true(form: TrueOnly, value: Any) -> bool:
 
 def _read_whole(form: Whole, value: Any) -> int:
     found = _number(value)
+    if form.read_by_rule and isinstance(value, float):
+        raise Misfit("must be a whole number, without a decimal point")
     if found != int(found):
         raise Misfit(f"is {value}, but must be a whole number")
     _check_range(found, form.least, form.most)

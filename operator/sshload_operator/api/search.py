@@ -34,7 +34,7 @@ _SLOWEST_LOGIN_RATE = 0.01
 
 _MIN = "The least amount to try, with which the search begins."
 _MAX = "The greatest amount to try."
-_Whole: TypeAlias = Annotated[int, Whole(1, MOST)]
+_Whole: TypeAlias = Annotated[int, Whole(1, MOST, read_by_rule=True)]
 _Rate: TypeAlias = Annotated[float, Number(0, MOST, above=True)]
 _ORDER = Rule("self.min <= self.max", "must not be less than min", lambda search: search.min <= search.max, at=".max")
 
@@ -114,7 +114,13 @@ class HoldSearch:
     max: Annotated[_Whole, _MAX]
     login_rate: Annotated[
         float,
-        Number(_SLOWEST_LOGIN_RATE, MOST),
+        Number(0, MOST, above=True),
+        # No `minimum`: the API server compares it with a whole number after cutting it to 0.
+        Rule(
+            f"self >= {_SLOWEST_LOGIN_RATE}",
+            f"must be at least {_SLOWEST_LOGIN_RATE}",
+            lambda rate: rate >= _SLOWEST_LOGIN_RATE,
+        ),
         "Sessions logged in per second, over all workers, until the trial holds all of its sessions.",
     ]
     duration_s: Annotated[LoadDuration, "How long each trial holds them after that."]
@@ -145,7 +151,7 @@ class Search:
     ]
     confirm: Annotated[
         int,
-        Whole(0, CONFIRM_MOST),
+        Whole(0, CONFIRM_MOST, read_by_rule=True),
         Default(2),
         "How many further trials must confirm each bound. Trials near the limit contradict each other: with 0, chance"
         " may decide.",

@@ -205,7 +205,12 @@ def description_of(shape: type) -> str:
 def rule_schemas(rules: tuple[Rule, ...]) -> list[Schema]:
     """Return the rules as a schema has them, without those that CEL cannot check."""
     return [
-        {"rule": rule.cel, **({"fieldPath": rule.at} if rule.at else {}), "message": rule.message}
+        {
+            "rule": rule.cel,
+            **({"fieldPath": rule.at} if rule.at else {}),
+            **({"messageExpression": rule.message_cel} if rule.message_cel else {}),
+            "message": rule.message,
+        }
         for rule in rules
         if rule.cel
     ]

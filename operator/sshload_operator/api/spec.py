@@ -106,7 +106,7 @@ class WrittenScenario:
     ]
     pool_size: Annotated[
         int | None,
-        Whole(1, _SESSIONS_MOST),
+        Whole(1, _SESSIONS_MOST, read_by_rule=True),
         "Sessions in the pool, over all workers. At least one for each worker process.",
     ]
     locustfile: LocustfileRef | None
@@ -167,13 +167,13 @@ class Workers(Pods):
 
     replicas: Annotated[
         int,
-        Whole(1, 200),
+        Whole(1, 200, read_by_rule=True),
         Default(1),
         "How many pods. Each has its own address, and so its own source ports.",
     ]
     processes_per_pod: Annotated[
         int | None,
-        Whole(1, 64),
+        Whole(1, 64, read_by_rule=True),
         "Worker processes in each pod. Without it, one for each whole CPU that the pod asks for.",
     ]
 

@@ -71,8 +71,8 @@ _LOGINS: Final = (
         at=".scenario.sessionReuse",
     ),
     Rule(
-        "!has(self.scenario.poolSize) || int(self.scenario.poolSize) >= int(self.workers.replicas)"
-        " * (has(self.workers.processesPerPod) ? int(self.workers.processesPerPod) : 1)",
+        "self.workers.replicas * (has(self.workers.processesPerPod) ? self.workers.processesPerPod : 1)"
+        " <= (has(self.scenario.poolSize) ? self.scenario.poolSize : 1000000)",
         "must be at least one session for each worker process (workers.replicas times workers.processesPerPod)",
         lambda spec: (
             spec.scenario.session_reuse is not SessionReuse.POOL or spec.scenario.pool_sessions >= _processes(spec)
@@ -190,7 +190,7 @@ _DEADLINE: Final = (
     _deadline_of(
         "burst",
         "(duration(self.deadline) - duration(self.startTimeout) - duration(self.warmUp)).getSeconds()"
-        " >= duration(self.load.burst.interval).getSeconds() * int(self.load.burst.repeat)",
+        " >= duration(self.load.burst.interval).getSeconds() * self.load.burst.repeat",
     ),
     _deadline_of(
         "hold",
@@ -200,11 +200,11 @@ _DEADLINE: Final = (
     Rule(
         "!has(self.load.capacity) || (duration(self.deadline) - duration(self.startTimeout)"
         " - duration('90s')).getMilliseconds()"
-        " >= 2 * (int(self.load.capacity.confirm) + 1) * (duration(self.warmUp).getMilliseconds()"
+        " >= 2 * (self.load.capacity.confirm + 1) * (duration(self.warmUp).getMilliseconds()"
         " + (has(self.load.capacity.arrivals) ? duration(self.load.capacity.arrivals.duration).getMilliseconds()"
         " : has(self.load.capacity.users) ? duration(self.load.capacity.users.duration).getMilliseconds()"
         " : has(self.load.capacity.burst)"
-        " ? int(self.load.capacity.burst.repeat) * duration(self.load.capacity.burst.interval).getMilliseconds()"
+        " ? self.load.capacity.burst.repeat * duration(self.load.capacity.burst.interval).getMilliseconds()"
         " : has(self.load.capacity.hold) && self.load.capacity.hold.loginRate >= 0.01"
         " ? duration(self.load.capacity.hold.duration).getMilliseconds()"
         " + int(double(self.load.capacity.hold.min) / self.load.capacity.hold.loginRate * 1000.0)"

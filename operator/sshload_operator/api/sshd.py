@@ -232,7 +232,7 @@ def _reserved(sshd: Sshd) -> list[str]:
     return [name for name in sshd.extra_config if name.lower() in reserved_directives()]
 
 
-_RESERVED_IN_CEL = ", ".join(f"'{keyword}'" for keyword in sorted(reserved_directives()))
+_IS_RESERVED = f"name.lowerAscii() in [{', '.join(repr(keyword) for keyword in sorted(reserved_directives()))}]"
 
 Sshd.rules = (
     Rule(
@@ -243,10 +243,12 @@ Sshd.rules = (
         explain=lambda sshd: f"{shown(_without_name(sshd)[0])} is no directive of sshd_config(5)",
     ),
     Rule(
-        f"!has(self.extraConfig) || self.extraConfig.all(name, !(name.lowerAscii() in [{_RESERVED_IN_CEL}]))",
+        f"!has(self.extraConfig) || self.extraConfig.all(name, !({_IS_RESERVED}))",
         "a directive is not for extraConfig: it has a field of its own, or sshload sets it",
         lambda sshd: not _reserved(sshd),
         at=".extraConfig",
         explain=lambda sshd: f"{_reserved(sshd)[0]} is not for extraConfig: use its own field, or leave it to sshload",
+        message_cel=f"self.extraConfig.filter(name, {_IS_RESERVED}).join(', ')"
+        " + ' is not for extraConfig: use its own field, or leave it to sshload'",
     ),
 )

@@ -114,7 +114,7 @@ class WrittenComparison:
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            f"int(self.repeats) * self.variants.size() <= {MOST_TESTS}",
+            f"self.repeats * self.variants.size() <= {MOST_TESTS}",
             f"repeats times the variants must be at most {MOST_TESTS} tests",
             lambda comparison: comparison.repeats * len(comparison.variants) <= MOST_TESTS,
             at=".repeats",
@@ -133,7 +133,7 @@ class WrittenComparison:
     ]
     repeats: Annotated[
         int,
-        Whole(1, 50),
+        Whole(1, 50, read_by_rule=True),
         Default(5),
         "How many rounds there are, each with one test of every variant. An interval needs three.",
     ]

@@ -7,6 +7,7 @@ from specs.small import SMALL
 from specs.spec import Spec, changed, without
 
 BAD: dict[str, Bad] = {
+    "burst-repeated-with-a-point": bad("load.burst.repeat", 2.0, "spec", base=EXTERNAL_BURST),
     "no-load": Bad(without(SMALL, "load"), "spec.load"),
     "no-load-model": bad("load", {}, says="exactly one of users, arrivals, burst, hold and capacity must be set"),
     "two-load-models": bad(
@@ -39,7 +40,6 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
-    "burst-repeated-with-a-point": changed(EXTERNAL_BURST, "load.burst.repeat", 2.0),
     "deadline-to-the-second": changed(SMALL, "deadline", "155s"),
     "deadline-to-the-second-with-bursts": changed(EXTERNAL_BURST, "deadline", "420s"),
     "deadline-to-the-second-with-a-hold": changed(EXTERNAL_HOLD, "deadline", "305s"),

@@ -7,6 +7,8 @@ from specs.small import SMALL
 from specs.spec import Spec, changed, without
 
 BAD: dict[str, Bad] = {
+    "pool-size-with-a-point": bad("scenario.poolSize", 8.0, "spec", base=EXTERNAL_HOLD),
+    "workers-of-a-pool-with-a-point": bad("workers.replicas", 4.0, "spec", base=EXTERNAL_HOLD),
     "no-scenario": Bad(without(SMALL, "scenario"), "spec.scenario"),
     "unknown-session-reuse": bad("scenario.sessionReuse", "worker"),
     "session-of-a-user-without-users": bad("scenario.sessionReuse", "user", says="load.users"),
@@ -22,8 +24,6 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
-    "pool-size-with-a-point": changed(EXTERNAL_HOLD, "scenario.poolSize", 8.0),
-    "workers-of-a-pool-with-a-point": changed(EXTERNAL_HOLD, "workers.replicas", 4.0),
     "locustfile-under-the-usual-key": changed(LOCUSTFILE, "scenario.locustfile", {"configMapRef": {"name": "a"}}),
     "steps-as-null-beside-a-locustfile": changed(LOCUSTFILE, "scenario.steps", None),
 }

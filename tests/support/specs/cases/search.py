@@ -15,6 +15,7 @@ def _upside_down(spec: Spec, kind: str) -> Bad:
 
 
 BAD: dict[str, Bad] = {
+    "confirmed-with-a-point": bad("load.capacity.confirm", 2.0, "spec", base=SEARCH_ARRIVALS),
     "search-of-nothing": bad(
         "load", {"capacity": {}}, "spec.load.capacity", "exactly one of users, arrivals, burst and hold must be set"
     ),
@@ -86,11 +87,6 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
-    "confirmed-with-a-point": changed(SEARCH_ARRIVALS, "load.capacity.confirm", 2.0),
-    "between-bounds-with-a-point": changed(
-        changed(SEARCH_USERS, "load.capacity.users.min", 1.0), "load.capacity.users.max", 200.0
-    ),
-    "a-search-for-a-burst-repeated-with-a-point": changed(SEARCH_BURST, "load.capacity.burst.repeat", 3.0),
     "deadline-to-the-millisecond-with-a-search": changed(SEARCH_ARRIVALS, "deadline", "338s"),
     "deadline-to-the-second-with-a-search-for-users": changed(SEARCH_USERS, "deadline", "360s"),
     "deadline-to-the-second-with-a-search-for-a-burst": changed(SEARCH_BURST, "deadline", "280s"),

@@ -5,6 +5,8 @@ from specs.small import SMALL
 from specs.spec import Spec, changed
 
 BAD: dict[str, Bad] = {
+    "workers-with-a-point": bad("workers.replicas", 2.0, "spec"),
+    "processes-with-a-point": bad("workers.processesPerPod", 2.0, "spec"),
     "no-workers": bad("workers.replicas", 0),
     "too-many-workers": bad("workers.replicas", 201),
     "half-a-worker": bad("workers.replicas", 1.5),
@@ -21,7 +23,7 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
-    "whole-number-with-a-point": changed(SMALL, "workers.replicas", 2.0),
+    "whole-number-with-a-point": changed(SMALL, "load.arrivals.maxInFlight", 500.0),
     "null-in-a-map": changed(SMALL, "workers.nodeSelector", {"a": None}),
     "the-loosest-toleration": changed(SMALL, "workers.tolerations", [{"operator": "Exists"}]),
 }
