@@ -248,7 +248,7 @@ Sshd.rules = (
         lambda sshd: not _reserved(sshd),
         at=".extraConfig",
         explain=lambda sshd: f"{_reserved(sshd)[0]} is not for extraConfig: use its own field, or leave it to sshload",
-        message_cel=f"self.extraConfig.filter(name, {_IS_RESERVED}).join(', ')"
+        message_cel=f"self.extraConfig.filter(name, {_IS_RESERVED})[0]"
         " + ' is not for extraConfig: use its own field, or leave it to sshload'",
     ),
 )
