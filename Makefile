@@ -11,7 +11,7 @@ LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; scripts/ssh2-wheel --
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
-.PHONY: help demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search \
+.PHONY: help generate demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search \
         images sbom cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
@@ -127,6 +127,9 @@ cluster-build: ## only compile it
 
 cluster-down: ## stop it; what was compiled stays
 	@$(CLUSTER) down
+
+generate: venv ## write the CRDs and the reference pages from the declarations of the API
+	@for script in crds reference chart_reference; do $(PYTHON) scripts/$$script.py || exit; done
 
 lock: venv ## lock requirements/*.txt anew, after a change of dependencies in pyproject.toml
 	@scripts/lock

@@ -1,10 +1,10 @@
 """Files of our kinds as people write them: YAML documents, of which those of our API group are wanted."""
 
-import re
+import sys
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
@@ -24,10 +24,9 @@ _CLUSTER_ONLY = {
         f"or run one variant as an {TEST.name}"
     ),
 }
-_NAME = re.compile("[a-z]([-a-z0-9]*[a-z0-9])?")
-_NAME_WORDS = "a-z, 0-9 and -, beginning with a letter and ending with a letter or digit"
-_NAME_CHARACTERS = 40
 _MERGE_TAG = "tag:yaml.org,2002:merge"
+STANDARD_INPUT: Final = Path("-")
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
 _TOP_LEVEL = ("apiVersion", "kind", "metadata", "spec", "status")
 
 
@@ -39,6 +38,10 @@ class Document:
     name: str
     namespace: str
     spec: Mapping[str, Any]
+
+
+class NoObjectsError(SpecError):
+    """A file has none of our objects."""
 
 
 def read_load_tests(path: Path) -> tuple[Document, ...]:
@@ -56,17 +59,34 @@ def read_load_tests(path: Path) -> tuple[Document, ...]:
 def read_objects(path: Path) -> tuple[Document, ...]:
     """Return the objects of our kinds; documents of other API groups (a Secret, a Namespace) are passed over.
 
-    Raises SpecError naming the field that is wrong, or where there is no such object, and OSError when the file cannot
-    be read.
+    `-` is the standard input, and a List stands for its items, as with kubectl. Raises SpecError naming what is wrong,
+    or where there is no such object, and OSError if the file cannot be read.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = (sys.stdin.buffer.read() if path == STANDARD_INPUT else path.read_bytes()).decode()
     except UnicodeDecodeError as error:
         raise SpecError("", f"not YAML: {error}") from error
-    objects = tuple(_object_of(document) for document in _documents(text) if _is_ours(document))
+    found = (one for document in _documents(text) for one in _items_of(document))
+    objects = tuple(_object_of(document) for document in found if _is_ours(document))
     if not objects:
-        raise SpecError("", f"no {_ANY_KIND} of {API_VERSION} in it")
+        raise NoObjectsError("", f"no {_ANY_KIND} of {API_VERSION} in it")
     return objects
+
+
+def files_in(path: Path) -> tuple[Path, ...]:
+    """Return the YAML and JSON files of a directory, as kubectl takes them: not those below it. A file is itself."""
+    if not path.is_dir():
+        return (path,)
+    return tuple(sorted(one for one in path.iterdir() if one.suffix in _SUFFIXES and one.is_file()))
+
+
+def _items_of(document: Any) -> list[Any]:
+    if not isinstance(document, dict) or (document.get("apiVersion"), document.get("kind")) != ("v1", "List"):
+        return [document]
+    items = document.get("items")
+    if not isinstance(items, list):
+        raise SpecError("items", "missing, expected the objects of the List")
+    return items
 
 
 class _UniqueKeyLoader(yaml.SafeLoader):
@@ -131,8 +151,6 @@ def _object_of(document: dict[Any, Any]) -> Document:
     if not isinstance(name, str) or not name:
         raise SpecError("metadata.name", "missing")
     check_name(name)
-    if len(name) > _NAME_CHARACTERS or _NAME.fullmatch(name) is None:
-        raise SpecError("metadata.name", f"is {name!r}, expected at most {_NAME_CHARACTERS} of {_NAME_WORDS}")
     namespace = metadata.get("namespace", "")
     if not isinstance(namespace, str):
         raise SpecError("metadata.namespace", "expected a string")

@@ -77,7 +77,9 @@ def _parser(make: Callable[..., ArgumentParser], *name: str, **settings: str) ->
 
 def _fill_run(run: ArgumentParser) -> None:
     run.description = "Run the SSHLoadTest of a file with processes of this machine. Ctrl-C aborts it."
-    run.add_argument("file", metavar="FILE", type=Path, help="a YAML file with an SSHLoadTest")
+    run.add_argument(
+        "file", metavar="FILE", type=Path, help="a YAML file with an SSHLoadTest, or - for the standard input"
+    )
     run.add_argument("--name", help="which test, where the file has several")
     _add_output(run)
     run.add_argument("--logs", metavar="DIR", type=Path, help="keep the processes' output and summary.json there")
@@ -128,7 +130,7 @@ def _fill_validate(validate: ArgumentParser) -> None:
         metavar="FILE",
         type=Path,
         nargs="+",
-        help="a YAML file with SSHLoadTests, SSHLoadTestSchedules or SSHLoadTestComparisons",
+        help="a YAML or JSON file with objects of our kinds, a directory of such files, or - for the standard input",
     )
 
 

@@ -15,7 +15,7 @@ from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.load_test_file import Document, read_objects
+from sshload_operator.api.load_test_file import Document, NoObjectsError, files_in, read_objects
 from sshload_operator.api.schedule.spec import check_schedule_name, parse_schedule
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.cli.plain_text import printable
@@ -38,14 +38,29 @@ _NOWHERE = Installation(
 
 
 def check(path: Path) -> bool:
-    """Say of each object in a file whether it is valid, and return whether all are."""
+    """Say of each object in a file, or in the files of a directory, whether it is valid; return whether all are.
+
+    Files of a directory that have no object of ours are passed over.
+    """
+    if not path.is_dir():
+        return bool(_check_file(path))
+    checks = [_check_file(one, in_directory=True) for one in files_in(path)]
+    if all(one is None for one in checks):
+        _complain(f"{path}: no object of ours in its YAML and JSON files")
+        return False
+    return all(one is not False for one in checks)
+
+
+def _check_file(path: Path, *, in_directory: bool = False) -> bool | None:
+    """Return whether all objects in a file are valid; None for a file of a directory that has none of ours."""
     try:
         documents = read_objects(path)
     except (SpecError, OSError) as error:
+        if in_directory and isinstance(error, NoObjectsError):
+            return None
         _complain(f"{path}: {error}")
         return False
-    valid = [_check_object(f"{path}: {document.name}", document) for document in documents]
-    return all(valid)
+    return all([_check_object(f"{path}: {document.name}", document) for document in documents])
 
 
 def _check_object(label: str, document: Document) -> bool:
@@ -53,7 +68,8 @@ def _check_object(label: str, document: Document) -> bool:
     try:
         tests = dict(_tests(document))
     except SpecError as error:
-        _complain(f"{label}: {error}")
+        for problem in error.problems:
+            _complain(f"{label}: {problem}")
         return False
     test = TestIdentity(namespace="default", name=document.name, uid=str(UUID(int=0)), generation=1)
     plans = {of: make_plan(test, spec, replace(_NOWHERE, allow_list=allowing(spec)), 1) for of, spec in tests.items()}

@@ -1,3 +1,4 @@
+import json
 import sys
 from pathlib import Path
 
@@ -178,3 +179,49 @@ def test_a_name_that_the_api_server_refuses_is_refused(
 ) -> None:
     assert validate(monkeypatch, write(tmp_path, SPEC, "a" * 41)) == ExitCode.ERROR
     assert "metadata.name" in capsys.readouterr().err
+
+
+def test_everything_that_is_wrong_is_said_at_once_each_on_a_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stage = {"raet": 20, "duration": 30}
+    path = write(tmp_path, {**SPEC, "load": {"arrivals": {"stages": [stage]}}, "workers": {"replicas": "2"}})
+    assert validate(monkeypatch, path) == ExitCode.ERROR
+    assert capsys.readouterr().err.splitlines() == [
+        f"sshload: {path}: one: spec.load.arrivals.stages[0].raet: unknown field; did you mean rate?",
+        f"sshload: {path}: one: spec.load.arrivals.stages[0].rate: is required, and missing",
+        f"sshload: {path}: one: spec.load.arrivals.stages[0].duration: is 30, but must be a duration: write 30s",
+        f"sshload: {path}: one: spec.workers.replicas: must be a number, not a string; remove the quotes",
+    ]
+
+
+def test_a_directory_stands_for_its_files_and_others_in_it_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path, SPEC)
+    write(tmp_path, {**SPEC, "lod": 1}, name="two")
+    (tmp_path / "secret.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: login}\n")
+    (tmp_path / "notes.txt").write_text("no YAML")
+    assert validate(monkeypatch, tmp_path) == ExitCode.ERROR
+    said = capsys.readouterr()
+    assert said.out == f"{tmp_path / 'one.yaml'}: one: valid\n"
+    assert said.err == f"sshload: {tmp_path / 'two.yaml'}: two: spec.lod: unknown field; did you mean load?\n"
+
+
+def test_a_directory_without_our_objects_is_not_valid(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert validate(monkeypatch, tmp_path) == ExitCode.ERROR
+    assert "no object of ours" in capsys.readouterr().err
+
+
+def test_the_standard_input_and_a_list_are_read_as_kubectl_reads_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    items = [yaml.safe_load(write(tmp_path, SPEC, name=name).read_text()) for name in ("one", "two")]
+    listed = tmp_path / "list.json"
+    listed.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}))
+    with listed.open() as stdin:
+        monkeypatch.setattr(sys, "stdin", stdin)
+        assert validate(monkeypatch, Path("-")) == ExitCode.PASSED
+    assert capsys.readouterr().out == "-: one: valid\n-: two: valid\n"
