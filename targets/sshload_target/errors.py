@@ -10,7 +10,7 @@ class TargetError(Exception):
 
 
 class ConfigRefusedError(TargetError):
-    """What was asked for cannot be served, however often it is tried: the configuration has to change."""
+    """The configuration cannot be served. Another try does not help: it has to change."""
 
     exit_code: ClassVar[int] = 78  # EX_CONFIG of sysexits.h
 

@@ -9,7 +9,7 @@ from sshload_contract.target_config import DirectoryFixture, FileFixture
 from sshload_target.errors import ConfigRefusedError, InterruptedTargetError
 
 _CHUNK_BYTES = 1_048_576
-_FIRST_PARTS_OF_OTHERS = (".ssh",)
+_RESERVED_FOLDERS = (".ssh",)
 
 
 def refuse_escapes(path: str) -> None:
@@ -21,13 +21,13 @@ def refuse_escapes(path: str) -> None:
         raise ConfigRefusedError(f"fixture path {path!r} is absolute: it has to be relative to the user's home")
     if ".." in parts:
         raise ConfigRefusedError(f"fixture path {path!r} leads out of the user's home")
-    if parts[0] in _FIRST_PARTS_OF_OTHERS:
+    if parts[0] in _RESERVED_FOLDERS:
         raise ConfigRefusedError(f"fixture path {path!r} is where the user's keys are kept")
 
 
 def make_file(home: Path, fixture: FileFixture, owner: tuple[int, int], interrupted: Callable[[], bool]) -> None:
     """Make or replace a file of `size_bytes` random bytes, so that no compression makes a transfer smaller."""
-    path = fixture_place(home, fixture.path, owner)
+    path = fixture_path(home, fixture.path, owner)
     with path.open("wb") as file:
         left = fixture.size_bytes
         while left > 0:
@@ -39,7 +39,7 @@ def make_file(home: Path, fixture: FileFixture, owner: tuple[int, int], interrup
 
 def make_directory(home: Path, fixture: DirectoryFixture, owner: tuple[int, int]) -> None:
     """Make a directory with `files` empty files in it, named from file-000000 on."""
-    path = fixture_place(home, fixture.path, owner)
+    path = fixture_path(home, fixture.path, owner)
     _make_folder(path, owner)
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -57,7 +57,7 @@ def _make_empty_file(name: str, folder: int, owner: tuple[int, int]) -> None:
     os.close(file)
 
 
-def fixture_place(home: Path, path: str, owner: tuple[int, int]) -> Path:
+def fixture_path(home: Path, path: str, owner: tuple[int, int]) -> Path:
     """Return the absolute path of a fixture, with the folders above it made."""
     refuse_escapes(path)
     parts = PurePosixPath(path).parts
@@ -71,7 +71,7 @@ def fixture_place(home: Path, path: str, owner: tuple[int, int]) -> Path:
     return place
 
 
-def hand_over(path: Path, owner: tuple[int, int]) -> None:
+def chown_recursively(path: Path, owner: tuple[int, int]) -> None:
     """Give a folder and all that is in it to `owner`."""
     if owner[0] == os.geteuid():
         return

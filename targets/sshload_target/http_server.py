@@ -12,8 +12,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from sshload_contract.codec import to_json
 
 from sshload_target.errors import TargetError
-from sshload_target.metrics import TargetCollector
-from sshload_target.observer import Observer
+from sshload_target.observer import Observer, TargetCollector
 
 _REQUEST_TIMEOUT_S = 10
 

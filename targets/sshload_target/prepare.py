@@ -1,5 +1,6 @@
-"""What has to be there before sshd starts: keys, home, fixtures, and a configuration that sshd takes."""
+"""Preparation before sshd starts: keys, home, fixtures, and a configuration that sshd accepts."""
 
+import os
 import pwd
 from pathlib import Path
 
@@ -15,12 +16,12 @@ from sshload_contract.target_config import (
 
 from sshload_target.errors import ConfigRefusedError
 from sshload_target.fixtures import make_directory, make_file, refuse_escapes
-from sshload_target.home import find_user, make_home, owner_of_files
-from sshload_target.host_keys import copy_host_keys
+from sshload_target.pid1 import stop_is_pending
 from sshload_target.repository import make_repository
-from sshload_target.sshd import read_effective_config
-from sshload_target.sshd_config import OwnLines, objection, render
-from sshload_target.stop_signals import stop_is_pending
+from sshload_target.sshd.program import OwnSettings, check_measurable, read_effective_config, render_sshd_config
+
+_AUTHORIZED_KEYS_HEADER = "# made by sshload: the only key that may log in"
+_HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
 
 
 def read_config(file: Path) -> TargetConfig:
@@ -52,7 +53,7 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
         authorized_keys = make_home(home, keys_dir / "id_ed25519.pub", owner)
     except OSError as error:
         raise ConfigRefusedError(f"keys and home cannot be made ready: {error}") from error
-    own = OwnLines(
+    own = OwnSettings(
         port=config.sshd_port,
         listen_address=listen_address,
         host_keys=host_keys,
@@ -61,7 +62,7 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
         check_modes=_is_home_of(user, home),
     )
     sshd_config = _write_sshd_config(config.sshd_config, own, private_dir)
-    refusal = objection(read_effective_config(sshd, sshd_config), config.sshd_port)
+    refusal = check_measurable(read_effective_config(sshd, sshd_config), config.sshd_port)
     if refusal:
         raise ConfigRefusedError(refusal)
     for file in config.files:
@@ -78,14 +79,65 @@ def _user_ca(keys_dir: Path) -> Path | None:
     return user_ca if user_ca.exists() else None
 
 
-def _write_sshd_config(text: str, own: OwnLines, private_dir: Path) -> Path:
+def _write_sshd_config(text: str, own: OwnSettings, private_dir: Path) -> Path:
     given = private_dir / "sshd_config"
     given.write_text(text)
     path = private_dir / "sshd_config_of_target"
-    path.write_text(render(own, given))
+    path.write_text(render_sshd_config(own, given))
     return path
 
 
 def _is_home_of(user: pwd.struct_passwd, home: Path) -> bool:
     """Whether StrictModes can be kept: it stops looking at folders at the home that the user database states."""
     return home.resolve().is_relative_to(Path(user.pw_dir).resolve())
+
+
+def find_user(name: str) -> pwd.struct_passwd:
+    """Return the user's entry; raises ConfigRefusedError where there is none, or where sshd could not become it."""
+    try:
+        user = pwd.getpwnam(name)
+    except KeyError:
+        raise ConfigRefusedError(f"user {name!r} is not in the user database of this container") from None
+    if os.geteuid() not in (0, user.pw_uid):
+        raise ConfigRefusedError(
+            f"sshd runs as uid {os.geteuid()} and cannot log in {name!r} (uid {user.pw_uid}): run it as that user"
+        )
+    return user
+
+
+def owner_of_files(user: pwd.struct_passwd) -> tuple[int, int]:
+    """Return the uid and gid to give files to. Who is not root keeps the group that the process has."""
+    return user.pw_uid, user.pw_gid if os.geteuid() == 0 else -1
+
+
+def make_home(home: Path, public_key: Path, owner: tuple[int, int]) -> Path:
+    """Make `home` (0700) and the authorized_keys in it, which is returned.
+
+    Raises ConfigRefusedError where that would overwrite keys that somebody else put there.
+    """
+    if not home.is_absolute() or home == Path("/"):
+        raise ConfigRefusedError(f"home {str(home)!r} has to be an absolute path below /")
+    authorized_keys = home / ".ssh" / "authorized_keys"
+    if authorized_keys.exists() and not authorized_keys.read_text().startswith(_AUTHORIZED_KEYS_HEADER):
+        raise ConfigRefusedError(f"{authorized_keys} exists and was not made by sshload: it is left alone")
+    key = public_key.read_text().strip()
+    for folder in (home, authorized_keys.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.chown(folder, *owner)
+        folder.chmod(0o700)
+    authorized_keys.write_text(f"{_AUTHORIZED_KEYS_HEADER}\n{key}\n")
+    authorized_keys.chmod(0o600)
+    os.chown(authorized_keys, *owner)
+    return authorized_keys
+
+
+def copy_host_keys(keys_dir: Path, into: Path) -> tuple[Path, ...]:
+    """Copy the host keys into the folder `into`, readable by us only, and return their new paths."""
+    return tuple(_copy(keys_dir / name, into / name) for name in _HOST_KEY_FILES)
+
+
+def _copy(source: Path, target: Path) -> Path:
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(source.read_bytes())
+    return target

@@ -15,12 +15,12 @@ from typing import IO
 from sshload_contract.target_config import RepositoryFixture
 
 from sshload_target.errors import ConfigRefusedError, InterruptedTargetError
-from sshload_target.fixtures import fixture_place, hand_over
+from sshload_target.fixtures import chown_recursively, fixture_path
 
 _CHUNK_BYTES = 1_048_576
 _FILES = 64
 _FIRST_COMMIT_UNIX_S = 1_700_000_000
-_SOMEBODY = "sshload <sshload@localhost>"
+_COMMITTER = "sshload <sshload@localhost>"
 _FAST_IMPORT = (
     *("-c", "core.compression=0"),
     *("-c", f"core.bigFileThreshold={_CHUNK_BYTES}"),  # what is larger is passed through and not held in memory
@@ -39,12 +39,12 @@ def make_repository(
     git = shutil.which("git")
     if git is None:
         raise ConfigRefusedError(f"fixture {fixture.path!r} is a git repository, and there is no git here: install git")
-    path = fixture_place(home, fixture.path, owner)
+    path = fixture_path(home, fixture.path, owner)
     if path.exists():
         _remove_repository(path, fixture.path)
     _run(git, fixture, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", str(path))
     _import(git, path, fixture, interrupted)
-    hand_over(path, owner)
+    chown_recursively(path, owner)
 
 
 def _remove_repository(path: Path, name: str) -> None:
@@ -97,7 +97,7 @@ def _stream(fixture: RepositoryFixture) -> Iterator[bytes]:
 
 def _commit_header(number: int) -> bytes:
     message = f"Commit {number + 1}".encode()
-    who_and_when = f"{_SOMEBODY} {_FIRST_COMMIT_UNIX_S + number} +0000".encode()
+    who_and_when = f"{_COMMITTER} {_FIRST_COMMIT_UNIX_S + number} +0000".encode()
     return b"commit refs/heads/main\ncommitter %s\ndata %d\n%s\n" % (who_and_when, len(message), message)
 
 

@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from sshload_target.cgroup_mounts import lineage, read_mounts, read_own_paths
-from sshload_target.limits import Limits, smallest
-from sshload_target.usage import Usage, flat_keyed
+from sshload_target.usage.cgroup_files import cgroup_and_parents, parse_flat_keyed, read_mounts, read_own_paths
+from sshload_target.usage.values import Limits, Usage, smallest
 
 _NS_PER_S = 1_000_000_000
 _NEEDED = (
@@ -33,7 +32,7 @@ class CgroupV1Reader:
         """Return the usage now."""
         own = self.memory[0]
         peak = own / "memory.max_usage_in_bytes"
-        memory = flat_keyed((own / "memory.stat").read_text())
+        memory = parse_flat_keyed((own / "memory.stat").read_text())
         charged = int((own / "memory.usage_in_bytes").read_text())
         return Usage(
             cpu_s=int((self.cpuacct[0] / "cpuacct.usage").read_text()) / _NS_PER_S,
@@ -42,8 +41,8 @@ class CgroupV1Reader:
             memory_is_upper_bound=False,
             memory_peak_bytes=int(peak.read_text()) if peak.exists() else 0,
             processes=len((own / "cgroup.procs").read_text().splitlines()),
-            oom_kills=_told(self.memory, "memory.oom_control").get("oom_kill", 0),
-            refused_forks=_told(self.pids, "pids.events").get("max", 0),
+            oom_kills=_read_counts(self.memory, "memory.oom_control").get("oom_kill", 0),
+            refused_forks=_read_counts(self.pids, "pids.events").get("max", 0),
         )
 
     def limits(self) -> Limits:
@@ -55,13 +54,13 @@ class CgroupV1Reader:
         )
 
     def _throttled_s(self) -> float:
-        return _told(self.cpu, "cpu.stat").get("throttled_time", 0) / _NS_PER_S
+        return _read_counts(self.cpu, "cpu.stat").get("throttled_time", 0) / _NS_PER_S
 
 
-def _told(places: tuple[Path, ...], name: str) -> dict[str, int]:
+def _read_counts(places: tuple[Path, ...], name: str) -> dict[str, int]:
     """Return the numbers in a file of the container's own cgroup, none where it is not there."""
     file = places[0] / name if places else None
-    return flat_keyed(file.read_text()) if file is not None and file.exists() else {}
+    return parse_flat_keyed(file.read_text()) if file is not None and file.exists() else {}
 
 
 def _cpu_cores(place: Path) -> float | None:
@@ -93,7 +92,7 @@ def find_reader(own_cgroups: str, mountinfo: str) -> CgroupV1Reader | None:
     places: dict[str, tuple[Path, ...]] = {}
     for mount in read_mounts(mountinfo):
         for controller in mount.controllers & paths.keys():
-            seen = lineage(mount, paths[controller])
+            seen = cgroup_and_parents(mount, paths[controller])
             if not (seen[0] / "release_agent").exists():  # only at the very top: all of the machine
                 places[controller] = seen
     if any(not (places[name][0] / file).is_file() for name, file in _NEEDED if name in places):

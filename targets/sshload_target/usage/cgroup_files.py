@@ -1,4 +1,4 @@
-"""Where this process's cgroups are in the file system."""
+"""The cgroups of this process in the file system: mounts, paths and the format of their files."""
 
 import re
 from collections.abc import Iterator
@@ -42,8 +42,8 @@ def read_own_paths(own_cgroups: str) -> dict[str, str]:
     return paths
 
 
-def directory(mount: CgroupMount, path: str) -> Path:
-    """Return where the cgroup `path` is seen below `mount`.
+def cgroup_directory(mount: CgroupMount, path: str) -> Path:
+    """Return the directory of the cgroup `path` below `mount`.
 
     In a container without a cgroup namespace the path is the host's while the mount shows the container's own cgroup
     at its top: then that is the one.
@@ -53,7 +53,13 @@ def directory(mount: CgroupMount, path: str) -> Path:
     return seen if seen.is_dir() else mount.mounted_at
 
 
-def lineage(mount: CgroupMount, path: str) -> tuple[Path, ...]:
-    """Return where the cgroup `path` and all above it that can be seen are. The limits of each of them bind it."""
-    place = directory(mount, path)
+def cgroup_and_parents(mount: CgroupMount, path: str) -> tuple[Path, ...]:
+    """Return the directories of the cgroup `path` and of its visible ancestors, whose limits apply to it too."""
+    place = cgroup_directory(mount, path)
     return tuple(seen for seen in (place, *place.parents) if seen.is_relative_to(mount.mounted_at))
+
+
+def parse_flat_keyed(text: str) -> dict[str, int]:
+    """Return the numbers of a cgroup file of `name value` lines."""
+    pairs = (line.split() for line in text.splitlines())
+    return {name: int(value) for name, value in pairs}

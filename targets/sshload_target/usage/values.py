@@ -1,6 +1,10 @@
-"""Usage: what a container uses."""
+"""Usage and Limits: what a container uses, and what it may use at most."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
+
+_Limit = TypeVar("_Limit", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +27,15 @@ class Usage:
     refused_forks: int
 
 
-def flat_keyed(text: str) -> dict[str, int]:
-    """Return the numbers of a cgroup file of `name value` lines."""
-    pairs = (line.split() for line in text.splitlines())
-    return {name: int(value) for name, value in pairs}
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """CPU in cores, memory, and processes (of which each thread counts as one); None where no limit is to be seen."""
+
+    cpu_cores: float | None = None
+    memory_bytes: int | None = None
+    processes: int | None = None
+
+
+def smallest(limits: Iterable[_Limit | None]) -> _Limit | None:
+    """Return the one that binds: the smallest of those that there are, None where there is none."""
+    return min((limit for limit in limits if limit is not None), default=None)

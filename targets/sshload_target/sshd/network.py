@@ -1,4 +1,4 @@
-"""What the kernel knows of this network namespace: connections to sshd, and connections lost in a full backlog."""
+"""The network namespace in /proc/net: open connections to sshd, and connections lost to a full listen backlog."""
 
 import ipaddress
 import sys
@@ -22,7 +22,7 @@ def open_peers(local_port: int, proc_net: Path = _PROC_NET) -> set[Peer]:
     """Return the peers whose connections to `local_port` are open, or closed by the peer alone."""
     peers: set[Peer] = set()
     for table in ("tcp", "tcp6"):
-        peers |= _peers_in(_kernels_words(proc_net / table), local_port)  # no tcp6 where the kernel has no IPv6
+        peers |= _peers_in(_read_proc_file(proc_net / table), local_port)  # no tcp6 where the kernel has no IPv6
     return peers
 
 
@@ -48,11 +48,11 @@ def _address(digits: str) -> str:
 
 
 def listen_overflows(proc_net: Path = _PROC_NET) -> int:
-    """Return how many connections the network namespace has refused because a listener's backlog was full.
+    """Return the number of connections that the network namespace refused because a listener's backlog was full.
 
     0 where the kernel does not tell, as gVisor does not.
     """
-    lines = _kernels_words(proc_net / "netstat").splitlines()
+    lines = _read_proc_file(proc_net / "netstat").splitlines()
     for names, values in zip(lines[::2], lines[1::2], strict=True):
         counters = dict(zip(names.split(), values.split(), strict=True))
         if "ListenOverflows" in counters:
@@ -60,8 +60,8 @@ def listen_overflows(proc_net: Path = _PROC_NET) -> int:
     return 0
 
 
-def _kernels_words(file: Path) -> str:
-    """Return what a file of /proc says, nothing where the kernel has no such file or lets nobody read it."""
+def _read_proc_file(file: Path) -> str:
+    """Return the text of a file of /proc, "" where the kernel has no such file or denies reading it."""
     try:
         return file.read_text(encoding="utf-8")
     except OSError:

@@ -6,9 +6,9 @@ import threading
 from collections import deque
 from contextlib import suppress
 
-from sshload_target.log_counts import LogCounts, count
-from sshload_target.log_line import Accepted, Listening, read_log_line
-from sshload_target.network import Peer, open_peers
+from sshload_target.sshd.log_counts import LogCounts, add_event
+from sshload_target.sshd.log_line import Accepted, Listening, read_log_line
+from sshload_target.sshd.network import Peer, open_peers
 
 _CHUNK_BYTES = 65_536
 _TAIL_LINES = 5
@@ -47,8 +47,8 @@ class SshdLog:
 
     @property
     def counts(self) -> LogCounts:
-        """What the log adds up to by now."""
-        self._read_what_is_there()
+        """The totals of the log so far."""
+        self._read_available()
         with self._lock:
             return self._counts
 
@@ -58,7 +58,7 @@ class SshdLog:
         A login is told at every log level, its end is not (a client that just closes its socket leaves no line at
         INFO), so the kernel says which of them still are.
         """
-        self._read_what_is_there()
+        self._read_available()
         with self._lock:
             self._prune()
             return len(self._logged_in)
@@ -70,28 +70,28 @@ class SshdLog:
             self._log_fd = log_fd
         new = select.poll()
         new.register(log_fd, select.POLLIN)
-        while not self._read_what_is_there():
+        while not self._read_available():
             new.poll()
         with self._reading:
             self._log_fd = None
             os.close(log_fd)
         if self._rest:
-            self._take([self._rest.decode(errors="replace")])
+            self._add_lines([self._rest.decode(errors="replace")])
 
-    def _read_what_is_there(self) -> bool:
-        """Take all that sshd has written, without a wait; return whether that was the last."""
+    def _read_available(self) -> bool:
+        """Read all that sshd has written, without waiting; return whether the log has ended."""
         with self._reading, suppress(BlockingIOError):
             while self._log_fd is not None and (chunk := os.read(self._log_fd, _CHUNK_BYTES)):
-                self._take_text(chunk.replace(b"\r\n", b"\n"))
+                self._add_text(chunk.replace(b"\r\n", b"\n"))
             return True
         return False
 
-    def _take_text(self, text: bytes) -> None:
-        _pass_on(text)
+    def _add_text(self, text: bytes) -> None:
+        _copy_to_stdout(text)
         *lines, self._rest = (self._rest + text).split(b"\n")
-        self._take([line.decode(errors="replace").rstrip("\r") for line in lines])
+        self._add_lines([line.decode(errors="replace").rstrip("\r") for line in lines])
 
-    def _take(self, lines: list[str]) -> None:
+    def _add_lines(self, lines: list[str]) -> None:
         events = [(line, read_log_line(line)) for line in lines]
         with self._lock:
             for line, event in events:
@@ -103,7 +103,7 @@ class SshdLog:
                         self._listening = True
                     case Accepted(address, port):
                         self._logged_in.add(Peer(address, port))
-                self._counts = count(self._counts, event)
+                self._counts = add_event(self._counts, event)
             if len(self._logged_in) >= self._prune_at:
                 self._prune()
 
@@ -112,7 +112,7 @@ class SshdLog:
         self._prune_at = max(_FIRST_PRUNE_AT, 2 * len(self._logged_in))
 
 
-def _pass_on(text: bytes) -> None:
+def _copy_to_stdout(text: bytes) -> None:
     """Write to stdout. Who started us may have closed its end; the counts go on without it."""
     with suppress(OSError):
         while text:

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from sshload_target import cgroup_v1, cgroup_v2
-from sshload_target.limits import Limits
-from sshload_target.process_usage import ProcessTreeReader
-from sshload_target.usage import Usage
+from sshload_target.usage import cgroup_v1, cgroup_v2
+from sshload_target.usage.process_tree import ProcessTreeReader
+from sshload_target.usage.values import Limits, Usage
 
 
 class UsageReader(Protocol):
@@ -26,7 +25,7 @@ class UsageReader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CgroupFiles:
-    """Where the kernel tells of cgroups."""
+    """The kernel's files about the cgroups of this process."""
 
     own_cgroups: Path = Path("/proc/self/cgroup")
     mounts: Path = Path("/proc/self/mountinfo")

@@ -1,4 +1,4 @@
-r"""What one line of sshd's own log (`sshd -D -e`, LogLevel INFO or more) says, for OpenSSH 8.5 to 10.x.
+"""The events in sshd's own log (`sshd -D -e`, LogLevel INFO or more), line by line, for OpenSSH 8.5 to 10.x.
 
 Drops are told in three ways, see `drop_connection` in sshd.c:
 
@@ -59,8 +59,8 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
-class AlsoDropped:
-    """So many connections more were dropped whose lines were left out."""
+class OmittedDrops:
+    """`count` more connections were dropped. sshd left their lines out."""
 
     reason: DropReason
     count: int
@@ -79,7 +79,7 @@ class ForkRefused:
     """sshd could not start a process, for a connection or in a session."""
 
 
-LogEvent = Listening | Accepted | AuthFailed | Dropped | AlsoDropped | DropEpisode | ForkRefused
+LogEvent = Listening | Accepted | AuthFailed | Dropped | OmittedDrops | DropEpisode | ForkRefused
 
 _RATE_LIMITED_REASONS = {"Maxstartups": DropReason.MAX_STARTUPS, "PerSourcePenalties": DropReason.PENALTY}
 
@@ -114,7 +114,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], LogEvent]], ...
     ),
     (
         re.compile(r"(?P<reason>Maxstartups|PerSourcePenalties) logging rate-limited: additional (?P<count>\d{1,18}) "),
-        lambda found: AlsoDropped(_RATE_LIMITED_REASONS[found["reason"]], int(found["count"])),
+        lambda found: OmittedDrops(_RATE_LIMITED_REASONS[found["reason"]], int(found["count"])),
     ),
     (
         re.compile(
@@ -134,7 +134,7 @@ _READERS: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], LogEvent]], ...
 
 
 def read_log_line(line: str) -> LogEvent | None:
-    """Return what `line` (without its line end) says, or None where it says nothing that is counted."""
+    """Return the event in `line` (without its line end), None where it has none that is counted."""
     for pattern, reader in _READERS:
         found = pattern.match(line)
         if found is not None:

@@ -1,10 +1,9 @@
-"""LogCounts: what sshd's log adds up to. A fold over its events, pure."""
+"""LogCounts: the totals of sshd's log. A pure fold over its events."""
 
 from dataclasses import dataclass, replace
 
-from sshload_target.log_line import (
+from sshload_target.sshd.log_line import (
     Accepted,
-    AlsoDropped,
     AuthFailed,
     DropEpisode,
     Dropped,
@@ -12,10 +11,11 @@ from sshload_target.log_line import (
     ForkRefused,
     Listening,
     LogEvent,
+    OmittedDrops,
 )
 
 # OpenSSH 10.0, sshd.c, drop_connection: from the 4th drop by MaxStartups and the 8th by a penalty lines are left out.
-_ALL_TOLD_BELOW = {DropReason.MAX_STARTUPS: 3, DropReason.PENALTY: 7}
+_ALL_LOGGED_BELOW = {DropReason.MAX_STARTUPS: 3, DropReason.PENALTY: 7}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +39,12 @@ class LogCounts:
         """Whether sshd may have dropped more than it has told so far."""
         return (
             self.episode_counted > 0
-            or self.dropped_penalty >= _ALL_TOLD_BELOW[DropReason.PENALTY]
-            or (self.rate_limited and self.dropped_max_startups >= _ALL_TOLD_BELOW[DropReason.MAX_STARTUPS])
+            or self.dropped_penalty >= _ALL_LOGGED_BELOW[DropReason.PENALTY]
+            or (self.rate_limited and self.dropped_max_startups >= _ALL_LOGGED_BELOW[DropReason.MAX_STARTUPS])
         )
 
 
-def count(counts: LogCounts, event: LogEvent) -> LogCounts:
+def add_event(counts: LogCounts, event: LogEvent) -> LogCounts:
     """Return `counts` with `event` in them."""
     match event:
         case Accepted():
@@ -53,17 +53,17 @@ def count(counts: LogCounts, event: LogEvent) -> LogCounts:
             return replace(counts, auth_failed=counts.auth_failed + 1)
         case ForkRefused():
             return replace(counts, refused_forks=counts.refused_forks + 1)
-        case Dropped() | AlsoDropped() | DropEpisode():
+        case Dropped() | OmittedDrops() | DropEpisode():
             return _count_drops(counts, event)
         case Listening():
             return counts
 
 
-def _count_drops(counts: LogCounts, event: Dropped | AlsoDropped | DropEpisode) -> LogCounts:
+def _count_drops(counts: LogCounts, event: Dropped | OmittedDrops | DropEpisode) -> LogCounts:
     match event:
         case Dropped():
             return _count_dropped(counts, event)
-        case AlsoDropped():
+        case OmittedDrops():
             return _add_dropped(counts, event.reason, event.count)
         case DropEpisode():
             return _count_episode(counts, event)
@@ -85,7 +85,7 @@ def _add_dropped(counts: LogCounts, reason: DropReason, number: int) -> LogCount
 
 
 def _count_episode(counts: LogCounts, event: DropEpisode) -> LogCounts:
-    """Add what the total has beyond the lines; the total of a going episode counts the drop that is told next."""
+    """Add the drops without a line. The total of an episode under way includes the drop of the next line."""
     told_total = event.total if event.ended else event.total - 1
     untold = max(0, told_total - counts.episode_counted)
     counts = _add_dropped(counts, DropReason.MAX_STARTUPS, untold)

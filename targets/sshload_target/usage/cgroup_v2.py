@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from sshload_target.cgroup_mounts import lineage, read_mounts, read_own_paths
-from sshload_target.limits import Limits, smallest
-from sshload_target.usage import Usage, flat_keyed
+from sshload_target.usage.cgroup_files import cgroup_and_parents, parse_flat_keyed, read_mounts, read_own_paths
+from sshload_target.usage.values import Limits, Usage, smallest
 
 _US_PER_S = 1_000_000
 _NO_LIMIT = "max"
@@ -21,8 +20,8 @@ class CgroupV2Reader:
 
     def read(self) -> Usage:
         """Return the usage now. memory.peak is there from Linux 5.19 on."""
-        cpu = flat_keyed((self.path / "cpu.stat").read_text())
-        memory = flat_keyed((self.path / "memory.stat").read_text())
+        cpu = parse_flat_keyed((self.path / "cpu.stat").read_text())
+        memory = parse_flat_keyed((self.path / "memory.stat").read_text())
         charged = int((self.path / "memory.current").read_text())
         peak = self.path / "memory.peak"
         return Usage(
@@ -47,7 +46,7 @@ class CgroupV2Reader:
 
     def _events(self, name: str) -> dict[str, int]:
         events = self.path / name
-        return flat_keyed(events.read_text()) if events.exists() else {}
+        return parse_flat_keyed(events.read_text()) if events.exists() else {}
 
 
 def _limit(file: Path) -> int | None:
@@ -70,7 +69,7 @@ def find_reader(own_cgroups: str, mountinfo: str) -> CgroupV2Reader | None:
     path = read_own_paths(own_cgroups).get("")
     for mount in read_mounts(mountinfo):
         if mount.version == 2 and path is not None:  # noqa: PLR2004 -- the version is its name
-            place, *above = lineage(mount, path)
+            place, *above = cgroup_and_parents(mount, path)
             if all((place / name).is_file() for name in _NEEDED):
                 return CgroupV2Reader(place, tuple(above))
     return None
