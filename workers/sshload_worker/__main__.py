@@ -38,8 +38,8 @@ def main(arguments: list[str]) -> int:
 
         return run_processes(config.processes_per_pod, arguments)
     import_locust()  # the parent of several processes stays small without
+    from sshload_worker.coordination.locust_line import read_token  # noqa: PLC0415 - likewise
     from sshload_worker.coordination.roles import run_master, run_worker  # noqa: PLC0415 - likewise
-    from sshload_worker.coordination.run_token import read_token  # noqa: PLC0415 - likewise
 
     try:
         token = read_token(Path(config.token_path))

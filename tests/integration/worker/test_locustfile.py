@@ -20,15 +20,14 @@ from sshload_contract.load import BurstLoad, Load, UsersLoad, UsersStage
 from sshload_contract.run_config import RunConfig, Scenario, SessionReuse
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.coordination.trial_part import Equipment, TrialPart
 from sshload_worker.locustfile.crowd import Crowd
 from sshload_worker.locustfile.load_users import load_users
 from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.locustfile.ssh_user import NoIterationError
-from sshload_worker.login.fault import GeneratorFaultError
-from sshload_worker.pacing.load import Share
-from sshload_worker.pacing.trial_order import TrialOrder
-from sshload_worker.recording.port_board import PortBoard
+from sshload_worker.outcomes import GeneratorFaultError
+from sshload_worker.pacing.load import Share, TrialOrder
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 from sshload_worker.summary.merge import Totals
 from whole_run import whole_run

@@ -19,8 +19,8 @@ from sshload_contract.run_summary import LoginFailure
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 from sshload_worker.coordination import messages
+from sshload_worker.coordination.locust_line import encrypt_lines
 from sshload_worker.coordination.roll_call import RollCall
-from sshload_worker.coordination.run_token import encrypt_lines
 from sshload_worker.coordination.worker_line import WorkerLine
 
 REPORTS = 200

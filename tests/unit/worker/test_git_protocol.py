@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.steps.git_protocol import (
+    FLUSH,
     Advertisement,
     PackCheck,
+    PktLineReader,
+    pkt_line,
     read_advertisement,
     request_for_everything,
     upload_pack_command,
 )
-from sshload_worker.scenario.steps.pkt_line import FLUSH, PktLineReader, pkt_line
 
 HEAD = b"1" * 40
 OTHER = b"2" * 40

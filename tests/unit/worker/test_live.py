@@ -8,9 +8,16 @@ from sshload_contract.master_log import SNAPSHOT_LINE_LIMIT_BYTES, snapshot_line
 from sshload_contract.run_config import RunConfig
 from sshload_contract.snapshot import SearchProgress, Stage
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.live import Standing, remaining_s, run_stage, search_remaining_s, snapshot
 from sshload_worker.summary.merge import NO_COUNTS
-from sshload_worker.summary.progress import NOTHING_YET, Progress
+from sshload_worker.summary.progress import (
+    NOTHING_YET,
+    Progress,
+    Standing,
+    remaining_s,
+    run_stage,
+    search_remaining_s,
+    snapshot,
+)
 
 CONFIG = replace(run_config(NOWHERE, arrivals(1, 10)), warm_up_s=2.0, drain_s=5.0)
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.pkt_line import FLUSH, EndedError, PktLineReader, pkt_line
+from sshload_worker.scenario.steps.git_protocol import FLUSH, EndedError, PktLineReader, pkt_line
 
 LONGEST = 65_520
 

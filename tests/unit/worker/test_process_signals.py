@@ -1,8 +1,7 @@
 import os
 import signal
 
-from sshload_worker.coordination.processes import _Processes
-from sshload_worker.recording.port_board import make_board
+from sshload_worker.coordination.processes import _Processes, make_board
 
 
 def test_a_signal_passes_over_a_process_that_was_waited_for_this_moment() -> None:

@@ -12,10 +12,10 @@ from sshload_contract.sample import Health, Report
 from sshload_contract.snapshot import Stage
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.pacing.load import TrialOrder
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.summary.live import Standing, snapshot
 from sshload_worker.summary.merge import NO_COUNTS
+from sshload_worker.summary.progress import Standing, snapshot
 from sshload_worker.summary.trial_course import TrialCourse
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)

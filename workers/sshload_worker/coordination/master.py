@@ -20,10 +20,10 @@ from sshload_worker.coordination import messages
 from sshload_worker.coordination.roll_call import RollCall
 from sshload_worker.coordination.settling import Settling
 from sshload_worker.coordination.worker_line import WorkerLine
-from sshload_worker.pacing.trial_order import TrialOrder
-from sshload_worker.recording.port_room import TIME_WAIT_S
-from sshload_worker.summary.live import Standing, remaining_s, run_stage, search_remaining_s, snapshot
+from sshload_worker.pacing.load import TrialOrder
+from sshload_worker.recording.health import TIME_WAIT_S
 from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.progress import Standing, remaining_s, run_stage, search_remaining_s, snapshot
 from sshload_worker.summary.search_course import SearchCourse
 from sshload_worker.summary.trial_course import TrialCourse
 

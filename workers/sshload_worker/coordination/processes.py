@@ -4,19 +4,43 @@ It needs the standard library only, so that it takes little of the pod's memory.
 told to go, and how they then end says nothing: a run that has lost a worker is over, and the master shall know at once.
 """
 
+import mmap
 import os
 import signal
 import subprocess
 import sys
 from contextlib import suppress
+from struct import Struct
 from types import FrameType
 
-from sshload_worker.recording.port_board import make_board
-
+_NUMBER = Struct("=Q")
 _GRACE_S = 15.0
 """How long processes that were told to go may take: their final report waits for steps that cannot be cut off."""
-
 _SIGNALLED = 128
+
+
+def make_board(processes: int) -> int:
+    """Return the descriptor of a new board's memory, which child processes may be given."""
+    descriptor = os.memfd_create("sshload-ports")
+    os.ftruncate(descriptor, processes * _NUMBER.size)
+    return descriptor
+
+
+class PortBoard:
+    """A process's view of the board: the connections of all processes of a pod, whose source ports come from one range.
+
+    With a negative descriptor there is no other process.
+    """
+
+    def __init__(self, descriptor: int, process: int) -> None:
+        alone = descriptor < 0
+        self._offset = 0 if alone else process * _NUMBER.size
+        self._memory = mmap.mmap(descriptor, _NUMBER.size if alone else 0)
+
+    def total(self, connections: int) -> int:
+        """Put down how many connections this process has, and return how many all have."""
+        _NUMBER.pack_into(self._memory, self._offset, connections)
+        return sum(number for (number,) in _NUMBER.iter_unpack(self._memory))
 
 
 class _Processes:

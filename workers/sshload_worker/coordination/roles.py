@@ -12,8 +12,8 @@ import gevent
 from gevent.socket import wait_read
 from sshload_contract.run_config import RunConfig
 
-from sshload_worker.coordination.run_token import encrypt_lines
-from sshload_worker.recording.port_board import PortBoard
+from sshload_worker.coordination.locust_line import encrypt_lines
+from sshload_worker.coordination.processes import PortBoard
 
 if TYPE_CHECKING:
     from sshload_worker.coordination.worker import Worker

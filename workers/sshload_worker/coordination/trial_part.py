@@ -9,20 +9,18 @@ from sshload_contract.run_config import RunConfig
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import WHOLE_STEPS
 
-from sshload_worker.locustfile.crowd import Crowd
-from sshload_worker.locustfile.crowd_sessions import CrowdSessions
+from sshload_worker.coordination.processes import PortBoard
+from sshload_worker.locustfile.crowd import Crowd, CrowdSessions
 from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.login.login import Login
 from sshload_worker.pacing.generator import Generator
-from sshload_worker.pacing.load import Share
-from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.pacing.load import Share, TrialOrder
 from sshload_worker.recording.health import HealthMonitor
-from sshload_worker.recording.port_board import PortBoard
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.log_in import LogIn
-from sshload_worker.scenario.session_reuse import make_sessions
+from sshload_worker.scenario.sessions import make_sessions
 from sshload_worker.scenario.steps.forward import forward_rule
 
 

@@ -18,16 +18,15 @@ from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.dial import dial_until_accepted, dial_until_greeted
-from sshload_worker.coordination.last_words import close_after_last_words
+from sshload_worker.coordination.locust_line import close_after_last_words
+from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.coordination.trial_part import Equipment, TrialPart
 from sshload_worker.locustfile.crowd import Crowd
 from sshload_worker.locustfile.load_users import load_users
 from sshload_worker.locustfile.request_events import SummedRequests
-from sshload_worker.login.fault import GeneratorFaultError, TargetNotAllowedError
-from sshload_worker.pacing.load import Share
-from sshload_worker.pacing.trial_order import TrialOrder
-from sshload_worker.recording.port_board import PortBoard
-from sshload_worker.recording.port_room import TIME_WAIT_S, has_port_room
+from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError
+from sshload_worker.pacing.load import Share, TrialOrder
+from sshload_worker.recording.health import TIME_WAIT_S, has_port_room
 from sshload_worker.scenario.first_login import (
     TOO_MANY,
     NotReachedError,

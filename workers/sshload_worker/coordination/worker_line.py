@@ -12,7 +12,7 @@ from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.last_words import close_after_last_words
+from sshload_worker.coordination.locust_line import close_after_last_words
 from sshload_worker.coordination.roll_call import RollCall
 
 _LINGER_MS = 1_000

@@ -10,7 +10,7 @@ from locust.user.task import TaskSet
 from locust.util.load_locustfile import load_locustfile
 
 from sshload_worker.locustfile.ssh_user import SSHUser
-from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.outcomes import GeneratorFaultError
 
 _MESSAGE_LIMIT_CHARACTERS = 200
 

@@ -17,8 +17,8 @@ from sshload_contract.run_config import Auth, Client, Endpoint, Library, Scenari
 from sshload_contract.vocabulary import WHOLE_STEPS, Window
 
 from sshload_worker.locustfile.request_events import EachRequest
-from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.login import Login
+from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.log_in import LogIn
 from sshload_worker.scenario.step_clock import Due, StepClock

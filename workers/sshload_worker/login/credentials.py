@@ -8,9 +8,9 @@ from sshload_contract.run_config import Auth, Endpoint
 
 from sshload_worker.login.agent import start_agent
 from sshload_worker.login.certificate import check_user_certificate
-from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.login import Credentials
 from sshload_worker.login.private_key import PrivateKey, read_private_key
+from sshload_worker.outcomes import GeneratorFaultError
 
 _NOTHING = Credentials(
     auth=Auth.PASSWORD, private_key=b"", public_key=b"", certificate=b"", password="", agent_socket=""

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from time import time
 
-from sshload_worker.login.certificate_fields import CERTIFICATE_SUFFIX
-from sshload_worker.login.host_certificate import certificate_refusal, is_certificate
+from sshload_worker.login.certificate import CERTIFICATE_SUFFIX, certificate_refusal, is_certificate
 from sshload_worker.login.wire import WireError, WireReader
 
 _SSH_PORT = 22

@@ -9,8 +9,8 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import Any
 
-from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.wire import WireError, WireReader, wire_string
+from sshload_worker.outcomes import GeneratorFaultError
 
 _OPENSSH_BEGIN = b"-----BEGIN OPENSSH PRIVATE KEY-----"
 _OPENSSH_END = b"-----END OPENSSH PRIVATE KEY-----"

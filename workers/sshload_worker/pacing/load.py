@@ -1,16 +1,12 @@
-"""Load models as pure functions of time: when iterations are due, and which worker they belong to.
-
-Offsets are seconds from the agreed start of the run. The warm-up comes first and runs the first level of the load:
-its rate, its users, one burst, or the probes alone, before there are held sessions. Every worker computes the whole
-schedule and takes every n-th element of it, so the union over the workers is exactly the schedule of one.
-"""
+"""Load models as pure functions of time: when iterations are due, and which worker they belong to, in which trial."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, count, islice, pairwise
 from random import Random
 from typing import TypeVar
 
+from sshload_contract.capacity import load_at
 from sshload_contract.load import (
     ArrivalProcess,
     ArrivalsLoad,
@@ -21,6 +17,7 @@ from sshload_contract.load import (
     UsersLoad,
     UsersStage,
 )
+from sshload_contract.run_config import RunConfig
 from sshload_contract.vocabulary import Window
 
 T = TypeVar("T")
@@ -161,3 +158,18 @@ def _towards(users: int, running: int) -> Iterator[UserChange]:
         yield UserChange(at_s=0.0, user=user, begins=True)
     for user in range(running - 1, users - 1, -1):
         yield UserChange(at_s=0.0, user=user, begins=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOrder:
+    """One trial. `number` counts those of a search from 1; a run that searches nothing is one trial, of number 0.
+
+    `amount` is that of the load (contract capacity.py), for number 0 as it is configured.
+    """
+
+    number: int
+    amount: float
+
+    def config(self, run: RunConfig) -> RunConfig:
+        """Return what this trial is to be: the run, but for the amount of its load."""
+        return replace(run, load=load_at(run.load, self.amount)) if self.number else run

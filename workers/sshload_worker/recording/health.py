@@ -12,6 +12,7 @@ from time import monotonic, monotonic_ns, thread_time
 
 import gevent
 from gevent.pool import Group
+from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
 from sshload_contract.sample import Health
 from sshload_contract.steal import machine_cpu, stolen_share
 
@@ -28,6 +29,8 @@ _SOCKSTAT = Path("/proc/net/sockstat")
 _PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _USUAL_PORT_RANGE = "32768 60999"
 """Linux's own, where the kernel does not tell."""
+TIME_WAIT_S = 60.0
+"""How long Linux keeps a closed connection's port (TCP_TIMEWAIT_LEN in include/net/tcp.h)."""
 
 
 class HealthMonitor:
@@ -138,3 +141,8 @@ def _kernels_words(file: Path) -> str:
         return file.read_text(encoding="ascii")
     except OSError:
         return ""
+
+
+def has_port_room(needed: int) -> bool:
+    """Tell whether so many connections may be opened by all processes of the pod, with none of their ports reused."""
+    return waiting_ports() + needed <= PORTS_SHARE_LIMIT * available_ports()

@@ -17,9 +17,8 @@ from sshload_contract.vocabulary import Outcome, Window, jump_host_of
 from sshload_worker.login.login import Address, Login
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.failure import finding
 from sshload_worker.scenario.log_in import LogIn
-from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.step_clock import Due, StepClock, finding
 
 _SETTLED = frozenset(
     {Outcome.AUTH_REJECTED, Outcome.HOST_KEY_MISMATCH, Outcome.KEX_FAILED, Outcome.NOT_SSH, Outcome.GENERATOR_FAULT}

@@ -14,9 +14,8 @@ from sshload_contract.vocabulary import Outcome, Step, measured_step
 from sshload_worker.clients.interface import Connection
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.failure import finding
 from sshload_worker.scenario.log_in import LogIn
-from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.step_clock import Due, StepClock, finding
 from sshload_worker.scenario.time_limit import TimeLimit
 
 NAME = "held"

@@ -9,9 +9,8 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.failure import finding
 from sshload_worker.scenario.sessions import Sessions
-from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.step_clock import Due, StepClock, finding
 from sshload_worker.scenario.steps.dispatch import run_step
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 

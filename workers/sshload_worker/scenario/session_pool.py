@@ -10,9 +10,8 @@ from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.failure import finding
 from sshload_worker.scenario.log_in import LogIn
-from sshload_worker.scenario.step_clock import StepClock
+from sshload_worker.scenario.step_clock import StepClock, finding
 
 _Login: TypeAlias = "AsyncResult[Connection | StepFailure]"
 

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from time import monotonic_ns
 from typing import TypeVar
 
+from gevent import GreenletExit
 from sshload_contract.vocabulary import Outcome, Step, Window
 
+from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.failure import finding
+from sshload_worker.scenario.time_limit import TimeLimitReached
 
 T = TypeVar("T")
-
 _NS_PER_US = 1_000
 _OK = Outcome.OK
 _TOTAL = str(Step.TOTAL)
@@ -95,3 +96,21 @@ class StepClock:
     def _is_inside(self, now_ns: int) -> bool:
         """Tell whether the window is still open."""
         return now_ns <= self._due.window_end_ns and now_ns <= self._recorder.closed_ns
+
+
+def finding(error: BaseException) -> StepFailure:
+    """Return the outcome of what ended in `error`, and what to say about it.
+
+    It is never `error` itself: who keeps an error in a variable makes a cycle of it, its traceback and its frames. Then
+    the collector of garbage frees a session and its channels in any order, on which libssh2 crashes.
+    """
+    match error:
+        case StepFailure():
+            return StepFailure(error.outcome, error.message)
+        case TimeLimitReached():
+            return error.failure
+        case GreenletExit():
+            return StepFailure(Outcome.UNFINISHED, "still running at the end of the drain")
+        case OSError():
+            return StepFailure(Outcome.GENERATOR_FAULT, f"no socket to be had: {error.strerror}")
+    return StepFailure(Outcome.GENERATOR_FAULT, "the worker met an error of its own: its log has the traceback")

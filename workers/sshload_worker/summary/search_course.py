@@ -13,8 +13,7 @@ from sshload_contract.run_summary import CapacityResult, RunSummary, StepStats, 
 from sshload_contract.snapshot import SearchProgress
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, Step, TrialState, Window
 
-from sshload_worker.pacing.load import duration_s
-from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.pacing.load import TrialOrder, duration_s
 from sshload_worker.search.capacity_search import Found, Goal, Seen, Try, cut_short, next_step
 from sshload_worker.summary.trial_course import TrialCourse
 from sshload_worker.summary.trial_verdict import judge_trial

@@ -5,26 +5,44 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from sshload_contract.judgement.words import in_words
+from sshload_contract.load import HoldLoad
 from sshload_contract.reporting import oldest_word_s
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import EarlyEnd, RunSummary
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 
-from sshload_worker.pacing.load import duration_s
-from sshload_worker.pacing.trial_order import TrialOrder
-from sshload_worker.summary.held import HeldRange
+from sshload_worker.pacing.load import TrialOrder, duration_s
 from sshload_worker.summary.hopeless import broken_for_good
 from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, adds_enough, progress
 from sshload_worker.summary.report import RunCourse, run_summary
 
-if TYPE_CHECKING:
-    from sshload_contract.target_stats import TargetStats
-
-
 _LOOK_AGAIN_AFTER_S = 5.0
 """A summary of what was measured so far costs the master up to seconds of CPU."""
+
+
+class HeldRange:
+    """The most and the least of the marks in the time in which all sessions are to be held, None without any."""
+
+    def __init__(self, config: RunConfig) -> None:
+        load = config.load
+        self._holds = isinstance(load, HoldLoad)
+        ramp_up_s = load.ramp_up_s if isinstance(load, HoldLoad) else 0.0
+        self._begin_s = config.warm_up_s + ramp_up_s + oldest_word_s(config.workers)
+        self._end_s = config.warm_up_s + duration_s(load)
+        self.most: int | None = None
+        self.least: int | None = None
+
+    def observe(self, mark: Progress) -> None:
+        """Take a mark in, if it is of that time."""
+        if self._holds and self._begin_s <= mark.at_s < self._end_s:
+            self.most = mark.held if self.most is None else max(self.most, mark.held)
+            self.least = mark.held if self.least is None else min(self.least, mark.held)
+
+
+if TYPE_CHECKING:
+    from sshload_contract.target_stats import TargetStats
 
 
 class TrialCourse:

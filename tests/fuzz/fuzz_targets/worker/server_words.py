@@ -10,13 +10,18 @@ from contextlib import suppress
 
 from sshload_contract.vocabulary import Step
 from sshload_worker.clients.interface import CommandEnd
-from sshload_worker.clients.openssh.errors import failure, sftp_failure
-from sshload_worker.clients.openssh.login_log import LoginLog
+from sshload_worker.clients.openssh.log import LoginLog, failure, sftp_failure
 from sshload_worker.clients.scp_protocol import begin_read, begin_write
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
-from sshload_worker.scenario.steps.awaited_text import AwaitedText
-from sshload_worker.scenario.steps.git_protocol import PackCheck, read_advertisement, request_for_everything
-from sshload_worker.scenario.steps.pkt_line import EndedError, PktLineReader, pkt_line
+from sshload_worker.scenario.steps.expectations import AwaitedText
+from sshload_worker.scenario.steps.git_protocol import (
+    EndedError,
+    PackCheck,
+    PktLineReader,
+    pkt_line,
+    read_advertisement,
+    request_for_everything,
+)
 
 _MOST_BYTES_OF_A_FILE = 10**19
 

@@ -7,10 +7,9 @@ from asyncssh.sftp import SFTPClient
 from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.asyncssh.channel import AsyncsshChannel, RequestChannel
+from sshload_worker.clients.asyncssh.channel import AsyncsshChannel, Inbox, RequestChannel
 from sshload_worker.clients.asyncssh.driver import Driver
 from sshload_worker.clients.asyncssh.event_loop import event_loop
-from sshload_worker.clients.asyncssh.inbox import Inbox
 from sshload_worker.clients.asyncssh.protocol import Protocol
 from sshload_worker.clients.asyncssh.settings import connection_options
 from sshload_worker.clients.asyncssh.sftp import AsyncsshSftp

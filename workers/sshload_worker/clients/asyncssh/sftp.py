@@ -7,7 +7,7 @@ from sshload_contract.run_config import Client
 from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.asyncssh.driver import Driver
-from sshload_worker.clients.pieces import pieces_of
+from sshload_worker.clients.sftp import pieces_of
 
 _READ_BYTES = 4_194_304
 

@@ -7,8 +7,7 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.interface import Connection, RemoteFile
 from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel, OwnSession, Session
-from sshload_worker.clients.openssh.config_text import SERVER, as_host_name, forward_to
-from sshload_worker.clients.openssh.directory import directory_of
+from sshload_worker.clients.openssh.directory import SERVER, as_host_name, directory_of, forward_to
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.settings import sftp_sizes
 from sshload_worker.clients.openssh.transfer import OpenSSHSftp, Programs, copied_here, to_be_copied

@@ -6,13 +6,10 @@ import gevent
 from gevent.event import Event
 from sshload_contract.vocabulary import Step
 
-from sshload_worker.clients.openssh.config_text import SERVER
-from sshload_worker.clients.openssh.directory import Directory
-from sshload_worker.clients.openssh.errors import failure
-from sshload_worker.clients.openssh.login_log import LoginLog
+from sshload_worker.clients.openssh.directory import SERVER, Directory
+from sshload_worker.clients.openssh.log import LoginLog, failure
 from sshload_worker.clients.openssh.mux import ControlSocket
-from sshload_worker.clients.openssh.process import Process
-from sshload_worker.clients.openssh.program_pipes import PipeEnd
+from sshload_worker.clients.openssh.process import PipeEnd, Process
 from sshload_worker.outcomes import StepFailure
 
 _OWN_STDOUT = "/proc/self/fd/1"

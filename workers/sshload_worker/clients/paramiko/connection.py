@@ -9,10 +9,9 @@ from sshload_contract.vocabulary import Outcome, Step
 from sshload_worker.clients.interface import Connection, RemoteFile
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.driver import Driver
-from sshload_worker.clients.paramiko.forwarded_stream import ForwardedStream
-from sshload_worker.clients.paramiko.keys import Agent, private_key
+from sshload_worker.clients.paramiko.settings import Agent, private_key
 from sshload_worker.clients.paramiko.sftp import ParamikoSftp
-from sshload_worker.clients.paramiko.stream import Stream
+from sshload_worker.clients.paramiko.stream import ForwardedStream, Stream
 from sshload_worker.clients.paramiko.transport import Transport
 from sshload_worker.clients.scp_protocol import begin_read, begin_write
 from sshload_worker.login.login import Login

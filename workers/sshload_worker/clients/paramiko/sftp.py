@@ -13,8 +13,7 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.driver import Driver
-from sshload_worker.clients.pieces import pieces_of
-from sshload_worker.clients.sftp_status import END_OF_FILE, status_failure
+from sshload_worker.clients.sftp import END_OF_FILE, pieces_of, status_failure
 from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 32_768  # what paramiko asks for at once

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from gevent import sleep
+from ssh2 import exceptions as ssh2_errors
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import SSH2Error
@@ -30,11 +31,43 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.descriptor import Descriptor
 from sshload_worker.clients.ssh2.direct_calls import last_error_text
-from sshload_worker.clients.ssh2.errors import SAID_OF_LOSSES_TOO, library_outcome
 from sshload_worker.outcomes import StepFailure
 
 _CALLS_WITHOUT_WAIT = 8
 _NO_ANSWER = "Waiting for "  # how libssh2 puts it where the connection breaks in a login, with a refusal's error code
+LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
+    ssh2_errors.SocketDisconnectError: Outcome.DISCONNECTED,
+    ssh2_errors.SocketSendError: Outcome.DISCONNECTED,
+    ssh2_errors.SocketRecvError: Outcome.DISCONNECTED,
+    ssh2_errors.ChannelClosedError: Outcome.DISCONNECTED,
+    ssh2_errors.DecryptError: Outcome.DISCONNECTED,  # this and what follows: packets that cannot be the server's
+    ssh2_errors.InvalidMACError: Outcome.DISCONNECTED,
+    ssh2_errors.OutOfBoundaryError: Outcome.DISCONNECTED,
+    ssh2_errors.ZlibError: Outcome.DISCONNECTED,
+    ssh2_errors.ChannelFailure: Outcome.CHANNEL_REFUSED,
+    ssh2_errors.ChannelRequestDenied: Outcome.EXEC_REJECTED,
+    ssh2_errors.AuthenticationError: Outcome.AUTH_REJECTED,
+    ssh2_errors.PublickeyUnverifiedError: Outcome.AUTH_REJECTED,
+    ssh2_errors.PasswordExpiredError: Outcome.AUTH_REJECTED,
+    ssh2_errors.MethodNoneError: Outcome.AUTH_REJECTED,
+    ssh2_errors.AllocError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.BadUseError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.BadSocketError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.InvalidRequestError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.FileError: Outcome.GENERATOR_FAULT,  # the private key cannot be read
+}
+SAID_OF_LOSSES_TOO = (ssh2_errors.SSH2Error, ssh2_errors.KeyExchangeError)
+"""What libssh2 says where the connection breaks as well as of other failures, none of which makes the server close it.
+
+A key exchange without an algorithm in common is another one, KexFailureError.
+"""
+OTHER_LIBRARY_ERRORS = {
+    Step.KEX: Outcome.KEX_FAILED,
+    Step.AUTH: Outcome.AUTH_REJECTED,
+    Step.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
+    Step.EXEC: Outcome.EXEC_REJECTED,
+    Step.SHELL_START: Outcome.EXEC_REJECTED,
+}
 
 
 class Subsystem(Protocol):
@@ -100,3 +133,9 @@ class Driver:
             self.descriptor.wait_either()
         else:
             self.descriptor.wait_writable()
+
+
+def library_outcome(step: Step, error: type[Exception]) -> Outcome:
+    """Return the outcome of a step in which ssh2-python raised an error of this type."""
+    known = LIBRARY_ERRORS.get(error)
+    return known if known is not None else OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)

@@ -11,7 +11,7 @@ from ssh2.sftp import SFTP
 from ssh2.sftp_handle import SFTPHandle
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.sftp_status import status_failure
+from sshload_worker.clients.sftp import status_failure
 from sshload_worker.clients.ssh2.direct_calls import channel_of, close_file, has_ended, last_error_text, own_file
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure

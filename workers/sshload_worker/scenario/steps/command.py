@@ -1,14 +1,16 @@
-"""The step that runs a command on a channel of its own."""
+"""The steps that run a command or an interactive shell on a channel of their own."""
 
 import re
+from functools import partial
 
-from sshload_contract.run_config import ExecStep
+from sshload_contract.run_config import ExecStep, ShellStep
 from sshload_contract.vocabulary import Outcome, Step, measured_step
 
-from sshload_worker.clients.interface import CommandEnd
+from sshload_worker.clients.interface import Channel, CommandEnd
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.reading import read_to_end
+from sshload_worker.scenario.steps.expectations import await_text
 from sshload_worker.scenario.steps.step_run import StepRun
+from sshload_worker.scenario.steps.transfer import read_to_end
 
 _STDOUT_LIMIT_BYTES = 1_048_576
 """How much of a command's output `expect_stdout` is looked for in; the rest is read and dropped."""
@@ -64,3 +66,33 @@ def check_end(end: CommandEnd, expect_exit_code: int) -> None:
     if end.exit_code is None:
         raise StepFailure(Outcome.NO_EXIT_STATUS, f"the server told no exit status: {stderr}".rstrip(": "))
     raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code}: {stderr}".rstrip(": "))
+
+
+def run_shell(step: ShellStep, run: StepRun) -> None:
+    """Work in the shell; raises StepFailure where it does not start, or ends before what is waited for comes."""
+    run.clock.timed(measured_step(step.name, Step.SHELL), partial(_run_shell, step, run))
+
+
+def _run_shell(step: ShellStep, run: StepRun) -> None:
+    with run.channel_limit():
+        channel = run.part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
+    with run.step_limit(Step.SHELL):
+        run.part(step.name, Step.SHELL_START, partial(_start, step, run, channel))
+        text, expect = run.filled(step.send).encode(), run.filled(step.expect)
+        for _ in range(step.repeat):
+            run.part(step.name, Step.ECHO, partial(_echo, channel, text, expect))
+        run.part(step.name, Step.CLOSE, channel.close)
+
+
+def _start(step: ShellStep, run: StepRun, channel: Channel) -> None:
+    channel.request_terminal()
+    if step.command:
+        channel.execute(run.filled(step.command))
+    else:
+        channel.start_shell()
+    await_text(channel.read, run.filled(step.ready), "ready")
+
+
+def _echo(channel: Channel, text: bytes, expect: str) -> None:
+    channel.write(text)
+    await_text(channel.read, expect, "expect")

@@ -8,7 +8,7 @@ from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.awaited_text import await_text
+from sshload_worker.scenario.steps.expectations import await_text
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 
 _REMEMBERED = 1_024

@@ -7,18 +7,18 @@ from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.checked_transfer import refuse
 from sshload_worker.scenario.steps.command import check_end
 from sshload_worker.scenario.steps.git_protocol import (
     Advertisement,
+    EndedError,
     PackCheck,
+    PktLineReader,
     read_advertisement,
     request_for_everything,
     upload_pack_command,
 )
-from sshload_worker.scenario.steps.pkt_line import EndedError, PktLineReader
-from sshload_worker.scenario.steps.reading import read_to_end
 from sshload_worker.scenario.steps.step_run import StepRun
+from sshload_worker.scenario.steps.transfer import read_to_end, refuse
 
 
 def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:

@@ -1,11 +1,30 @@
-"""From what OpenSSH's programs say of themselves, in the C locale, to outcomes."""
+"""What OpenSSH's programs write, in the C locale: the milestones of a login in ssh's log, and errors as outcomes."""
 
 import re
 
+from gevent.event import Event
+from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.outcomes import StepFailure, pre_banner_outcome
 
+_KEPT_LINES = 200
+_MILESTONES = (
+    (Step.CONNECT, re.compile(r"debug1: (Connection established|Executing proxy command)")),
+    (Step.BANNER, re.compile(r"debug1: Remote protocol version")),
+    (Step.KEX, re.compile(r"debug1: SSH2_MSG_NEWKEYS received")),
+    (Step.AUTH, re.compile(r"debug1: Entering interactive session")),
+)
+_AGREED = {
+    "kex": re.compile(r"debug1: kex: algorithm: (\S+)"),
+    "host_key": re.compile(r"debug1: kex: host key algorithm: (\S+)"),
+    "cipher": re.compile(r"debug1: kex: client->server cipher: (\S+)"),
+    "mac": re.compile(r"debug1: kex: client->server cipher: \S+ MAC: (\S+)"),
+    "server_version": re.compile(r"debug1: Remote protocol version [\d.]+, remote software version (.*)"),
+}
+_KILLED = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-signal ")
+_EXIT_STATUS = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-status ")
+_REFUSED = re.compile(r"channel \d+: open failed: (.*)")
 _CONNECT = r"ssh: connect to host .*: "
 _PATTERNS = (
     (_CONNECT + r"(Cannot assign requested address|Address already in use)$", Outcome.GENERATOR_FAULT),
@@ -28,14 +47,12 @@ _PATTERNS = (
 )
 ERRORS = tuple((re.compile(pattern), outcome) for pattern, outcome in _PATTERNS)
 """What a line begins with, the first that fits. Whatever the server's words are, ssh's own come before them."""
-
 OTHER_ERRORS = {
     Step.CONNECT: Outcome.CONNECT_FAILED,
     Step.BANNER: Outcome.RESET_BEFORE_BANNER,
     Step.KEX: Outcome.KEX_FAILED,
     Step.AUTH: Outcome.AUTH_REJECTED,
 }
-
 SFTP_ERRORS = {
     "No such file or directory": Outcome.SFTP_NO_SUCH_FILE,
     "not found": Outcome.SFTP_NO_SUCH_FILE,
@@ -48,14 +65,75 @@ SFTP_ERRORS = {
     "Failure": Outcome.SFTP_FAILURE,
 }
 """The words that sftp has for status codes, and for a server's program that has ended."""
-
 _SFTP_NONSENSE = re.compile(
     r"(Expected SSH2_FXP_\S+ packet, got |Unexpected reply |ID mismatch \(|Received message too long )"
     r"|Ensure the remote shell produces no output for non-interactive sessions"
 )
 """What sftp begins its last line with where the answer is none."""
-
 _PRE_BANNER_LINE = re.compile(r"debug1: kex_exchange_identification: banner line \d+: (.*)")
+
+
+class LoginLog:
+    """What ssh has written so far. Each milestone is set when it is reached, all of them at the log's end."""
+
+    def __init__(self) -> None:
+        self.milestones = {step: Event() for step, _ in _MILESTONES}
+        self.reached: set[Step] = set()
+        self.lines: list[str] = []
+        self.exit_statuses = 0
+        self._killed = 0
+        self._refusals: list[str] = []
+        self._agreed = dict.fromkeys(_AGREED, "")
+        self._rest = b""
+
+    def take(self, piece: bytes) -> None:
+        """Take the next piece of the log."""
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            self._take_line(line.decode("utf-8", "replace").rstrip("\r"))
+
+    def end(self) -> None:
+        """Take the end of the log."""
+        if self._rest:
+            self.take(b"\n")
+        for milestone in self.milestones.values():
+            milestone.set()
+
+    def claim_killed(self) -> bool:
+        """Tell whether the server said of a command that a signal ended it, once for each."""
+        claimed = self._killed > 0
+        self._killed -= claimed
+        return claimed
+
+    def claim_refusal(self) -> str | None:
+        """Return why the server has opened no channel, once for each; None where it has opened all."""
+        return self._refusals.pop(0) if self._refusals else None
+
+    def negotiated(self) -> Negotiated:
+        """Return what the first handshake agreed on."""
+        agreed = self._agreed
+        return Negotiated(
+            kex=agreed["kex"],
+            cipher=agreed["cipher"],
+            mac=agreed["mac"].strip("<>"),
+            host_key=agreed["host_key"],
+            server_version=f"SSH-2.0-{agreed['server_version']}",
+        )
+
+    def _take_line(self, line: str) -> None:
+        if len(self.lines) < _KEPT_LINES or Step.AUTH in self.reached:
+            self.lines = [*self.lines[-_KEPT_LINES:], line]
+        for step, pattern in _MILESTONES:
+            if step not in self.reached and pattern.match(line):
+                self.reached.add(step)
+                self.milestones[step].set()
+        for name, pattern in _AGREED.items():
+            if not self._agreed[name] and (said := pattern.match(line)):
+                self._agreed[name] = said[1]
+        self.exit_statuses += bool(_EXIT_STATUS.match(line))
+        self._killed += bool(_KILLED.match(line))
+        if refused := _REFUSED.match(line):
+            self._refusals.append(refused[1])
 
 
 def failure(step: Step, lines: list[str]) -> StepFailure:

@@ -1,16 +1,15 @@
-"""Transfers of files whose content matters: what every protocol that moves files does alike, in the same parts."""
+"""Transfers of files: read to the end in bounded memory, written, and verified, in the same parts by each protocol."""
 
 from collections.abc import Callable
 from functools import partial
+from time import monotonic_ns
 
 from sshload_contract.run_config import Verify
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.interface import RemoteFile
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.expectation import Expectation
-from sshload_worker.scenario.steps.payload import PayloadCheck, pieces
-from sshload_worker.scenario.steps.reading import read_to_end
+from sshload_worker.scenario.steps.expectations import Expectation, PayloadCheck, pieces
 from sshload_worker.scenario.steps.step_run import StepRun
 
 
@@ -58,3 +57,20 @@ def refuse(objection: str) -> None:
     """Raise StepFailure where something that came back is not as it should be."""
     if objection:
         raise StepFailure(Outcome.OUTPUT_MISMATCH, objection)
+
+
+def read_to_end(run: StepRun, name: str, read: Callable[[], bytes], take: Callable[[bytes], object]) -> int:
+    """Hand each piece to `take`, and return how many bytes came.
+
+    FIRST_BYTE of the step `name` is timed only where there is one.
+    """
+    begin_ns = monotonic_ns()
+    piece = read()
+    if piece and run.connection.times_parts:
+        run.clock.record(measured_step(name, Step.FIRST_BYTE), begin_ns, Outcome.OK)
+    count = 0
+    while piece:
+        count += len(piece)
+        take(piece)
+        piece = read()
+    return count

@@ -1,8 +1,4 @@
-"""The run's token: a secret that only the pods of the run have, and the operator that made it.
-
-The master takes workers in over a line that is encrypted by it (CurveZMQ, RFC 26 of ZeroMQ), so whoever has no token
-can neither join nor speak; and a proof of it stands below the summary, by which the operator knows who printed that.
-"""
+"""Locust's line between master and worker: encrypted by the run's token, and flushed before it is closed."""
 
 import hashlib
 import re
@@ -45,3 +41,14 @@ def encrypt_lines(token: str) -> None:
             line.socket.curve_publickey, line.socket.curve_secretkey = zmq.curve_keypair()
 
     setattr(zmqrpc.BaseSocket, "__init__", encrypted_socket)  # noqa: B010 - mypy refuses the plain assignment
+
+
+def close_after_last_words(line: Any, linger_ms: int) -> None:
+    """Close a line of Locust's (rpc.Client or rpc.Server) once all that was sent is on its way, or the time is over.
+
+    Closing alone does not wait, and an exit ends ZeroMQ's thread with what it has not sent yet: ending the context is
+    what waits (zmq_ctx_term(3)). Each of Locust's lines has a context of its own.
+    """
+    context = line.socket.context
+    line.close(linger=linger_ms)
+    context.term()
