@@ -90,7 +90,7 @@ def master_here(
             arguments = [*command, *to_master, "--index", str(index)]
             started.append(start_warm(folder, arguments, stderr_path, stderr_path))
         deadline_s = time.monotonic() + _TIMEOUT_S
-        while master.roll_call.connected < len(started):
+        while master.worker_registry.connected < len(started):
             assert time.monotonic() < deadline_s, f"the workers do not come: {stderr_path.read_text()}"
             gevent.sleep(_POLL_S)
         yield MasterHere(master, tuple(started), capsys)

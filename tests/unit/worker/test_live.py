@@ -12,7 +12,7 @@ from sshload_worker.summary.merge import NO_COUNTS
 from sshload_worker.summary.progress import (
     NOTHING_YET,
     Progress,
-    Standing,
+    RunState,
     remaining_s,
     run_stage,
     search_remaining_s,
@@ -72,9 +72,9 @@ def test_of_a_search_is_left_what_its_trials_may_still_take(
     assert search_remaining_s(config, elapsed_s, trial_left_s) == left_s
 
 
-def standing(stage: Stage, **changes: Any) -> Standing:
+def standing(stage: Stage, **changes: Any) -> RunState:
     return replace(
-        Standing(stage, elapsed_s=5.0, remaining_s=7.0, workers_connected=2, search=None, problem=""), **changes
+        RunState(stage, elapsed_s=5.0, remaining_s=7.0, workers_connected=2, search=None, problem=""), **changes
     )
 
 

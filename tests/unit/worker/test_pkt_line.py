@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.git_protocol import FLUSH, EndedError, PktLineReader, pkt_line
+from sshload_worker.scenario.steps.git_protocol import FLUSH, PktLineReader, TruncatedError, pkt_line
 
 LONGEST = 65_520
 
@@ -69,7 +69,7 @@ def test_an_error_line_is_a_mismatch_in_gits_words() -> None:
 
 @pytest.mark.parametrize("content", [b"", b"00", b"0010half a"])
 def test_an_end_within_a_line_is_told(content: bytes) -> None:
-    with pytest.raises(EndedError):
+    with pytest.raises(TruncatedError):
         PktLineReader(source(content)).line()
 
 

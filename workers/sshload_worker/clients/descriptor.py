@@ -72,12 +72,12 @@ class Descriptor:
     def _state(self) -> int:
         return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
 
-    def hasten_acknowledgement(self) -> None:
+    def request_quick_ack(self) -> None:
         """Let the kernel acknowledge what comes next at once, where that is asked for."""
         if self._quick_ack:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
-    def in_one_go(self, attempt: Callable[..., Any], *arguments: object) -> Any:
+    def call_corked(self, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Return what `attempt` returns, which does not wait; what it sends goes out together, if it fits.
 
         Each segment by itself costs both sides several microseconds.

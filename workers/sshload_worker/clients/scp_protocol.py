@@ -39,9 +39,9 @@ def begin_write(channel: Channel, path: str, size_bytes: int) -> RemoteFile:
     """Announce a file; raises StepFailure where the server does not take it."""
     stream = _Stream(channel)
     channel.execute(f"scp -t {_operand(path)}")
-    stream.expect_fine()
+    stream.expect_ok()
     channel.write(f"C{_MODE} {size_bytes} {basename(path)}\n".encode())
-    stream.expect_fine()
+    stream.expect_ok()
     return _Writing(stream)
 
 
@@ -69,7 +69,7 @@ class _Stream:
             raise StepFailure(Outcome.SCP_FAILED, _text(line[1:]))
         return _text(line)
 
-    def expect_fine(self) -> None:
+    def expect_ok(self) -> None:
         """Take an answer; raises StepFailure where it is that something is wrong."""
         answer = self.some(1)
         if answer != _FINE:
@@ -101,7 +101,7 @@ class _Reading:
 
     def close(self) -> None:
         """Take the server's word that it has sent all, and end its scp."""
-        self._stream.expect_fine()
+        self._stream.expect_ok()
         self._stream.channel.write(_FINE)
         _end(self._stream.channel)
 
@@ -123,7 +123,7 @@ class _Writing:
     def close(self) -> None:
         """Wait for the server's word that it has all, and end its scp."""
         self._stream.channel.write(_FINE)
-        self._stream.expect_fine()
+        self._stream.expect_ok()
         self._stream.channel.send_end()
         _end(self._stream.channel)
 

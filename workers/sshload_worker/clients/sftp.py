@@ -24,7 +24,7 @@ def status_failure(code: int, text: str) -> StepFailure:
     return StepFailure(outcome, text or f"SFTP status {code}")
 
 
-def pieces_of(data: bytes, size: int | None) -> Iterator[bytes]:
+def split_into_pieces(data: bytes, size: int | None) -> Iterator[bytes]:
     """Yield `data` in pieces of at most `size` bytes, all at once where that is None."""
     if size is None or len(data) <= size:
         yield data

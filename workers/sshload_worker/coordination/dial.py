@@ -26,7 +26,7 @@ def dial_until_accepted(host: str, port: int, on_problem: Callable[[str], None])
             return
 
 
-def dial_until_greeted(host: str, port: int, on_problem: Callable[[str], None]) -> None:
+def dial_until_banner(host: str, port: int, on_problem: Callable[[str], None]) -> None:
     """Return once the server at `port` greets with its SSH version (RFC 4253 section 4.2); tell each problem meanwhile.
 
     A server that is still full of connections, or that punishes this source for having given some up, closes them with

@@ -113,14 +113,14 @@ class RunCollector(Collector):
 
     def _workers(self) -> Iterator[Metric]:
         reports = [state.latest for state in self._master.trial.totals.workers.values()]
-        roll_call = self._master.roll_call
+        worker_registry = self._master.worker_registry
         for name, text, value in (
             ("sshload_iterations_in_flight", "Iterations under way", sum(report.in_flight for report in reports)),
             ("sshload_users", "Users of a closed load", sum(report.users for report in reports)),
             ("sshload_held_sessions", "Sessions held", sum(report.held for report in reports)),
-            ("sshload_workers_connected", "Workers that have come", roll_call.connected),
+            ("sshload_workers_connected", "Workers that have come", worker_registry.connected),
             ("sshload_workers_expected", "Workers that are to come", self._master.config.workers),
-            ("sshload_workers_lost", "Workers lost during the run", len(roll_call.losses)),
+            ("sshload_workers_lost", "Workers lost during the run", len(worker_registry.losses)),
             *(_health(worst_health(report.health for report in reports)) if reports else ()),
         ):
             if value is not None:  # what no worker can tell

@@ -1,4 +1,9 @@
-"""Locust's line between master and worker: encrypted by the run's token, and flushed before it is closed."""
+"""Locust's line between master and worker: encrypted by the run's token, and flushed before it is closed.
+
+The token is a secret that only the pods of the run have, and the operator that made it. The master accepts workers over
+a line that is encrypted by it (CurveZMQ, RFC 26 of ZeroMQ), so whoever has no token can neither join nor speak; and a
+proof of it stands below the summary, by which the operator knows who printed that.
+"""
 
 import hashlib
 import re
@@ -43,7 +48,7 @@ def encrypt_lines(token: str) -> None:
     setattr(zmqrpc.BaseSocket, "__init__", encrypted_socket)  # noqa: B010 - mypy refuses the plain assignment
 
 
-def close_after_last_words(line: Any, linger_ms: int) -> None:
+def flush_and_close(line: Any, linger_ms: int) -> None:
     """Close a line of Locust's (rpc.Client or rpc.Server) once all that was sent is on its way, or the time is over.
 
     Closing alone does not wait, and an exit ends ZeroMQ's thread with what it has not sent yet: ending the context is

@@ -17,13 +17,13 @@ from sshload_contract.snapshot import Snapshot, Stage
 from sshload_contract.vocabulary import RunEnd
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.roll_call import RollCall
 from sshload_worker.coordination.settling import Settling
 from sshload_worker.coordination.worker_line import WorkerLine
+from sshload_worker.coordination.worker_registry import WorkerRegistry
 from sshload_worker.pacing.load import TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S
 from sshload_worker.summary.merge import Totals
-from sshload_worker.summary.progress import Standing, remaining_s, run_stage, search_remaining_s, snapshot
+from sshload_worker.summary.progress import RunState, remaining_s, run_stage, search_remaining_s, snapshot
 from sshload_worker.summary.search_course import SearchCourse
 from sshload_worker.summary.trial_course import TrialCourse
 
@@ -52,11 +52,11 @@ class Master:
     def __init__(self, config: RunConfig, token: str) -> None:
         self.config = config
         self._token = token
-        self.roll_call = RollCall(config.workers)
+        self.worker_registry = WorkerRegistry(config.workers)
         self._search = SearchCourse(config)
         self.trial = TrialCourse(self._search.first_order(), config, SNAPSHOT_INTERVAL_S)
         self._totals_before = Totals()
-        self._line = WorkerLine(config.run_id, self.roll_call, self)
+        self._line = WorkerLine(config.run_id, self.worker_registry, self)
         self._early: _End | None = None
         self._login_failure: LoginFailure | None = None
         self._changed = Event()
@@ -132,16 +132,16 @@ class Master:
         """Do as `_settle` for the first trial; let each worker log in once before it, where the run is to."""
         order = self.trial.order
         unrest = self._settle(order)
-        while self.config.log_in_first and unrest is not None and not self.roll_call.all_logged_in:
+        while self.config.log_in_first and unrest is not None and not self.worker_registry.all_logged_in:
             self._await_logins()
-            self._target.expect(self.roll_call.accepted)
+            self._target.expect(self.worker_registry.accepted)
             unrest = self._settle(order)
         return unrest
 
     def _await_logins(self) -> None:
         """Let all workers log in. The order is sent again meanwhile, for one that takes the place of another."""
         begin_s = monotonic()
-        while self._early is None and not self.roll_call.all_logged_in:
+        while self._early is None and not self.worker_registry.all_logged_in:
             if monotonic() - begin_s >= self.config.workers_timeout_s:
                 self._give_up_waiting(monotonic() - begin_s)
             self._line.send(messages.LOG_IN)
@@ -152,7 +152,7 @@ class Master:
         order = self._search.next_order() if self._early is None else None
         if order is None or not self._has_time_for(order, monotonic()):
             return None
-        self.roll_call.another_trial()
+        self.worker_registry.expect_next_trial()
         self._line.send(messages.AGAIN)
         self._is_settling = True
         unrest = self._settle(order)
@@ -174,7 +174,7 @@ class Master:
         settling = gevent.spawn(self._target.settle)
         settling.link(lambda _: self._changed.set())
         begin_s = monotonic()
-        while self._early is None and not (settling.ready() and self.roll_call.all_ready):
+        while self._early is None and not (settling.ready() and self.worker_registry.all_ready):
             left_s = begin_s + self._patience_s() - monotonic()
             in_time = self._has_time_for(order, monotonic())
             if left_s <= 0 or (self._is_target_gone and not in_time):
@@ -197,12 +197,12 @@ class Master:
 
     def _give_up_waiting(self, after_s: float) -> None:
         waited = f"within {after_s:.0f} s"
-        if self.roll_call.all_connected:
+        if self.worker_registry.all_connected:
             problem = self._target_problem or "no answer"
             again = " again" if self.started else ""
             self.end_early(RunEnd.TARGET_UNREACHABLE, f"the target was not ready{again} {waited}: {problem}")
         else:
-            absent = ", ".join(str(index) for index in self.roll_call.absent)
+            absent = ", ".join(str(index) for index in self.worker_registry.absent)
             self.end_early(RunEnd.WORKERS_MISSING, f"workers {absent} did not come {waited}")
 
     def _run_trial(self, unrest: str) -> bool:
@@ -237,7 +237,7 @@ class Master:
         self._is_settling = False
         if self._first_start_s is None:
             self._first_start_s = start_s
-        self.roll_call.started(monotonic())
+        self.worker_registry.started(monotonic())
         self._line.send(messages.START, trial=order.number, amount=order.amount, lead_s=lead_s, of=self.config.workers)
 
     def _ask_while_held(self, trial: TrialCourse, start_s: float) -> None:
@@ -256,7 +256,7 @@ class Master:
         overdue_s = monotonic() + self.config.start_lead_s + trial.planned_s + self.config.drain_s
         deadline_s = overdue_s + _FINAL_REPORTS_TIMEOUT_S
         stopping = False
-        while not self.roll_call.all_done and monotonic() < deadline_s:
+        while not self.worker_registry.all_done and monotonic() < deadline_s:
             if self._early is not None and not stopping:
                 stopping = True
                 self._line.send(messages.STOP)
@@ -266,13 +266,13 @@ class Master:
                 deadline_s = monotonic() + self.config.drain_s + _FINAL_REPORTS_TIMEOUT_S
             self._wait(min(SNAPSHOT_INTERVAL_S, max(deadline_s - monotonic(), 0)))
             self._note_losses()
-        if not self.roll_call.all_done:
+        if not self.worker_registry.all_done:
             self.end_early(RunEnd.WORKER_LOST, "a worker's final report did not come")
 
     def _note_losses(self) -> None:
-        self.roll_call.note_silence(monotonic())
-        if self.roll_call.losses:
-            self.end_early(RunEnd.WORKER_LOST, "; ".join(self.roll_call.losses))
+        self.worker_registry.note_silence(monotonic())
+        if self.worker_registry.losses:
+            self.end_early(RunEnd.WORKER_LOST, "; ".join(self.worker_registry.losses))
 
     def _wait(self, seconds: float) -> None:
         self._changed.wait(seconds)
@@ -290,7 +290,7 @@ class Master:
         return replace(self._summary_of(self.trial, early), login_failure=self._login_failure)
 
     def _summary_of(self, trial: TrialCourse, early: _End) -> RunSummary:
-        return trial.summary(early.end, early.message, self.roll_call.connected, len(self.roll_call.losses))
+        return trial.summary(early.end, early.message, self.worker_registry.connected, len(self.worker_registry.losses))
 
     def _print_snapshots(self) -> None:
         while True:
@@ -300,11 +300,11 @@ class Master:
     def _snapshot(self) -> Snapshot:
         trial, now_s = self.trial, monotonic()
         at_s, elapsed_s = trial.planned_at_s(now_s), self._since_first_start_s(now_s)
-        standing = Standing(
+        standing = RunState(
             stage=Stage.SETTLING if self._is_settling else run_stage(trial.config, at_s, started=trial.started),
             elapsed_s=elapsed_s,
             remaining_s=search_remaining_s(self.config, elapsed_s, remaining_s(trial.config, at_s)),
-            workers_connected=self.roll_call.connected,
+            workers_connected=self.worker_registry.connected,
             search=self._search.progress(trial.order),
             problem=self._target_problem if self._is_target_gone else "",
         )

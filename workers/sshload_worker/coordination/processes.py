@@ -27,9 +27,10 @@ def make_board(processes: int) -> int:
 
 
 class PortBoard:
-    """A process's view of the board: the connections of all processes of a pod, whose source ports come from one range.
+    """The connections of all processes of a pod, whose source ports come from one range, as one process sees them.
 
-    With a negative descriptor there is no other process.
+    The board is memory that they share, with one number for each process. With a negative descriptor there is no other
+    process.
     """
 
     def __init__(self, descriptor: int, process: int) -> None:
@@ -57,9 +58,9 @@ class _Processes:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(board,))  # noqa: S603 - our own program
         self._running[process.pid] = process
         if self._told:
-            self.hand_on(self._told)
+            self.forward_signal(self._told)
 
-    def hand_on(self, number: int, _: FrameType | None = None) -> None:
+    def forward_signal(self, number: int, _: FrameType | None = None) -> None:
         """Send a signal to all that run, and see to it that they end."""
         self._told = number
         self._signal_all(number)
@@ -86,7 +87,7 @@ class _Processes:
             exit_code = code if code >= 0 else _SIGNALLED - code
             if exit_code and not self.failure:
                 self.failure = exit_code
-                self.hand_on(signal.SIGTERM)
+                self.forward_signal(signal.SIGTERM)
 
 
 def run_processes(count: int, arguments: list[str]) -> int:
@@ -95,7 +96,7 @@ def run_processes(count: int, arguments: list[str]) -> int:
     command = [sys.executable, "-m", "sshload_worker", *arguments, "--board", str(board)]
     processes = _Processes()
     for handed_on in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(handed_on, processes.hand_on)
+        signal.signal(handed_on, processes.forward_signal)
     signal.signal(signal.SIGALRM, processes.kill)
     for number in range(count):
         processes.start([*command, "--process", str(number)], board)

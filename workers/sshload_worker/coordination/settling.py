@@ -25,22 +25,22 @@ IDLE_TIMEOUT_S = 30.0
 log = logging.getLogger(__name__)
 
 
-class TargetSilentError(Exception):
+class TargetUnresponsiveError(Exception):
     """The target's HTTP port does not answer as it should; the message says how."""
 
 
 def check_ready(stats_url: str) -> None:
-    """Return if the target at `stats_url` says that it is ready; raises TargetSilentError where it does not."""
+    """Return if the target at `stats_url` says that it is ready; raises TargetUnresponsiveError where it does not."""
     _get(urlsplit(stats_url)._replace(path="/readyz").geturl(), _READY_TIMEOUT_S)
 
 
 def fetch_stats(stats_url: str) -> TargetStats:
-    """Return the target's counts; raises TargetSilentError where they cannot be had."""
+    """Return the target's counts; raises TargetUnresponsiveError where they cannot be had."""
     text = _get(stats_url, _STATS_TIMEOUT_S)
     try:
         return from_json(TargetStats, text)
     except ContractError as error:
-        raise TargetSilentError(f"{stats_url}: {error}") from error
+        raise TargetUnresponsiveError(f"{stats_url}: {error}") from error
 
 
 def _get(url: str, timeout_s: float) -> str:
@@ -48,7 +48,7 @@ def _get(url: str, timeout_s: float) -> str:
         with urllib.request.urlopen(url, timeout=timeout_s) as answer:  # noqa: S310 - the operator's own URL
             return str(answer.read(_LARGEST_ANSWER_BYTES).decode("utf-8", "replace"))
     except OSError as error:  # URLError, HTTPError and timeouts are OSErrors
-        raise TargetSilentError(f"{url}: {error}") from error
+        raise TargetUnresponsiveError(f"{url}: {error}") from error
 
 
 class Settling:
@@ -94,7 +94,7 @@ class Settling:
             return None
         try:
             return fetch_stats(self._stats_url)
-        except TargetSilentError as problem:
+        except TargetUnresponsiveError as problem:
             log.warning("no counts from the target: %s", problem)
             return None
 
@@ -102,7 +102,7 @@ class Settling:
         while True:
             try:
                 check_ready(self._stats_url)
-            except TargetSilentError as problem:
+            except TargetUnresponsiveError as problem:
                 self._on_problem(str(problem))
                 gevent.sleep(_READY_POLL_S)
             else:

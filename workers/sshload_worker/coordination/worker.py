@@ -17,22 +17,22 @@ from sshload_contract.sample import Report
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.dial import dial_until_accepted, dial_until_greeted
-from sshload_worker.coordination.locust_line import close_after_last_words
+from sshload_worker.coordination.dial import dial_until_accepted, dial_until_banner
+from sshload_worker.coordination.locust_line import flush_and_close
 from sshload_worker.coordination.processes import PortBoard
-from sshload_worker.coordination.trial_part import Equipment, TrialPart
-from sshload_worker.locustfile.crowd import Crowd
+from sshload_worker.coordination.trial_part import TrialPart, WorkerContext
 from sshload_worker.locustfile.load_users import load_users
+from sshload_worker.locustfile.locust_users import LocustUsers
 from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError
 from sshload_worker.pacing.load import Share, TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S, has_port_room
 from sshload_worker.scenario.first_login import (
-    TOO_MANY,
-    NotReachedError,
+    OVERLOAD_OUTCOMES,
+    UnreachableError,
     log_in_once,
-    not_reached,
     patience_s,
+    unreachable_failure,
     within,
 )
 from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve_first_hop
@@ -92,7 +92,7 @@ class Worker:
         if self._leave_reason:
             log.error("%s", self._leave_reason)
         self._runner.greenlet.kill()
-        close_after_last_words(self._runner.client, _LINGER_MS)
+        flush_and_close(self._runner.client, _LINGER_MS)
         return 1 if self._leave_reason else 0
 
     def leave(self, reason: str) -> None:
@@ -126,7 +126,7 @@ class Worker:
             preparation.kill()
             return
         equipment = preparation.get()
-        if not isinstance(equipment, Equipment):
+        if not isinstance(equipment, WorkerContext):
             self._give_up(equipment)
             return
         if not self._make_ready(0) or not self._log_in_first(equipment.login):
@@ -156,22 +156,22 @@ class Worker:
         """Wait for it, or for the order to end."""
         gevent.wait([awaited, self._ordered_to_end], timeout=timeout_s, count=1)
 
-    def _prepare(self) -> Equipment | Refusal:
+    def _prepare(self) -> WorkerContext | Refusal:
         """Resolve the first hop, and read what logging in takes.
 
         Why that fails is returned, because gevent would print the traceback of what is raised.
         """
         try:
             self._addresses = self._resolve()
-            return Equipment(
+            return WorkerContext(
                 run=self._config,
                 login=prepare_login(self._config, self._addresses),
-                crowd=self._load_crowd(),
+                locust_users=self._load_locust_users(),
                 listener=self._listener,
                 numbers=count(),
                 ports=self._ports,
             )
-        except NotReachedError as problem:
+        except UnreachableError as problem:
             return self._not_reached(str(problem), None)
         except (GeneratorFaultError, TargetNotAllowedError) as fault:
             return fault
@@ -188,12 +188,12 @@ class Worker:
 
     def _not_reached(self, why: str, outcome: Outcome | None) -> LoginFailure:
         behind = bool(self._config.via)
-        return not_reached(self._index, first_hop(self._config), behind=behind, outcome=outcome, why=why)
+        return unreachable_failure(self._index, first_hop(self._config), behind=behind, outcome=outcome, why=why)
 
-    def _load_crowd(self) -> Crowd | None:
+    def _load_locust_users(self) -> LocustUsers | None:
         path = self._config.scenario.locustfile_path
         seed = f"{self._config.run_id}/{self._index}"
-        return Crowd(path, load_users(path), self._environment, seed) if path else None
+        return LocustUsers(path, load_users(path), self._environment, seed) if path else None
 
     def _make_ready(self, opened: int) -> bool:
         """Get ready for a trial like the last one, which took so many connections; return False where none follows."""
@@ -223,12 +223,12 @@ class Worker:
             gevent.sleep(_PORTS_POLL_S)
         host, port = str(self._addresses[0][1][0]), first_hop(self._config).port
         if opened:
-            dial_until_greeted(host, port, self._tell)
+            dial_until_banner(host, port, self._tell)
         elif self._index == 0 and not self._config.is_managed and not self._config.log_in_first:
             patient_s = patience_s(self._config.client.timeouts)
             try:
                 within(patient_s, lambda tell: dial_until_accepted(host, port, tell), self._tell)
-            except NotReachedError as problem:
+            except UnreachableError as problem:
                 return self._not_reached(str(problem), Outcome.CONNECT_FAILED)
         return None
 
@@ -241,7 +241,7 @@ class Worker:
             logging_in.kill()
             return False
         failure = logging_in.get()
-        if failure is not None and failure.outcome not in TOO_MANY:
+        if failure is not None and failure.outcome not in OVERLOAD_OUTCOMES:
             self._give_up(failure)
             return False
         self._send(messages.LOGGED_IN, worker=self._index, accepted=failure is None)
@@ -252,7 +252,7 @@ class Worker:
         gevent.sleep(self._index * min(_LOGIN_SPACE_S, _ALL_LOGINS_BEGIN_WITHIN_S / self._config.workers))
         return log_in_once(self._index, login, self._addresses, self._tell)
 
-    def _generate(self, equipment: Equipment) -> int:
+    def _generate(self, equipment: WorkerContext) -> int:
         """Generate the share of the trial that was ordered, and return how many connections it took."""
         order = self._order
         trial = TrialOrder(number=order["trial"], amount=order["amount"])

@@ -1,4 +1,8 @@
-"""OpenSSH certificates (PROTOCOL.certkeys): their fields, and the rules for a user's and for a host's."""
+"""OpenSSH certificates (PROTOCOL.certkeys): their fields, untrusted, and the rules for a user's and for a host's.
+
+A host certificate is accepted by the rules of OpenSSH's client. `cryptography` checks its signature, is imported for
+the first one that needs it, and checks each certificate once: a server shows the same one at every login.
+"""
 
 import binascii
 from base64 import b64decode, b64encode

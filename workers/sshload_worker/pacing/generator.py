@@ -154,10 +154,10 @@ class Generator:
                 leaving.clear()  # it is still in its last iteration, and goes on after that
             else:
                 leaving = self._leaving[change.user] = Event()
-                self._running.add(gevent.spawn(self._be_user, change.user, at_ns, leaving, load))
+                self._running.add(gevent.spawn(self._run_user, change.user, at_ns, leaving, load))
         _wait_until(self._end_ns)
 
-    def _be_user(self, user: int, at_ns: int, leaving: Event, load: UsersLoad) -> None:
+    def _run_user(self, user: int, at_ns: int, leaving: Event, load: UsersLoad) -> None:
         random = Random(f"{self._config.run_id}/{user}")  # noqa: S311 - think times, no secrets
         due_ns = at_ns
         loop = gevent.get_hub().loop

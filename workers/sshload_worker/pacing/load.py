@@ -127,19 +127,19 @@ def _staged_arrivals(stages: tuple[ArrivalsStage, ...], process: ArrivalProcess,
     start = 0.0
     for stage in stages:
         if stage.rate > 0:
-            spaced = _evenly(stage) if process is ArrivalProcess.CONSTANT else _memorylessly(stage, random)
+            spaced = _even_arrivals(stage) if process is ArrivalProcess.CONSTANT else _poisson_arrivals(stage, random)
             yield from (start + offset for offset in spaced)
         start += stage.duration_s
 
 
-def _evenly(stage: ArrivalsStage) -> Iterator[float]:
+def _even_arrivals(stage: ArrivalsStage) -> Iterator[float]:
     number = 0
     while (offset := number / stage.rate) < stage.duration_s:
         yield offset
         number += 1
 
 
-def _memorylessly(stage: ArrivalsStage, random: Random) -> Iterator[float]:
+def _poisson_arrivals(stage: ArrivalsStage, random: Random) -> Iterator[float]:
     offset = random.expovariate(stage.rate)
     while offset < stage.duration_s:
         yield offset

@@ -42,7 +42,7 @@ class HealthMonitor:
         self._cpu_share: float | None = None
         self._begin_ns = monotonic_ns()
         self._delay_before_ns = run_delay_ns()
-        self._machine_before = machine_cpu(_kernels_words(_STAT))
+        self._machine_before = machine_cpu(_read_proc_file(_STAT))
         self._ports_used = 0
         self._watching = Group()
 
@@ -50,7 +50,7 @@ class HealthMonitor:
         """Begin to watch; what was before does not count."""
         self._begin_ns = monotonic_ns()
         self._delay_before_ns = run_delay_ns()
-        self._machine_before = machine_cpu(_kernels_words(_STAT))
+        self._machine_before = machine_cpu(_read_proc_file(_STAT))
         self._watching.spawn(self._watch_loop)
         self._watching.spawn(self._watch_cpu)
 
@@ -69,7 +69,7 @@ class HealthMonitor:
         return Health(
             cpu_share=self._cpu_share,
             run_delay_share=run_delay_share,
-            stolen_share=stolen_share(self._machine_before, machine_cpu(_kernels_words(_STAT))),
+            stolen_share=stolen_share(self._machine_before, machine_cpu(_read_proc_file(_STAT))),
             loop_lag_mean_us=round(self._lag.mean_us() or 0),
             loop_lag_p50_us=self._lag_percentile_us(50),
             loop_lag_p99_us=self._lag_percentile_us(99),
@@ -110,7 +110,7 @@ class HealthMonitor:
 
 def run_delay_ns() -> int | None:
     """Return how long this thread was runnable and not run, in nanoseconds since it began; None where nobody tells."""
-    words = _kernels_words(_SCHEDSTAT).split()
+    words = _read_proc_file(_SCHEDSTAT).split()
     return int(words[1]) if len(words) > 1 else None
 
 
@@ -122,7 +122,7 @@ def programs_cpu_s() -> float:
 
 def waiting_ports() -> int:
     """Return how many connections of this network namespace hold their port in TIME_WAIT, 0 where nobody tells."""
-    for line in _kernels_words(_SOCKSTAT).splitlines():
+    for line in _read_proc_file(_SOCKSTAT).splitlines():
         words = line.split()
         if words[0] == "TCP:":
             return int(words[words.index("tw") + 1])
@@ -131,11 +131,11 @@ def waiting_ports() -> int:
 
 def available_ports() -> int:
     """Return how many source ports the kernel may choose from for one target address and port."""
-    low, high = (_kernels_words(_PORT_RANGE) or _USUAL_PORT_RANGE).split()
+    low, high = (_read_proc_file(_PORT_RANGE) or _USUAL_PORT_RANGE).split()
     return int(high) - int(low) + 1
 
 
-def _kernels_words(file: Path) -> str:
+def _read_proc_file(file: Path) -> str:
     """Return what a file of /proc says, nothing where the kernel has no such file or lets nobody read it."""
     try:
         return file.read_text(encoding="ascii")

@@ -17,15 +17,15 @@ from sshload_contract.vocabulary import Outcome, Window, jump_host_of
 from sshload_worker.login.login import Address, Login
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.log_in import LogIn
-from sshload_worker.scenario.step_clock import Due, StepClock, finding
+from sshload_worker.scenario.connector import Connector
+from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 
 _SETTLED = frozenset(
     {Outcome.AUTH_REJECTED, Outcome.HOST_KEY_MISMATCH, Outcome.KEX_FAILED, Outcome.NOT_SSH, Outcome.GENERATOR_FAULT}
 )
 """What another attempt would not change; a refused login tried again is what servers punish."""
 
-TOO_MANY = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKNOWN})
+OVERLOAD_OUTCOMES = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKNOWN})
 """Refusals that only say that too many connections come, which is no reason against the load."""
 
 _FIRST_PAUSE_S = 0.2
@@ -44,12 +44,12 @@ T = TypeVar("T")
 Tell = Callable[[str], None]
 
 
-class NotReachedError(Exception):
+class UnreachableError(Exception):
     """The server was not reached in time; the message is the last problem that was told."""
 
 
 def within(limit_s: float, wait: Callable[[Tell], T], tell: Tell) -> T:
-    """Return what `wait` returns, which tells each problem; raises NotReachedError where it takes longer."""
+    """Return what `wait` returns, which tells each problem; raises UnreachableError where it takes longer."""
     last = "no answer"
 
     def on_problem(problem: str) -> None:
@@ -64,10 +64,12 @@ def within(limit_s: float, wait: Callable[[Tell], T], tell: Tell) -> T:
     except gevent.Timeout as over:
         if over is not limit:
             raise
-        raise NotReachedError(last) from None
+        raise UnreachableError(last) from None
 
 
-def not_reached(worker: int, server: Endpoint, *, behind: bool, outcome: Outcome | None, why: str) -> LoginFailure:
+def unreachable_failure(
+    worker: int, server: Endpoint, *, behind: bool, outcome: Outcome | None, why: str
+) -> LoginFailure:
     """Return that the first server of the way was not reached; `behind` it is another, which it is the jump host to."""
     message = why[:MESSAGE_LIMIT_CHARACTERS]
     return LoginFailure(worker, 1 if behind else 0, server.host, server.port, outcome, message)
@@ -90,7 +92,7 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
         if failure is None:
             return None
         failures.append((str(address[1][0]), failure))
-    crowded = (failure for _, failure in failures if failure.outcome in TOO_MANY)
+    crowded = (failure for _, failure in failures if failure.outcome in OVERLOAD_OUTCOMES)
     return next(crowded, None) or _of_all(failures)
 
 
@@ -158,14 +160,14 @@ def _attempt(worker: int, login: Login) -> LoginFailure | None:
     recorder = Recorder("", worker)  # thrown away with all that it counts
     now_ns = monotonic_ns()
     clock = StepClock(recorder, Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=now_ns))
-    log_in = LogIn(login, recorder)
+    connector = Connector(login, recorder)
     try:
-        connection = log_in.begin(clock)
+        connection = connector.connect(clock)
     except Exception as error:  # whatever it is, the master is to know at once
         if not isinstance(error, StepFailure | OSError):
             log.exception("the worker met an error of its own")
-        return _failure(worker, login, clock, finding(error))
-    log_in.end(connection)
+        return _failure(worker, login, clock, classify_error(error))
+    connector.disconnect(connection)
     return None
 
 

@@ -10,7 +10,7 @@ from sshload_contract.vocabulary import Outcome, Step
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.sessions import Sessions
-from sshload_worker.scenario.step_clock import Due, StepClock, finding
+from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 from sshload_worker.scenario.steps.dispatch import run_step
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 
@@ -50,7 +50,7 @@ class Iteration:
         run = None
         goes_on = True
         try:
-            connection = self.sessions.take(clock, user)
+            connection = self.sessions.acquire(clock, user)
             number = f"{self.worker}-{next(self.numbers)}"
             run = StepRun(connection, clock, self.timeouts, number, self.forward_rule)
             if self.task is not None:
@@ -59,7 +59,7 @@ class Iteration:
                 run_step(step, run)
             run.close()
         except BaseException as error:
-            failure = finding(error)
+            failure = classify_error(error)
             outcome, message = failure.outcome, failure.message
             if not isinstance(error, StepFailure | OSError):
                 raise
@@ -67,5 +67,5 @@ class Iteration:
             clock.total(outcome, message)
             if run is not None:
                 usable = outcome in _HARMLESS and not run.holds_subsystem
-                self.sessions.give_back(run.connection, user, usable=usable)
+                self.sessions.release(run.connection, user, usable=usable)
         return goes_on

@@ -8,7 +8,7 @@ from sshload_contract.run_config import Scenario, SessionReuse
 from sshload_worker.clients.interface import Connection
 from sshload_worker.login.login import Login
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.log_in import LogIn
+from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.session_pool import SessionPool
 from sshload_worker.scenario.step_clock import StepClock
 
@@ -19,13 +19,13 @@ class Sessions(Protocol):
     def prepare(self, clock: StepClock, within_s: float) -> None:
         """Log in what is to be there before it is measured, evenly within the time; may take longer."""
 
-    def take(self, clock: StepClock, user: int | None) -> Connection:
+    def acquire(self, clock: StepClock, user: int | None) -> Connection:
         """Return a logged-in connection for an iteration, which may be that of a user; raises StepFailure or OSError.
 
         The time that a login takes within it is the iteration's.
         """
 
-    def give_back(self, connection: Connection, user: int | None, *, usable: bool) -> None:
+    def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:
         """Take back the connection of an iteration that has ended; after a failure it is not usable. Never waits."""
 
     def leave(self, user: int) -> None:
@@ -39,18 +39,18 @@ class Sessions(Protocol):
 class SessionPerIteration:
     """Every iteration logs in for itself."""
 
-    log_in: LogIn
+    connector: Connector
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
         """Log nothing in."""
 
-    def take(self, clock: StepClock, user: int | None) -> Connection:  # noqa: ARG002 - whoever it is
+    def acquire(self, clock: StepClock, user: int | None) -> Connection:  # noqa: ARG002 - whoever it is
         """Return a connection that is logged in just now."""
-        return self.log_in.begin(clock)
+        return self.connector.connect(clock)
 
-    def give_back(self, connection: Connection, user: int | None, *, usable: bool) -> None:  # noqa: ARG002 - likewise
+    def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:  # noqa: ARG002 - likewise
         """End the connection."""
-        self.log_in.end(connection)
+        self.connector.disconnect(connection)
 
     def leave(self, user: int) -> None:
         """Keep nothing."""
@@ -66,34 +66,34 @@ class SessionPerUser:
     An iteration of nobody logs in for itself.
     """
 
-    def __init__(self, log_in: LogIn) -> None:
-        self._log_in = log_in
+    def __init__(self, connector: Connector) -> None:
+        self._connector = connector
         self._kept: dict[int, Connection] = {}
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
         """Log nothing in."""
 
-    def take(self, clock: StepClock, user: int | None) -> Connection:
+    def acquire(self, clock: StepClock, user: int | None) -> Connection:
         """Return the user's session, or a new one where there is none, or where the server has closed it meanwhile."""
         kept = self._kept.pop(user, None) if user is not None else None
         if kept is not None:
             if not kept.is_lost():
                 return kept
-            self._log_in.end(kept)
-        return self._log_in.begin(clock)
+            self._connector.disconnect(kept)
+        return self._connector.connect(clock)
 
-    def give_back(self, connection: Connection, user: int | None, *, usable: bool) -> None:
+    def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:
         """Keep a usable session for its user's next iteration, and end any other."""
         if usable and user is not None:
             self._kept[user] = connection
         else:
-            self._log_in.end(connection)
+            self._connector.disconnect(connection)
 
     def leave(self, user: int) -> None:
         """End the user's session, if there is one."""
         kept = self._kept.pop(user, None)
         if kept is not None:
-            self._log_in.end(kept)
+            self._connector.disconnect(kept)
 
     def close(self) -> None:
         """End all sessions that are kept."""
@@ -105,8 +105,8 @@ def make_sessions(scenario: Scenario, login: Login, recorder: Recorder, pool_par
     """Return the worker's sessions. `pool_part` is how many of the pool's sessions are this worker's, 1 at least."""
     match scenario.session_reuse:
         case SessionReuse.NONE:
-            return SessionPerIteration(LogIn(login, recorder))
+            return SessionPerIteration(Connector(login, recorder))
         case SessionReuse.USER:
-            return SessionPerUser(LogIn(login, recorder))
+            return SessionPerUser(Connector(login, recorder))
         case SessionReuse.POOL:
-            return SessionPool(LogIn(login, recorder, shared=True), pool_part)
+            return SessionPool(Connector(login, recorder, shared=True), pool_part)

@@ -49,7 +49,7 @@ class StepClock:
         try:
             result = call()
         except BaseException as error:
-            self.record(name, begin_ns, finding(error).outcome)
+            self.record(name, begin_ns, classify_error(error).outcome)
             raise
         self._succeeded(name, begin_ns)
         return result
@@ -98,7 +98,7 @@ class StepClock:
         return now_ns <= self._due.window_end_ns and now_ns <= self._recorder.closed_ns
 
 
-def finding(error: BaseException) -> StepFailure:
+def classify_error(error: BaseException) -> StepFailure:
     """Return the outcome of what ended in `error`, and what to say about it.
 
     It is never `error` itself: who keeps an error in a variable makes a cycle of it, its traceback and its frames. Then

@@ -32,7 +32,7 @@ class Votes:
 
 
 @dataclass(slots=True)
-class Ballot:
+class VotesByRung:
     """The votes by rung. More load is no easier: a pass speaks for the rungs below too, a fail for those above."""
 
     by_rung: dict[int, Votes] = field(default_factory=dict)
@@ -50,11 +50,11 @@ class Ballot:
             votes.fails += 1
             votes.completed = min((rate for rate in (votes.completed, completed) if rate), default=None)
 
-    def beyond_the_generator(self) -> int | None:
+    def first_given_up(self) -> int | None:
         """Return the lowest rung that was given up, as the generator could not make it again and again."""
         return min((rung for rung, votes in self.by_rung.items() if votes.unjudged >= GIVEN_UP_AFTER), default=None)
 
-    def never_judged(self, rung: int) -> bool:
+    def is_given_up(self, rung: int) -> bool:
         """Tell whether there is no more use in trying this rung."""
         return self.by_rung[rung].unjudged >= _NEVER_JUDGED_AFTER
 

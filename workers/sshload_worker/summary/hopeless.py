@@ -28,7 +28,7 @@ _FASTEST_ITERATION_S = 0.0001
 """No iteration takes less, whatever the server."""
 
 
-def broken_for_good(
+def unrecoverable_threshold(
     config: RunConfig, totals: Totals, unreported_s: float, so_far: Callable[[], RunSummary]
 ) -> Threshold | None:
     """Return the first threshold with `abort_on_fail` that is broken and stays so, None where none is.

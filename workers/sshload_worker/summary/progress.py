@@ -147,7 +147,7 @@ def search_remaining_s(run: RunConfig, elapsed_s: float, trial_left_s: float) ->
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RunState:
     """How a run stands apart from its workers' reports. `elapsed_s` is since the start of its first trial."""
 
     stage: Stage
@@ -158,7 +158,7 @@ class Standing:
     problem: str
 
 
-def snapshot(run_id: str, standing: Standing, before: Progress, now: Progress) -> Snapshot:
+def snapshot(run_id: str, standing: RunState, before: Progress, now: Progress) -> Snapshot:
     """Return the snapshot of `now`, with rates of what was reported since `before`, which is of the same trial."""
     counts = subtract_counts(now.counts, before.counts)
     passed_s = now.reported_s - before.reported_s

@@ -14,7 +14,7 @@ from sshload_contract.snapshot import SearchProgress
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, Step, TrialState, Window
 
 from sshload_worker.pacing.load import TrialOrder, duration_s
-from sshload_worker.search.capacity_search import Found, Goal, Seen, Try, cut_short, next_step
+from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, SearchResult, next_step, partial_result
 from sshload_worker.summary.trial_course import TrialCourse
 from sshload_worker.summary.trial_verdict import judge_trial
 
@@ -25,7 +25,7 @@ class SearchCourse:
     def __init__(self, config: RunConfig) -> None:
         self._config = config
         self._goal = _goal(config)
-        self._seen: list[Seen] = []
+        self._seen: list[PastTrial] = []
         self._trials: list[Trial] = []
         self._summaries: list[RunSummary] = []
 
@@ -38,7 +38,7 @@ class SearchCourse:
         if self._goal is None:
             return None
         step = next_step(self._goal, self._seen)
-        return TrialOrder(number=len(self._trials) + 1, amount=step.load) if isinstance(step, Try) else None
+        return TrialOrder(number=len(self._trials) + 1, amount=step.load) if isinstance(step, NextTrial) else None
 
     def has_time_for(self, order: TrialOrder, at_s: float) -> bool:
         """Tell whether a trial's load, begun `at_s` after the start of the first, ends within the search's budget."""
@@ -60,7 +60,7 @@ class SearchCourse:
         """Return how far the search has come, None where nothing is searched."""
         if self._goal is None:
             return None
-        bounds = cut_short(self._goal, self._seen, SearchEnd.RUN_ENDED)
+        bounds = partial_result(self._goal, self._seen, SearchEnd.RUN_ENDED)
         return SearchProgress(under_way.number, under_way.amount, bounds.lower, bounds.upper)
 
     def summary(self, end: RunEnd, message: str) -> RunSummary:
@@ -81,12 +81,12 @@ class SearchCourse:
             trials=tuple(self._trials),
         )
 
-    def _found(self, goal: Goal, end: RunEnd) -> Found:
+    def _found(self, goal: Goal, end: RunEnd) -> SearchResult:
         """Return what is found, or, where trials are still to come, why they do not."""
         if end is not RunEnd.COMPLETED:
-            return cut_short(goal, self._seen, SearchEnd.RUN_ENDED)
+            return partial_result(goal, self._seen, SearchEnd.RUN_ENDED)
         step = next_step(goal, self._seen)
-        return step if isinstance(step, Found) else cut_short(goal, self._seen, SearchEnd.OUT_OF_TIME)
+        return step if isinstance(step, SearchResult) else partial_result(goal, self._seen, SearchEnd.OUT_OF_TIME)
 
 
 def reported_trial(trials: list[Trial], lower: float | None) -> int:
@@ -133,10 +133,10 @@ def _measured(summary: RunSummary, step: Step) -> StepStats | None:
     return find_step(summary, step, Window.MEASURED)
 
 
-def _seen(load: Load, trial: Trial) -> Seen:
+def _seen(load: Load, trial: Trial) -> PastTrial:
     passed = None if trial.state is TrialState.INVALID else trial.state is TrialState.PASSED
     stolen = trial.invalidity is Invalidity.CPU_STOLEN
-    return Seen(trial.amount, passed, _completed(load, trial), stolen)
+    return PastTrial(trial.amount, passed, _completed(load, trial), stolen)
 
 
 def _completed(load: Load, trial: Trial) -> float | None:

@@ -13,7 +13,7 @@ from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 
 from sshload_worker.pacing.load import TrialOrder, duration_s
-from sshload_worker.summary.hopeless import broken_for_good
+from sshload_worker.summary.hopeless import unrecoverable_threshold
 from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, adds_enough, progress
 from sshload_worker.summary.report import RunCourse, run_summary
@@ -111,7 +111,7 @@ class TrialCourse:
         if at_s < self._look_again_s:
             return False
         unreported_s = self.planned_s - at_s + oldest_word_s(self.config.workers)
-        broken = broken_for_good(self.config, self.totals, unreported_s, lambda: self._so_far(at_s))
+        broken = unrecoverable_threshold(self.config, self.totals, unreported_s, lambda: self._so_far(at_s))
         if broken is None:
             return False
         self.early_end = EarlyEnd(at_s, in_words(broken))

@@ -98,7 +98,7 @@ class AsyncsshConnection:
 
     def keep_alive(self) -> None:
         """Ask for a sign of life, and wait for it."""
-        self._driver.run(Step.KEEP_ALIVE, self._protocol.ask_for_sign_of_life())
+        self._driver.run(Step.KEEP_ALIVE, self._protocol.send_keepalive())
         self._driver.check(Step.KEEP_ALIVE)
 
     def open_channel(self) -> AsyncsshChannel:

@@ -23,7 +23,7 @@ class EventLoop:
 
     def __init__(self) -> None:
         self.asyncio = asyncio.SelectorEventLoop(GeventSelector())
-        self.asyncio.set_exception_handler(_complain)
+        self.asyncio.set_exception_handler(_log_unexpected)
         self._runner = gevent.spawn(self.asyncio.run_forever)
 
     def call(self, function: Callable[..., T], *arguments: object) -> T:
@@ -66,7 +66,7 @@ class EventLoop:
             raise
 
 
-def _complain(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+def _log_unexpected(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     """Log what nobody asked for, but requests of a file that was cut off, which asyncssh leaves to themselves."""
     if not isinstance(context.get("exception"), (SFTPError, DisconnectError, OSError)):
         loop.default_exception_handler(context)

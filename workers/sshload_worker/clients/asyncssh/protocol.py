@@ -121,7 +121,7 @@ class Protocol(SSHClientConnection):
         except asyncssh.KeyImportError:
             return decode_ssh_public_key(key_data)
 
-    async def ask_for_sign_of_life(self) -> None:
+    async def send_keepalive(self) -> None:
         """Send a request that no server grants, and wait for its answer."""
         await self._make_global_request(b"keepalive@openssh.com")
 

@@ -11,7 +11,7 @@ from asyncssh.public_key import SSHLocalKeyPair, get_certificate_algs, get_publi
 from sshload_contract.run_config import Auth, Client, Library
 from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.settings import check_names, check_range, refuse
+from sshload_worker.clients.settings import check_names, check_range, refuse_setting
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
@@ -41,9 +41,11 @@ def check_client(client: Client) -> None:
     check_range(client, "window_bytes", 1, _LARGEST_BYTES)
     check_range(client, "packet_bytes", 1, _LARGEST_BYTES)
     if client.read_buffer_bytes is not None:
-        refuse("read_buffer_bytes", Library.ASYNCSSH, "hands on each packet as it comes, and has no such setting")
+        refuse_setting(
+            "read_buffer_bytes", Library.ASYNCSSH, "hands on each packet as it comes, and has no such setting"
+        )
     if client.control_master:
-        refuse("control_master", Library.ASYNCSSH, "has no such thing")
+        refuse_setting("control_master", Library.ASYNCSSH, "has no such thing")
 
 
 def connection_options(login: Login) -> Any:

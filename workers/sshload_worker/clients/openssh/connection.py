@@ -10,7 +10,7 @@ from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel
 from sshload_worker.clients.openssh.directory import SERVER, as_host_name, directory_of, forward_to
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.settings import sftp_sizes
-from sshload_worker.clients.openssh.transfer import OpenSSHSftp, Programs, copied_here, to_be_copied
+from sshload_worker.clients.openssh.transfer import OpenSSHSftp, Programs, open_download, open_upload
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
@@ -82,13 +82,13 @@ class OpenSSHConnection:
     def scp_read(self, path: str) -> RemoteFile:
         """Fetch a file by scp."""
         programs = self._copies()
-        return copied_here(programs, lambda here: programs.scp([programs.remote(path), str(here)]))
+        return open_download(programs, lambda here: programs.scp([programs.remote(path), str(here)]))
 
     def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
         """Take a file, which closing it sends by scp."""
         del size_bytes  # the local file has it
         programs = self._copies()
-        return to_be_copied(programs, lambda here: programs.scp([str(here), programs.remote(path)]))
+        return open_upload(programs, lambda here: programs.scp([str(here), programs.remote(path)]))
 
     def close(self) -> None:
         """End all of the connection's processes at once. Never waits."""
@@ -102,12 +102,12 @@ class OpenSSHConnection:
         if self._jump is not None:
             self._jump.close()
 
-    def way_through(self, host: str, port: int) -> str:
+    def proxy_command(self, host: str, port: int) -> str:
         """Return the command that connects to a server behind this one (`ProxyCommand`)."""
         shared = ["-F", self._directory.config, "-o", "LogLevel=ERROR", "-S", self._master.socket_path]
         return shlex.join(["ssh", *shared, "-W", forward_to(host, port), SERVER])
 
-    def refusal_of_way(self) -> StepFailure | None:
+    def forward_failure(self) -> StepFailure | None:
         """Return why this jump host leads nowhere, None where it is not to blame."""
         refusal = self._master.claim_refusal()
         if refusal is not None:
@@ -116,13 +116,13 @@ class OpenSSHConnection:
 
     def _check_jump(self) -> None:
         """Raise StepFailure where it was the jump host that did not reach the server."""
-        refusal = self._jump.refusal_of_way() if isinstance(self._jump, OpenSSHConnection) else None
+        refusal = self._jump.forward_failure() if isinstance(self._jump, OpenSSHConnection) else None
         if refusal is not None:
             raise refusal
 
     def _way(self) -> list[str]:
         if isinstance(self._jump, OpenSSHConnection):
-            command = self._jump.way_through(self._login.host, self._login.port).replace("%", "%%")
+            command = self._jump.proxy_command(self._login.host, self._login.port).replace("%", "%%")
             return ["-o", f"ProxyCommand={command}"]
         if self._login.address is None:
             raise StepFailure(Outcome.GENERATOR_FAULT, "a server without an address needs a jump host")

@@ -1,4 +1,8 @@
-"""What OpenSSH's programs write, in the C locale: the milestones of a login in ssh's log, and errors as outcomes."""
+"""The output of OpenSSH's programs, in the C locale: the milestones of a login in ssh's log at DEBUG1, and errors.
+
+The log has ssh's own lines only, and the words that tell one from another stand where it begins: what follows them may
+be the server's.
+"""
 
 import re
 

@@ -134,7 +134,7 @@ class LocalCopy:
             self._path.unlink(missing_ok=True)
 
 
-def copied_here(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy:
+def open_download(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy:
     """Return a file of the server's that `copy` copies to a local path first."""
     path = programs.local_file()
     try:
@@ -145,7 +145,7 @@ def copied_here(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy
     return LocalCopy(path, os.O_RDONLY, lambda: None)
 
 
-def to_be_copied(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy:
+def open_upload(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy:
     """Return a file that `copy` copies to the server once it is closed."""
     path = programs.local_file()
     return LocalCopy(path, os.O_WRONLY | os.O_CREAT, lambda: copy(path))
@@ -159,13 +159,13 @@ class OpenSSHSftp:
 
     def open_to_read(self, path: str) -> LocalCopy:
         """Fetch a file."""
-        return copied_here(
+        return open_download(
             self._programs, lambda here: self._programs.sftp(f"get -- {_escaped(path)} {_escaped(str(here))}\n")
         )
 
     def open_to_write(self, path: str) -> LocalCopy:
         """Take a file, which closing it sends."""
-        return to_be_copied(
+        return open_upload(
             self._programs, lambda here: self._programs.sftp(f"put -- {_escaped(str(here))} {_escaped(path)}\n")
         )
 

@@ -17,7 +17,7 @@ from paramiko.transport import Transport
 from sshload_contract.run_config import Client, Library
 from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.settings import check_names, check_range, refuse
+from sshload_worker.clients.settings import check_names, check_range, refuse_setting
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.outcomes import StepFailure
 
@@ -41,7 +41,7 @@ def check_client(client: Client) -> None:
     check_range(client, "packet_bytes", MIN_PACKET_SIZE, MAX_WINDOW_SIZE)
     check_range(client, "sftp_read_bytes", 1, _LARGEST_SFTP_READ_BYTES)
     if client.control_master:
-        refuse("control_master", Library.PARAMIKO, "has no such thing")
+        refuse_setting("control_master", Library.PARAMIKO, "has no such thing")
 
 
 def prefer(transport: Any, client: Client, host_keys: HostKeys) -> tuple[str, ...]:

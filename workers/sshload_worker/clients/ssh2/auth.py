@@ -1,4 +1,9 @@
-"""Authentication of a libssh2 session (RFC 4252, RFC 4256): by password, key, or an agent that signs elsewhere."""
+"""Authentication of a libssh2 session (RFC 4252, RFC 4256): by password, key, or an agent (draft-miller-ssh-agent).
+
+libssh2's own client of an agent blocks the whole worker, for ever where the agent dies, and closes a file descriptor
+twice where there is no agent. So Agent asks by gevent, and SignedLogin gives libssh2 the signature: libssh2 asks for
+it, and is told to wait until it is there.
+"""
 
 import ctypes
 from functools import partial

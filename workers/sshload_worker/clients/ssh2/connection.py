@@ -64,7 +64,7 @@ class SSH2Connection:
         """Exchange keys, and check that the host key is a known one."""
         session = new_session(self._login.client, self._login.host_keys)
         self._driver = Driver(session, self._descriptor)
-        self._driver.until_done(Step.KEX, self._descriptor.in_one_go, session.handshake, self._descriptor)
+        self._driver.until_done(Step.KEX, self._descriptor.call_corked, session.handshake, self._descriptor)
         blob, _ = session.hostkey()
         refusal = self._login.host_keys.refusal(blob)
         if refusal:

@@ -56,7 +56,7 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     ssh2_errors.InvalidRequestError: Outcome.GENERATOR_FAULT,
     ssh2_errors.FileError: Outcome.GENERATOR_FAULT,  # the private key cannot be read
 }
-SAID_OF_LOSSES_TOO = (ssh2_errors.SSH2Error, ssh2_errors.KeyExchangeError)
+AMBIGUOUS_ERRORS = (ssh2_errors.SSH2Error, ssh2_errors.KeyExchangeError)
 """What libssh2 says where the connection breaks as well as of other failures, none of which makes the server close it.
 
 A key exchange without an algorithm in common is another one, KexFailureError.
@@ -111,7 +111,7 @@ class Driver:
     def forget(self, opened: object) -> None:
         """Take note that a channel, subsystem or file was closed in order."""
 
-    def let_go(self, close: Callable[[Any], Any], opened: object) -> None:
+    def abandon(self, close: Callable[[Any], Any], opened: object) -> None:
         """Take note that a channel is not used any more, though open; `close` is an attempt at closing it.
 
         libssh2 closes it on the spot, or with the session.
@@ -120,7 +120,7 @@ class Driver:
     def failure(self, step: Step, error: SSH2Error) -> StepFailure:
         """Return what an error of the library in `step` says."""
         text = last_error_text(self.session)
-        lost = type(error) in SAID_OF_LOSSES_TOO and self.descriptor.peer_has_closed()
+        lost = type(error) in AMBIGUOUS_ERRORS and self.descriptor.peer_has_closed()
         if lost or text.startswith(_NO_ANSWER):
             return StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
         return StepFailure(library_outcome(step, type(error)), f"{type(error).__name__}: {text}")

@@ -101,7 +101,7 @@ class Pump:
             watchers.append(self._carrier_readable)  # for the window that the write waits for
         if self._driver.session.block_directions() & LIBSSH2_SESSION_BLOCK_OUTBOUND:
             watchers.append(self._carrier_writable)
-        self._driver.descriptor.hasten_acknowledgement()
+        self._driver.descriptor.request_quick_ack()
         waiter: Waiter[None] = Waiter(self._hub)
         for watcher in watchers:
             watcher.start(waiter.switch, None)
@@ -150,7 +150,7 @@ class TunnelDescriptor(Descriptor):
         self._pump = Pump(driver, channel, self._far)
         self._pumping = gevent.spawn(self._pump.run)
 
-    def in_one_go(self, attempt: Callable[..., Any], *arguments: object) -> Any:
+    def call_corked(self, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Return what `attempt` returns: what a pair of sockets carries makes no segments."""
         return attempt(*arguments)
 

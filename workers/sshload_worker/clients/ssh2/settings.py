@@ -7,7 +7,7 @@ from ssh2 import session as ssh2_session
 from ssh2.session import Session
 from sshload_contract.run_config import Client, Library
 
-from sshload_worker.clients.settings import check_names, check_range, refuse
+from sshload_worker.clients.settings import check_names, check_range, refuse_setting
 from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES, wait_without_limit
 from sshload_worker.login.known_hosts import HostKeys
 
@@ -33,9 +33,9 @@ def check_client(client: Client) -> None:
     for setting in ("read_buffer_bytes", "sftp_read_bytes", "sftp_write_bytes"):
         check_range(client, setting, 1, _MOST_READ_BYTES)
     if client.rekey_bytes is not None:
-        refuse("rekey_bytes", Library.SSH2_PYTHON, "leaves it to the server to ask for new keys")
+        refuse_setting("rekey_bytes", Library.SSH2_PYTHON, "leaves it to the server to ask for new keys")
     if client.control_master:
-        refuse("control_master", Library.SSH2_PYTHON, "has no such thing")
+        refuse_setting("control_master", Library.SSH2_PYTHON, "has no such thing")
 
 
 @cache

@@ -107,7 +107,7 @@ class SSH2Sftp:
 
     def __del__(self) -> None:
         if not self._closed:
-            self._driver.let_go(try_end, self._requests)
+            self._driver.abandon(try_end, self._requests)
 
     def open_to_read(self, path: str) -> SSH2File:
         """Open a file."""

@@ -108,7 +108,7 @@ class SharedDriver(Driver):
         """Keep what is closed no more."""
         self._opened.pop(id(opened), None)
 
-    def let_go(self, close: Callable[[object], Any], opened: object) -> None:
+    def abandon(self, close: Callable[[object], Any], opened: object) -> None:
         """Close what nobody uses any more, by making the attempt `close` on it until done."""
         if not self.lost:
             self._add(_Operation(Step.CLOSE, close, (opened,)))
@@ -148,7 +148,7 @@ class SharedDriver(Driver):
     def _abandon(self, operation: _Operation) -> None:
         if operation.done:
             if isinstance(operation.result, Channel):
-                self.let_go(Channel.close, operation.result)
+                self.abandon(Channel.close, operation.result)
         elif operation.begun and (operation.opens or operation is self._half_sent):
             self._lose(_CUT_OFF)
         elif operation in self._pending:
@@ -165,7 +165,7 @@ class SharedDriver(Driver):
         """Let others run until the socket is as needed, or something is added."""
         waiter = self._asleep = Waiter()
         watcher = self._readable if self._half_sent is None else self._writable
-        self.descriptor.hasten_acknowledgement()
+        self.descriptor.request_quick_ack()
         watcher.start(waiter.switch, None)
         try:
             waiter.get()

@@ -29,7 +29,7 @@ def _run_command(step: ExecStep, run: StepRun) -> int:
         channel = run.part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(Step.COMMAND):
         run.part(step.name, Step.EXEC, lambda: channel.execute(command))
-        count = run.part(step.name, Step.READ, lambda: read_to_end(run, step.name, channel.read, stdout.take))
+        count = run.part(step.name, Step.READ, lambda: read_to_end(run, step.name, channel.read, stdout.update))
         end = run.part(step.name, Step.CLOSE, channel.close)
     check_end(end, step.expect_exit_code)
     if step.expect_stdout and not re.search(step.expect_stdout, stdout.text()):
@@ -46,7 +46,7 @@ class Stdout:
         self._keep = keep
         self._kept = bytearray()
 
-    def take(self, piece: bytes) -> None:
+    def update(self, piece: bytes) -> None:
         """Keep the next piece, up to the limit."""
         if self._keep:
             self._kept += piece[: _STDOUT_LIMIT_BYTES - len(self._kept)]

@@ -25,7 +25,7 @@ class AwaitedText:
     def __post_init__(self) -> None:
         self._sought = self.text.encode()
 
-    def comes_with(self, piece: bytes) -> bool:
+    def found_in(self, piece: bytes) -> bool:
         """Take the next piece, and tell whether the text has come by its end."""
         seen = self._tail + piece
         if self._sought in seen:
@@ -41,7 +41,7 @@ def await_text(read: Callable[[], bytes], text: str, field_name: str) -> None:
     if not text:
         return
     while piece := read():
-        if awaited.comes_with(piece):
+        if awaited.found_in(piece):
             return
     raise StepFailure(Outcome.OUTPUT_MISMATCH, f"the output ended before `{field_name}` came")
 
@@ -57,13 +57,13 @@ class Expectation:
         self._digest = hashlib.sha256()
         self._count = 0
 
-    def take(self, piece: bytes) -> None:
+    def update(self, piece: bytes) -> None:
         """Take the next piece of the file."""
         self._count += len(piece)
         if self._sha256:
             self._digest.update(piece)
 
-    def objection(self) -> str:
+    def mismatch(self) -> str:
         """Return how the file is not as expected, once all of it was taken; empty where it is."""
         if self._bytes is not None and self._count != self._bytes:
             return f"{self._count} bytes, expected {self._bytes}"
@@ -97,7 +97,7 @@ class PayloadCheck:
         self._count = 0
         self._differs_at: int | None = None
 
-    def take(self, piece: bytes) -> None:
+    def update(self, piece: bytes) -> None:
         """Compare the next piece."""
         if self._differs_at is None:
             same = _same_bytes(piece, self._count % BLOCK_BYTES)
@@ -105,7 +105,7 @@ class PayloadCheck:
                 self._differs_at = self._count + same
         self._count += len(piece)
 
-    def objection(self) -> str:
+    def mismatch(self) -> str:
         """Return how the file differs, once all of it was taken; empty where it does not."""
         if self._count != self._size_bytes:
             return f"{self._count} bytes came back of {self._size_bytes} that were written"

@@ -21,7 +21,7 @@ from sshload_contract.vocabulary import Step, measured_step
 from sshload_worker.clients.interface import Sftp
 from sshload_worker.scenario.steps.expectations import Expectation
 from sshload_worker.scenario.steps.step_run import StepRun
-from sshload_worker.scenario.steps.transfer import read_file, refuse, verify_file, write_file
+from sshload_worker.scenario.steps.transfer import raise_mismatch, read_file, verify_file, write_file
 
 
 def run_sftp_read(step: SftpReadStep, run: StepRun) -> None:
@@ -94,7 +94,7 @@ def run_sftp_list(step: SftpListStep, run: StepRun) -> None:
 def _list(step: SftpListStep, path: str, sftp: Sftp) -> None:
     entries = sftp.list_directory(path)
     if step.expect_entries is not None and entries != step.expect_entries:
-        refuse(f"{entries} entries, expected {step.expect_entries}")
+        raise_mismatch(f"{entries} entries, expected {step.expect_entries}")
 
 
 def run_sftp_stat(step: SftpStatStep, run: StepRun) -> None:

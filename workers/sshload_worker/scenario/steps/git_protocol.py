@@ -18,8 +18,8 @@ _PACK_START = b"PACK"
 _BRANCH = b"refs/heads/"
 
 
-class EndedError(Exception):
-    """The other side's output ended, maybe in the middle of a line."""
+class TruncatedError(Exception):
+    """The other side's output ended, perhaps in the middle of a line."""
 
 
 class PktLineReader:
@@ -32,7 +32,7 @@ class PktLineReader:
     def line(self) -> bytes | None:
         """Return the next line's data, without a newline at its end, or None for a flush packet.
 
-        Raises EndedError, and StepFailure where what comes is no pkt-line or is an error's (`ERR `), in git's words.
+        Raises TruncatedError, and StepFailure where the next is no pkt-line, or an error (`ERR `), in git's words.
         """
         length = _length(self._take(_LENGTH_BYTES))
         if length == 0:
@@ -54,7 +54,7 @@ class PktLineReader:
         while len(self._unread) < count:
             piece = self._read()
             if not piece:
-                raise EndedError
+                raise TruncatedError
             self._unread += piece
         taken = bytes(self._unread[:count])
         del self._unread[:count]
@@ -93,7 +93,7 @@ def upload_pack_command(repository: str) -> str:
 
 
 def read_advertisement(lines: PktLineReader) -> Advertisement:
-    """Read the refs to their end; raises StepFailure where the repository has no HEAD, EndedError as `lines` does."""
+    """Read the refs to their end; raises StepFailure where there is no HEAD, and TruncatedError as `lines` does."""
     head, capabilities, first = b"", b"", True
     branches = 0
     while (line := lines.line()) is not None:
@@ -118,7 +118,7 @@ def _is_format(capability: bytes) -> bool:
     return capability.startswith(_OBJECT_FORMAT)
 
 
-def request_for_everything(advertised: Advertisement) -> bytes:
+def fetch_request(advertised: Advertisement) -> bytes:
     """Return what asks for all that HEAD reaches, as somebody who has nothing yet."""
     able = [word for word in advertised.capabilities if word in _WANTED_CAPABILITIES or _is_format(word)]
     want = b" ".join([b"want", advertised.head, *able]) + b"\n"
@@ -137,7 +137,7 @@ class PackCheck:
         self._start = b""
         self._tail = b""
 
-    def take(self, piece: bytes) -> None:
+    def update(self, piece: bytes) -> None:
         """Take the next piece of the pack."""
         if len(self._start) < len(_PACK_START):
             self._start += piece[: len(_PACK_START) - len(self._start)]
@@ -145,7 +145,7 @@ class PackCheck:
         self._digest.update(memoryview(seen)[: -self._digest.digest_size])
         self._tail = seen[-self._digest.digest_size :]
 
-    def objection(self) -> str:
+    def mismatch(self) -> str:
         """Return what is wrong with the pack, once all of it was taken; empty where nothing is."""
         if self._start != _PACK_START:
             return "what came is no git pack"

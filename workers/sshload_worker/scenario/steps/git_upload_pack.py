@@ -10,15 +10,15 @@ from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.steps.command import check_end
 from sshload_worker.scenario.steps.git_protocol import (
     Advertisement,
-    EndedError,
     PackCheck,
     PktLineReader,
+    TruncatedError,
+    fetch_request,
     read_advertisement,
-    request_for_everything,
     upload_pack_command,
 )
 from sshload_worker.scenario.steps.step_run import StepRun
-from sshload_worker.scenario.steps.transfer import read_to_end, refuse
+from sshload_worker.scenario.steps.transfer import raise_mismatch, read_to_end
 
 
 def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:
@@ -33,18 +33,18 @@ def _fetch(step: GitUploadPackStep, run: StepRun) -> int:
     with run.step_limit(Step.GIT_UPLOAD_PACK):
         command = upload_pack_command(run.filled(step.repository))
         run.part(step.name, Step.EXEC, partial(channel.execute, command))
-        git = _Conversation(channel)
+        git = _UploadPackReader(channel)
         advertised = run.part(step.name, Step.ADVERTISE, git.advertisement)
         check = PackCheck(advertised.object_format)
-        channel.write(request_for_everything(advertised))
-        count = run.part(step.name, Step.READ, partial(read_to_end, run, step.name, git.read_pack, check.take))
+        channel.write(fetch_request(advertised))
+        count = run.part(step.name, Step.READ, partial(read_to_end, run, step.name, git.read_pack, check.update))
         end = run.part(step.name, Step.CLOSE, channel.close)
     check_end(end, 0)
-    refuse(check.objection())
+    raise_mismatch(check.mismatch())
     return count
 
 
-class _Conversation:
+class _UploadPackReader:
     """What git-upload-pack answers on a channel. Where it ends too early, its exit code and words are the failure."""
 
     __slots__ = ("_channel", "_lines", "_pack_comes")
@@ -58,7 +58,7 @@ class _Conversation:
         """Return what git says of the repository."""
         try:
             return read_advertisement(self._lines)
-        except EndedError:
+        except TruncatedError:
             raise self._ended_early() from None
 
     def read_pack(self) -> bytes:
@@ -66,7 +66,7 @@ class _Conversation:
         if not self._pack_comes:
             try:
                 self._lines.line()  # NAK: we have nothing in common
-            except EndedError:
+            except TruncatedError:
                 raise self._ended_early() from None
             self._pack_comes = True
         return self._lines.rest()

@@ -16,9 +16,9 @@ from sshload_worker.scenario.steps.step_run import StepRun
 def read_file(run: StepRun, name: str, begin: Callable[[], RemoteFile], expectation: Expectation) -> int:
     """Read a file to its end and return its size; raises StepFailure where it is not as expected."""
     file = run.part(name, Step.OPEN, begin)
-    count = run.part(name, Step.READ, partial(read_to_end, run, name, file.read, expectation.take))
+    count = run.part(name, Step.READ, partial(read_to_end, run, name, file.read, expectation.update))
     run.part(name, Step.CLOSE, file.close)
-    refuse(expectation.objection())
+    raise_mismatch(expectation.mismatch())
     return count
 
 
@@ -40,27 +40,27 @@ def verify_file(
     """Check a payload that was written, as `verify` says; raises StepFailure where it is not there as it should."""
     if verify is Verify.SIZE:
         size = size_on_server()
-        refuse("" if size == size_bytes else f"{size} bytes on the server of {size_bytes} that were written")
+        raise_mismatch("" if size == size_bytes else f"{size} bytes on the server of {size_bytes} that were written")
     elif verify is Verify.CONTENT:
-        refuse(_read_back(begin(), size_bytes))
+        raise_mismatch(_read_back(begin(), size_bytes))
 
 
 def _read_back(file: RemoteFile, size_bytes: int) -> str:
     check = PayloadCheck(size_bytes)
     while piece := file.read():
-        check.take(piece)
+        check.update(piece)
     file.close()
-    return check.objection()
+    return check.mismatch()
 
 
-def refuse(objection: str) -> None:
+def raise_mismatch(mismatch: str) -> None:
     """Raise StepFailure where something that came back is not as it should be."""
-    if objection:
-        raise StepFailure(Outcome.OUTPUT_MISMATCH, objection)
+    if mismatch:
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, mismatch)
 
 
-def read_to_end(run: StepRun, name: str, read: Callable[[], bytes], take: Callable[[bytes], object]) -> int:
-    """Hand each piece to `take`, and return how many bytes came.
+def read_to_end(run: StepRun, name: str, read: Callable[[], bytes], update: Callable[[bytes], object]) -> int:
+    """Hand each piece to `update`, and return how many bytes came.
 
     FIRST_BYTE of the step `name` is timed only where there is one.
     """
@@ -71,6 +71,6 @@ def read_to_end(run: StepRun, name: str, read: Callable[[], bytes], take: Callab
     count = 0
     while piece:
         count += len(piece)
-        take(piece)
+        update(piece)
         piece = read()
     return count

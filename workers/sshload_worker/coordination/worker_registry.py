@@ -1,4 +1,4 @@
-"""RollCall: which workers have come, are ready, are lost, over all trials of a run. Pure but for the instants told."""
+"""WorkerRegistry: the workers that are connected, ready or lost, over all trials of a run. Instants are given."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ class _Member:
     lost: str = ""
 
 
-class RollCall:
+class WorkerRegistry:
     """The workers of one run by their index, from their hello to the final report of their last trial."""
 
     def __init__(self, expected: int) -> None:
@@ -59,7 +59,7 @@ class RollCall:
         for member in self._members.values():
             member.seen_s, member.ready = now_s, False
 
-    def another_trial(self) -> None:
+    def expect_next_trial(self) -> None:
         """Note that a trial is to follow: a final report excuses nobody any more, and who has gone since is lost."""
         for member in self._members.values():
             member.final = False

@@ -16,7 +16,7 @@ from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImm
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.interface import Connection
-from sshload_worker.locustfile.load_users import line_of, said
+from sshload_worker.locustfile.load_users import describe_error, locustfile_line
 from sshload_worker.locustfile.ssh_user import SSHUser
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.sessions import Sessions
@@ -36,7 +36,7 @@ class _Member:
     has_started: bool = False
 
 
-class Crowd:
+class LocustUsers:
     """The users of a locustfile at `path`. `seed` is the run's and this worker's."""
 
     def __init__(self, path: str, classes: tuple[type[SSHUser], ...], environment: Any, seed: str) -> None:
@@ -136,38 +136,43 @@ class Crowd:
         try:
             cast("Any", member.user).on_stop()
         except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
-            log.warning("on_stop of %s%s: %s", type(member.user).__name__, line_of(error, self._path), said(error))
+            log.warning(
+                "on_stop of %s%s: %s",
+                type(member.user).__name__,
+                locustfile_line(error, self._path),
+                describe_error(error),
+            )
 
     def _fault(self, error: BaseException) -> StepFailure:
-        line = line_of(error, self._path)
-        return StepFailure(Outcome.GENERATOR_FAULT, f"locustfile{line}: {said(error)}")
+        line = locustfile_line(error, self._path)
+        return StepFailure(Outcome.GENERATOR_FAULT, f"locustfile{line}: {describe_error(error)}")
 
 
 @dataclass(frozen=True, slots=True)
-class CrowdSessions:
+class LocustUserSessions:
     """The Sessions of a scenario, and the crowd that works in them."""
 
     sessions: Sessions
-    crowd: Crowd
+    locust_users: LocustUsers
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
         """Log in what is to be there before the first iteration."""
         self.sessions.prepare(clock, within_s)
 
-    def take(self, clock: StepClock, user: int | None) -> Connection:
+    def acquire(self, clock: StepClock, user: int | None) -> Connection:
         """Return a logged-in connection for an iteration."""
-        return self.sessions.take(clock, user)
+        return self.sessions.acquire(clock, user)
 
-    def give_back(self, connection: Connection, user: int | None, *, usable: bool) -> None:
+    def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:
         """Take back the connection of an iteration that has ended."""
-        self.sessions.give_back(connection, user, usable=usable)
+        self.sessions.release(connection, user, usable=usable)
 
     def leave(self, user: int) -> None:
         """End the user, and what is kept for it."""
-        self.crowd.leave(user)
+        self.locust_users.leave(user)
         self.sessions.leave(user)
 
     def close(self) -> None:
         """End all users, and what is kept."""
-        self.crowd.close()
+        self.locust_users.close()
         self.sessions.close()

@@ -14,12 +14,12 @@ monkey.patch_all()
 import sys
 from locust.rpc.protocol import Message
 from locust.rpc.zmqrpc import Client
-from sshload_worker.coordination.locust_line import close_after_last_words
+from sshload_worker.coordination.locust_line import flush_and_close
 
 line = Client("127.0.0.1", int(sys.argv[1]), "worker-0")
 line.send(Message("leave", {"message": "told to terminate"}, "worker-0"))
 print("said", flush=True)
-close_after_last_words(line, 60_000)
+flush_and_close(line, 60_000)
 """
 
 

@@ -14,7 +14,7 @@ from sshload_worker.scenario.step_clock import StepClock
 from sshload_worker.scenario.time_limit import TimeLimit
 
 
-class LogIn:
+class Connector:
     """Makes logged-in connections to one server, and ends them; the recorder knows how many there are."""
 
     def __init__(self, login: Login, recorder: Recorder, *, shared: bool = False) -> None:
@@ -22,7 +22,7 @@ class LogIn:
         self._recorder = recorder
         self._shared = shared
 
-    def begin(self, clock: StepClock, name: str = "") -> Connection:
+    def connect(self, clock: StepClock, name: str = "") -> Connection:
         """Return a new connection after connect to auth; raises StepFailure or OSError.
 
         Its parts are timed as those of the step `name`. The logins of jump hosts come first, and are timed as
@@ -47,8 +47,8 @@ class LogIn:
             raise
         return connection
 
-    def end(self, connection: Connection) -> None:
-        """End a connection that `begin` has made. Never waits."""
+    def disconnect(self, connection: Connection) -> None:
+        """End a connection that `connect` has made. Never waits."""
         self._recorder.connections -= 1
         connection.close()
 
