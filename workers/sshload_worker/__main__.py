@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 
 def import_locust() -> None:
-    """Let gevent patch this process and import Locust, without what takes half of the CPU time of both.
+    """Patch this process with gevent and import Locust, without what takes half of the CPU time of both.
 
     gevent asks for its plug-ins at each of 25 steps, and each answer reads the metadata of all packages: here one
     answer serves them all. A run never serves Locust's web UI: `locust.env` gets a stand-in that makes the real one,

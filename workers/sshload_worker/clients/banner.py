@@ -1,4 +1,4 @@
-"""What the server says first, read from the socket itself, because libssh2 hides the reason of a refusal.
+"""The server's banner, read from the socket itself, because libssh2 hides the reason of a refusal.
 
 The version line is only peeked at, so that libssh2 still finds it. Lines before it, which RFC 4253 section 4.2 allows,
 are taken out as libssh2 would skip them. How many there may be is OpenSSH's rule, since the RFC has none.
@@ -21,7 +21,7 @@ _PARTIAL_LINE_PAUSE_S = 0.001
 
 
 class PeekableSocket(Protocol):
-    """What can be peeked at: a socket, and what takes its place behind a jump host."""
+    """A socket that can be peeked at, or its replacement behind a jump host."""
 
     def recv(self, count: int, flags: int = 0, /) -> bytes:
         """Return at most so many bytes, none at the end; MSG_PEEK leaves them to be read again."""
@@ -32,13 +32,13 @@ class PeekableConnection(Protocol):
 
     @property
     def socket(self) -> PeekableSocket:
-        """Return what can be peeked at; it raises BlockingIOError where there is nothing yet."""
+        """Return the socket to peek at, which raises BlockingIOError where there is nothing yet."""
 
     def wait_readable(self) -> None:
         """Wait until there is something to read."""
 
     def peer_has_closed(self) -> bool:
-        """Tell whether the other side has sent its last byte, which may still be unread."""
+        """Return whether the other side has sent its last byte, which may still be unread."""
 
 
 def await_banner(speaker: PeekableConnection) -> str:

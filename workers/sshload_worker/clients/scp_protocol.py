@@ -70,7 +70,7 @@ class _Stream:
         return _text(line)
 
     def expect_ok(self) -> None:
-        """Take an answer; raises StepFailure where it is that something is wrong."""
+        """Read an answer; raises StepFailure where it is an error."""
         answer = self.some(1)
         if answer != _FINE:
             self._ahead = answer + self._ahead
@@ -100,7 +100,7 @@ class _Reading:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Take the server's word that it has sent all, and end its scp."""
+        """Read the server's confirmation that it has sent all, and end its scp."""
         self._stream.expect_ok()
         self._stream.channel.write(_FINE)
         _end(self._stream.channel)

@@ -19,7 +19,7 @@ SFTP_STATUSES = {
 
 
 def status_failure(code: int, text: str) -> StepFailure:
-    """Return what a status other than OK says."""
+    """Return the failure that a status other than OK means."""
     outcome = SFTP_STATUSES.get(code, Outcome.SFTP_OTHER)
     return StepFailure(outcome, text or f"SFTP status {code}")
 

@@ -48,7 +48,7 @@ def dial_until_banner(host: str, port: int, on_problem: Callable[[str], None]) -
 
 
 def _greeting(host: str, port: int) -> bytes:
-    """Return what the server says until its version begins, it closes, or it has said too much."""
+    """Return the server's bytes up to the begin of its version, to its close, or to the limit."""
     said = b""
     with socket.create_connection((host, port), timeout=_ATTEMPT_S) as connection:
         connection.settimeout(_GREETING_S)

@@ -73,11 +73,11 @@ class Master:
 
     @property
     def totals(self) -> tuple[Totals, Totals]:
-        """What the trials before this one have counted together, and what this one has."""
+        """The totals of all trials before this one together, and those of this one."""
         return self._totals_before, self.trial.totals
 
     def listen(self, host: str, port: int) -> None:
-        """Take workers in from now on."""
+        """Accept workers from now on."""
         self._line.listen(host, port)
 
     def run(self) -> None:
@@ -139,7 +139,7 @@ class Master:
         return unrest
 
     def _await_logins(self) -> None:
-        """Let all workers log in. The order is sent again meanwhile, for one that takes the place of another."""
+        """Have all workers log in. The order is sent again meanwhile, for one that replaces another."""
         begin_s = monotonic()
         while self._early is None and not self.worker_registry.all_logged_in:
             if monotonic() - begin_s >= self.config.workers_timeout_s:
@@ -187,7 +187,7 @@ class Master:
         return settling.get() if self._early is None and self._has_time_for(order, monotonic()) else None
 
     def _patience_s(self) -> float:
-        """Return how long readiness may take: between trials, ports are waited for, but no target that is gone."""
+        """Return the longest time to get ready: ports may take it between trials, a target that is gone may not."""
         patience_s = self.config.workers_timeout_s
         return max(patience_s, _PORTS_TIMEOUT_S) if self.started and not self._is_target_gone else patience_s
 
@@ -241,7 +241,7 @@ class Master:
         self._line.send(messages.START, trial=order.number, amount=order.amount, lead_s=lead_s, of=self.config.workers)
 
     def _ask_while_held(self, trial: TrialCourse, start_s: float) -> None:
-        """Take the target's counts shortly before held sessions are let go; what comes later says nothing of them."""
+        """Fetch the target's counts shortly before held sessions end; later ones say nothing of them."""
         load = trial.config.load
         if not isinstance(load, HoldLoad):
             return
@@ -279,7 +279,7 @@ class Master:
         self._changed.clear()
 
     def _since_first_start_s(self, instant_s: float) -> float:
-        """Return how long after the start of the first trial an instant is, 0 before it."""
+        """Return the time from the start of the first trial to an instant, 0 before it."""
         return max(instant_s - self._first_start_s, 0.0) if self._first_start_s is not None else 0.0
 
     def _summary(self) -> RunSummary:

@@ -76,7 +76,7 @@ class _Processes:
                 os.kill(pid, number)
 
     def wait(self) -> None:
-        """Return when all have ended. As PID 1 of its container this waits for everybody's orphans too."""
+        """Wait until all have ended. As PID 1 of its container this waits for everybody's orphans too."""
         while self._running:
             pid, status = os.wait()
             process = self._running.pop(pid, None)

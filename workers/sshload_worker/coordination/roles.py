@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def run_master(config: RunConfig, token: str, options: argparse.Namespace) -> int:
-    """Be the master of a run; return the exit code."""
+    """Run the master; return the exit code."""
     from sshload_worker.coordination.http_server import serve  # noqa: PLC0415 - the worker needs neither
     from sshload_worker.coordination.master import Master  # noqa: PLC0415
 
@@ -35,7 +35,7 @@ def run_master(config: RunConfig, token: str, options: argparse.Namespace) -> in
 
 
 def run_worker(config: RunConfig, token: str, options: argparse.Namespace) -> int:
-    """Be one worker process of a run; return the exit code."""
+    """Run one worker process; return the exit code."""
     from sshload_worker.coordination.worker import Worker  # noqa: PLC0415 - the master needs no SSH
 
     _begin(token)

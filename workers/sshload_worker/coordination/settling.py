@@ -68,7 +68,7 @@ class Settling:
         self._logins = 0
 
     def settle(self) -> str:
-        """Return when the target is ready, and idle or overdue; tell each problem meanwhile, and none once it is ready.
+        """Wait until the target is ready, and idle or overdue; report each problem meanwhile, and "" once it is ready.
 
         What still goes on there is returned, empty where nothing does.
         """
@@ -85,7 +85,7 @@ class Settling:
             gevent.sleep(_IDLE_POLL_S)
 
     def expect(self, logins: int) -> None:
-        """Take a target for idle only once it has told of so many logins since it was so for the first time."""
+        """Count a target as idle only once it has counted so many logins since it was idle for the first time."""
         self._logins = logins
 
     def stats(self) -> TargetStats | None:

@@ -26,7 +26,7 @@ from sshload_worker.scenario.steps.forward import forward_rule
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
-    """What a worker keeps from trial to trial. `numbers` counts its iterations of them all."""
+    """The state that a worker keeps from trial to trial. `numbers` counts its iterations of all trials."""
 
     run: RunConfig
     login: Login
@@ -67,11 +67,11 @@ class TrialPart:
         self._health.stop()
 
     def finish(self) -> float:
-        """Let the load end now, and `run` come to its end with the last iterations; return how long it was."""
+        """End the load now, and `run` with the last iterations; return the load's duration."""
         return self._generator.finish()
 
     def stop(self) -> None:
-        """Let `run` come to its end now, with what runs ended as unfinished."""
+        """End `run` now, with what is under way as unfinished."""
         self._generator.stop()
 
     def _report_regularly(self) -> None:

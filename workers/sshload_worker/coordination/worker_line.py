@@ -21,25 +21,25 @@ M = TypeVar("M")
 
 
 class MessageHandler(Protocol):
-    """Who is told what workers say."""
+    """The receiver of what workers report."""
 
     def take_report(self, report: Report) -> bool:
-        """Take a report; return False for one that changes nothing. Raises EncodingError where it cannot be read."""
+        """Handle a report; return False for one that changes nothing. Raises EncodingError where it cannot be read."""
 
     def note_load_end(self, worker: int, after_s: float) -> None:
-        """Take how long the load of a worker was that was ended before its time."""
+        """Handle the duration of a worker's load that was ended before its time."""
 
     def note_target_problem(self, problem: str) -> None:
-        """Take why the target is not ready yet."""
+        """Handle the reason why the target is not ready yet."""
 
     def note_change(self) -> None:
-        """Take that the roll call has changed."""
+        """Handle a change of the registry."""
 
     def end_early(self, end: RunEnd, message: str) -> None:
-        """Take that the run cannot go on."""
+        """Handle that the run cannot go on."""
 
     def note_login_failure(self, failure: LoginFailure) -> None:
-        """Take that the run cannot go on, because a worker cannot log in."""
+        """Handle that the run cannot go on, because a worker cannot log in."""
 
 
 class WorkerLine:
@@ -53,7 +53,7 @@ class WorkerLine:
         self._runner: Any = None
 
     def listen(self, host: str, port: int) -> None:
-        """Take workers in from now on."""
+        """Accept workers from now on."""
         self._runner = self._environment.create_master_runner(host, port)
         for kind, listener in (
             (messages.HELLO, self._on_hello),
@@ -75,7 +75,7 @@ class WorkerLine:
         self._runner.send_message(kind, fields)
 
     def close(self) -> None:
-        """Hear nothing more; returns once what was sent is on its way, after a second at most."""
+        """Stop listening, once what was sent is on its way, after a second at most."""
         self._runner.greenlet.kill()
         flush_and_close(self._runner.server, _LINGER_MS)
 

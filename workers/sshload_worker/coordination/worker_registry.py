@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 LOST_AFTER_S = 5.0
 _LOOKED_AT_EVERY_S = 2.0
-"""Who looks less often than this has stood still, and has yet to hear what was said meanwhile."""
+"""A master that looks less often than this was itself delayed, and has messages yet to read."""
 
 
 @dataclass(slots=True)
@@ -29,7 +29,7 @@ class WorkerRegistry:
         self._accepted = 0
 
     def hello(self, index: int, client_id: str, now_s: float) -> None:
-        """Take in a worker. A newcomer replaces the worker of its index; after the start, that one is lost."""
+        """Register a worker. A newcomer replaces the worker of its index; after the start, that one is lost."""
         known = self._members.get(index)
         if known is not None and self._started:
             known.lost = known.lost or f"worker {index} was replaced during the run"

@@ -164,7 +164,7 @@ class LocustUserSessions:
         return self.sessions.acquire(clock, user)
 
     def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:
-        """Take back the connection of an iteration that has ended."""
+        """Release the connection of an iteration that has ended."""
         self.sessions.release(connection, user, usable=usable)
 
     def leave(self, user: int) -> None:

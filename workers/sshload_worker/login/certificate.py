@@ -98,7 +98,7 @@ def _strings(packed: bytes) -> tuple[str, ...]:
 
 
 def check_user_certificate(data: bytes, public_blob: bytes, now_unix_s: float, role: str) -> None:
-    """Return where a certificate file is one of the key `public_blob` and is valid now.
+    """Check that a certificate file is one of the key `public_blob` and is valid now.
 
     Raises GeneratorFaultError, which calls the file `role`, where it is not.
     """
@@ -124,7 +124,7 @@ def _instant(unix_s: int) -> str:
 
 
 def is_certificate(blob: bytes) -> bool:
-    """Tell whether a host key in wire form claims to be a certificate."""
+    """Return whether a host key in wire form claims to be a certificate."""
     try:
         return WireReader(blob[: _TYPE_LIMIT_BYTES + 4]).text().endswith(CERTIFICATE_SUFFIX)
     except WireError:
@@ -134,7 +134,7 @@ def is_certificate(blob: bytes) -> bool:
 def certificate_refusal(
     blob: bytes, host: str, authorities: frozenset[bytes], revoked: frozenset[bytes], now_unix_s: float
 ) -> str:
-    """Return why a certificate is not to be taken from `host` (in lower case), empty where it is good."""
+    """Return the reason to refuse a certificate of `host` (in lower case), "" where it is good."""
     try:
         fields = read_certificate_fields(blob)
         algorithm = WireReader(fields.signature).text()
@@ -156,7 +156,7 @@ def certificate_refusal(
 
 
 def _names(principals: tuple[str, ...], host: str) -> bool:
-    """Tell whether one of the principals is the host; they may have * and ?, and none at all means every host."""
+    """Return whether one of the principals is the host; they may have * and ?, and none at all means every host."""
     return not principals or any(fnmatchcase(host, principal.replace("[", "[[]")) for principal in principals)
 
 

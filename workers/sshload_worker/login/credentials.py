@@ -19,7 +19,7 @@ _KEY_AUTHS = (Auth.PUBLICKEY, Auth.CERTIFICATE, Auth.AGENT)
 
 
 def read_credentials(endpoint: Endpoint, server: str) -> Credentials:
-    """Return what logins at `endpoint` need; raises GeneratorFaultError, which calls it `server` ("the target").
+    """Return the credentials for `endpoint`; raises GeneratorFaultError, which calls it `server` ("the target").
 
     For Auth.AGENT an ssh-agent with the key in it is started, which ends with this process.
     """

@@ -13,7 +13,7 @@ Address = tuple[socket.AddressFamily, tuple[object, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What `auth` needs, the rest being empty.
+    """The credentials that `auth` needs, the rest being empty.
 
     The private key is in OpenSSH's format, not encrypted; its public half and the certificate are lines as ssh-keygen
     writes them. With Auth.AGENT there is only the socket of the agent, which has the key.

@@ -72,7 +72,7 @@ def _private_fields(private: WireReader, name: str) -> bytes:
 
 
 def _container(text: bytes) -> bytes:
-    """Return what follows the magic word of OpenSSH's format; raises WireError or binascii.Error."""
+    """Return the data after the magic word of OpenSSH's format; raises WireError or binascii.Error."""
     body, end, _ = text.removeprefix(_OPENSSH_BEGIN).partition(_OPENSSH_END)
     packed = b64decode(b"".join(body.split()), validate=True)
     if not end or not packed.startswith(_OPENSSH_MAGIC):

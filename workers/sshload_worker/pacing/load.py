@@ -35,7 +35,7 @@ class Share:
         return islice(items, self.index, None, self.of)
 
     def owns(self, number: int) -> bool:
-        """Tell whether the element `number` of the whole schedule is this worker's."""
+        """Return whether the element `number` of the whole schedule is this worker's."""
         return number % self.of == self.index
 
     def part(self, total: int) -> int:
@@ -53,7 +53,7 @@ class UserChange:
 
 
 def duration_s(load: Load) -> float:
-    """Return how long the measured part of the load lasts; a burst's last interval counts as one."""
+    """Return the duration of the measured part of the load; a burst's last interval counts as one."""
     match load:
         case BurstLoad(repeat=repeat, interval_s=interval_s):
             return repeat * interval_s
@@ -69,7 +69,7 @@ def window_at(offset_s: float, warm_up_s: float) -> Window:
 
 
 def before_iterations_s(load: Load) -> float:
-    """Return how much of the measured part passes before iterations are begun: the ramp of held sessions."""
+    """Return the time of the measured part before iterations are begun: the ramp of held sessions."""
     return load.ramp_up_s if isinstance(load, HoldLoad) else 0.0
 
 
@@ -171,5 +171,5 @@ class TrialOrder:
     amount: float
 
     def config(self, run: RunConfig) -> RunConfig:
-        """Return what this trial is to be: the run, but for the amount of its load."""
+        """Return the config of this trial: the run's, but for the amount of its load."""
         return replace(run, load=load_at(run.load, self.amount)) if self.number else run

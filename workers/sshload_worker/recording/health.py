@@ -109,7 +109,7 @@ class HealthMonitor:
 
 
 def run_delay_ns() -> int | None:
-    """Return how long this thread was runnable and not run, in nanoseconds since it began; None where nobody tells."""
+    """Return the time for which this thread was runnable and did not run, since it began; None where it is unknown."""
     words = _read_proc_file(_SCHEDSTAT).split()
     return int(words[1]) if len(words) > 1 else None
 
@@ -121,7 +121,7 @@ def programs_cpu_s() -> float:
 
 
 def waiting_ports() -> int:
-    """Return how many connections of this network namespace hold their port in TIME_WAIT, 0 where nobody tells."""
+    """Return the number of this network namespace's connections in TIME_WAIT, 0 where it is unknown."""
     for line in _read_proc_file(_SOCKSTAT).splitlines():
         words = line.split()
         if words[0] == "TCP:":
@@ -130,13 +130,13 @@ def waiting_ports() -> int:
 
 
 def available_ports() -> int:
-    """Return how many source ports the kernel may choose from for one target address and port."""
+    """Return the number of source ports that the kernel may choose from for one target address and port."""
     low, high = (_read_proc_file(_PORT_RANGE) or _USUAL_PORT_RANGE).split()
     return int(high) - int(low) + 1
 
 
 def _read_proc_file(file: Path) -> str:
-    """Return what a file of /proc says, nothing where the kernel has no such file or lets nobody read it."""
+    """Return the text of a file of /proc, "" where the kernel has no such file or denies reading it."""
     try:
         return file.read_text(encoding="ascii")
     except OSError:
@@ -144,5 +144,5 @@ def _read_proc_file(file: Path) -> str:
 
 
 def has_port_room(needed: int) -> bool:
-    """Tell whether so many connections may be opened by all processes of the pod, with none of their ports reused."""
+    """Return whether so many connections may be opened by all processes of the pod, with none of their ports reused."""
     return waiting_ports() + needed <= PORTS_SHARE_LIMIT * available_ports()

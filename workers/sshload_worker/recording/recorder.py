@@ -52,10 +52,10 @@ class Listener(Protocol):
     """Is told of every sample twice: at once, and in a sum with the others of its name and outcome since a report."""
 
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
-        """Take one sample, which has just been counted."""
+        """Handle one sample, which has just been counted."""
 
     def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
-        """Take the samples of a report: how many there are by the lowest latency of their bucket, in microseconds."""
+        """Handle the samples of a report: their number by the lowest latency of their bucket, in microseconds."""
 
 
 class _Nobody:
@@ -185,7 +185,7 @@ class Recorder:
         self._negotiated[negotiated] = self._negotiated.get(negotiated, 0) + 1
 
     def take_report(self, health: Health, *, until_s: float = 0.0, final: bool) -> Report:
-        """Return what came since the last report, up to `until_s` after the load's start, and begin the next."""
+        """Return the report since the last one, up to `until_s` after the load's start, and begin the next."""
         self._sequence += 1
         report = Report(
             version=REPORT_VERSION,

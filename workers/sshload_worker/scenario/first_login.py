@@ -23,7 +23,7 @@ from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 _SETTLED = frozenset(
     {Outcome.AUTH_REJECTED, Outcome.HOST_KEY_MISMATCH, Outcome.KEX_FAILED, Outcome.NOT_SSH, Outcome.GENERATOR_FAULT}
 )
-"""What another attempt would not change; a refused login tried again is what servers punish."""
+"""Outcomes that another attempt would not change; servers punish repeated refused logins."""
 
 OVERLOAD_OUTCOMES = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKNOWN})
 """Refusals that only say that too many connections come, which is no reason against the load."""
@@ -33,7 +33,7 @@ _LONGEST_PAUSE_S = 2.0
 _LEAST_PATIENCE_S = 3.0
 _ADDRESSES_LIMIT_CHARACTERS = 500
 _LEAST_SHARE = 0.02
-"""What each of any number of addresses has of the time for one."""
+"""The least share of one address's time that each of several has."""
 
 _LEAST_LIMIT_S = 0.001
 """The shortest limit that a spec can set: its share is not shorter, because with 0 nothing can succeed."""
@@ -49,7 +49,7 @@ class UnreachableError(Exception):
 
 
 def within(limit_s: float, wait: Callable[[Tell], T], tell: Tell) -> T:
-    """Return what `wait` returns, which tells each problem; raises UnreachableError where it takes longer."""
+    """Return the result of `wait`, which reports each problem; raises UnreachableError where it takes longer."""
     last = "no answer"
 
     def on_problem(problem: str) -> None:
@@ -109,7 +109,7 @@ def _of_all(failures: list[tuple[str, LoginFailure]]) -> LoginFailure | None:
 
 
 def _longest_s(login: Login) -> float:
-    """Return how long it may take to log in at one address: an attempt may begin when patience is nearly over."""
+    """Return the longest time of a login at one address: an attempt may begin when patience is nearly over."""
     timeouts = login.client.timeouts
     attempt_s = timeouts.connect_s + timeouts.banner_s + timeouts.kex_s + timeouts.auth_s
     return patience_s(timeouts) + attempt_s * (len(login.via) + 1)
@@ -138,7 +138,7 @@ def _log_in_at(worker: int, login: Login, tell: Tell, share: float) -> LoginFail
 
 
 def patience_s(timeouts: Timeouts) -> float:
-    """Return how long to try what may pass: a short limit of what is measured is no reason to give up at once."""
+    """Return the time to retry problems that may pass: a short limit of a measured step does not shorten it."""
     return max(timeouts.connect_s, _LEAST_PATIENCE_S)
 
 

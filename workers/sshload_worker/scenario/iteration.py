@@ -23,7 +23,7 @@ _HARMLESS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """What every iteration does. TOTAL's latency counts from when it was due, the steps' from their own begin.
+    """The code of every iteration. TOTAL's latency counts from when it was due, the steps' from their own begin.
 
     `numbers` counts this worker's iterations. `task` is what a locustfile does in place of steps; it returns whether
     its user goes on.

@@ -14,7 +14,7 @@ from sshload_worker.scenario.step_clock import StepClock
 
 
 class Sessions(Protocol):
-    """Where iterations get their connections from."""
+    """The source of the iterations' connections."""
 
     def prepare(self, clock: StepClock, within_s: float) -> None:
         """Log in what is to be there before it is measured, evenly within the time; may take longer."""
@@ -26,7 +26,7 @@ class Sessions(Protocol):
         """
 
     def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:
-        """Take back the connection of an iteration that has ended; after a failure it is not usable. Never waits."""
+        """Release the connection of an iteration that has ended; after a failure it is not usable. Never waits."""
 
     def leave(self, user: int) -> None:
         """End what is kept for a user, who has gone. Never waits."""

@@ -94,7 +94,7 @@ class StepClock:
             self._recorder.succeeded_late(name, self._window)
 
     def _is_inside(self, now_ns: int) -> bool:
-        """Tell whether the window is still open."""
+        """Return whether the window is still open."""
         return now_ns <= self._due.window_end_ns and now_ns <= self._recorder.closed_ns
 
 

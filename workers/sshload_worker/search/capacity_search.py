@@ -33,7 +33,7 @@ _NO_RUNG = -1
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is searched: a load from `least` to `most`, both included, as near to the limit as `precision` (0.05: 5 %).
+    """The goal of a search: a load from `least` to `most`, both included, within `precision` of the limit (0.05: 5 %).
 
     Each bound is confirmed by `confirm` further trials. `whole` loads are users, sessions or connections. Raises
     ValueError where there is nothing to search, or `precision` is below FINEST_PRECISION.
@@ -99,13 +99,13 @@ def next_step(goal: Goal, seen: Sequence[PastTrial]) -> NextTrial | SearchResult
 
 
 def partial_result(goal: Goal, seen: Sequence[PastTrial], end: SearchEnd) -> SearchResult:
-    """Return what the trials say so far, for a search that ends before its time. The bounds may be unconfirmed."""
+    """Return the result of the trials so far, for a search that ends before its time. The bounds may be unconfirmed."""
     standing = _Standing(goal, seen)
     return standing.found(standing.lower, standing.upper, end)
 
 
 class _Standing:
-    """What the trials say so far, by the rungs of the ladder.
+    """The evidence of the trials so far, by the rungs of the ladder.
 
     `likely` is the highest rung that is more likely below the limit than above it, -1 where even the least is not.
     `lower` is the highest that passes, up to `likely`, and `upper` the lowest above it that fails, by most trials of
@@ -183,7 +183,7 @@ class _Standing:
         return self.try_rung(upper if self.is_lower(lower) else lower)
 
     def is_sure(self, lower: int) -> bool:
-        """Tell whether the limit is likely enough as near to a rung as asked, and all but surely not far from it.
+        """Return whether the limit is likely enough as near to a rung as asked, and all but surely not far from it.
 
         The doubt that is left is a share of `confirm` + 1 trials, and that as many fail by chance, one of six.
         """
@@ -198,7 +198,7 @@ class _Standing:
         return self.belief.between(loads[lower] / ratio, max(loads[lower] * ratio, loads[lower + 1]))
 
     def is_lower(self, rung: int) -> bool:
-        """Tell whether a rung is a lower bound: it passes, and enough trials say so."""
+        """Return whether a rung is a lower bound: it passes, and enough trials say so."""
         return self.ballot.lead(rung) > 0 and self.ballot.passes_at_or_above(rung) >= self.agreeing
 
     def is_upper(self, rung: int) -> bool:

@@ -17,7 +17,7 @@ POINTS_LIMIT = 600
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the workers have reported up to one moment, `at_s` after the load's start, warm-up included.
+    """The reports of the workers up to one moment, `at_s` after the load's start, warm-up included.
 
     Workers report in turn, so that their last reports are older. `reported_s` is the mean of the instants, since the
     start, of these reports: so much of the load is counted, and rates are per second of it.
@@ -33,7 +33,7 @@ class Progress:
 
 
 def progress(totals: Totals, at_s: float, workers: int) -> Progress:
-    """Return where the totals of so many workers stand at `at_s`; later additions to the totals do not change it."""
+    """Return the progress of so many workers at `at_s`; later additions to the totals do not change it."""
     latencies = LatencyHistogram()
     for window in Window:
         latencies.merge(totals.histograms.get((str(Step.TOTAL), window, Outcome.OK), LatencyHistogram()))
@@ -61,13 +61,13 @@ NOTHING_YET = Progress(
 
 
 def adds_enough(before: Progress, now: Progress, interval_s: float) -> bool:
-    """Tell whether so much more of the load is reported that a rate can be told of it: half an interval, or more."""
+    """Return whether enough more of the load is reported to compute a rate: half an interval, or more."""
     return now.reported_s >= before.reported_s + interval_s / 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Interval:
-    """What the mark at the interval's end adds to the one before."""
+    """The difference of the mark at the interval's end to the one before."""
 
     end: Progress
     counts: ArrivalCounts
@@ -83,7 +83,7 @@ class Series:
         self._intervals: list[_Interval] = []
 
     def observe(self, mark: Progress, *, final: bool = False) -> None:
-        """Take the mark that ends an interval; ignore one that adds too little, unless it is the final one."""
+        """Add the mark that ends an interval; ignore one that adds too little, unless it is the final one."""
         if not final and not adds_enough(self._last, mark, self.interval_s):
             return
         counts = subtract_counts(mark.counts, self._last.counts)
@@ -122,7 +122,7 @@ class Series:
 
 
 def run_stage(config: RunConfig, at_s: float, *, started: bool) -> Stage:
-    """Return where a trial stands `at_s` after its agreed start."""
+    """Return the stage of a trial `at_s` after its agreed start."""
     if not started:
         return Stage.WAITING_FOR_WORKERS
     if at_s >= _planned_s(config):

@@ -24,7 +24,7 @@ def told_apart(totals: Totals, before: TargetStats | None, after: TargetStats | 
     by_jump_host = any(outcome is _UNKNOWN and is_of_jump_host(step) for step, _, outcome in totals.histograms)
 
     def told(step: str, outcome: Outcome) -> Outcome:
-        """Where jump hosts have dropped too, only the target's own banner tells whose drop it was."""
+        """Use only the target's own banner where jump hosts have dropped too: nothing else tells whose drop it was."""
         known = step.rpartition(".")[2] == Step.BANNER if by_jump_host else True
         return kind if outcome is _UNKNOWN and known and not is_of_jump_host(step) else outcome
 
@@ -57,5 +57,5 @@ def _only_kind(before: TargetStats | None, after: TargetStats | None) -> Outcome
 
 
 def _would_tell(before: TargetStats, dropped: int) -> bool:
-    """Tell whether sshd, which had told so many drops of a kind before, would have told the next one for sure."""
+    """Return whether sshd, which had told so many drops of a kind before, would have told the next one for sure."""
     return dropped == 0 or not before.dropped_is_lower_bound

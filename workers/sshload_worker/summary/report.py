@@ -81,7 +81,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
 
 
 def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, float]:
-    """Return how long each window was open: as planned, or as long as the run lasted where that is shorter.
+    """Return the duration of each window: as planned, or as long as the run lasted where that is shorter.
 
     A burst load's last interval ends with its last iteration.
     """
@@ -94,7 +94,7 @@ def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, floa
 
 
 def _load_stats(config: RunConfig, totals: Totals, course: RunCourse, measured_s: float) -> LoadStats:
-    """Return what the load was in the measured window. Rates are of the time in which iterations were begun."""
+    """Return the load in the measured window. Rates are of the time in which iterations were begun."""
     counts = totals.window(Window.MEASURED)
     paced_s = measured_s - before_iterations_s(config.load)
     return LoadStats(
@@ -202,7 +202,7 @@ def _generator_stats(config: RunConfig, totals: Totals, course: RunCourse) -> Ge
 
 
 def _reports_missing(config: RunConfig, totals: Totals, course: RunCourse) -> int:
-    """Return how many reports are known not to have come: gaps in sequences, and finals of workers once started."""
+    """Return the number of missing reports: gaps in sequences, and final ones of workers that were started."""
     gaps = sum(state.missing for state in totals.workers.values())
     finals = sum(state.final for state in totals.workers.values())
     return gaps + (config.workers - finals if course.elapsed_s else 0)

@@ -41,13 +41,13 @@ class SearchCourse:
         return TrialOrder(number=len(self._trials) + 1, amount=step.load) if isinstance(step, NextTrial) else None
 
     def has_time_for(self, order: TrialOrder, at_s: float) -> bool:
-        """Tell whether a trial's load, begun `at_s` after the start of the first, ends within the search's budget."""
+        """Return whether a trial's load, begun `at_s` after the start of the first, ends within the search's budget."""
         capacity, trial = self._config.capacity, order.config(self._config)
         length_s = trial.start_lead_s + trial.warm_up_s + duration_s(trial.load)
         return capacity is None or at_s + length_s <= capacity.budget_s
 
     def add(self, over: TrialCourse, summary: RunSummary, started_s: float) -> None:
-        """Take in a trial that is over, or was cut off, and its own summary. It began `started_s` after the first."""
+        """Add a trial that is over, or was cut off, and its own summary. It began `started_s` after the first."""
         self._summaries.append(summary)
         if self._goal is None:
             return
@@ -57,7 +57,7 @@ class SearchCourse:
             self._seen.append(_seen(over.config.load, trial))
 
     def progress(self, under_way: TrialOrder) -> SearchProgress | None:
-        """Return how far the search has come, None where nothing is searched."""
+        """Return the progress of the search, None where nothing is searched."""
         if self._goal is None:
             return None
         bounds = partial_result(self._goal, self._seen, SearchEnd.RUN_ENDED)
@@ -82,7 +82,7 @@ class SearchCourse:
         )
 
     def _found(self, goal: Goal, end: RunEnd) -> SearchResult:
-        """Return what is found, or, where trials are still to come, why they do not."""
+        """Return the search's result, or, where trials were still to come, why they do not."""
         if end is not RunEnd.COMPLETED:
             return partial_result(goal, self._seen, SearchEnd.RUN_ENDED)
         step = next_step(goal, self._seen)
@@ -140,7 +140,7 @@ def _seen(load: Load, trial: Trial) -> PastTrial:
 
 
 def _completed(load: Load, trial: Trial) -> float | None:
-    """Return how much of the load the server took, in its unit; of users nothing can be said."""
+    """Return the load that the server completed, in the load's unit; None for users."""
     match load:
         case ArrivalsLoad():
             return trial.load.completed_rate

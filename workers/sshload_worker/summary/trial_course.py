@@ -35,7 +35,7 @@ class HeldRange:
         self.least: int | None = None
 
     def observe(self, mark: Progress) -> None:
-        """Take a mark in, if it is of that time."""
+        """Add a mark, if it is of that time."""
         if self._holds and self._begin_s <= mark.at_s < self._end_s:
             self.most = mark.held if self.most is None else max(self.most, mark.held)
             self.least = mark.held if self.least is None else min(self.least, mark.held)
@@ -93,13 +93,13 @@ class TrialCourse:
             self._series.observe(self._progress(now_s), final=True)
 
     def at_s(self, now_s: float) -> float:
-        """Return how long ago the start was, or at the end, 0 before it."""
+        """Return the time since the start, or from start to end, 0 before the start."""
         if self.start_s is None:
             return 0.0
         return max((now_s if self._end_s is None else self._end_s) - self.start_s, 0.0)
 
     def planned_at_s(self, now_s: float) -> float:
-        """Return how far it is along its plan: after an early end of the load as far as after the planned one."""
+        """Return the time along the plan: after an early end of the load, as after the planned one."""
         at_s = self.at_s(now_s)
         return at_s if self.early_end is None else self.planned_s + at_s - self.early_end.after_s
 
@@ -137,7 +137,7 @@ class TrialCourse:
         return report.trial == self.order.number and self.totals.add(report)
 
     def mark(self, now_s: float) -> tuple[Progress, Progress]:
-        """Return how it stands now, and before it how it stood when enough less was reported to tell rates by."""
+        """Return an earlier progress, with enough less reported to compute rates, and the one now."""
         now = self._progress(now_s)
         if self.is_over:
             return now, now

@@ -19,7 +19,7 @@ _TERMINAL = (String("vt100"), UInt32(80), UInt32(24), UInt32(0), UInt32(0), Stri
 
 
 class Inbox:
-    """What comes in on a channel: asyncssh's session on one side, a greenlet that reads on the other.
+    """The data of a channel, between asyncssh's session and the greenlet that reads it.
 
     Where the reader falls behind, the server is told to wait.
     """
@@ -45,7 +45,7 @@ class Inbox:
         """Do nothing: whoever asked knows."""
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
-        """Take data, of which only stdout is kept, and the beginning of stderr."""
+        """Keep stdout, and the beginning of stderr."""
         if datatype == EXTENDED_DATA_STDERR:
             self.stderr = self.stderr or data[:_STDERR_BYTES]
             return
@@ -69,11 +69,11 @@ class Inbox:
         """Do nothing: the channel keeps it."""
 
     def pause_writing(self) -> None:
-        """Let writers wait."""
+        """Block writers."""
         self._room.clear()
 
     def resume_writing(self) -> None:
-        """Let writers go on."""
+        """Unblock writers."""
         self._room.set()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -131,7 +131,7 @@ class RequestChannel(SSHClientChannel[bytes]):
         return granted
 
     async def begin_reading(self) -> None:
-        """Take what the server says from now on, and what it has said."""
+        """Start to deliver data, that which has already come included."""
         await self._start_reading()
 
     def _note_close(self, kind: int, number: int, packet: SSHPacket) -> None:

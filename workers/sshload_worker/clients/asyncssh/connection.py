@@ -78,7 +78,7 @@ class AsyncsshConnection:
         self._driver.check(Step.AUTH)
 
     def negotiated(self) -> Negotiated:
-        """Return what the handshake agreed on."""
+        """Return the algorithms that the handshake negotiated, and the server's version."""
         cipher, mac = (str(self._protocol.get_extra_info(name)) for name in ("send_cipher", "send_mac"))
         return Negotiated(
             kex=self._protocol.kex_name,
@@ -89,7 +89,7 @@ class AsyncsshConnection:
         )
 
     def is_lost(self) -> bool:
-        """Tell whether the server has closed the connection, without waiting."""
+        """Return whether the server has closed the connection, without waiting."""
         if self._protocol.milestones.ended.is_set():
             return True
         if self._descriptor is not None:

@@ -21,7 +21,7 @@ LIBRARY_ERRORS: dict[type[BaseException], Outcome] = {
     misc.ConnectionLost: Outcome.DISCONNECTED,
     OSError: Outcome.DISCONNECTED,
 }
-"""What an error says by itself, subclasses included."""
+"""The outcomes of errors that are the same in each step, subclasses included."""
 OTHER_LIBRARY_ERRORS = {
     Step.KEX: Outcome.KEX_FAILED,
     Step.AUTH: Outcome.AUTH_REJECTED,
@@ -47,7 +47,7 @@ def library_outcome(step: Step, error: BaseException, *, lost: bool) -> Outcome:
 
 
 def error_text(error: BaseException) -> str:
-    """Return what an error says, without what it was given."""
+    """Return the text of an error without its arguments."""
     known = isinstance(error, (misc.Error, OSError))
     return f"{type(error).__name__}: {error}".rstrip(": ") if known else type(error).__name__
 
@@ -60,14 +60,14 @@ class Driver:
         self.protocol = protocol
 
     def run(self, step: Step, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Return what a coroutine returns; raises StepFailure where it fails in `step`."""
+        """Run a coroutine on the loop and return its result; raises StepFailure where it fails in `step`."""
         try:
             return self.loop.run(coroutine)
         except Exception as error:  # noqa: BLE001 - whatever a server made asyncssh stumble over
             raise self._failure(step, error) from None
 
     def call(self, step: Step, function: Callable[..., T], *arguments: object) -> T:
-        """Return what a function returns that the loop calls; raises StepFailure where it fails in `step`."""
+        """Call a function on the loop and return its result; raises StepFailure where it fails in `step`."""
         try:
             return self.loop.call(function, *arguments)
         except Exception as error:  # noqa: BLE001 - likewise
@@ -80,7 +80,7 @@ class Driver:
             raise self.lost() if milestones.error is None else self._failure(step, milestones.error)
 
     def lost(self) -> StepFailure:
-        """Return what there is to say of a connection that has ended."""
+        """Return the failure of a connection that has ended."""
         reason = self.protocol.milestones.disconnect_text
         text = f"the server disconnected: {reason}" if reason else "the server closed the connection"
         return StepFailure(Outcome.DISCONNECTED, text)

@@ -27,7 +27,7 @@ class EventLoop:
         self._runner = gevent.spawn(self.asyncio.run_forever)
 
     def call(self, function: Callable[..., T], *arguments: object) -> T:
-        """Let the loop call `function`, wait, and return what it returned or raise what it raised."""
+        """Call `function` on the loop, wait, and return its result or raise its error."""
         result: AsyncResult[T] = AsyncResult()
 
         def called() -> None:
@@ -40,11 +40,11 @@ class EventLoop:
         return cast("T", result.get())
 
     def post(self, function: Callable[..., object], *arguments: object) -> None:
-        """Let the loop call `function` soon; never waits."""
+        """Call `function` on the loop soon. Never waits."""
         self.asyncio.call_soon_threadsafe(function, *arguments)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Let the loop run a coroutine, wait for its end, and return or raise what it ended in.
+        """Run a coroutine on the loop, wait for its end, and return its result or raise its error.
 
         Where the waiting greenlet is interrupted, the coroutine is cancelled.
         """

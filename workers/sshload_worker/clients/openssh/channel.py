@@ -17,7 +17,7 @@ _NO_OTHER_WAY = ("-o", "ProxyCommand=false")  # a program that finds no control 
 
 
 class Session(Protocol):
-    """What runs one command or forward."""
+    """A session that runs one command or forward."""
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command, an empty one being the user's shell; raises StepFailure."""
@@ -214,7 +214,7 @@ class OpenSSHChannel:
             self.is_closed = True
 
     def drop(self) -> None:
-        """Let go of a channel that may not have been closed, whatever state it is in. Never waits."""
+        """Release a channel that may not have been closed, whatever state it is in. Never waits."""
         if not self.is_closed:
             self._session.hang_up()
             self._pipes.close()

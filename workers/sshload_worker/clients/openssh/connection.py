@@ -50,11 +50,11 @@ class OpenSSHConnection:
         self._master.reach(Step.AUTH)
 
     def negotiated(self) -> Negotiated:
-        """Return what the handshake agreed on."""
+        """Return the algorithms that the handshake negotiated, and the server's version."""
         return self._master.log.negotiated()
 
     def is_lost(self) -> bool:
-        """Tell whether ssh has ended."""
+        """Return whether ssh has ended."""
         return self._master.is_lost()
 
     def keep_alive(self) -> None:
@@ -85,7 +85,7 @@ class OpenSSHConnection:
         return open_download(programs, lambda here: programs.scp([programs.remote(path), str(here)]))
 
     def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
-        """Take a file, which closing it sends by scp."""
+        """Open a file to write, which `close` sends by scp."""
         del size_bytes  # the local file has it
         programs = self._copies()
         return open_upload(programs, lambda here: programs.scp([str(here), programs.remote(path)]))
@@ -108,7 +108,7 @@ class OpenSSHConnection:
         return shlex.join(["ssh", *shared, "-W", forward_to(host, port), SERVER])
 
     def forward_failure(self) -> StepFailure | None:
-        """Return why this jump host leads nowhere, None where it is not to blame."""
+        """Return the failure of this jump host to reach the next server, None where it is not to blame."""
         refusal = self._master.claim_refusal()
         if refusal is not None:
             return StepFailure(Outcome.CHANNEL_REFUSED, refusal)

@@ -27,7 +27,7 @@ _METHODS = {Auth.PASSWORD: "password", Auth.KEYBOARD_INTERACTIVE: "keyboard-inte
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """Where the programs of one login find their settings, and put what is theirs."""
+    """The settings and files of the programs of one login."""
 
     path: Path
     config: str

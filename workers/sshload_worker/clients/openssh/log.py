@@ -50,7 +50,7 @@ _PATTERNS = (
     (r"client_loop: |Read from remote host |Timeout, server ", Outcome.DISCONNECTED),
 )
 ERRORS = tuple((re.compile(pattern), outcome) for pattern, outcome in _PATTERNS)
-"""What a line begins with, the first that fits. Whatever the server's words are, ssh's own come before them."""
+"""The begin of a line, first match first. Whatever the server's words are, ssh's own come before them."""
 OTHER_ERRORS = {
     Step.CONNECT: Outcome.CONNECT_FAILED,
     Step.BANNER: Outcome.RESET_BEFORE_BANNER,
@@ -73,12 +73,12 @@ _SFTP_NONSENSE = re.compile(
     r"(Expected SSH2_FXP_\S+ packet, got |Unexpected reply |ID mismatch \(|Received message too long )"
     r"|Ensure the remote shell produces no output for non-interactive sessions"
 )
-"""What sftp begins its last line with where the answer is none."""
+"""The begin of sftp's last line where the answer is malformed."""
 _PRE_BANNER_LINE = re.compile(r"debug1: kex_exchange_identification: banner line \d+: (.*)")
 
 
 class LoginLog:
-    """What ssh has written so far. Each milestone is set when it is reached, all of them at the log's end."""
+    """The log of one ssh so far. Each milestone is set when it is reached, all of them at the log's end."""
 
     def __init__(self) -> None:
         self.milestones = {step: Event() for step, _ in _MILESTONES}
@@ -91,30 +91,30 @@ class LoginLog:
         self._rest = b""
 
     def take(self, piece: bytes) -> None:
-        """Take the next piece of the log."""
+        """Add the next piece of the log."""
         *lines, self._rest = (self._rest + piece).split(b"\n")
         for line in lines:
             self._take_line(line.decode("utf-8", "replace").rstrip("\r"))
 
     def end(self) -> None:
-        """Take the end of the log."""
+        """Note the end of the log."""
         if self._rest:
             self.take(b"\n")
         for milestone in self.milestones.values():
             milestone.set()
 
     def claim_killed(self) -> bool:
-        """Tell whether the server said of a command that a signal ended it, once for each."""
+        """Return whether the server said of a command that a signal ended it, once for each."""
         claimed = self._killed > 0
         self._killed -= claimed
         return claimed
 
     def claim_refusal(self) -> str | None:
-        """Return why the server has opened no channel, once for each; None where it has opened all."""
+        """Return the reason why the server has refused a channel, once for each; None where it has opened all."""
         return self._refusals.pop(0) if self._refusals else None
 
     def negotiated(self) -> Negotiated:
-        """Return what the first handshake agreed on."""
+        """Return the algorithms that the first handshake negotiated, and the server's version."""
         agreed = self._agreed
         return Negotiated(
             kex=agreed["kex"],
@@ -141,7 +141,7 @@ class LoginLog:
 
 
 def failure(step: Step, lines: list[str]) -> StepFailure:
-    """Return what the lines of ssh's own log say, where it ended in `step`."""
+    """Return the failure in the lines of ssh's own log, where it ended in `step`."""
     for line in lines:
         said = _PRE_BANNER_LINE.match(line)
         if said:
@@ -155,7 +155,7 @@ def failure(step: Step, lines: list[str]) -> StepFailure:
 
 
 def sftp_failure(text: str) -> StepFailure:
-    """Return what sftp said when it failed: its words for the status stand last, after the path."""
+    """Return the failure that sftp has printed: the text of the status stands last, after the path."""
     for words, outcome in SFTP_ERRORS.items():
         if text.rstrip(".").endswith(words):
             return StepFailure(outcome, _message(text))

@@ -48,11 +48,11 @@ class Master:
             raise self.failure(step)
 
     def is_lost(self) -> bool:
-        """Tell whether it has ended."""
+        """Return whether it has ended."""
         return self._ended.is_set() or self.process.ended.is_set()
 
     def has_ended(self) -> bool:
-        """Tell whether it has ended, by asking it: of a program that shares its connection one may hear before."""
+        """Return whether it has ended, by asking it: of a program that shares its connection one may hear before."""
         return self.is_lost() or not self._answers()
 
     def await_end(self) -> None:
@@ -61,7 +61,7 @@ class Master:
         self._ended.wait()
 
     def was_killed(self) -> bool:
-        """Tell whether a signal ended a command, of which there is no exit code.
+        """Return whether a signal ended a command, of which there is no exit code.
 
         ssh logs that before it tells of the end. Where commands of one login run at once, the log does not tell them
         apart. Raises StepFailure where the connection has ended instead.
@@ -75,7 +75,7 @@ class Master:
         raise self.failure(Step.EXEC)
 
     def claim_refusal(self) -> str | None:
-        """Return why the server has opened no channel, None where it has opened all that were asked for.
+        """Return the reason why the server has refused a channel, None where it has opened all that were requested.
 
         ssh logs that before it tells of it. Where channels of one login are opened at once, the log does not tell them
         apart.
@@ -100,7 +100,7 @@ class Master:
         return True
 
     def failure(self, step: Step) -> StepFailure:
-        """Return what it said on its way out: in its log, unless it could not even begin one."""
+        """Return the failure in its log, or on its stderr where it could not even begin a log."""
         return failure(step, self.log.lines or self._said.decode("utf-8", "replace").splitlines())
 
     def close(self) -> None:

@@ -141,7 +141,7 @@ class Pipes:
         self.stdin = PipeEnd(reading=False, terminal=True)
 
     def pass_on_unchanged(self) -> None:
-        """Let a terminal pass on each byte as it is, which is for the remote one to look at."""
+        """Put a terminal into raw mode: the remote terminal interprets the bytes."""
         if os.isatty(self.stdin.given):
             tty.setraw(self.stdin.given)
 

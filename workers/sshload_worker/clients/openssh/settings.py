@@ -1,4 +1,4 @@
-"""What of a Client's settings OpenSSH's programs can do."""
+"""The settings of a Client that OpenSSH's programs support."""
 
 import subprocess
 from functools import cache
@@ -39,7 +39,7 @@ def check_client(client: Client) -> None:
 
 
 def sftp_sizes(client: Client) -> list[str]:
-    """Return what sftp is told of sizes."""
+    """Return the options of sftp for its request and buffer sizes."""
     size = client.sftp_read_bytes or client.sftp_write_bytes
     return [] if size is None else ["-B", str(size)]
 

@@ -27,7 +27,7 @@ class Programs:
     """Runs sftp and scp on the connection of a login."""
 
     def __init__(self, master: Master, directory: Directory, sizes: list[str]) -> None:
-        """Take the login, and what sftp is told of sizes."""
+        """Keep the login, and the options of sftp for sizes."""
         self._master = master
         self._directory = directory
         self._sizes = sizes
@@ -38,14 +38,14 @@ class Programs:
         return Path(self._directory.new_name("f"))
 
     def sftp(self, request: str) -> str:
-        """Let sftp do one request of its own language, and return what it prints; raises StepFailure."""
+        """Run sftp with one request of its own language, and return its output; raises StepFailure."""
         code, said, wrong = self._run(["sftp", "-q", *self._sizes, *self._shared(), "-b", "-", SERVER], request)
         if code:
             raise self._failure() or sftp_failure(_last_line(wrong))
         return said.partition("\n")[2]  # the first line is the request
 
     def scp(self, arguments: list[str]) -> None:
-        """Let scp copy; raises StepFailure."""
+        """Run scp; raises StepFailure."""
         code, _, wrong = self._run(["scp", "-q", "-O", *self._shared(), *arguments], "")
         if code:
             raise self._failure() or StepFailure(Outcome.SCP_FAILED, _last_line(wrong))
@@ -164,13 +164,13 @@ class OpenSSHSftp:
         )
 
     def open_to_write(self, path: str) -> LocalCopy:
-        """Take a file, which closing it sends."""
+        """Open a file to write, which `close` sends."""
         return open_upload(
             self._programs, lambda here: self._programs.sftp(f"put -- {_escaped(str(here))} {_escaped(path)}\n")
         )
 
     def list_directory(self, path: str) -> int:
-        """Return how many entries a directory has."""
+        """Return the number of a directory's entries."""
         lines = self._programs.sftp(f"ls -1a -- {_listed(path)}\n").splitlines()
         return len([line for line in lines if line.rstrip("/").rpartition("/")[2] not in (".", "..")])
 

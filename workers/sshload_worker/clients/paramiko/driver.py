@@ -28,7 +28,7 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     EOFError: Outcome.DISCONNECTED,
     OSError: Outcome.DISCONNECTED,
 }
-"""What an error says by itself, subclasses included. AuthenticationException is what a lost connection raises too."""
+"""The outcomes of errors, subclasses included. A lost connection raises AuthenticationException too."""
 OTHER_LIBRARY_ERRORS = {
     Step.KEX: Outcome.KEX_FAILED,
     Step.AUTH: Outcome.AUTH_REJECTED,
@@ -52,7 +52,7 @@ def library_outcome(step: Step, error: Exception, *, lost: bool) -> Outcome:
 
 
 def error_text(error: Exception) -> str:
-    """Return what an error says, without what it was given: that may be a password."""
+    """Return the text of an error without its arguments: one may be a password."""
     known = isinstance(error, (AuthenticationException, SFTPError, SSHException, EOFError, OSError))
     return f"{type(error).__name__}: {error}".rstrip(": ") if known else type(error).__name__
 
@@ -64,7 +64,7 @@ class Driver:
         self.transport = transport
 
     def call(self, step: Step, function: Callable[..., Any], *arguments: object, **options: object) -> Any:
-        """Return what `function` returns; raises StepFailure where it fails in `step`."""
+        """Call `function` and return its result; raises StepFailure where it fails in `step`."""
         try:
             return function(*arguments, **options)
         except StepFailure:
@@ -73,7 +73,7 @@ class Driver:
             raise self._failure(step, error) from None
 
     def lost(self) -> StepFailure:
-        """Return what there is to say of a connection that has ended."""
+        """Return the failure of a connection that has ended."""
         reason = self.transport.disconnect_text
         text = f"the server disconnected: {reason}" if reason else "the server closed the connection"
         return StepFailure(Outcome.DISCONNECTED, text)

@@ -25,7 +25,7 @@ class _SftpDriver(Driver):
     """The calls of SFTP, which may end while the connection goes on."""
 
     def lost(self) -> StepFailure:
-        """Return what there is to say of SFTP that has ended."""
+        """Return the failure of an SFTP subsystem that has ended."""
         if self.transport.is_active() and not self.transport.disconnect_text:
             return StepFailure(Outcome.SFTP_CONNECTION_LOST, "the server's SFTP subsystem has ended")
         return super().lost()

@@ -35,7 +35,7 @@ class Stream:
         return await_banner(self._descriptor)
 
     def is_lost(self) -> bool:
-        """Tell whether the server has closed the connection."""
+        """Return whether the server has closed the connection."""
         return self._descriptor.peer_has_closed()
 
     def settimeout(self, seconds: float | None) -> None:
@@ -52,7 +52,7 @@ class Stream:
                     self._descriptor.wait_readable()
 
     def send(self, data: bytes) -> int:
-        """Return how many bytes were taken, at least one; raises TimeoutError where none is in time."""
+        """Send, and return the number of bytes accepted, at least one; raises TimeoutError where none is."""
         while True:
             try:
                 return self._descriptor.socket.send(data)
@@ -67,7 +67,7 @@ class Stream:
             self._descriptor.socket.shutdown(socket.SHUT_RDWR)
 
     def release(self) -> None:
-        """Let go of the connection, which nobody reads or writes any more."""
+        """Release the connection, which nobody reads or writes any more."""
         self._closed = True
         self._descriptor.shut_down()
 
@@ -85,11 +85,11 @@ class ForwardedStream:
 
     @property
     def socket(self) -> "ForwardedStream":
-        """Return what the banner is read from: this stream itself."""
+        """Return the side to peek at: this stream itself."""
         return self
 
     def connect(self) -> None:
-        """Let the jump host connect; raises StepFailure where it does not."""
+        """Have the jump host connect; raises StepFailure where it does not."""
         opened = self._driver.transport.open_channel
         self._channel = self._driver.call(Step.CHANNEL_OPEN, opened, "direct-tcpip", self._host_and_port, _FROM_NOWHERE)
 
@@ -98,11 +98,11 @@ class ForwardedStream:
         return await_banner(self)
 
     def is_lost(self) -> bool:
-        """Tell whether the server, or the jump host, has closed the connection."""
+        """Return whether the server, or the jump host, has closed the connection."""
         return self.peer_has_closed() or self._jump.is_lost()
 
     def peer_has_closed(self) -> bool:
-        """Tell whether the server has sent its last byte, which may still be unread."""
+        """Return whether the server has sent its last byte, which may still be unread."""
         return bool(self._channel.eof_received or self._channel.closed)
 
     def wait_readable(self) -> None:
@@ -122,7 +122,7 @@ class ForwardedStream:
         return taken
 
     def send(self, data: bytes) -> int:
-        """Return how many bytes were taken; raises TimeoutError where none is in time, OSError after the end."""
+        """Send, and return the number of bytes accepted; raises TimeoutError where none is, OSError after the end."""
         return int(self._channel.send(data))
 
     def close(self) -> None:
@@ -131,5 +131,5 @@ class ForwardedStream:
         self._jump.close()
 
     def release(self) -> None:
-        """Let go of the connection, which nobody reads or writes any more."""
+        """Release the connection, which nobody reads or writes any more."""
         self.close()

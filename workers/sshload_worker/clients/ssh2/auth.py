@@ -89,7 +89,7 @@ def _authenticate_by_agent(driver: Driver, user: str, agent_socket: str) -> None
 
 
 class Signature:
-    """What is to be signed, empty until the server has said that it would take the key, and its signature."""
+    """The data to sign, empty until the server has said that it would accept the key, and its signature."""
 
     def __init__(self) -> None:
         self.to_sign = b""

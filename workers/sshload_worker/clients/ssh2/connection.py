@@ -75,7 +75,7 @@ class SSH2Connection:
         authenticate(self.driver, self._login.user, self._login.credentials)
 
     def negotiated(self) -> Negotiated:
-        """Return what the handshake agreed on."""
+        """Return the algorithms that the handshake negotiated, and the server's version."""
         method = self.driver.session.methods
         cipher = method(ssh2_session.LIBSSH2_METHOD_CRYPT_CS)
         own_mac = "poly1305" in cipher or "gcm" in cipher
@@ -88,7 +88,7 @@ class SSH2Connection:
         )
 
     def is_lost(self) -> bool:
-        """Tell whether the server has closed the connection, without reading from it."""
+        """Return whether the server has closed the connection, without reading from it."""
         return self._descriptor.peer_has_closed()
 
     def keep_alive(self) -> None:
@@ -144,7 +144,7 @@ class SSH2Connection:
 
     @property
     def driver(self) -> Driver:
-        """What drives the session, from the key exchange on; raises StepFailure after the connection's end."""
+        """The driver of the session, from the key exchange on; raises StepFailure after the connection's end."""
         if self._driver is None:
             raise StepFailure(Outcome.DISCONNECTED, "the connection is closed")
         return self._driver
@@ -180,7 +180,7 @@ class SharedConnection(SSH2Connection):
         self._driver = SharedDriver(self.driver.session, self._descriptor)
 
     def is_lost(self) -> bool:
-        """Tell whether the server has closed the connection, or the session cannot be used any more."""
+        """Return whether the server has closed the connection, or the session cannot be used any more."""
         driver = self._driver
         return super().is_lost() or (isinstance(driver, SharedDriver) and bool(driver.lost))
 

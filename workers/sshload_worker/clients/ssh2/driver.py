@@ -57,7 +57,7 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     ssh2_errors.FileError: Outcome.GENERATOR_FAULT,  # the private key cannot be read
 }
 AMBIGUOUS_ERRORS = (ssh2_errors.SSH2Error, ssh2_errors.KeyExchangeError)
-"""What libssh2 says where the connection breaks as well as of other failures, none of which makes the server close it.
+"""Errors of libssh2 where the connection breaks and of other failures, none of which makes the server close it.
 
 A key exchange without an algorithm in common is another one, KexFailureError.
 """
@@ -71,7 +71,7 @@ OTHER_LIBRARY_ERRORS = {
 
 
 class Subsystem(Protocol):
-    """What has to be freed by itself at the end of a session."""
+    """An object that has to be freed by itself at the end of a session."""
 
     def free(self) -> None:
         """Free it, once the connection has ended."""
@@ -87,7 +87,7 @@ class Driver:
         self._calls_without_wait = 0
 
     def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Return what `attempt` returns once it has no need to wait; raises StepFailure where it fails in `step`."""
+        """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
         self._calls_without_wait += 1
         if self._calls_without_wait > _CALLS_WITHOUT_WAIT:
             self._calls_without_wait = 0
@@ -106,19 +106,19 @@ class Driver:
     """The same for calls whose state libssh2 keeps in the session: those that open a channel."""
 
     def keep(self, channel: Channel) -> None:
-        """Take note of a channel that is now in use without having been opened here: that of a subsystem."""
+        """Note a channel that is in use now without having been opened here: that of a subsystem."""
 
     def forget(self, opened: object) -> None:
-        """Take note that a channel, subsystem or file was closed in order."""
+        """Note that a channel, subsystem or file was closed in order."""
 
     def abandon(self, close: Callable[[Any], Any], opened: object) -> None:
-        """Take note that a channel is not used any more, though open; `close` is an attempt at closing it.
+        """Note that a channel is not used any more, though open; `close` is an attempt at closing it.
 
         libssh2 closes it on the spot, or with the session.
         """
 
     def failure(self, step: Step, error: SSH2Error) -> StepFailure:
-        """Return what an error of the library in `step` says."""
+        """Return the failure that an error of the library in `step` means."""
         text = last_error_text(self.session)
         lost = type(error) in AMBIGUOUS_ERRORS and self.descriptor.peer_has_closed()
         if lost or text.startswith(_NO_ANSWER):

@@ -55,11 +55,11 @@ class InputGate:
             self.shut()
 
     def open(self) -> None:
-        """Let every call take in what is there."""
+        """Let every call receive."""
         self._exchange(self._receive)
 
     def shut(self) -> None:
-        """Let no call take in anything."""
+        """Let no call receive."""
         self._exchange(_NO_RECEIVE)
 
     def _exchange(self, receive: int | None) -> int | None:

@@ -57,7 +57,7 @@ class Pump:
             self._far.close()
 
     def move(self) -> bool:
-        """Carry what can be carried without waiting, and tell whether that was anything."""
+        """Carry what can be carried without waiting, and return whether that was anything."""
         moved_in = self._move_in()
         return self._move_out() or moved_in
 
@@ -93,7 +93,7 @@ class Pump:
         return moved
 
     def _wait(self) -> None:
-        """Let others run until there is something that can be carried."""
+        """Wait, with other greenlets running, until there is something that can be carried."""
         watchers = [self._far_writable if self._to_socket else self._carrier_readable]
         if not self._to_channel:
             watchers.append(self._far_readable)
@@ -117,7 +117,7 @@ class JumpHost(Protocol):
 
     @property
     def driver(self) -> Driver:
-        """What drives its session."""
+        """The driver of its session."""
 
     def close(self) -> None:
         """End it at once."""
@@ -138,7 +138,7 @@ class TunnelDescriptor(Descriptor):
         self._pumping: gevent.Greenlet[[], None] | None = None
 
     def connect(self, address: tuple[object, ...]) -> None:
-        """Let the jump host connect to `address`, a host and a port; raises StepFailure where it does not."""
+        """Have the jump host connect to `address`, a host and a port; raises StepFailure where it does not."""
         host, port = address
         driver = self._jump_host.driver
         try:
@@ -151,11 +151,11 @@ class TunnelDescriptor(Descriptor):
         self._pumping = gevent.spawn(self._pump.run)
 
     def call_corked(self, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Return what `attempt` returns: what a pair of sockets carries makes no segments."""
+        """Call `attempt`: between a pair of sockets there are no segments to save."""
         return attempt(*arguments)
 
     def peer_has_closed(self) -> bool:
-        """Tell whether the other side, or the way to it, has ended; what it has sent may still be unread."""
+        """Return whether the other side, or the way to it, has ended; what it has sent may still be unread."""
         return self._pump is None or self._pump.ended
 
     def shut_down(self) -> None:

@@ -93,7 +93,7 @@ class SharedDriver(Driver):
         self._opened: dict[int, Channel | SFTP] = {}
 
     def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Return what `attempt` returns once it has no need to wait; raises StepFailure where it fails in `step`."""
+        """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
         return self._operate(_Operation(step, attempt, arguments))
 
     def until_opened(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
@@ -162,7 +162,7 @@ class SharedDriver(Driver):
         self._owner = None
 
     def _sleep(self) -> None:
-        """Let others run until the socket is as needed, or something is added."""
+        """Wait, with other greenlets running, until the socket is as needed, or something is added."""
         waiter = self._asleep = Waiter()
         watcher = self._readable if self._half_sent is None else self._writable
         self.descriptor.request_quick_ack()
@@ -174,7 +174,7 @@ class SharedDriver(Driver):
             self._asleep = None
 
     def _attempt_all(self) -> None:
-        """Take in what the server has sent, and make all attempts; again while there are new ones, or until blocked."""
+        """Receive what the server has sent, and make all attempts; again while there are new ones, or until blocked."""
         again = True
         while again and self._pending:
             self._added = False
@@ -189,7 +189,7 @@ class SharedDriver(Driver):
             again = self._half_sent is None and (self._added or held_back)
 
     def _take_in(self) -> None:
-        """Let the library queue all that is here. Without an open channel, attempts at opening one do it themselves."""
+        """Have the library queue all data. Without an open channel, attempts at opening one do it themselves."""
         try:
             if not self._gate.take_in(self._opened.values()):
                 self._gate.open()

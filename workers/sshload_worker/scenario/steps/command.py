@@ -52,7 +52,7 @@ class Stdout:
             self._kept += piece[: _STDOUT_LIMIT_BYTES - len(self._kept)]
 
     def text(self) -> str:
-        """Return what was kept."""
+        """Return the output that was kept."""
         return self._kept.decode("utf-8", "replace")
 
 

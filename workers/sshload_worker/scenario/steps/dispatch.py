@@ -44,7 +44,7 @@ from sshload_worker.scenario.steps.step_run import StepRun
 
 
 def run_sleep(step: SleepStep, run: StepRun) -> None:
-    """Let the time pass; raises StepFailure where the server has closed the connection meanwhile."""
+    """Sleep; raises StepFailure where the server has closed the connection meanwhile."""
     sleep(step.duration_s)
     if run.connection.is_lost():
         raise StepFailure(Outcome.DISCONNECTED, "the server closed the connection during a sleep")

@@ -26,7 +26,7 @@ class AwaitedText:
         self._sought = self.text.encode()
 
     def found_in(self, piece: bytes) -> bool:
-        """Take the next piece, and tell whether the text has come by its end."""
+        """Search the next piece, and return whether the text has come by its end."""
         seen = self._tail + piece
         if self._sought in seen:
             return True
@@ -58,13 +58,13 @@ class Expectation:
         self._count = 0
 
     def update(self, piece: bytes) -> None:
-        """Take the next piece of the file."""
+        """Add the next piece of the file."""
         self._count += len(piece)
         if self._sha256:
             self._digest.update(piece)
 
     def mismatch(self) -> str:
-        """Return how the file is not as expected, once all of it was taken; empty where it is."""
+        """Return the difference from what is expected, once the whole file was seen; "" where there is none."""
         if self._bytes is not None and self._count != self._bytes:
             return f"{self._count} bytes, expected {self._bytes}"
         if self._sha256 and self._digest.hexdigest() != self._sha256:
@@ -106,7 +106,7 @@ class PayloadCheck:
         self._count += len(piece)
 
     def mismatch(self) -> str:
-        """Return how the file differs, once all of it was taken; empty where it does not."""
+        """Return the difference from what was written, once the whole file was seen; "" where there is none."""
         if self._count != self._size_bytes:
             return f"{self._count} bytes came back of {self._size_bytes} that were written"
         if self._differs_at is not None:
@@ -115,7 +115,7 @@ class PayloadCheck:
 
 
 def _same_bytes(piece: bytes, offset: int) -> int:
-    """Return how many bytes of `piece` are those of a payload from `offset` on, which is within its first block."""
+    """Return the number of bytes of `piece` that match a payload from `offset` on, which is within its first block."""
     done = 0
     while done < len(piece):
         part = piece[done : done + BLOCK_BYTES - offset]

@@ -79,7 +79,7 @@ def _shown(text: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Advertisement:
-    """What a repository's HEAD is, and what its server can do. `object_format` is the digest's name (sha1)."""
+    """A repository's HEAD, and the capabilities of its server. `object_format` is the digest's name (sha1)."""
 
     head: bytes
     capabilities: tuple[bytes, ...]
@@ -119,7 +119,7 @@ def _is_format(capability: bytes) -> bool:
 
 
 def fetch_request(advertised: Advertisement) -> bytes:
-    """Return what asks for all that HEAD reaches, as somebody who has nothing yet."""
+    """Return the request for all that HEAD reaches, of a client that has nothing yet."""
     able = [word for word in advertised.capabilities if word in _WANTED_CAPABILITIES or _is_format(word)]
     want = b" ".join([b"want", advertised.head, *able]) + b"\n"
     return pkt_line(want) + FLUSH + pkt_line(b"done\n")
@@ -138,7 +138,7 @@ class PackCheck:
         self._tail = b""
 
     def update(self, piece: bytes) -> None:
-        """Take the next piece of the pack."""
+        """Add the next piece of the pack."""
         if len(self._start) < len(_PACK_START):
             self._start += piece[: len(_PACK_START) - len(self._start)]
         seen = self._tail + piece
@@ -146,7 +146,7 @@ class PackCheck:
         self._tail = seen[-self._digest.digest_size :]
 
     def mismatch(self) -> str:
-        """Return what is wrong with the pack, once all of it was taken; empty where nothing is."""
+        """Return the defect of the pack, once all of it was seen; "" where there is none."""
         if self._start != _PACK_START:
             return "what came is no git pack"
         if self._tail != self._digest.digest():

@@ -45,7 +45,7 @@ def _fetch(step: GitUploadPackStep, run: StepRun) -> int:
 
 
 class _UploadPackReader:
-    """What git-upload-pack answers on a channel. Where it ends too early, its exit code and words are the failure."""
+    """The answers of git-upload-pack on a channel. Where it ends early, its exit code and stderr are the failure."""
 
     __slots__ = ("_channel", "_lines", "_pack_comes")
 
@@ -55,7 +55,7 @@ class _UploadPackReader:
         self._pack_comes = False
 
     def advertisement(self) -> Advertisement:
-        """Return what git says of the repository."""
+        """Return the server's advertisement of the repository."""
         try:
             return read_advertisement(self._lines)
         except TruncatedError:
