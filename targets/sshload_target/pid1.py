@@ -27,7 +27,7 @@ def adopt_orphans() -> None:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
 
 
-def reap() -> dict[int, int]:
+def _reap() -> dict[int, int]:
     """Reap every child that has ended; return their exit codes (negative: the signal) by process id."""
     ended = {}
     with suppress(ChildProcessError):
@@ -48,7 +48,7 @@ def wait_for_end(sshd_pid: int, tick: Callable[[], object]) -> int | None:
             with suppress(ProcessLookupError):
                 os.kill(sshd_pid, signal.SIGTERM)
             return None
-        ended = reap()
+        ended = _reap()
         if sshd_pid in ended:
             return ended[sshd_pid]
         if received is None:
@@ -69,7 +69,7 @@ def _end(with_signal: signal.Signals, within_s: float) -> bool:
         for stat in descendants(os.getpid()):
             with suppress(ProcessLookupError, PermissionError):  # not ours to end: the container's end does it
                 os.kill(stat.pid, with_signal)
-        reap()
+        _reap()
         if not descendants(os.getpid()):
             return True
         left_s = deadline - time.monotonic()

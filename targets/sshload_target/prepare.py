@@ -45,12 +45,12 @@ def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address:
     Host keys and configuration go to `private_dir`, the rest to the user's home. The configuration is checked before
     the fixtures are made. Raises ConfigRefusedError, and InterruptedTargetError where a stop signal is pending.
     """
-    user = find_user(config.user)
-    owner = owner_of_files(user)
+    user = _find_user(config.user)
+    owner = _owner_of_files(user)
     home, keys_dir = Path(config.home), Path(config.keys_dir)
     try:
-        host_keys = copy_host_keys(keys_dir, private_dir)
-        authorized_keys = make_home(home, keys_dir / "id_ed25519.pub", owner)
+        host_keys = _copy_host_keys(keys_dir, private_dir)
+        authorized_keys = _make_home(home, keys_dir / "id_ed25519.pub", owner)
     except OSError as error:
         raise ConfigRefusedError(f"keys and home cannot be made ready: {error}") from error
     own = OwnSettings(
@@ -92,7 +92,7 @@ def _is_home_of(user: pwd.struct_passwd, home: Path) -> bool:
     return home.resolve().is_relative_to(Path(user.pw_dir).resolve())
 
 
-def find_user(name: str) -> pwd.struct_passwd:
+def _find_user(name: str) -> pwd.struct_passwd:
     """Return the user's entry; raises ConfigRefusedError where there is none, or where sshd could not become it."""
     try:
         user = pwd.getpwnam(name)
@@ -105,12 +105,12 @@ def find_user(name: str) -> pwd.struct_passwd:
     return user
 
 
-def owner_of_files(user: pwd.struct_passwd) -> tuple[int, int]:
+def _owner_of_files(user: pwd.struct_passwd) -> tuple[int, int]:
     """Return the uid and gid to give files to. Who is not root keeps the group that the process has."""
     return user.pw_uid, user.pw_gid if os.geteuid() == 0 else -1
 
 
-def make_home(home: Path, public_key: Path, owner: tuple[int, int]) -> Path:
+def _make_home(home: Path, public_key: Path, owner: tuple[int, int]) -> Path:
     """Make `home` (0700) and the authorized_keys in it, which is returned.
 
     Raises ConfigRefusedError where that would overwrite keys that somebody else put there.
@@ -131,12 +131,12 @@ def make_home(home: Path, public_key: Path, owner: tuple[int, int]) -> Path:
     return authorized_keys
 
 
-def copy_host_keys(keys_dir: Path, into: Path) -> tuple[Path, ...]:
+def _copy_host_keys(keys_dir: Path, into: Path) -> tuple[Path, ...]:
     """Copy the host keys into the folder `into`, readable by us only, and return their new paths."""
-    return tuple(_copy(keys_dir / name, into / name) for name in _HOST_KEY_FILES)
+    return tuple(_copy_host_key(keys_dir / name, into / name) for name in _HOST_KEY_FILES)
 
 
-def _copy(source: Path, target: Path) -> Path:
+def _copy_host_key(source: Path, target: Path) -> Path:
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(source.read_bytes())

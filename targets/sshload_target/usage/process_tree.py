@@ -23,7 +23,7 @@ class ProcessStat:
     reaped_cpu_s: float
 
 
-def read_of_process(pid: int, name: str, proc: Path = _PROC) -> str | None:
+def _read_process_file(pid: int, name: str, proc: Path = _PROC) -> str | None:
     """Return a file of a process, None where it is gone, has no such file, or may not be read.
 
     A process may call itself any bytes, which the kernel cuts after fifteen, within a letter too.
@@ -34,9 +34,9 @@ def read_of_process(pid: int, name: str, proc: Path = _PROC) -> str | None:
         return None
 
 
-def read_stat(pid: int, proc: Path = _PROC) -> ProcessStat | None:
+def _read_stat(pid: int, proc: Path = _PROC) -> ProcessStat | None:
     """Return a process's stat, None where it is gone, or is not ours to see (hidepid of proc(5))."""
-    line = read_of_process(pid, "stat", proc)
+    line = _read_process_file(pid, "stat", proc)
     if line is None:
         return None
     after_name = line.rpartition(")")[2].split()
@@ -53,7 +53,7 @@ def descendants(of: int, proc: Path = _PROC) -> list[ProcessStat]:
     """Return the living processes under `of`."""
     children: defaultdict[int, list[ProcessStat]] = defaultdict(list)
     for entry in proc.iterdir():
-        stat = read_stat(int(entry.name), proc) if entry.name.isdigit() else None
+        stat = _read_stat(int(entry.name), proc) if entry.name.isdigit() else None
         if stat is not None:
             children[stat.parent].append(stat)
     found: list[ProcessStat] = []
@@ -79,7 +79,7 @@ class ProcessTreeReader:
 
     def read(self) -> Usage:
         """Return the usage now."""
-        own = read_stat(os.getpid(), self.proc)
+        own = _read_stat(os.getpid(), self.proc)
         below = descendants(os.getpid(), self.proc)
         processes = ([own] if own is not None else []) + below
         return Usage(
@@ -99,11 +99,11 @@ class ProcessTreeReader:
 
     def _cpu_s(self, process: ProcessStat) -> float:
         """Return CPU time; schedstat is exact, but of the first thread only, and not in every kernel."""
-        schedstat = read_of_process(process.pid, "schedstat", self.proc)
+        schedstat = _read_process_file(process.pid, "schedstat", self.proc)
         first_thread_ns = int(schedstat.split()[0]) if schedstat else 0
         return max(process.own_cpu_s, first_thread_ns / _NS_PER_S) + process.reaped_cpu_s
 
     def _anonymous_bytes(self, pid: int) -> int:
-        status = read_of_process(pid, "status", self.proc) or ""
+        status = _read_process_file(pid, "status", self.proc) or ""
         found = [line.split()[1] for line in status.splitlines() if line.startswith("RssAnon:")]
         return int(found[0]) * _BYTES_PER_KB if found else 0

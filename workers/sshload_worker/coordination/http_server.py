@@ -26,7 +26,7 @@ _TEST_LABELS = ("namespace", "test")
 def serve(master: Master, host: str, port: int) -> WSGIServer:
     """Answer from now on, beside the run; return the server, whose port is `server_port`."""
     registry = CollectorRegistry()
-    registry.register(RunCollector(master))
+    registry.register(_RunCollector(master))
 
     def answer(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         status, kind, body = _answer(environ["PATH_INFO"], master, registry)
@@ -52,7 +52,7 @@ def _answer(path: str, master: Master, registry: CollectorRegistry) -> tuple[str
             return "404 Not Found", _TEXT, b"no such page\n"
 
 
-class RunCollector(Collector):
+class _RunCollector(Collector):
     """One run's metrics. Windows and trials are added up: a counter must not jump back when one of them ends."""
 
     def __init__(self, master: Master) -> None:

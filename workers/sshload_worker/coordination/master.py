@@ -83,9 +83,9 @@ class Master:
     def run(self) -> None:
         """Follow the run to its end, whatever that is, and print the summary."""
         printer = gevent.spawn(self._print_snapshots)
-        unrest = self._settle_and_log_in()
-        while unrest is not None and self._run_trial(unrest):
-            unrest = self._prepare_next()
+        target_activity = self._settle_and_log_in()
+        while target_activity is not None and self._run_trial(target_activity):
+            target_activity = self._prepare_next()
         printer.kill()
         told = replace(self._summary(), run_json=to_json(self.config))
         print("\n".join(summary_lines(told, self._token)), flush=True)  # noqa: T201 - stdout is the master's wire
@@ -131,12 +131,12 @@ class Master:
     def _settle_and_log_in(self) -> str | None:
         """Do as `_settle` for the first trial; let each worker log in once before it, where the run is to."""
         order = self.trial.order
-        unrest = self._settle(order)
-        while self.config.log_in_first and unrest is not None and not self.worker_registry.all_logged_in:
+        target_activity = self._settle(order)
+        while self.config.log_in_first and target_activity is not None and not self.worker_registry.all_logged_in:
             self._await_logins()
             self._target.expect(self.worker_registry.accepted)
-            unrest = self._settle(order)
-        return unrest
+            target_activity = self._settle(order)
+        return target_activity
 
     def _await_logins(self) -> None:
         """Have all workers log in. The order is sent again meanwhile, for one that replaces another."""
@@ -155,12 +155,12 @@ class Master:
         self.worker_registry.expect_next_trial()
         self._line.send(messages.AGAIN)
         self._is_settling = True
-        unrest = self._settle(order)
-        if unrest is None:
+        target_activity = self._settle(order)
+        if target_activity is None:
             return None
         self._totals_before.absorb(self.trial.totals)
         self.trial = TrialCourse(order, self.config, SNAPSHOT_INTERVAL_S)
-        return unrest
+        return target_activity
 
     def _has_time_for(self, order: TrialOrder, now_s: float) -> bool:
         return not self.started or self._search.has_time_for(order, self._since_first_start_s(now_s))
@@ -205,13 +205,13 @@ class Master:
             absent = ", ".join(str(index) for index in self.worker_registry.absent)
             self.end_early(RunEnd.WORKERS_MISSING, f"workers {absent} did not come {waited}")
 
-    def _run_trial(self, unrest: str) -> bool:
+    def _run_trial(self, target_activity: str) -> bool:
         """Order the start, follow the trial to its end, and judge it; return False where there is no more time for it.
 
         That is looked at once more, because the target may take its time to tell its counts.
         """
         trial = self.trial
-        trial.unrest = unrest
+        trial.target_activity = target_activity
         trial.target_before = self._target.stats()
         now_s = monotonic()
         if not self._has_time_for(trial.order, now_s):
@@ -237,7 +237,7 @@ class Master:
         self._is_settling = False
         if self._first_start_s is None:
             self._first_start_s = start_s
-        self.worker_registry.started(monotonic())
+        self.worker_registry.note_start(monotonic())
         self._line.send(messages.START, trial=order.number, amount=order.amount, lead_s=lead_s, of=self.config.workers)
 
     def _ask_while_held(self, trial: TrialCourse, start_s: float) -> None:

@@ -95,7 +95,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WorkerReason:
     """The fields of TARGET_PROBLEM, FAULT, NOT_ALLOWED and LEAVE."""
 
     worker: int

@@ -50,19 +50,19 @@ class _Processes:
     def __init__(self) -> None:
         self.failure = 0
         self._running: dict[int, subprocess.Popen[bytes]] = {}
-        self._told = 0
+        self._forwarded_signal = 0
 
     def start(self, command: list[str], board: int) -> None:
         """Start one process, which is given the board; a signal that came before is handed on to it."""
         # Its standard input is a pipe that nobody writes to: it ends when this process does, however that comes.
         process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(board,))  # noqa: S603 - our own program
         self._running[process.pid] = process
-        if self._told:
-            self.forward_signal(self._told)
+        if self._forwarded_signal:
+            self.forward_signal(self._forwarded_signal)
 
     def forward_signal(self, number: int, _: FrameType | None = None) -> None:
         """Send a signal to all that run, and see to it that they end."""
-        self._told = number
+        self._forwarded_signal = number
         self._signal_all(number)
         signal.setitimer(signal.ITIMER_REAL, _GRACE_S)
 

@@ -25,22 +25,22 @@ IDLE_TIMEOUT_S = 30.0
 log = logging.getLogger(__name__)
 
 
-class TargetUnresponsiveError(Exception):
+class _TargetUnresponsiveError(Exception):
     """The target's HTTP port does not answer as it should; the message says how."""
 
 
-def check_ready(stats_url: str) -> None:
-    """Return if the target at `stats_url` says that it is ready; raises TargetUnresponsiveError where it does not."""
+def _check_ready(stats_url: str) -> None:
+    """Return if the target at `stats_url` says that it is ready; raises _TargetUnresponsiveError where it does not."""
     _get(urlsplit(stats_url)._replace(path="/readyz").geturl(), _READY_TIMEOUT_S)
 
 
-def fetch_stats(stats_url: str) -> TargetStats:
-    """Return the target's counts; raises TargetUnresponsiveError where they cannot be had."""
+def _fetch_stats(stats_url: str) -> TargetStats:
+    """Return the target's counts; raises _TargetUnresponsiveError where they cannot be had."""
     text = _get(stats_url, _STATS_TIMEOUT_S)
     try:
         return from_json(TargetStats, text)
     except ContractError as error:
-        raise TargetUnresponsiveError(f"{stats_url}: {error}") from error
+        raise _TargetUnresponsiveError(f"{stats_url}: {error}") from error
 
 
 def _get(url: str, timeout_s: float) -> str:
@@ -48,7 +48,7 @@ def _get(url: str, timeout_s: float) -> str:
         with urllib.request.urlopen(url, timeout=timeout_s) as answer:  # noqa: S310 - the operator's own URL
             return str(answer.read(_LARGEST_ANSWER_BYTES).decode("utf-8", "replace"))
     except OSError as error:  # URLError, HTTPError and timeouts are OSErrors
-        raise TargetUnresponsiveError(f"{url}: {error}") from error
+        raise _TargetUnresponsiveError(f"{url}: {error}") from error
 
 
 class Settling:
@@ -79,9 +79,9 @@ class Settling:
         deadline_s = monotonic() + self._idle_timeout_s
         while True:
             stats = self.stats()
-            unrest = self._unrest(stats) if stats is not None else ""
-            if not unrest or monotonic() >= deadline_s:
-                return unrest
+            target_activity = self._target_activity(stats) if stats is not None else ""
+            if not target_activity or monotonic() >= deadline_s:
+                return target_activity
             gevent.sleep(_IDLE_POLL_S)
 
     def expect(self, logins: int) -> None:
@@ -93,22 +93,22 @@ class Settling:
         if not self._stats_url:
             return None
         try:
-            return fetch_stats(self._stats_url)
-        except TargetUnresponsiveError as problem:
+            return _fetch_stats(self._stats_url)
+        except _TargetUnresponsiveError as problem:
             log.warning("no counts from the target: %s", problem)
             return None
 
     def _await_ready(self) -> None:
         while True:
             try:
-                check_ready(self._stats_url)
-            except TargetUnresponsiveError as problem:
+                _check_ready(self._stats_url)
+            except _TargetUnresponsiveError as problem:
                 self._on_problem(str(problem))
                 gevent.sleep(_READY_POLL_S)
             else:
                 return
 
-    def _unrest(self, stats: TargetStats) -> str:
+    def _target_activity(self, stats: TargetStats) -> str:
         if self._processes_before is None:
             self._processes_before, self._accepted_before = stats.processes, stats.accepted
         more = max(stats.processes - self._processes_before, 0)

@@ -82,24 +82,24 @@ class WorkerLine:
     def _on_hello(self, msg: Any, **_: object) -> None:
         hello = self._read(messages.Hello, msg.data)
         if hello is not None and hello.run_id == self._run_id:
-            self._worker_registry.hello(hello.worker, msg.node_id, monotonic())
+            self._worker_registry.register(hello.worker, msg.node_id, monotonic())
             self._handler.note_change()
 
     def _on_ready(self, msg: Any, **_: object) -> None:
         ready = self._read(messages.Ready, msg.data)
         if ready is not None:
-            self._worker_registry.ready(ready.worker)
+            self._worker_registry.note_ready(ready.worker)
             self._handler.note_change()
 
     def _on_target_problem(self, msg: Any, **_: object) -> None:
-        said = self._read(messages.Words, msg.data)
+        said = self._read(messages.WorkerReason, msg.data)
         if said is not None:
             self._handler.note_target_problem(said.message)
 
     def _on_logged_in(self, msg: Any, **_: object) -> None:
         said = self._read(messages.LoggedIn, msg.data)
         if said is not None:
-            self._worker_registry.logged_in(said.worker, accepted=said.accepted)
+            self._worker_registry.note_login(said.worker, accepted=said.accepted)
             self._handler.note_change()
 
     def _on_login_failed(self, msg: Any, **_: object) -> None:
@@ -109,7 +109,7 @@ class WorkerLine:
 
     def _on_report(self, msg: Any, **_: object) -> None:
         gevent.sleep(0)  # Locust's listener waits only where no message has come: many would keep all else from running
-        self._worker_registry.seen(msg.node_id, monotonic())
+        self._worker_registry.note_message(msg.node_id, monotonic())
         sent = self._read(messages.SentReport, msg.data)
         if sent is None:
             return
@@ -118,10 +118,10 @@ class WorkerLine:
             self._worker_registry.check_expected(report.worker)
             is_new = report.run_id == self._run_id and self._handler.take_report(report)
         except ValueError as error:  # ContractError, and EncodingError of a histogram
-            self._give_up(error)
+            self._end_on_unreadable(error)
             return
         if is_new and report.final:
-            self._worker_registry.final(report.worker)
+            self._worker_registry.note_final_report(report.worker)
             self._handler.note_change()
 
     def _on_finished(self, msg: Any, **_: object) -> None:
@@ -136,16 +136,16 @@ class WorkerLine:
         self._end_by(RunEnd.TARGET_NOT_ALLOWED, msg.data)
 
     def _on_leave(self, msg: Any, **_: object) -> None:
-        said = self._read(messages.Words, msg.data)
+        said = self._read(messages.WorkerReason, msg.data)
         if said is not None:
-            self._worker_registry.left(said.worker, said.message)
+            self._worker_registry.note_leave(said.worker, said.message)
             self._handler.note_change()
 
     def _on_heartbeat(self, client_id: str, **_: object) -> None:
-        self._worker_registry.seen(client_id, monotonic())
+        self._worker_registry.note_message(client_id, monotonic())
 
     def _end_by(self, end: RunEnd, data: object) -> None:
-        said = self._read(messages.Words, data)
+        said = self._read(messages.WorkerReason, data)
         if said is not None:
             self._handler.end_early(end, f"worker {said.worker}: {said.message}")
 
@@ -154,8 +154,8 @@ class WorkerLine:
         try:
             return from_plain(kind, data)
         except ContractError as error:
-            self._give_up(error)
+            self._end_on_unreadable(error)
             return None
 
-    def _give_up(self, error: ValueError) -> None:
+    def _end_on_unreadable(self, error: ValueError) -> None:
         self._handler.end_early(RunEnd.GENERATOR_FAULT, f"what a worker says cannot be read: {error}")

@@ -28,7 +28,7 @@ class WorkerRegistry:
         self._looked_s = 0.0
         self._accepted = 0
 
-    def hello(self, index: int, client_id: str, now_s: float) -> None:
+    def register(self, index: int, client_id: str, now_s: float) -> None:
         """Register a worker. A newcomer replaces the worker of its index; after the start, that one is lost."""
         known = self._members.get(index)
         if known is not None and self._started:
@@ -41,18 +41,18 @@ class WorkerRegistry:
         if index not in range(self._expected):
             raise ValueError(f"it is from worker {index}, and there are {self._expected}")
 
-    def ready(self, index: int) -> None:
+    def note_ready(self, index: int) -> None:
         """Note that a worker can be started, for the first time or again."""
         if index in self._members:
             self._members[index].ready = True
 
-    def logged_in(self, index: int, *, accepted: bool) -> None:
+    def note_login(self, index: int, *, accepted: bool) -> None:
         """Note that a worker's login before the load is over, and whether the servers accepted it."""
         if index in self._members:
             self._members[index].logged_in = True
             self._accepted += accepted
 
-    def started(self, now_s: float) -> None:
+    def note_start(self, now_s: float) -> None:
         """Note that the start of a trial was ordered: from now on silence is a loss."""
         self._started = True
         self._looked_s = now_s
@@ -65,18 +65,18 @@ class WorkerRegistry:
             member.final = False
             member.lost = member.lost or member.gone
 
-    def seen(self, client_id: str, now_s: float) -> None:
-        """Note a sign of life."""
+    def note_message(self, client_id: str, now_s: float) -> None:
+        """Note a message, from a client that is alive."""
         for member in self._members.values():
             if member.client_id == client_id:
                 member.seen_s = now_s
 
-    def final(self, index: int) -> None:
+    def note_final_report(self, index: int) -> None:
         """Note a worker's final report of the trial under way."""
         if index in self._members:
             self._members[index].final = True
 
-    def left(self, index: int, reason: str) -> None:
+    def note_leave(self, index: int, reason: str) -> None:
         """Note that a worker went by itself, which after its final report is no loss, unless another trial follows."""
         member = self._members.get(index)
         if member is not None and not self._started:

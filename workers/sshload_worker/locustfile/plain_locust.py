@@ -25,7 +25,7 @@ from sshload_worker.scenario.step_clock import Due, StepClock
 from sshload_worker.scenario.steps.dispatch import run_step
 from sshload_worker.scenario.steps.forward import unrestricted
 from sshload_worker.scenario.steps.step_run import StepRun
-from sshload_worker.scenario.target_login import prepare_target, resolve
+from sshload_worker.scenario.target_login import prepare_login_at, resolve
 
 PRIVATE_KEY_VARIABLE = "SSHLOAD_PRIVATE_KEY"
 KNOWN_HOSTS_VARIABLE = "SSHLOAD_KNOWN_HOSTS"
@@ -101,4 +101,4 @@ def _login(host: str) -> Login:
         password_path="",
         known_hosts_path=os.environ.get(KNOWN_HOSTS_VARIABLE, ""),
     )
-    return prepare_target(target, (), _CLIENT, resolve(target, log.warning))
+    return prepare_login_at(target, (), _CLIENT, resolve(target, log.warning))

@@ -45,6 +45,6 @@ class Login:
     via: tuple["Login", ...]
     turns: Iterator["Login"] | None
 
-    def in_turn(self) -> "Login":
+    def at_next_address(self) -> "Login":
         """Return the Login, at the address whose turn it is, for the next connection."""
         return self if self.turns is None else next(self.turns)

@@ -58,7 +58,7 @@ class Listener(Protocol):
         """Handle the samples of a report: their number by the lowest latency of their bucket, in microseconds."""
 
 
-class _Nobody:
+class _NoListener:
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         pass
 
@@ -66,7 +66,7 @@ class _Nobody:
         pass
 
 
-_NOBODY = _Nobody()
+_NO_LISTENER = _NoListener()
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Recorder:
         self,
         run_id: str,
         worker: int,
-        listener: Listener = _NOBODY,
+        listener: Listener = _NO_LISTENER,
         listened_to: Collection[Step] = (),
         *,
         trial: int = 0,

@@ -33,9 +33,9 @@ class Connector:
         self._recorder.opened += 1
         try:
             for number, jump in enumerate(self._login.via, start=1):
-                connection = new_connection(jump.in_turn(), connection)
+                connection = new_connection(jump.at_next_address(), connection)
                 _log_in_to_jump(connection, f"via{number}", jump, clock)
-            connection = new_connection(self._login.in_turn(), connection, shared=self._shared)
+            connection = new_connection(self._login.at_next_address(), connection, shared=self._shared)
             step = measured_step(name, Step.LOGIN)
             made, timeouts = connection, self._login.client.timeouts
             clock.timed(step, lambda: _log_in(made, name, timeouts, clock))

@@ -48,7 +48,7 @@ class UnreachableError(Exception):
     """The server was not reached in time; the message is the last problem that was told."""
 
 
-def within(limit_s: float, wait: Callable[[Tell], T], tell: Tell) -> T:
+def wait_within(limit_s: float, wait: Callable[[Tell], T], tell: Tell) -> T:
     """Return the result of `wait`, which reports each problem; raises UnreachableError where it takes longer."""
     last = "no answer"
 
@@ -93,10 +93,10 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
             return None
         failures.append((str(address[1][0]), failure))
     crowded = (failure for _, failure in failures if failure.outcome in OVERLOAD_OUTCOMES)
-    return next(crowded, None) or _of_all(failures)
+    return next(crowded, None) or _summarize_failures(failures)
 
 
-def _of_all(failures: list[tuple[str, LoginFailure]]) -> LoginFailure | None:
+def _summarize_failures(failures: list[tuple[str, LoginFailure]]) -> LoginFailure | None:
     """Return the last failure, which says where there are several how each address has failed."""
     if len(failures) < 2:  # noqa: PLR2004 - one address is the server
         return failures[0][1] if failures else None
@@ -115,18 +115,18 @@ def _longest_s(login: Login) -> float:
     return patience_s(timeouts) + attempt_s * (len(login.via) + 1)
 
 
-def _hurried(login: Login, share: float) -> Login:
+def _with_shorter_timeouts(login: Login, share: float) -> Login:
     """Return the Login whose parts may take only this share of their time, on the way to it too."""
     limits = login.client.timeouts
     names = ("connect_s", "banner_s", "kex_s", "auth_s")
     timeouts = replace(limits, **{name: max(round(getattr(limits, name) * share, 3), _LEAST_LIMIT_S) for name in names})
-    via = tuple(_hurried(jump, share) for jump in login.via)
+    via = tuple(_with_shorter_timeouts(jump, share) for jump in login.via)
     return replace(login, client=replace(login.client, timeouts=timeouts), via=via)
 
 
 def _log_in_at(worker: int, login: Login, tell: Tell, share: float) -> LoginFailure | None:
     deadline_s = monotonic() + patience_s(login.client.timeouts) * share
-    hurried = _hurried(login, share) if share < 1 else login
+    hurried = _with_shorter_timeouts(login, share) if share < 1 else login
     failure = _attempt(worker, hurried)
     for pause_s in _pauses_s():
         if failure is None or failure.outcome in _SETTLED or monotonic() + pause_s >= deadline_s:

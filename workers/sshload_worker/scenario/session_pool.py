@@ -55,7 +55,7 @@ class SessionPool:
         """Return the session whose turn it is; raises StepFailure where there is none to be had."""
         found = self._live_in_turn(clock) or self._awaited(clock)
         if isinstance(found, StepFailure):
-            clock.fails_in(str(Step.LOGIN))
+            clock.mark_failed(str(Step.LOGIN))
             raise StepFailure(found.outcome, f"no session of the pool is left, and a new login failed: {found.message}")
         return found
 
@@ -103,7 +103,7 @@ class SessionPool:
         """Begin a login for an empty place, unless one is under way, and return it."""
         if place.login is None:
             place.login = AsyncResult()
-            self._logging_in.add(gevent.spawn(self._log_into, place, place.login, clock.another()))
+            self._logging_in.add(gevent.spawn(self._log_into, place, place.login, clock.sibling()))
         return place.login
 
     def _log_into(self, place: _Place, login: _Login, clock: StepClock) -> None:

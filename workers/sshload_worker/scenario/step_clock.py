@@ -68,11 +68,11 @@ class StepClock:
         if not self._is_inside(monotonic_ns()):
             self._recorder.transferred_late(name, self._window, count)
 
-    def another(self) -> "StepClock":
+    def sibling(self) -> "StepClock":
         """Return a clock for what is done beside the iteration, but counts in the same window."""
         return StepClock(self._recorder, self._due)
 
-    def fails_in(self, name: str) -> None:
+    def mark_failed(self, name: str) -> None:
         """Remember the step `name` as the one that failed, where it is not one of those timed here."""
         self._failed_step = self._failed_step or name
 

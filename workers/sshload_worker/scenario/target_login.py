@@ -40,10 +40,10 @@ def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
 
     Raises GeneratorFaultError where it cannot be made.
     """
-    return prepare_target(config.target, config.via, config.client, addresses)
+    return prepare_login_at(config.target, config.via, config.client, addresses)
 
 
-def prepare_target(
+def prepare_login_at(
     target: Endpoint, via: tuple[Endpoint, ...], client: Client, addresses: tuple[Address, ...]
 ) -> Login:
     """Return the Login of a target behind the jump hosts `via`; raises GeneratorFaultError where it cannot be made."""

@@ -92,7 +92,7 @@ class SearchResult:
 
 def next_step(goal: Goal, seen: Sequence[PastTrial]) -> NextTrial | SearchResult:
     """Return the load to try next, or what was found. The same past has the same answer, and every past has one."""
-    step = _Standing(goal, seen).next_step()
+    step = _Evidence(goal, seen).next_step()
     if isinstance(step, NextTrial) and len(seen) >= TRIALS_LIMIT:
         return partial_result(goal, seen, SearchEnd.TOO_MANY_TRIALS)
     return step
@@ -100,16 +100,16 @@ def next_step(goal: Goal, seen: Sequence[PastTrial]) -> NextTrial | SearchResult
 
 def partial_result(goal: Goal, seen: Sequence[PastTrial], end: SearchEnd) -> SearchResult:
     """Return the result of the trials so far, for a search that ends before its time. The bounds may be unconfirmed."""
-    standing = _Standing(goal, seen)
+    standing = _Evidence(goal, seen)
     return standing.found(standing.lower, standing.upper, end)
 
 
-class _Standing:
+class _Evidence:
     """The evidence of the trials so far, by the rungs of the ladder.
 
     `likely` is the highest rung that is more likely below the limit than above it, -1 where even the least is not.
     `lower` is the highest that passes, up to `likely`, and `upper` the lowest above it that fails, by most trials of
-    each. `wall` is the lowest rung that the generator cannot make, or the one above the top; it ends the ladder.
+    each. `generator_limit` is the lowest rung that the generator cannot make, else the one above the top.
     """
 
     def __init__(self, goal: Goal, seen: Sequence[PastTrial]) -> None:
@@ -124,29 +124,31 @@ class _Standing:
                 judged.append((rung, trial.passed))
         self.agreeing = goal.confirm + 1
         given_up = self.ballot.first_given_up()
-        self.wall = self.ladder.top + 1 if given_up is None else given_up
+        self.generator_limit = self.ladder.top + 1 if given_up is None else given_up
         self.belief = believe(self.ladder, goal.precision, judged)
-        self.likely = min(self.belief.highest_likely, self.wall - 1)
+        self.likely = min(self.belief.highest_likely, self.generator_limit - 1)
         self.lower = self.ballot.highest_passing(self.likely + 1)
-        self.upper = self.ballot.lowest_failing(above=_NO_RUNG if self.lower is None else self.lower, below=self.wall)
+        self.upper = self.ballot.lowest_failing(
+            above=_NO_RUNG if self.lower is None else self.lower, below=self.generator_limit
+        )
 
     def next_step(self) -> NextTrial | SearchResult:
-        lowest_failing = self.ballot.lowest_failing(above=_NO_RUNG, below=self.wall)
+        lowest_failing = self.ballot.lowest_failing(above=_NO_RUNG, below=self.generator_limit)
         if lowest_failing is None:
             return self.search_upwards()
-        if self.likely + 1 == self.wall:  # then that it failed is what is least likely
+        if self.likely + 1 == self.generator_limit:  # then that it failed is what is least likely
             return self.try_rung(lowest_failing)
         return self.narrow_bounds(self.likely, self.likely + 1)
 
     def search_upwards(self) -> NextTrial | SearchResult:
         """Look for a load that fails, where none is known below the wall."""
-        undecided = self.ballot.undecided(self.wall)
+        undecided = self.ballot.undecided(self.generator_limit)
         if undecided is not None:
             return self.try_rung(undecided)
-        lower = self.ballot.highest_passing(self.wall)
-        if lower is None and self.wall > 0:
+        lower = self.ballot.highest_passing(self.generator_limit)
+        if lower is None and self.generator_limit > 0:
             return self.try_rung(0)
-        if lower is not None and lower + 1 < self.wall:
+        if lower is not None and lower + 1 < self.generator_limit:
             return self.try_rung(self.next_higher_rung(lower))
         if lower is not None and not self.is_lower(lower):
             return self.try_rung(lower)
@@ -156,14 +158,14 @@ class _Standing:
         """Return the rung to try next above one that passed: by a growing factor, or halfway to the wall."""
         factor = _GROWTH ** len(self.ballot.by_rung)
         grown = max(self.ladder.at_or_below(self.ladder.loads[lower] * factor), lower + 1)
-        return grown if self.wall > self.ladder.top else min(grown, (lower + self.wall) // 2)
+        return grown if self.generator_limit > self.ladder.top else min(grown, (lower + self.generator_limit) // 2)
 
     def end_at_generator_limit(self, lower: int | None) -> NextTrial | SearchResult:
-        if self.wall > self.ladder.top:
+        if self.generator_limit > self.ladder.top:
             return self.found(lower, None, SearchEnd.MOST_HELD)
-        if self.ballot.is_given_up(self.wall):
+        if self.ballot.is_given_up(self.generator_limit):
             return self.found(lower, None, SearchEnd.GENERATOR_LIMIT)
-        return self.try_rung(self.wall)
+        return self.try_rung(self.generator_limit)
 
     def narrow_bounds(self, lower: int, upper: int) -> NextTrial | SearchResult:
         """Bring the bounds together, around the likely limit, and confirm them. `lower` is -1 where none is likely."""

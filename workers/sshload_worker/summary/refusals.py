@@ -16,7 +16,7 @@ from sshload_worker.summary.merge import ErrorKey, SampleKey, Totals
 _UNKNOWN = Outcome.DROPPED_UNKNOWN
 
 
-def told_apart(totals: Totals, before: TargetStats | None, after: TargetStats | None) -> Totals:
+def classify_refusals(totals: Totals, before: TargetStats | None, after: TargetStats | None) -> Totals:
     """Return the totals with DROPPED_UNKNOWN as THROTTLED or PENALISED, where the target's counts of the run say so."""
     kind = _only_kind(before, after)
     if kind is None:

@@ -20,7 +20,7 @@ from sshload_contract.vocabulary import Outcome, RunEnd, Window, is_of_jump_host
 
 from sshload_worker.pacing.load import before_iterations_s, duration_s
 from sshload_worker.summary.merge import Totals, worst_health
-from sshload_worker.summary.refusals import told_apart
+from sshload_worker.summary.refusals import classify_refusals
 from sshload_worker.summary.slices import Slices
 
 ERRORS_LIMIT = 200
@@ -50,7 +50,7 @@ class RunCourse:
 
 def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSummary:
     """Return the summary of a trial, `config` being its own, or of the run that is one."""
-    totals = told_apart(totals, course.target_before, course.target_after)
+    totals = classify_refusals(totals, course.target_before, course.target_after)
     durations = window_durations_s(config, course.elapsed_s)
     return RunSummary(
         version=RUN_SUMMARY_VERSION,

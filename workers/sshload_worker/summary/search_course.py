@@ -114,7 +114,7 @@ def _trial(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
         number=over.order.number,
         amount=over.order.amount,
         state=verdict.state,
-        message="; ".join(filter(None, (verdict.message, over.unrest if verdict.message else ""))),
+        message="; ".join(filter(None, (verdict.message, over.target_activity if verdict.message else ""))),
         invalidity=verdict.invalidity,
         thresholds=verdict.thresholds,
         started_s=started_s,

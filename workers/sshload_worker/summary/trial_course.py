@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 class TrialCourse:
     """One trial: its totals, its time series and the target's counts around it. `config` is the trial's own.
 
-    `start_s` is the agreed start instant, None before it was ordered. `unrest` says what the trial began beside.
+    `start_s` is the agreed start instant, None before the order. `target_activity` is what the trial began beside.
     """
 
     def __init__(self, order: TrialOrder, run: RunConfig, mark_interval_s: float) -> None:
@@ -56,7 +56,7 @@ class TrialCourse:
         self.config = order.config(run)
         self.planned_s = self.config.warm_up_s + duration_s(self.config.load)
         self.totals = Totals()
-        self.unrest = ""
+        self.target_activity = ""
         self.target_before: TargetStats | None = None
         self.target_held: TargetStats | None = None
         self.target_after: TargetStats | None = None

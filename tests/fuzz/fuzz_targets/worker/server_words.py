@@ -110,9 +110,9 @@ def _git(channel: _Channel) -> None:
         advertised = read_advertisement(lines)
         check_of_pack = PackCheck(advertised.object_format)
         asked = PktLineReader(iter([fetch_request(advertised), b""]).__next__)
-        assert asked.line()
-        lines.line()
-        while piece := lines.rest():
+        assert asked.read_line()
+        lines.read_line()
+        while piece := lines.read_rest():
             check_of_pack.update(piece)
         check_of_pack.mismatch()
 

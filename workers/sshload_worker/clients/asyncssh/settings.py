@@ -101,7 +101,7 @@ def _preferences(login: Login) -> dict[str, object]:
     return given | {name: size for name, size in sizes.items() if size is not None}
 
 
-class KeyPair(SSHLocalKeyPair):
+class _KeyPair(SSHLocalKeyPair):
     """asyncssh's pair, whose RSA certificates are named by the signature's kind, as servers of today want it.
 
     asyncssh itself begins with the name of old, and comes to this one only where it has another key besides.
@@ -123,7 +123,7 @@ def _parsed(private: bytes, certificate: bytes) -> tuple[Any, Any]:
         raise StepFailure(Outcome.GENERATOR_FAULT, "asyncssh cannot read the private key, or its certificate") from None
 
 
-def key_pair(private: bytes, certificate: bytes) -> KeyPair:
+def key_pair(private: bytes, certificate: bytes) -> _KeyPair:
     """Return a key, with its certificate where that is not empty; raises StepFailure where asyncssh cannot read it."""
     key, parsed_certificate = _parsed(private, certificate)
-    return KeyPair(key, None, parsed_certificate, None)  # each its own: a connection chooses its signature's kind
+    return _KeyPair(key, None, parsed_certificate, None)  # each its own: a connection chooses its signature's kind

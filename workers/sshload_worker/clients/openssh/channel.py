@@ -48,7 +48,7 @@ class OwnSession:
         try:
             self._control = ControlSocket(self._master.socket_path)
             self._control.open_session(command, pipes.given(), terminal=terminal)
-            pipes.pass_on_unchanged()
+            pipes.set_raw_mode()
         except (OSError, EOFError):
             raise self._lost() from None
         except StepFailure:

@@ -10,7 +10,7 @@ from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel
 from sshload_worker.clients.openssh.directory import SERVER, as_host_name, directory_of, forward_to
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.settings import sftp_sizes
-from sshload_worker.clients.openssh.transfer import OpenSSHSftp, Programs, open_download, open_upload
+from sshload_worker.clients.openssh.transfer import FileTransfer, OpenSSHSftp, open_download, open_upload
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
@@ -26,28 +26,28 @@ class OpenSSHConnection:
         self._directory = directory_of(login)
         self._running: Master | None = None
         self._channels: list[OpenSSHChannel] = []
-        self._programs: Programs | None = None
+        self._programs: FileTransfer | None = None
 
     def connect(self) -> None:
         """Start ssh, and wait until it has a connection."""
         self._running = Master(self._directory, self._way())
-        self._master.reach(Step.CONNECT)
+        self._master.await_step(Step.CONNECT)
 
     def banner(self) -> None:
         """Wait until ssh has the server's version line."""
         try:
-            self._master.reach(Step.BANNER)
+            self._master.await_step(Step.BANNER)
         except StepFailure:
             self._check_jump()
             raise
 
     def kex(self) -> None:
         """Wait until ssh has exchanged keys, and checked the host key."""
-        self._master.reach(Step.KEX)
+        self._master.await_step(Step.KEX)
 
     def auth(self) -> None:
         """Wait until ssh has logged in, and can be asked for sessions."""
-        self._master.reach(Step.AUTH)
+        self._master.await_step(Step.AUTH)
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the handshake negotiated, and the server's version."""
@@ -77,17 +77,17 @@ class OpenSSHConnection:
 
     def open_sftp(self) -> OpenSSHSftp:
         """Return SFTP, of which each operation opens a subsystem."""
-        return OpenSSHSftp(self._copies())
+        return OpenSSHSftp(self._file_transfer())
 
     def scp_read(self, path: str) -> RemoteFile:
         """Fetch a file by scp."""
-        programs = self._copies()
+        programs = self._file_transfer()
         return open_download(programs, lambda here: programs.scp([programs.remote(path), str(here)]))
 
     def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
         """Open a file to write, which `close` sends by scp."""
         del size_bytes  # the local file has it
-        programs = self._copies()
+        programs = self._file_transfer()
         return open_upload(programs, lambda here: programs.scp([str(here), programs.remote(path)]))
 
     def close(self) -> None:
@@ -128,10 +128,10 @@ class OpenSSHConnection:
             raise StepFailure(Outcome.GENERATOR_FAULT, "a server without an address needs a jump host")
         return ["-o", f"HostName={as_host_name(str(self._login.address[1][0]))}"]
 
-    def _copies(self) -> Programs:
+    def _file_transfer(self) -> FileTransfer:
         if self._programs is None:
             sizes = sftp_sizes(self._login.client)
-            self._programs = Programs(self._master, self._directory, sizes)
+            self._programs = FileTransfer(self._master, self._directory, sizes)
         return self._programs
 
     @property

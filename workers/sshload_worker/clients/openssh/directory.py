@@ -63,7 +63,7 @@ def _directory(  # noqa: PLR0913, PLR0917 - what the settings depend on
         _write(path / "askpass", asking.encode(), _EXECUTABLE)
         environment |= {"SSH_ASKPASS": str(path / "askpass"), "SSH_ASKPASS_REQUIRE": "force"}
     config = path / "config"
-    _write(config, config_text(path, host, port, user, credentials, host_keys, client).encode(), _PRIVATE)
+    _write(config, _config_text(path, host, port, user, credentials, host_keys, client).encode(), _PRIVATE)
     return Directory(path, str(config), environment, count())
 
 
@@ -80,7 +80,7 @@ def known_hosts_text(host: str, host_keys: HostKeys) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
+def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
     path: Path, host: str, port: int, user: str, credentials: Credentials, host_keys: HostKeys, client: Client
 ) -> str:
     """Return the settings of a login, whose files are in the directory `path`."""

@@ -40,7 +40,7 @@ class Master:
         self._stderr_reader = gevent.spawn(self._read_stderr)
         self._reader = gevent.spawn(self._read_log)
 
-    def reach(self, step: Step) -> None:
+    def await_step(self, step: Step) -> None:
         """Wait until the login is through `step`; raises StepFailure where it ends before that."""
         self.log.milestones[step].wait()
         if step not in self.log.reached:
@@ -89,7 +89,7 @@ class Master:
         return self.log.exit_statuses
 
     def _catch_up(self) -> None:
-        while piece := self._log_pipe.read_what_is_here():
+        while piece := self._log_pipe.read_available():
             self.log.take(piece)
 
     def _answers(self) -> bool:

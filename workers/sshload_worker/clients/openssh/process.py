@@ -99,7 +99,7 @@ class PipeEnd:
                 get_hub().wait(self._watcher)
         return b""
 
-    def read_what_is_here(self) -> bytes:
+    def read_available(self) -> bytes:
         """Return the next piece without a wait, empty where there is none now, and at the end."""
         with suppress(BlockingIOError):
             return os.read(self._own, _READ_BYTES) if self._open else b""
@@ -140,7 +140,7 @@ class Pipes:
         self.stdin.close()
         self.stdin = PipeEnd(reading=False, terminal=True)
 
-    def pass_on_unchanged(self) -> None:
+    def set_raw_mode(self) -> None:
         """Put a terminal into raw mode: the remote terminal interprets the bytes."""
         if os.isatty(self.stdin.given):
             tty.setraw(self.stdin.given)

@@ -23,7 +23,7 @@ _READ_BYTES = 262_144
 _SIZE_WORD = 4  # of a line of `ls -ln`
 
 
-class Programs:
+class FileTransfer:
     """Runs sftp and scp on the connection of a login."""
 
     def __init__(self, master: Master, directory: Directory, sizes: list[str]) -> None:
@@ -134,7 +134,7 @@ class LocalCopy:
             self._path.unlink(missing_ok=True)
 
 
-def open_download(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy:
+def open_download(programs: FileTransfer, copy: Callable[[Path], object]) -> LocalCopy:
     """Return a file of the server's that `copy` copies to a local path first."""
     path = programs.local_file()
     try:
@@ -145,7 +145,7 @@ def open_download(programs: Programs, copy: Callable[[Path], object]) -> LocalCo
     return LocalCopy(path, os.O_RDONLY, lambda: None)
 
 
-def open_upload(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy:
+def open_upload(programs: FileTransfer, copy: Callable[[Path], object]) -> LocalCopy:
     """Return a file that `copy` copies to the server once it is closed."""
     path = programs.local_file()
     return LocalCopy(path, os.O_WRONLY | os.O_CREAT, lambda: copy(path))
@@ -154,7 +154,7 @@ def open_upload(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy
 class OpenSSHSftp:
     """The SFTP subsystem (clients.interface.Sftp), opened by each operation for itself."""
 
-    def __init__(self, programs: Programs) -> None:
+    def __init__(self, programs: FileTransfer) -> None:
         self._programs = programs
 
     def open_to_read(self, path: str) -> LocalCopy:

@@ -1,7 +1,7 @@
 """Authentication of a libssh2 session (RFC 4252, RFC 4256): by password, key, or an agent (draft-miller-ssh-agent).
 
 libssh2's own client of an agent blocks the whole worker, for ever where the agent dies, and closes a file descriptor
-twice where there is no agent. So Agent asks by gevent, and SignedLogin gives libssh2 the signature: libssh2 asks for
+twice where there is no agent. So Agent asks by gevent, and _SignedLogin gives libssh2 the signature: libssh2 asks for
 it, and is told to wait until it is there.
 """
 
@@ -80,7 +80,7 @@ def _answers(password: str, _name: bytes, _instruction: bytes, prompts: list[str
 def _authenticate_by_agent(driver: Driver, user: str, agent_socket: str) -> None:
     with Agent(agent_socket) as agent:
         key = agent.first_key()
-        login = SignedLogin(driver.session, user, key)
+        login = _SignedLogin(driver.session, user, key)
         driver.until_done(Step.AUTH, login.attempt)
         asked = login.signature
         if asked.to_sign:
@@ -88,7 +88,7 @@ def _authenticate_by_agent(driver: Driver, user: str, agent_socket: str) -> None
             driver.until_done(Step.AUTH, login.attempt)
 
 
-class Signature:
+class _Signature:
     """The data to sign, empty until the server has said that it would accept the key, and its signature."""
 
     def __init__(self) -> None:
@@ -117,11 +117,11 @@ class Signature:
         return _DONE
 
 
-class SignedLogin:
+class _SignedLogin:
     """One login at a session."""
 
     def __init__(self, session: Session, user: str, key: bytes) -> None:
-        self.signature = Signature()
+        self.signature = _Signature()
         self._session = session
         self._user = user.encode()
         self._key = key

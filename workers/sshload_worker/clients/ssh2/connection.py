@@ -112,7 +112,7 @@ class SSH2Connection:
 
     def open_forward(self, host: str, port: int) -> SSH2Channel:
         """Open a channel to where the server connects for us."""
-        return self._opened(b"direct-tcpip", direct_tcpip_message(host, port))
+        return self._opened(b"direct-tcpip", _direct_tcpip_message(host, port))
 
     def open_sftp(self) -> Sftp:
         """Open a channel with the SFTP subsystem on it."""
@@ -162,7 +162,7 @@ class SSH2Connection:
             return None
 
 
-def direct_tcpip_message(host: str, port: int) -> bytes:
+def _direct_tcpip_message(host: str, port: int) -> bytes:
     """Return the packet's part that is the kind's own: where to, and where from."""
     return _string(host.encode()) + struct.pack(">I", port) + _string(_ORIGIN_HOST) + struct.pack(">I", _ORIGIN_PORT)
 

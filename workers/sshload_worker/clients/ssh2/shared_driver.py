@@ -180,7 +180,7 @@ class SharedDriver(Driver):
             self._added = False
             held_back = False
             if self._half_sent is None:
-                self._take_in()
+                self._receive_all()
             for operation in tuple(self._pending):
                 if self._half_sent not in (None, operation):
                     held_back = True
@@ -188,10 +188,10 @@ class SharedDriver(Driver):
                     self._attempt(operation)
             again = self._half_sent is None and (self._added or held_back)
 
-    def _take_in(self) -> None:
+    def _receive_all(self) -> None:
         """Have the library queue all data. Without an open channel, attempts at opening one do it themselves."""
         try:
-            if not self._gate.take_in(self._opened.values()):
+            if not self._gate.receive_all(self._opened.values()):
                 self._gate.open()
         except SSH2Error as error:
             self._lose(self.failure(Step.READ, error).message)

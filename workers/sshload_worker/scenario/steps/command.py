@@ -24,13 +24,13 @@ def run_command(step: ExecStep, run: StepRun) -> None:
 
 def _run_command(step: ExecStep, run: StepRun) -> int:
     stdout = Stdout(keep=bool(step.expect_stdout))
-    command = run.filled(step.command)
+    command = run.fill_in(step.command)
     with run.channel_limit():
-        channel = run.part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
+        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(Step.COMMAND):
-        run.part(step.name, Step.EXEC, lambda: channel.execute(command))
-        count = run.part(step.name, Step.READ, lambda: read_to_end(run, step.name, channel.read, stdout.update))
-        end = run.part(step.name, Step.CLOSE, channel.close)
+        run.time_part(step.name, Step.EXEC, lambda: channel.execute(command))
+        count = run.time_part(step.name, Step.READ, lambda: read_to_end(run, step.name, channel.read, stdout.update))
+        end = run.time_part(step.name, Step.CLOSE, channel.close)
     check_end(end, step.expect_exit_code)
     if step.expect_stdout and not re.search(step.expect_stdout, stdout.text()):
         raise StepFailure(Outcome.OUTPUT_MISMATCH, "the output does not match expectStdout")
@@ -75,22 +75,22 @@ def run_shell(step: ShellStep, run: StepRun) -> None:
 
 def _run_shell(step: ShellStep, run: StepRun) -> None:
     with run.channel_limit():
-        channel = run.part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
+        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(Step.SHELL):
-        run.part(step.name, Step.SHELL_START, partial(_start, step, run, channel))
-        text, expect = run.filled(step.send).encode(), run.filled(step.expect)
+        run.time_part(step.name, Step.SHELL_START, partial(_start, step, run, channel))
+        text, expect = run.fill_in(step.send).encode(), run.fill_in(step.expect)
         for _ in range(step.repeat):
-            run.part(step.name, Step.ECHO, partial(_echo, channel, text, expect))
-        run.part(step.name, Step.CLOSE, channel.close)
+            run.time_part(step.name, Step.ECHO, partial(_echo, channel, text, expect))
+        run.time_part(step.name, Step.CLOSE, channel.close)
 
 
 def _start(step: ShellStep, run: StepRun, channel: Channel) -> None:
     channel.request_terminal()
     if step.command:
-        channel.execute(run.filled(step.command))
+        channel.execute(run.fill_in(step.command))
     else:
         channel.start_shell()
-    await_text(channel.read, run.filled(step.ready), "ready")
+    await_text(channel.read, run.fill_in(step.ready), "ready")
 
 
 def _echo(channel: Channel, text: bytes, expect: str) -> None:

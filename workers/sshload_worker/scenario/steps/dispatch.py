@@ -43,7 +43,7 @@ from sshload_worker.scenario.steps.git_upload_pack import run_git_upload_pack
 from sshload_worker.scenario.steps.step_run import StepRun
 
 
-def run_sleep(step: SleepStep, run: StepRun) -> None:
+def _run_sleep(step: SleepStep, run: StepRun) -> None:
     """Sleep; raises StepFailure where the server has closed the connection meanwhile."""
     sleep(step.duration_s)
     if run.connection.is_lost():
@@ -65,7 +65,7 @@ _RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
     ShellStep: run_shell,
     ForwardStep: run_forward,
     GitUploadPackStep: run_git_upload_pack,
-    SleepStep: run_sleep,
+    SleepStep: _run_sleep,
 }
 
 

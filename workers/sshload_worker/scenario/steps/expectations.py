@@ -118,10 +118,12 @@ def _same_bytes(piece: bytes, offset: int) -> int:
     """Return the number of bytes of `piece` that match a payload from `offset` on, which is within its first block."""
     done = 0
     while done < len(piece):
-        part = piece[done : done + BLOCK_BYTES - offset]
-        if not block().startswith(part, offset):
-            expected = block()[offset : offset + len(part)]
-            return done + next(at for at, (mine, its) in enumerate(zip(expected, part, strict=True)) if mine != its)
-        done += len(part)
+        time_part = piece[done : done + BLOCK_BYTES - offset]
+        if not block().startswith(time_part, offset):
+            expected = block()[offset : offset + len(time_part)]
+            return done + next(
+                at for at, (mine, its) in enumerate(zip(expected, time_part, strict=True)) if mine != its
+            )
+        done += len(time_part)
         offset = 0
     return done

@@ -33,7 +33,7 @@ def run_sftp_read(step: SftpReadStep, run: StepRun) -> None:
 def _sftp_read(step: SftpReadStep, run: StepRun) -> int:
     sftp = run.sftp(step.name)
     with run.step_limit(Step.SFTP_READ):
-        begin = partial(sftp.open_to_read, run.filled(step.path))
+        begin = partial(sftp.open_to_read, run.fill_in(step.path))
         return read_file(run, step.name, begin, Expectation(step.expect_bytes, step.expect_sha256))
 
 
@@ -45,12 +45,12 @@ def run_sftp_write(step: SftpWriteStep, run: StepRun) -> None:
 
 
 def _sftp_write(step: SftpWriteStep, run: StepRun) -> None:
-    sftp, path = run.sftp(step.name), run.filled(step.path)
+    sftp, path = run.sftp(step.name), run.fill_in(step.path)
     with run.step_limit(Step.SFTP_WRITE):
         write_file(run, step.name, partial(sftp.open_to_write, path), step.size_bytes)
         if step.verify is not Verify.NONE:
             size, begin = partial(sftp.stat, path), partial(sftp.open_to_read, path)
-            run.part(step.name, Step.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
+            run.time_part(step.name, Step.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
 
 
 def run_scp_read(step: ScpReadStep, run: StepRun) -> None:
@@ -61,7 +61,7 @@ def run_scp_read(step: ScpReadStep, run: StepRun) -> None:
 
 def _scp_read(step: ScpReadStep, run: StepRun) -> int:
     with run.step_limit(Step.SCP_READ):
-        begin = partial(run.connection.scp_read, run.filled(step.path))
+        begin = partial(run.connection.scp_read, run.fill_in(step.path))
         return read_file(run, step.name, begin, Expectation(step.expect_bytes, step.expect_sha256))
 
 
@@ -73,13 +73,13 @@ def run_scp_write(step: ScpWriteStep, run: StepRun) -> None:
 
 
 def _scp_write(step: ScpWriteStep, run: StepRun) -> None:
-    path = run.filled(step.path)
+    path = run.fill_in(step.path)
     with run.step_limit(Step.SCP_WRITE):
         write_file(run, step.name, partial(run.connection.scp_write, path, step.size_bytes), step.size_bytes)
         if step.verify is not Verify.NONE:
             begin = partial(run.connection.scp_read, path)
             size = partial(_size_by_sftp, run, step.name, path)
-            run.part(step.name, Step.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
+            run.time_part(step.name, Step.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
 
 
 def _size_by_sftp(run: StepRun, name: str, path: str) -> int:
@@ -88,7 +88,7 @@ def _size_by_sftp(run: StepRun, name: str, path: str) -> int:
 
 def run_sftp_list(step: SftpListStep, run: StepRun) -> None:
     """Read the directory; raises StepFailure where that fails or there are not as many entries as expected."""
-    _timed(run, step.name, Step.SFTP_LIST, partial(_list, step, run.filled(step.path)))
+    _timed(run, step.name, Step.SFTP_LIST, partial(_list, step, run.fill_in(step.path)))
 
 
 def _list(step: SftpListStep, path: str, sftp: Sftp) -> None:
@@ -99,31 +99,31 @@ def _list(step: SftpListStep, path: str, sftp: Sftp) -> None:
 
 def run_sftp_stat(step: SftpStatStep, run: StepRun) -> None:
     """Ask for the attributes; raises StepFailure where there are none."""
-    path = run.filled(step.path)
+    path = run.fill_in(step.path)
     _timed(run, step.name, Step.SFTP_STAT, lambda sftp: sftp.stat(path))
 
 
 def run_sftp_mkdir(step: SftpMkdirStep, run: StepRun) -> None:
     """Make the directory; raises StepFailure where the server does not."""
-    path = run.filled(step.path)
+    path = run.fill_in(step.path)
     _timed(run, step.name, Step.SFTP_MKDIR, lambda sftp: sftp.mkdir(path))
 
 
 def run_sftp_rmdir(step: SftpRmdirStep, run: StepRun) -> None:
     """Remove the directory; raises StepFailure where the server does not."""
-    path = run.filled(step.path)
+    path = run.fill_in(step.path)
     _timed(run, step.name, Step.SFTP_RMDIR, lambda sftp: sftp.rmdir(path))
 
 
 def run_sftp_rename(step: SftpRenameStep, run: StepRun) -> None:
     """Rename the file; raises StepFailure where the server does not."""
-    path, to = run.filled(step.path), run.filled(step.to)
+    path, to = run.fill_in(step.path), run.fill_in(step.to)
     _timed(run, step.name, Step.SFTP_RENAME, lambda sftp: sftp.rename(path, to))
 
 
 def run_sftp_remove(step: SftpRemoveStep, run: StepRun) -> None:
     """Remove the file; raises StepFailure where the server does not."""
-    path = run.filled(step.path)
+    path = run.fill_in(step.path)
     _timed(run, step.name, Step.SFTP_REMOVE, lambda sftp: sftp.remove(path))
 
 

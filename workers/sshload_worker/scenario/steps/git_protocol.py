@@ -29,7 +29,7 @@ class PktLineReader:
         self._read = read
         self._unread = bytearray()
 
-    def line(self) -> bytes | None:
+    def read_line(self) -> bytes | None:
         """Return the next line's data, without a newline at its end, or None for a flush packet.
 
         Raises TruncatedError, and StepFailure where the next is no pkt-line, or an error (`ERR `), in git's words.
@@ -42,7 +42,7 @@ class PktLineReader:
             raise StepFailure(Outcome.OUTPUT_MISMATCH, f"git: {_shown(data[4:])}")
         return data
 
-    def rest(self) -> bytes:
+    def read_rest(self) -> bytes:
         """Return the next piece of what comes after the lines, empty at the end."""
         if not self._unread:
             return self._read()
@@ -96,7 +96,7 @@ def read_advertisement(lines: PktLineReader) -> Advertisement:
     """Read the refs to their end; raises StepFailure where there is no HEAD, and TruncatedError as `lines` does."""
     head, capabilities, first = b"", b"", True
     branches = 0
-    while (line := lines.line()) is not None:
+    while (line := lines.read_line()) is not None:
         if first:
             line, _, capabilities = line.partition(b"\0")
             first = False

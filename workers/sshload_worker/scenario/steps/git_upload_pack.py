@@ -29,16 +29,16 @@ def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:
 
 def _fetch(step: GitUploadPackStep, run: StepRun) -> int:
     with run.channel_limit():
-        channel = run.part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
+        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(Step.GIT_UPLOAD_PACK):
-        command = upload_pack_command(run.filled(step.repository))
-        run.part(step.name, Step.EXEC, partial(channel.execute, command))
+        command = upload_pack_command(run.fill_in(step.repository))
+        run.time_part(step.name, Step.EXEC, partial(channel.execute, command))
         git = _UploadPackReader(channel)
-        advertised = run.part(step.name, Step.ADVERTISE, git.advertisement)
+        advertised = run.time_part(step.name, Step.ADVERTISE, git.advertisement)
         check = PackCheck(advertised.object_format)
         channel.write(fetch_request(advertised))
-        count = run.part(step.name, Step.READ, partial(read_to_end, run, step.name, git.read_pack, check.update))
-        end = run.part(step.name, Step.CLOSE, channel.close)
+        count = run.time_part(step.name, Step.READ, partial(read_to_end, run, step.name, git.read_pack, check.update))
+        end = run.time_part(step.name, Step.CLOSE, channel.close)
     check_end(end, 0)
     raise_mismatch(check.mismatch())
     return count
@@ -65,11 +65,11 @@ class _UploadPackReader:
         """Return the next piece of the pack, empty at its end."""
         if not self._pack_comes:
             try:
-                self._lines.line()  # NAK: we have nothing in common
+                self._lines.read_line()  # NAK: we have nothing in common
             except TruncatedError:
                 raise self._ended_early() from None
             self._pack_comes = True
-        return self._lines.rest()
+        return self._lines.read_rest()
 
     def _ended_early(self) -> StepFailure:
         try:

@@ -15,18 +15,18 @@ from sshload_worker.scenario.steps.step_run import StepRun
 
 def read_file(run: StepRun, name: str, begin: Callable[[], RemoteFile], expectation: Expectation) -> int:
     """Read a file to its end and return its size; raises StepFailure where it is not as expected."""
-    file = run.part(name, Step.OPEN, begin)
-    count = run.part(name, Step.READ, partial(read_to_end, run, name, file.read, expectation.update))
-    run.part(name, Step.CLOSE, file.close)
+    file = run.time_part(name, Step.OPEN, begin)
+    count = run.time_part(name, Step.READ, partial(read_to_end, run, name, file.read, expectation.update))
+    run.time_part(name, Step.CLOSE, file.close)
     raise_mismatch(expectation.mismatch())
     return count
 
 
 def write_file(run: StepRun, name: str, begin: Callable[[], RemoteFile], size_bytes: int) -> None:
     """Write a payload of this size."""
-    file = run.part(name, Step.OPEN, begin)
-    run.part(name, Step.WRITE, partial(_write_payload, file, size_bytes))
-    run.part(name, Step.CLOSE, file.close)
+    file = run.time_part(name, Step.OPEN, begin)
+    run.time_part(name, Step.WRITE, partial(_write_payload, file, size_bytes))
+    run.time_part(name, Step.CLOSE, file.close)
 
 
 def _write_payload(file: RemoteFile, size_bytes: int) -> None:
