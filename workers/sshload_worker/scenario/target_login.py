@@ -20,9 +20,8 @@ from sshload_contract.allow_list import address_refusal, host_refusal, lookup_na
 from sshload_contract.run_config import Client, Endpoint, Library, RunConfig
 
 from sshload_worker.clients.libraries import check_client, prepare_library
-from sshload_worker.login.credentials import read_credentials, read_file
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
-from sshload_worker.login.login import Address, Login
+from sshload_worker.login.login import Address, Login, read_credentials, read_file
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError, UnsupportedSettingError
 
 _RESOLVE_PAUSE_S = 0.2

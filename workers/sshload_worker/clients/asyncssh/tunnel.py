@@ -9,7 +9,7 @@ from sshload_worker.clients.asyncssh.protocol import Protocol
 
 
 class Tunnel:
-    """asyncssh's session on one side, and what a banner is read from on the other (clients.banner.Speaker)."""
+    """asyncssh's session on one side, and the source of a banner on the other (clients.banner.PeekableConnection)."""
 
     def __init__(self) -> None:
         self._channel: Any = None
