@@ -16,6 +16,7 @@ from types import FrameType
 _NUMBER = Struct("=Q")
 _GRACE_S = 15.0
 """How long processes that were told to go may take: their final report waits for steps that cannot be cut off."""
+
 _SIGNALLED = 128
 
 

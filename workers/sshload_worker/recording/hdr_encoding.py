@@ -13,6 +13,7 @@ from collections.abc import Mapping
 LOWEST_US = 1
 HIGHEST_US = 360_000_000_000
 """100 hours: sessions may be held for a day, and come up within another."""
+
 SIGNIFICANT_DIGITS = 3
 
 _SUB_BUCKETS = 2_048

@@ -29,6 +29,7 @@ _SOCKSTAT = Path("/proc/net/sockstat")
 _PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _USUAL_PORT_RANGE = "32768 60999"
 """Linux's own, where the kernel does not tell."""
+
 TIME_WAIT_S = 60.0
 """How long Linux keeps a closed connection's port (TCP_TIMEWAIT_LEN in include/net/tcp.h)."""
 

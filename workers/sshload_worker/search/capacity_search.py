@@ -24,8 +24,10 @@ _OVERLOADED_BELOW = 0.95
 _FIRST_STEP_FROM_HINT = 3
 _RUNGS_FAR_APART = 8
 """So far apart, the bounds are brought together by what an overloaded server completed."""
+
 _FAR = 3
 """A limit so many times the precision away from the reported one is missed by far."""
+
 _DOUBT = 0.5
 _CHANCE_FAIL = 0.17
 _NO_RUNG = -1

@@ -22,6 +22,7 @@ LIBRARY_ERRORS: dict[type[BaseException], Outcome] = {
     OSError: Outcome.DISCONNECTED,
 }
 """The outcomes of errors that are the same in each step, subclasses included."""
+
 OTHER_LIBRARY_ERRORS = {
     Step.KEX: Outcome.KEX_FAILED,
     Step.AUTH: Outcome.AUTH_REJECTED,

@@ -22,6 +22,7 @@ _EXECUTABLE = 0o700
 SERVER = "server"
 """What OpenSSH's programs call the server. Its own host may be an IPv6 address, which each of them would take apart in
 another way; it stands in settings only."""
+
 _METHODS = {Auth.PASSWORD: "password", Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive"}
 
 

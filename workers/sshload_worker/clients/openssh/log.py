@@ -51,6 +51,7 @@ _PATTERNS = (
 )
 ERRORS = tuple((re.compile(pattern), outcome) for pattern, outcome in _PATTERNS)
 """The begin of a line, first match first. Whatever the server's words are, ssh's own come before them."""
+
 OTHER_ERRORS = {
     Step.CONNECT: Outcome.CONNECT_FAILED,
     Step.BANNER: Outcome.RESET_BEFORE_BANNER,
@@ -69,11 +70,13 @@ SFTP_ERRORS = {
     "Failure": Outcome.SFTP_FAILURE,
 }
 """The words that sftp has for status codes, and for a server's program that has ended."""
+
 _SFTP_NONSENSE = re.compile(
     r"(Expected SSH2_FXP_\S+ packet, got |Unexpected reply |ID mismatch \(|Received message too long )"
     r"|Ensure the remote shell produces no output for non-interactive sessions"
 )
 """The begin of sftp's last line where the answer is malformed."""
+
 _PRE_BANNER_LINE = re.compile(r"debug1: kex_exchange_identification: banner line \d+: (.*)")
 
 

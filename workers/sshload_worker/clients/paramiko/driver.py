@@ -29,6 +29,7 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
     OSError: Outcome.DISCONNECTED,
 }
 """The outcomes of errors, subclasses included. A lost connection raises AuthenticationException too."""
+
 OTHER_LIBRARY_ERRORS = {
     Step.KEX: Outcome.KEX_FAILED,
     Step.AUTH: Outcome.AUTH_REJECTED,

@@ -36,6 +36,7 @@ _CLOSED_OFFSET_BYTES = _HEADER_BYTES + 2 * _POINTER_BYTES
 _EXIT_CODE_MASK = 0xFFFF_FFFF  # RFC 4254 section 6.10: a uint32, which libssh2 returns as an int
 _NO_EXIT_STATUS = -0x5353_4820
 """The exit status of a channel before the server sends one: a number with which no command ends."""
+
 _PATIENCE_S = 2**31 - 1
 _MOST_INTEGERS = 64
 _FIELDS_BEFORE_PATH = 5

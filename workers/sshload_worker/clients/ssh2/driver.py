@@ -61,6 +61,7 @@ AMBIGUOUS_ERRORS = (ssh2_errors.SSH2Error, ssh2_errors.KeyExchangeError)
 
 A key exchange without an algorithm in common is another one, KexFailureError.
 """
+
 OTHER_LIBRARY_ERRORS = {
     Step.KEX: Outcome.KEX_FAILED,
     Step.AUTH: Outcome.AUTH_REJECTED,
