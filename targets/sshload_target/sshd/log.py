@@ -55,7 +55,7 @@ class SshdLog:
     def sessions(self) -> int:
         """Return the number of logged-in connections that are open now.
 
-        A login is told at every log level, its end is not (a client that just closes its socket leaves no line at
+        A login is logged at every level, its end is not (a client that just closes its socket leaves no line at
         INFO), so the kernel says which of them still are.
         """
         self._read_available()

@@ -1,6 +1,6 @@
 """The events in sshd's own log (`sshd -D -e`, LogLevel INFO or more), line by line, for OpenSSH 8.5 to 10.x.
 
-Drops are told in three ways, see `drop_connection` in sshd.c:
+sshd logs drops in three ways, see `drop_connection` in sshd.c:
 
 - to 9.7: `drop connection #9 from [a]:1 on [b]:2 past MaxStartups`; at INFO only the first of an episode. A later
   line gives the episode's total: `exited MaxStartups throttling after 00:00:10, 44 connections dropped`.
@@ -9,7 +9,7 @@ Drops are told in three ways, see `drop_connection` in sshd.c:
 - from 10.0: `... Maxstartups` and `... penalty: <reason>`, both limited in rate at every log level. What was left out
   is told with a later drop: `Maxstartups logging rate-limited: additional 224 connections dropped`.
 
-A process that cannot be started is told as `fork: <why>` by the listener (the connection ends without a banner), as
+A process that cannot be started is logged as `fork: <why>` by the listener (the connection ends without a banner), as
 `fork of unprivileged child failed` by a connection's monitor, and with a name before it, as in `do_exec_no_pty: fork:
 <why>`, where a session asked for it.
 

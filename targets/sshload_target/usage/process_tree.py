@@ -69,7 +69,7 @@ def descendants(of: int, proc: Path = _PROC) -> list[ProcessStat]:
 class ProcessTreeReader:
     """Reads /proc. Ended processes count by what their parents have reaped, so no CPU time is lost.
 
-    What a living process has reaped is told in whole clock ticks: of each session that is open now, up to 20 ms are
+    What a living process has reaped is counted in whole clock ticks: of each session that is open now, up to 20 ms are
     missing until it ends.
     The memory is the sum of resident anonymous pages. Pages that processes share after a fork count for each of them,
     so it is an upper bound of those; the page cache is not in it.

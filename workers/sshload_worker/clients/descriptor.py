@@ -89,17 +89,17 @@ class Descriptor:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
 
     def wait_readable(self) -> None:
-        """Wait, with other greenlets running, until there is something to read."""
+        """Wait, while other greenlets run, until there is something to read."""
         if self._quick_ack:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         self._wait(self._readable)
 
     def wait_writable(self) -> None:
-        """Wait, with other greenlets running, until there is room to write."""
+        """Wait, while other greenlets run, until there is room to write."""
         self._wait(self._writable)
 
     def wait_either(self) -> None:
-        """Wait, with other greenlets running, until there is something to read or room to write."""
+        """Wait, while other greenlets run, until there is something to read or room to write."""
         watcher = self._loop.io(self.socket.fileno(), _READ | _WRITE)
         try:
             self._wait(watcher)

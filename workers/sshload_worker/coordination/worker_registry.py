@@ -60,7 +60,7 @@ class WorkerRegistry:
             member.seen_s, member.ready = now_s, False
 
     def expect_next_trial(self) -> None:
-        """Note that a trial is to follow: a final report excuses nobody any more, and who has gone since is lost."""
+        """Note that a trial is to follow: a final report is no excuse any more, and a worker that has gone is lost."""
         for member in self._members.values():
             member.final = False
             member.lost = member.lost or member.gone
@@ -86,7 +86,7 @@ class WorkerRegistry:
             member.lost = member.lost or ("" if member.final else member.gone)
 
     def note_silence(self, now_s: float) -> None:
-        """Count as lost whoever was silent for too long and has not sent its final report.
+        """Count as lost each worker that was silent for too long and has not sent its final report.
 
         To be called each second or so: a time in which nobody looked is no silence.
         """
@@ -125,7 +125,7 @@ class WorkerRegistry:
 
     @property
     def all_done(self) -> bool:
-        """Whether nobody's final report can still be waited for."""
+        """Whether no final report can still be waited for."""
         return all(member.final or member.lost for member in self._members.values())
 
     @property

@@ -77,7 +77,7 @@ class _RequestHook(EventHook):
         return handler
 
     def fire(self, *, reverse: bool = False, **event: Any) -> None:
-        """Fire an event of somebody else's."""
+        """Fire an event of another source."""
         for handler in self._statistics:
             handler(**event)
         super().fire(reverse=reverse, **event)  # type: ignore[no-untyped-call]  # likewise

@@ -185,6 +185,6 @@ class Generator:
 
 
 def _wait_until(instant_ns: int) -> None:
-    """Wait, with other greenlets running, until the instant; the loop may wake a little too early, so look again."""
+    """Wait, while other greenlets run, until the instant; the loop may wake a little too early, so look again."""
     while (remaining_ns := instant_ns - monotonic_ns()) > 0:
         gevent.sleep(remaining_ns / _NS_PER_S)

@@ -20,7 +20,7 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 
-_SETTLED = frozenset(
+_FINAL_OUTCOMES = frozenset(
     {Outcome.AUTH_REJECTED, Outcome.HOST_KEY_MISMATCH, Outcome.KEX_FAILED, Outcome.NOT_SSH, Outcome.GENERATOR_FAULT}
 )
 """Outcomes that another attempt would not change; servers punish repeated refused logins."""
@@ -41,14 +41,14 @@ _LEAST_LIMIT_S = 0.001
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Tell = Callable[[str], None]
+OnProblem = Callable[[str], None]
 
 
 class UnreachableError(Exception):
     """The server was not reached in time; the message is the last problem that was told."""
 
 
-def wait_within(limit_s: float, wait: Callable[[Tell], T], tell: Tell) -> T:
+def wait_within(limit_s: float, wait: Callable[[OnProblem], T], tell: OnProblem) -> T:
     """Return the result of `wait`, which reports each problem; raises UnreachableError where it takes longer."""
     last = "no answer"
 
@@ -75,7 +75,7 @@ def unreachable_failure(
     return LoginFailure(worker, 1 if behind else 0, server.host, server.port, outcome, message)
 
 
-def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell: Tell) -> LoginFailure | None:
+def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell: OnProblem) -> LoginFailure | None:
     """Log in to each server of the way and go again; return why it cannot be done, None where it can.
 
     Of a name with several addresses one that lets the worker in suffices, because the load counts what the others
@@ -92,8 +92,8 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
         if failure is None:
             return None
         failures.append((str(address[1][0]), failure))
-    crowded = (failure for _, failure in failures if failure.outcome in OVERLOAD_OUTCOMES)
-    return next(crowded, None) or _summarize_failures(failures)
+    overloaded = (failure for _, failure in failures if failure.outcome in OVERLOAD_OUTCOMES)
+    return next(overloaded, None) or _summarize_failures(failures)
 
 
 def _summarize_failures(failures: list[tuple[str, LoginFailure]]) -> LoginFailure | None:
@@ -124,16 +124,16 @@ def _with_shorter_timeouts(login: Login, share: float) -> Login:
     return replace(login, client=replace(login.client, timeouts=timeouts), via=via)
 
 
-def _log_in_at(worker: int, login: Login, tell: Tell, share: float) -> LoginFailure | None:
+def _log_in_at(worker: int, login: Login, tell: OnProblem, share: float) -> LoginFailure | None:
     deadline_s = monotonic() + patience_s(login.client.timeouts) * share
-    hurried = _with_shorter_timeouts(login, share) if share < 1 else login
-    failure = _attempt(worker, hurried)
+    shortened = _with_shorter_timeouts(login, share) if share < 1 else login
+    failure = _attempt(worker, shortened)
     for pause_s in _pauses_s():
-        if failure is None or failure.outcome in _SETTLED or monotonic() + pause_s >= deadline_s:
+        if failure is None or failure.outcome in _FINAL_OUTCOMES or monotonic() + pause_s >= deadline_s:
             break
         tell(f"{failure.host}:{failure.port}: {failure.message}")
         gevent.sleep(pause_s)
-        failure = _attempt(worker, hurried)
+        failure = _attempt(worker, shortened)
     return failure
 
 

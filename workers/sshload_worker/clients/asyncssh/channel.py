@@ -42,7 +42,7 @@ class Inbox:
         self._channel = chan
 
     def session_started(self) -> None:
-        """Do nothing: whoever asked knows."""
+        """Do nothing: the caller knows."""
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         """Keep stdout, and the beginning of stderr."""

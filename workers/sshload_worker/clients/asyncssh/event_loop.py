@@ -67,7 +67,7 @@ class EventLoop:
 
 
 def _log_unexpected(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what nobody asked for, but requests of a file that was cut off, which asyncssh leaves to themselves."""
+    """Log errors that no caller awaits, but not those of requests for a cut-off file, which asyncssh abandons."""
     if not isinstance(context.get("exception"), (SFTPError, DisconnectError, OSError)):
         loop.default_exception_handler(context)
 

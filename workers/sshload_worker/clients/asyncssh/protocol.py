@@ -49,7 +49,7 @@ class _Owner(asyncssh.SSHClient):
 
 
 class Milestones:
-    """How far a connection has come. The end sets all of them, so that whoever waits for one wakes."""
+    """The milestones of a connection. Its end sets all of them, so that every waiting greenlet wakes."""
 
     def __init__(self) -> None:
         self.keys_exchanged = Event()

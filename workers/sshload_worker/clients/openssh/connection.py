@@ -58,7 +58,7 @@ class OpenSSHConnection:
         return self._master.is_lost()
 
     def keep_alive(self) -> None:
-        """Fail: ssh asks for signs of life by itself, and tells nobody."""
+        """Fail: ssh sends keepalives by itself, and does not report them."""
         raise StepFailure(Outcome.GENERATOR_FAULT, "OpenSSH cannot be told to ask for a sign of life")
 
     def open_channel(self) -> OpenSSHChannel:

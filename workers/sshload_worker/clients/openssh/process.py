@@ -85,7 +85,7 @@ class PipeEnd:
         self._given = True
 
     def give_away(self) -> None:
-        """Forget the other end, which somebody else has by now."""
+        """Close our copy of the other end, which the program has by now."""
         if self._given:
             self._given = False
             os.close(self.given)

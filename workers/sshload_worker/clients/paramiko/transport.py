@@ -45,7 +45,7 @@ class _Packets(Packetizer):
         return read
 
     def start_handshake(self, timeout: float) -> None:
-        """Set no time limit: whoever waits for the handshake does."""
+        """Set no time limit: the caller that waits for the handshake does."""
 
 
 def _note_request(channel: Channel, message: Message) -> None:

@@ -93,7 +93,7 @@ class Pump:
         return moved
 
     def _wait(self) -> None:
-        """Wait, with other greenlets running, until there is something that can be carried."""
+        """Wait, while other greenlets run, until there is something that can be carried."""
         watchers = [self._far_writable if self._to_socket else self._carrier_readable]
         if not self._to_channel:
             watchers.append(self._far_readable)

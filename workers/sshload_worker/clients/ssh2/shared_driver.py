@@ -109,7 +109,7 @@ class SharedDriver(Driver):
         self._opened.pop(id(opened), None)
 
     def abandon(self, close: Callable[[object], Any], opened: object) -> None:
-        """Close what nobody uses any more, by making the attempt `close` on it until done."""
+        """Close what is no longer used, by making the attempt `close` on it until done."""
         if not self.lost:
             self._add(_Operation(Step.CLOSE, close, (opened,)))
 
@@ -162,7 +162,7 @@ class SharedDriver(Driver):
         self._owner = None
 
     def _sleep(self) -> None:
-        """Wait, with other greenlets running, until the socket is as needed, or something is added."""
+        """Wait, while other greenlets run, until the socket is as needed, or something is added."""
         waiter = self._asleep = Waiter()
         watcher = self._readable if self._half_sent is None else self._writable
         self.descriptor.request_quick_ack()
