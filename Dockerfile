@@ -60,7 +60,7 @@ COPY pyproject.toml README.md LICENSE /src/
 COPY contract /src/contract
 COPY operator /src/operator
 COPY workers /src/workers
-COPY target /src/target
+COPY targets /src/targets
 RUN /opt/tools/bin/image-venv project /src
 
 # The operator makes key pairs with ssh-keygen.

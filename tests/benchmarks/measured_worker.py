@@ -67,7 +67,7 @@ def measure_load(path: Path, iterations: list[tuple[int, int, int]]) -> None:
 
 def note_ports(iterations: list[tuple[int, int, int]]) -> None:
     """Note the source port of each iteration's connection, when it was due, and what was recorded for its total."""
-    run, total, give_back = Iteration.run, StepClock.record, SessionPerIteration.give_back
+    run, total, release = Iteration.run, StepClock.record, SessionPerIteration.release
     latencies_us: dict[object, int] = {}
     ports: dict[object, int] = {}
 
@@ -83,13 +83,13 @@ def note_ports(iterations: list[tuple[int, int, int]]) -> None:
         if name == str(Step.TOTAL):
             latencies_us[getcurrent()] = (monotonic_ns() - begin_ns) // 1_000
 
-    def give_back_noted(self: Any, connection: Any, user: int | None, *, usable: bool) -> None:
+    def release_noted(self: Any, connection: Any, user: int | None, *, usable: bool) -> None:
         ports[getcurrent()] = connection._descriptor.socket.getsockname()[1]
-        give_back(self, connection, user, usable=usable)
+        release(self, connection, user, usable=usable)
 
     Iteration.run = run_noted  # type: ignore[method-assign] # likewise
     StepClock.record = record_noted  # type: ignore[method-assign] # likewise
-    SessionPerIteration.give_back = give_back_noted  # type: ignore[method-assign] # likewise
+    SessionPerIteration.release = release_noted  # type: ignore[method-assign] # likewise
 
 
 if __name__ == "__main__":

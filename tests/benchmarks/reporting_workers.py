@@ -25,7 +25,7 @@ from sshload_contract.reporting import first_report_s, report_interval_s  # noqa
 from sshload_contract.sample import Negotiated, Report  # noqa: E402
 from sshload_contract.vocabulary import Outcome, Window  # noqa: E402
 from sshload_worker.coordination import messages  # noqa: E402
-from sshload_worker.coordination.run_token import encrypt_lines  # noqa: E402
+from sshload_worker.coordination.locust_line import encrypt_lines  # noqa: E402
 from sshload_worker.recording.health import HealthMonitor  # noqa: E402
 from sshload_worker.recording.recorder import Recorder  # noqa: E402
 

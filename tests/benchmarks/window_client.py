@@ -30,7 +30,7 @@ def main() -> None:
     config = run_config(target, arrivals(rate=1, seconds=1))
     sizes = {"window_bytes": options.bytes} if options.protocol == "scp" else {"sftp_read_bytes": options.bytes}
     config = replace(config, client=replace(client(), ciphers=(options.cipher,), **sizes))
-    connection = new_connection(prepare_login(config, resolve_first_hop(config, print)).in_turn(), None)
+    connection = new_connection(prepare_login(config, resolve_first_hop(config, print)).at_next_address(), None)
     for part in (connection.connect, connection.banner, connection.kex, connection.auth):
         part()
     sftp = connection.open_sftp() if options.protocol == "sftp" else None

@@ -25,7 +25,7 @@ _LONGEST_KEPT_BYTES = 8_000
 _BYTES_FOR_A_LINE = 500
 """How many bytes of input a line that no shorter input runs through is worth."""
 
-_PACKAGES = tuple(str(FUZZ.parents[1] / folder) for folder in ("contract", "operator", "target", "workers"))
+_PACKAGES = tuple(str(FUZZ.parents[1] / folder) for folder in ("contract", "operator", "targets", "workers"))
 _LIMITS = ("-timeout=20", "-rss_limit_mb=2000", f"-max_len={_LONGEST_INPUT_BYTES}", "-len_control=0")
 
 

@@ -28,7 +28,7 @@ from limited_server import (
     servers,
 )
 from sshload_contract.vocabulary import SearchEnd
-from sshload_worker.search.capacity_search import TRIALS_LIMIT, Goal, Seen
+from sshload_worker.search.capacity_search import TRIALS_LIMIT, Goal, PastTrial
 
 MEASURED = Path(__file__).parents[2] / "docs/measurements/search.json"
 SEARCHES = 100
@@ -158,17 +158,17 @@ class ExhaustedServer(LimitedServer):
 
     exhausted = False
 
-    def trial(self, load: float) -> Seen:
+    def trial(self, load: float) -> PastTrial:
         fails = self.exhausted and self.random.random() < 0.5
         self.exhausted = load >= 2 * self.limit
-        return Seen(load, passed=False, completed=None) if fails else super().trial(load)
+        return PastTrial(load, passed=False, completed=None) if fails else super().trial(load)
 
 
 class LaggingServer(LimitedServer):
     """Each tenth trial is invalid, whatever its load."""
 
-    def trial(self, load: float) -> Seen:
-        return Seen(load, None, None) if self.random.random() < 0.1 else super().trial(load)
+    def trial(self, load: float) -> PastTrial:
+        return PastTrial(load, None, None) if self.random.random() < 0.1 else super().trial(load)
 
 
 @pytest.mark.parametrize("server", [ExhaustedServer, LaggingServer])

@@ -24,11 +24,11 @@ class Heard:
         """Return the latency of the longest that went well; raises ValueError where none has."""
         return max(self._latencies(step, Outcome.OK))
 
-    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
+    def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         """Note one."""
         self._latencies_us.setdefault((step, outcome), []).append(latency_us)
 
-    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+    def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
         """Take nothing: each was heard before."""
 
     def _latencies(self, step: Step, outcome: Outcome) -> list[int]:

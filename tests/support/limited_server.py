@@ -13,7 +13,7 @@ from MLRsearch.search_goal_tuple import SearchGoalTuple
 from MLRsearch.trial_measurement.abstract_measurer import AbstractMeasurer
 from MLRsearch.trial_measurement.measurement_result import MeasurementResult
 from sshload_worker.search import belief
-from sshload_worker.search.capacity_search import Found, Goal, Seen, Try, next_step
+from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, SearchResult, next_step
 
 PROMISE = 0.05
 LEAST, MOST = 10.0, 2000.0
@@ -70,13 +70,13 @@ class LimitedServer:
         self.noise, self.overload, self.drift = noise, overload, drift
         self.trials = 0
 
-    def trial(self, load: float) -> Seen:
+    def trial(self, load: float) -> PastTrial:
         """Try one load. What was completed is told if there is an `overload`."""
         passed = self._passes(load)
         completed = None if self.overload is None else self._completed(load, self.overload)
         self.trials += 1
         self.limit *= self.drift
-        return Seen(load, passed, completed)
+        return PastTrial(load, passed, completed)
 
     def _passes(self, load: float) -> bool:
         if self.random.random() < self.noise.flakes:
@@ -99,10 +99,10 @@ def servers(noise: Noise, count: int, *, completed: bool) -> list[LimitedServer]
     return sorted(made, key=lambda server: server.limit)
 
 
-def search(goal: Goal, trial: Callable[[float], Seen]) -> tuple[Found, list[Seen]]:
+def search(goal: Goal, trial: Callable[[float], PastTrial]) -> tuple[SearchResult, list[PastTrial]]:
     """Search as the master does; return what was found and every trial."""
-    seen: list[Seen] = []
-    while isinstance(step := next_step(goal, seen), Try):
+    seen: list[PastTrial] = []
+    while isinstance(step := next_step(goal, seen), NextTrial):
         seen.append(trial(step.load))
     return step, seen
 

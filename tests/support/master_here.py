@@ -19,8 +19,8 @@ from sshload_contract.codec import to_json
 from sshload_contract.master_log import read_master_log
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
+from sshload_worker.coordination.locust_line import encrypt_lines
 from sshload_worker.coordination.master import Master
-from sshload_worker.coordination.run_token import encrypt_lines
 from warm_processes import WarmProcess, start_warm
 
 _TIMEOUT_S = 300.0
@@ -90,7 +90,7 @@ def master_here(
             arguments = [*command, *to_master, "--index", str(index)]
             started.append(start_warm(folder, arguments, stderr_path, stderr_path))
         deadline_s = time.monotonic() + _TIMEOUT_S
-        while master.roll_call.connected < len(started):
+        while master.worker_registry.connected < len(started):
             assert time.monotonic() < deadline_s, f"the workers do not come: {stderr_path.read_text()}"
             gevent.sleep(_POLL_S)
         yield MasterHere(master, tuple(started), capsys)

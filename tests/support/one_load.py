@@ -16,8 +16,8 @@ from sshload_worker.pacing.load import Share
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.held_sessions import HeldSessions
-from sshload_worker.scenario.log_in import LogIn
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 from sshload_worker.summary.merge import Totals
 
@@ -61,7 +61,7 @@ def one_load(config: RunConfig) -> Iterator[OneLoad]:
     heard = Heard(Step.LOGIN, Step.TOTAL)
     recorder = Recorder(config.run_id, 0, heard, heard.steps)
     login = prepare_login(config, resolve_first_hop(config, unexpected))
-    held = HeldSessions(LogIn(login, recorder), config.client.timeouts, recorder)
+    held = HeldSessions(Connector(login, recorder), config.client.timeouts, recorder)
     start_ns = monotonic_ns() + int(config.start_lead_s * _NS_PER_S)
     generator = Generator(config, Share(0, 1), prepare(config, recorder), held, start_ns)
     work = gevent.spawn(generator.run)

@@ -38,8 +38,8 @@ def main(arguments: list[str]) -> int:
 
         return run_processes(config.processes_per_pod, arguments)
     import_locust()  # the parent of several processes stays small without
+    from sshload_worker.coordination.locust_line import read_token  # noqa: PLC0415 - likewise
     from sshload_worker.coordination.roles import run_master, run_worker  # noqa: PLC0415 - likewise
-    from sshload_worker.coordination.run_token import read_token  # noqa: PLC0415 - likewise
 
     try:
         token = read_token(Path(config.token_path))
@@ -51,7 +51,7 @@ def main(arguments: list[str]) -> int:
 
 
 def import_locust() -> None:
-    """Let gevent patch this process and import Locust, without what takes half of the CPU time of both.
+    """Patch this process with gevent and import Locust, without what takes half of the CPU time of both.
 
     gevent asks for its plug-ins at each of 25 steps, and each answer reads the metadata of all packages: here one
     answer serves them all. A run never serves Locust's web UI: `locust.env` gets a stand-in that makes the real one,

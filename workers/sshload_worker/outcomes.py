@@ -5,12 +5,10 @@ import errno
 from sshload_contract.vocabulary import Outcome, Step
 
 MESSAGE_LIMIT_CHARACTERS = 200
-
 PRE_BANNER_TEXTS = {
     "Exceeded MaxStartups": Outcome.THROTTLED,  # OpenSSH 8.2 to 9.7
     "Not allowed at this time": Outcome.DROPPED_UNKNOWN,  # 9.8 and later, for MaxStartups and penalties alike
 }
-
 CONNECT_ERRNOS = {
     errno.ECONNREFUSED: Outcome.REFUSED,
     errno.ETIMEDOUT: Outcome.CONNECT_TIMEOUT,
@@ -21,7 +19,6 @@ CONNECT_ERRNOS = {
     errno.ENOBUFS: Outcome.GENERATOR_FAULT,
     errno.ENOMEM: Outcome.GENERATOR_FAULT,
 }
-
 TIMEOUTS = {
     Step.CONNECT: Outcome.CONNECT_TIMEOUT,
     Step.BANNER: Outcome.BANNER_TIMEOUT,
@@ -56,3 +53,11 @@ def timeout_outcome(step: Step) -> Outcome:
 def pre_banner_outcome(line: str) -> Outcome | None:
     """Return the outcome that a server's line before its banner announces, None where it announces none."""
     return next((outcome for text, outcome in PRE_BANNER_TEXTS.items() if text in line), None)
+
+
+class GeneratorFaultError(Exception):
+    """The worker cannot generate this load; the message says what to change, and holds no credentials."""
+
+
+class TargetNotAllowedError(Exception):
+    """The installation does not allow the server that the worker is to connect to; the message says why."""

@@ -60,7 +60,8 @@ def _check_file(path: Path, *, in_directory: bool = False) -> bool | None:
             return None
         _complain(f"{path}: {error}")
         return False
-    return all([_check_object(f"{path}: {document.name}", document) for document in documents])
+    checks = [_check_object(f"{path}: {document.name}", document) for document in documents]  # all of them speak
+    return all(checks)
 
 
 def _check_object(label: str, document: Document) -> bool:

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from own_cgroups import own_cgroups
 from running_target import wait_until
-from sshload_target import cgroup_v1, cgroup_v2
-from sshload_target.limits import Limits
-from sshload_target.resources import UsageReader
+from sshload_target.usage import cgroup_v1, cgroup_v2
+from sshload_target.usage.resources import UsageReader
+from sshload_target.usage.values import Limits
 
 MEMORY_BYTES = 64 * 1024 * 1024
 PROCESSES = 4

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ordinary_user import ordinary_target
 from running_target import WITHIN_S, RunningTarget, make_keys, make_target_folder, ready_target, wait_until
-from sshload_target.process_tree import descendants
+from sshload_target.usage.process_tree import descendants
 
 StartTarget = Callable[..., RunningTarget]
 both_log_levels = pytest.mark.parametrize("log_level", ["INFO", "VERBOSE"])

@@ -8,7 +8,7 @@ import pytest
 _UID = 10_001  # as in the target's image
 _MEASURE = f"""
 import os
-from sshload_target.process_usage import ProcessTreeReader
+from sshload_target.usage.process_tree import ProcessTreeReader
 os.setgroups([]); os.setgid({_UID}); os.setuid({_UID})
 usage = ProcessTreeReader().read()
 print(usage.processes, usage.memory_bytes > 0)

@@ -17,7 +17,7 @@ from running_target import (
     wait_until,
 )
 from sshload_contract.target_config import FileFixture
-from sshload_target.process_tree import descendants
+from sshload_target.usage.process_tree import descendants
 
 StartTarget = Callable[..., RunningTarget]
 

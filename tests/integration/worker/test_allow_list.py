@@ -16,7 +16,7 @@ from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.steps import ForwardStep
 from sshload_contract.vocabulary import Outcome, RunEnd
-from sshload_worker.login.fault import TargetNotAllowedError
+from sshload_worker.outcomes import TargetNotAllowedError
 from unkind_servers import speaking
 from whole_run import whole_run
 

@@ -17,8 +17,8 @@ from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.vocabulary import Outcome, RunEnd
 from sshload_worker.login import agent as agent_module
 from sshload_worker.login.agent import start_agent
-from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.private_key import PrivateKey, read_private_key
+from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.scenario.target_login import prepare_login, resolve
 from whole_run import whole_run
 

@@ -6,7 +6,7 @@ import pytest
 from free_ports import free_port
 from ssh_server import SshServer
 from sshload_worker.coordination import dial as dial_module
-from sshload_worker.coordination.dial import dial_until_accepted, dial_until_greeted
+from sshload_worker.coordination.dial import dial_until_accepted, dial_until_banner
 from unkind_servers import speaking
 
 _DEADLINE_S = 300.0
@@ -27,7 +27,7 @@ def problems_until(dial: Callable[..., None], port: int) -> list[str]:
 
 
 def test_a_server_that_greets_is_greeted_at_once(sshd: SshServer) -> None:
-    assert problems_until(dial_until_greeted, sshd.port) == []
+    assert problems_until(dial_until_banner, sshd.port) == []
     assert problems_until(dial_until_accepted, sshd.port) == []
 
 
@@ -42,7 +42,7 @@ def test_a_server_that_greets_is_greeted_at_once(sshd: SshServer) -> None:
 def test_a_server_is_asked_again_until_it_greets(first: bytes, problem: str) -> None:
     answers = [first, first, b"a line before it\r\nSSH-2.0-double\r\n"]
     with speaking(lambda connection: connection.sendall(answers.pop(0))) as port:
-        told = problems_until(dial_until_greeted, port)
+        told = problems_until(dial_until_banner, port)
     assert len(told) == 2
     assert all(problem in one for one in told)
     assert answers == []
@@ -51,7 +51,7 @@ def test_a_server_is_asked_again_until_it_greets(first: bytes, problem: str) -> 
 def test_a_port_that_nobody_listens_at_is_told() -> None:
     port = free_port()
     told: list[str] = []
-    waiting = gevent.spawn(dial_until_greeted, "127.0.0.1", port, told.append)
+    waiting = gevent.spawn(dial_until_banner, "127.0.0.1", port, told.append)
     with gevent.Timeout(_DEADLINE_S):
         while not told:
             gevent.sleep(0.01)
@@ -65,7 +65,7 @@ def test_a_full_sshd_greets_when_it_has_room_again(start_sshd: Callable[[str], S
     told: list[str] = []
     with socket.create_connection(("127.0.0.1", server.port)) as first:
         assert first.recv(4) == b"SSH-"
-        waiting = gevent.spawn(dial_until_greeted, "127.0.0.1", server.port, told.append)
+        waiting = gevent.spawn(dial_until_banner, "127.0.0.1", server.port, told.append)
         with gevent.Timeout(_DEADLINE_S):
             while not told:
                 gevent.sleep(0.01)

@@ -20,7 +20,7 @@ from sshload_contract.run_config import RunConfig
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd
 from sshload_worker.login.login import Address, Login
-from sshload_worker.scenario.first_login import NotReachedError, log_in_once, within
+from sshload_worker.scenario.first_login import UnreachableError, log_in_once, wait_within
 from sshload_worker.scenario.target_login import prepare_login, resolve
 from unkind_servers import speaking
 from whole_run import whole_run
@@ -213,6 +213,6 @@ def test_what_is_waited_for_too_long_is_not_reached_for_the_last_reason_told() -
         gevent.sleep(60)
 
     told: list[str] = []
-    with pytest.raises(NotReachedError, match="second"):
-        within(0.01, wait, told.append)
+    with pytest.raises(UnreachableError, match="second"):
+        wait_within(0.01, wait, told.append)
     assert told == ["first", "second"]

@@ -19,8 +19,8 @@ from sshload_contract.run_summary import RunSummary
 from sshload_contract.sample import Health
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.held_sessions import HeldSessions
-from sshload_worker.scenario.log_in import LogIn
 from sshload_worker.scenario.step_clock import Due
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 from sshload_worker.summary.merge import Totals
@@ -124,11 +124,11 @@ class OneHeld:
     def __init__(self, server: SshServer) -> None:
         config = holding(server)
         self._recorder = Recorder("test-run", 0)
-        log_in = _RememberedLogIn(prepare_login(config, resolve_first_hop(config, unexpected)), self._recorder)
-        self.sessions = HeldSessions(log_in, config.client.timeouts, self._recorder)
+        connector = _RememberingConnector(prepare_login(config, resolve_first_hop(config, unexpected)), self._recorder)
+        self.sessions = HeldSessions(connector, config.client.timeouts, self._recorder)
         now_ns = monotonic_ns()
         self.sessions.begin(0, Due(at_ns=now_ns, window=Window.MEASURED, window_end_ns=now_ns + 10**12))
-        (self.connection,) = log_in.made
+        (self.connection,) = connector.made
 
     def totals(self) -> Totals:
         """Return what was counted."""
@@ -137,15 +137,15 @@ class OneHeld:
         return totals
 
 
-class _RememberedLogIn(LogIn):
+class _RememberingConnector(Connector):
     """Keeps what it makes."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self.made: list[Any] = []
 
-    def begin(self, *arguments: Any) -> Any:
-        connection = super().begin(*arguments)
+    def connect(self, *arguments: Any) -> Any:
+        connection = super().connect(*arguments)
         self.made.append(connection)
         return connection
 

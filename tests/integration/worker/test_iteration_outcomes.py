@@ -10,7 +10,7 @@ from ssh_server import SshServer
 from sshload_contract.run_config import RunConfig
 from sshload_contract.steps import ExecStep, SleepStep
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder

@@ -42,7 +42,7 @@ from sshload_contract.vocabulary import Outcome, Window
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due
-from sshload_worker.scenario.steps import idle
+from sshload_worker.scenario.steps import dispatch
 from unkind_servers import speaking
 
 SHORT = 0.3
@@ -215,7 +215,7 @@ def test_a_connection_that_dies_during_a_sleep_is_a_disconnect(
 
     begin = Master.__init__
     monkeypatch.setattr(Master, "__init__", make)
-    monkeypatch.setattr(idle, "sleep", sleep)
+    monkeypatch.setattr(dispatch, "sleep", sleep)
     recorder = Recorder("test-run", 0)
     iteration = prepare(config_for(kind, server, EXEC_TRUE, SleepStep(duration_s=60.0)), recorder)
     now_ns = monotonic_ns()

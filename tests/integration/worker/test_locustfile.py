@@ -20,15 +20,14 @@ from sshload_contract.load import BurstLoad, Load, ThinkTime, UsersLoad, UsersSt
 from sshload_contract.run_config import RunConfig, Scenario, SessionReuse
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_worker.coordination.trial_part import Equipment, TrialPart
-from sshload_worker.locustfile.crowd import Crowd
+from sshload_worker.coordination.processes import PortBoard
+from sshload_worker.coordination.trial_part import TrialPart, WorkerContext
 from sshload_worker.locustfile.load_users import load_users
+from sshload_worker.locustfile.locust_users import LocustUsers
 from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.locustfile.ssh_user import NoIterationError
-from sshload_worker.login.fault import GeneratorFaultError
-from sshload_worker.pacing.load import Share
-from sshload_worker.pacing.trial_order import TrialOrder
-from sshload_worker.recording.port_board import PortBoard
+from sshload_worker.outcomes import GeneratorFaultError
+from sshload_worker.pacing.load import Share, TrialOrder
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 from sshload_worker.summary.merge import Totals
 from whole_run import whole_run
@@ -271,10 +270,10 @@ def totals_of(config: RunConfig) -> Totals:
     totals = Totals()
     environment = Environment()
     path = config.scenario.locustfile_path
-    equipment = Equipment(
+    equipment = WorkerContext(
         run=config,
         login=prepare_login(config, resolve_first_hop(config, pytest.fail)),
-        crowd=Crowd(path, load_users(path), environment, "test"),
+        locust_users=LocustUsers(path, load_users(path), environment, "test"),
         listener=SummedRequests(environment),
         numbers=count(),
         ports=PortBoard(-1, 0),
@@ -368,9 +367,9 @@ def test_a_run_can_be_repeated_task_by_task(tmp_path: Path) -> None:
 
     def picks(seed: str) -> str:
         (choosing,) = load_users(path)
-        crowd = Crowd(path, (choosing,), Environment(), seed)
+        locust_users = LocustUsers(path, (choosing,), Environment(), seed)
         for _ in range(300):
-            crowd.run_task(None, None)  # type: ignore[arg-type]  # no step is run
+            locust_users.run_task(None, None)  # type: ignore[arg-type]  # no step is run
         return "".join(choosing.seen)
 
     first = picks("run/0")

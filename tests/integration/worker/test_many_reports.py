@@ -19,9 +19,9 @@ from sshload_contract.run_summary import LoginFailure
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.roll_call import RollCall
-from sshload_worker.coordination.run_token import encrypt_lines
+from sshload_worker.coordination.locust_line import encrypt_lines
 from sshload_worker.coordination.worker_line import WorkerLine
+from sshload_worker.coordination.worker_registry import WorkerRegistry
 
 REPORTS = 200
 PATIENCE_S = 300.0
@@ -66,7 +66,7 @@ class Turns:
 def test_reports_that_wait_to_be_read_let_everything_else_run_between_them() -> None:
     encrypt_lines(TOKEN)
     port, turns = free_port(), Turns()
-    line = WorkerLine("test-run", RollCall(1), turns)
+    line = WorkerLine("test-run", WorkerRegistry(1), turns)
     line.listen("127.0.0.1", port)
     worker = Client("127.0.0.1", port, NAME)
     worker.send(Message("client_ready", locust_version, NAME))

@@ -2,12 +2,11 @@ import subprocess
 import sys
 
 from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
-from sshload_worker.recording.health import available_ports
-from sshload_worker.recording.port_room import has_port_room
+from sshload_worker.recording.health import available_ports, has_port_room
 
 
 def test_there_is_room_for_few_connections_in_a_network_that_nobody_else_uses() -> None:
-    ask = "from sshload_worker.recording.port_room import has_port_room; print(has_port_room(0), has_port_room(10))"
+    ask = "from sshload_worker.recording.health import has_port_room; print(has_port_room(0), has_port_room(10))"
     command = ["unshare", "--net", sys.executable, "-c", ask]
     assert subprocess.run(command, check=True, capture_output=True, text=True).stdout.split() == ["True", "True"]
 

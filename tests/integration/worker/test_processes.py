@@ -11,7 +11,7 @@ from sshload_contract.load import ThinkTime, UsersLoad, UsersStage
 from sshload_contract.run_config import RunConfig
 from sshload_contract.steps import SleepStep
 from sshload_contract.vocabulary import RunEnd
-from sshload_worker.recording.port_board import PortBoard, make_board
+from sshload_worker.coordination.processes import PortBoard, make_board
 from whole_run import WholeRun, whole_run
 
 PARENT_MEMORY_LIMIT_KB = 30_000

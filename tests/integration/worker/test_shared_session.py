@@ -17,7 +17,7 @@ from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.interface import Channel, CommandEnd, Connection
 from sshload_worker.clients.libraries import new_connection
-from sshload_worker.clients.ssh2.shared_connection import SharedConnection
+from sshload_worker.clients.ssh2.connection import SharedConnection
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 

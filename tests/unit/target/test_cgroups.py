@@ -3,9 +3,8 @@
 from pathlib import Path
 
 import pytest
-from sshload_target import cgroup_v1, cgroup_v2
-from sshload_target.limits import Limits
-from sshload_target.usage import Usage
+from sshload_target.usage import cgroup_v1, cgroup_v2
+from sshload_target.usage.values import Limits, Usage
 
 V2_FILES = {
     "cpu.stat": "usage_usec 12500000\nuser_usec 10000000\nsystem_usec 2500000\n"

@@ -5,8 +5,8 @@ from functools import reduce
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_target.log_counts import LogCounts, count
-from sshload_target.log_line import DropEpisode, Dropped, DropReason, read_log_line
+from sshload_target.sshd.log_counts import LogCounts, add_event
+from sshload_target.sshd.log_line import DropEpisode, Dropped, DropReason, read_log_line
 
 DROP_9 = "drop connection #2 from [127.0.0.1]:60696 on [127.0.0.1]:2301 past MaxStartups\n"
 DROP_10 = "drop connection #2 from [127.0.0.1]:48876 on [127.0.0.1]:2303 Maxstartups\n"
@@ -18,7 +18,7 @@ REST_10 = "Maxstartups logging rate-limited: additional 7 connections dropped\n"
 
 def _counts(log: str) -> LogCounts:
     events = (read_log_line(line) for line in log.splitlines())
-    return reduce(count, (event for event in events if event is not None), LogCounts())
+    return reduce(add_event, (event for event in events if event is not None), LogCounts())
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_an_episode_counts_the_same_whatever_part_of_it_was_told(told: list[bool
     for _ in range(episodes):
         for line_is_told in told:
             if line_is_told:
-                counts = count(counts, Dropped(DropReason.MAX_STARTUPS, rate_limited=False))
-        counts = count(counts, DropEpisode(len(told), ended=True))
+                counts = add_event(counts, Dropped(DropReason.MAX_STARTUPS, rate_limited=False))
+        counts = add_event(counts, DropEpisode(len(told), ended=True))
     assert counts.dropped_max_startups == episodes * len(told)
     assert not counts.is_lower_bound

@@ -3,9 +3,8 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_target.log_line import (
+from sshload_target.sshd.log_line import (
     Accepted,
-    AlsoDropped,
     AuthFailed,
     DropEpisode,
     Dropped,
@@ -13,6 +12,7 @@ from sshload_target.log_line import (
     ForkRefused,
     Listening,
     LogEvent,
+    OmittedDrops,
     read_log_line,
 )
 
@@ -88,11 +88,11 @@ COUNTED: dict[str, tuple[str, LogEvent]] = {
     ),
     "untold drops, 10.0": (
         "Maxstartups logging rate-limited: additional 7 connections dropped",
-        AlsoDropped(DropReason.MAX_STARTUPS, 7),
+        OmittedDrops(DropReason.MAX_STARTUPS, 7),
     ),
     "untold penalties, 10.0": (
         "PerSourcePenalties logging rate-limited: additional 224 connections dropped",
-        AlsoDropped(DropReason.PENALTY, 224),
+        OmittedDrops(DropReason.PENALTY, 224),
     ),
     "end of an episode, 9.2": (
         "exited MaxStartups throttling after 00:00:01, 10 connections dropped",

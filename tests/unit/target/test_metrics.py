@@ -5,12 +5,10 @@ from dataclasses import dataclass
 
 import pytest
 from prometheus_client import CollectorRegistry
-from sshload_target.limits import Limits
-from sshload_target.metrics import TargetCollector
-from sshload_target.observer import Observer
-from sshload_target.resources import Resources
-from sshload_target.sshd_log import SshdLog
-from sshload_target.usage import Usage
+from sshload_target.observer import Observer, TargetCollector
+from sshload_target.sshd.log import SshdLog
+from sshload_target.usage.resources import Resources
+from sshload_target.usage.values import Limits, Usage
 
 USAGE = Usage(
     cpu_s=12.5,

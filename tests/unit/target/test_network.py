@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sshload_target.network import Peer, listen_overflows, open_peers
+from sshload_target.sshd.network import Peer, listen_overflows, open_peers
 
 HEAD = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"
 TAIL = " 00000000:00000000 00:00000000 00000000     0        0 100 1 0000000000000000 20 4 30 10 -1\n"

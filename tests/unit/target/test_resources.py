@@ -8,11 +8,9 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_target.limits import Limits
-from sshload_target.process_tree import descendants
-from sshload_target.process_usage import ProcessTreeReader
-from sshload_target.resources import Resources, choose_reader
-from sshload_target.usage import Usage
+from sshload_target.usage.process_tree import ProcessTreeReader, descendants
+from sshload_target.usage.resources import Resources, choose_reader
+from sshload_target.usage.values import Limits, Usage
 
 usages = st.builds(
     Usage,

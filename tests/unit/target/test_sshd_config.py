@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from sshload_target.errors import ConfigRefusedError
-from sshload_target.sshd_config import OwnLines, objection, render
+from sshload_target.sshd.program import OwnSettings, check_measurable, render_sshd_config
 
-OWN = OwnLines(
+OWN = OwnSettings(
     port=2222,
     listen_address="",
     host_keys=(Path("/private/ssh_host_ed25519_key"), Path("/private/ssh_host_ecdsa_key")),
@@ -18,7 +18,7 @@ OWN = OwnLines(
 
 
 def test_the_given_text_is_included_last_so_that_no_match_block_swallows_our_lines() -> None:
-    assert render(OWN, Path("/private/sshd_config")) == (
+    assert render_sshd_config(OWN, Path("/private/sshd_config")) == (
         "Port 2222\n"
         'HostKey "/private/ssh_host_ed25519_key"\n'
         'HostKey "/private/ssh_host_ecdsa_key"\n'
@@ -29,39 +29,41 @@ def test_the_given_text_is_included_last_so_that_no_match_block_swallows_our_lin
 
 
 def test_an_address_and_a_home_elsewhere_are_stated() -> None:
-    own = OwnLines(2222, "127.0.0.1", (), Path("/tmp/home/.ssh/authorized_keys"), None, check_modes=False)
-    lines = render(own, Path("/private/sshd_config")).splitlines()
+    own = OwnSettings(2222, "127.0.0.1", (), Path("/tmp/home/.ssh/authorized_keys"), None, check_modes=False)
+    lines = render_sshd_config(own, Path("/private/sshd_config")).splitlines()
     assert "ListenAddress 127.0.0.1" in lines
     assert "StrictModes no" in lines
 
 
 def test_a_certificate_authority_is_trusted_where_there_is_one() -> None:
     own = replace(OWN, user_ca=Path("/keys/user_ca.pub"))
-    assert 'TrustedUserCAKeys "/keys/user_ca.pub"' in render(own, Path("/private/sshd_config")).splitlines()
+    assert 'TrustedUserCAKeys "/keys/user_ca.pub"' in render_sshd_config(own, Path("/private/sshd_config")).splitlines()
 
 
 def test_a_percent_in_the_home_is_no_token_of_sshds() -> None:
-    own = OwnLines(2222, "", (), Path("/home/100%u/.ssh/authorized_keys"), None, check_modes=True)
-    assert 'AuthorizedKeysFile "/home/100%%u/.ssh/authorized_keys"' in render(own, Path("/private/sshd_config"))
+    own = OwnSettings(2222, "", (), Path("/home/100%u/.ssh/authorized_keys"), None, check_modes=True)
+    assert 'AuthorizedKeysFile "/home/100%%u/.ssh/authorized_keys"' in render_sshd_config(
+        own, Path("/private/sshd_config")
+    )
 
 
 @pytest.mark.parametrize("folder", ['a"b', "a\nPermitRootLogin yes", "a\\b", "a*b", "a[b]", "a{b}"])
 def test_a_path_that_sshd_would_read_as_another_is_refused(folder: str) -> None:
     """An Include that matches no file is passed over by sshd in silence, and another configuration measured."""
     with pytest.raises(ConfigRefusedError, match="sshd cannot be given the path"):
-        render(OWN, Path("/private") / folder / "sshd_config")
+        render_sshd_config(OWN, Path("/private") / folder / "sshd_config")
 
 
 @pytest.mark.parametrize("level", ["INFO", "VERBOSE", "DEBUG", "DEBUG1", "DEBUG3"])
 def test_log_levels_that_tell_of_logins_are_taken(level: str) -> None:
-    assert objection(f"port 2222\nloglevel {level}\n", 2222) == ""
+    assert check_measurable(f"port 2222\nloglevel {level}\n", 2222) == ""
 
 
 @pytest.mark.parametrize("level", ["QUIET", "FATAL", "ERROR"])
 def test_log_levels_that_hide_logins_are_objected_to(level: str) -> None:
-    assert level in objection(f"port 2222\nloglevel {level}\n", 2222)
+    assert level in check_measurable(f"port 2222\nloglevel {level}\n", 2222)
 
 
 @pytest.mark.parametrize("effective", ["port 2222\nport 22\nloglevel INFO\n", "port 22\nloglevel INFO\n"])
 def test_a_port_of_its_own_is_objected_to(effective: str) -> None:
-    assert "Port" in objection(effective, 2222)
+    assert "Port" in check_measurable(effective, 2222)

@@ -3,8 +3,8 @@
 import os
 import threading
 
-from sshload_target.log_counts import LogCounts
-from sshload_target.sshd_log import SshdLog
+from sshload_target.sshd.log import SshdLog
+from sshload_target.sshd.log_counts import LogCounts
 
 LISTENING = b"Server listening on 127.0.0.1 port 2222.\r\n"
 LOGINS = 1_000

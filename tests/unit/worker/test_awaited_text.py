@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.awaited_text import AwaitedText, await_text
+from sshload_worker.scenario.steps.expectations import AwaitedText, await_text
 
 PIECES = st.lists(st.text("ab", max_size=4), max_size=12)
 
@@ -20,7 +20,7 @@ def source(*pieces: bytes) -> Callable[[], bytes]:
 @given(PIECES, st.text("ab", min_size=1, max_size=5))
 def test_a_text_comes_with_the_piece_that_completes_it(pieces: list[str], text: str) -> None:
     awaited = AwaitedText(text)
-    came_with = next((at for at, piece in enumerate(pieces) if awaited.comes_with(piece.encode())), None)
+    came_with = next((at for at, piece in enumerate(pieces) if awaited.found_in(piece.encode())), None)
     until = next((at for at in range(len(pieces)) if text in "".join(pieces[: at + 1])), None)
     assert came_with == until
 
@@ -28,7 +28,7 @@ def test_a_text_comes_with_the_piece_that_completes_it(pieces: list[str], text: 
 def test_output_without_end_takes_no_memory() -> None:
     awaited = AwaitedText("never")
     for _ in range(1_000):
-        assert not awaited.comes_with(b"x" * 10_000)
+        assert not awaited.found_in(b"x" * 10_000)
     assert len(awaited._tail) < len("never")
 
 

@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.vocabulary import SearchEnd
-from sshload_worker.search.capacity_search import TRIALS_LIMIT, Found, Goal, Seen, Try, cut_short, next_step
+from sshload_worker.search.capacity_search import (
+    TRIALS_LIMIT,
+    Goal,
+    NextTrial,
+    PastTrial,
+    SearchResult,
+    next_step,
+    partial_result,
+)
 from sshload_worker.search.ladder import ladder
 
 GOAL = Goal(least=10, most=2000, precision=0.05, confirm=2, whole=False)
@@ -24,20 +32,20 @@ verdicts = st.sampled_from([True, False, None])
 rates = st.none() | st.floats(0, 1e7)
 
 
-def run(goal: Goal, limit: float, generator_limit: float = float("inf")) -> tuple[Found, list[Seen]]:
+def run(goal: Goal, limit: float, generator_limit: float = float("inf")) -> tuple[SearchResult, list[PastTrial]]:
     """Search a server without any noise; more load than the generator makes is invalid."""
-    seen: list[Seen] = []
-    while isinstance(step := next_step(goal, seen), Try):
+    seen: list[PastTrial] = []
+    while isinstance(step := next_step(goal, seen), NextTrial):
         passed = None if step.load > generator_limit else step.load <= limit
-        seen.append(Seen(step.load, passed, None))
+        seen.append(PastTrial(step.load, passed, None))
     return step, seen
 
 
-def loads(seen: list[Seen]) -> list[float]:
+def loads(seen: list[PastTrial]) -> list[float]:
     return [trial.load for trial in seen]
 
 
-def failing_most(seen: list[Seen]) -> float:
+def failing_most(seen: list[PastTrial]) -> float:
     """Return the lowest load of which most judged trials failed, infinity where there is none."""
     lead = Counter[float]()
     for trial in seen:
@@ -49,12 +57,12 @@ def failing_most(seen: list[Seen]) -> float:
 def test_whatever_the_trials_say_loads_are_in_range_and_the_search_ends_with_no_fail_below_the_capacity(
     goal: Goal, data: st.DataObject
 ) -> None:
-    seen: list[Seen] = []
-    while isinstance(step := next_step(goal, seen), Try):
+    seen: list[PastTrial] = []
+    while isinstance(step := next_step(goal, seen), NextTrial):
         assert goal.least <= step.load <= goal.most
         assert not goal.whole or step.load == int(step.load)
         assert step == next_step(goal, tuple(seen))
-        seen.append(Seen(step.load, data.draw(verdicts), data.draw(rates)))
+        seen.append(PastTrial(step.load, data.draw(verdicts), data.draw(rates)))
     assert len(seen) <= TRIALS_LIMIT
     tried = loads(seen)
     assert all(bound is None or bound in tried for bound in (step.lower, step.upper))
@@ -67,19 +75,19 @@ def test_whatever_the_trials_say_loads_are_in_range_and_the_search_ends_with_no_
         assert step.upper <= step.lower * (1 + goal.precision) or (goal.whole and step.upper == step.lower + 1)
 
 
-@given(goals(), st.lists(st.builds(Seen, st.floats(0.001, 1e9), verdicts, rates), max_size=70))
-def test_trials_at_any_loads_whatsoever_have_an_answer(goal: Goal, seen: list[Seen]) -> None:
+@given(goals(), st.lists(st.builds(PastTrial, st.floats(0.001, 1e9), verdicts, rates), max_size=70))
+def test_trials_at_any_loads_whatsoever_have_an_answer(goal: Goal, seen: list[PastTrial]) -> None:
     step = next_step(goal, seen)
-    assert isinstance(step, Found) or goal.least <= step.load <= goal.most
+    assert isinstance(step, SearchResult) or goal.least <= step.load <= goal.most
 
 
 @given(goals(), st.floats(0.001, 1e8))
 def test_without_noise_the_bounds_are_around_the_limit_and_as_near_as_asked(goal: Goal, limit: float) -> None:
     found, _ = run(goal, limit)
     if limit < goal.least:
-        assert found == Found(None, goal.least, SearchEnd.LEAST_BROKEN)
+        assert found == SearchResult(None, goal.least, SearchEnd.LEAST_BROKEN)
     elif limit >= goal.most:
-        assert found == Found(goal.most, None, SearchEnd.MOST_HELD)
+        assert found == SearchResult(goal.most, None, SearchEnd.MOST_HELD)
     else:
         assert found.end is SearchEnd.FOUND
         assert found.lower is not None
@@ -103,55 +111,55 @@ def test_loads_grow_by_growing_factors_until_one_fails_and_then_are_halved_betwe
 
 
 def test_a_rate_that_an_overloaded_server_completed_is_looked_at_next() -> None:
-    seen = [Seen(10, passed=True, completed=10), Seen(80, passed=True, completed=80)]
-    seen.append(Seen(2000, passed=False, completed=300))
-    assert next_step(GOAL, seen) == Try(pytest.approx(300, rel=0.025))
+    seen = [PastTrial(10, passed=True, completed=10), PastTrial(80, passed=True, completed=80)]
+    seen.append(PastTrial(2000, passed=False, completed=300))
+    assert next_step(GOAL, seen) == NextTrial(pytest.approx(300, rel=0.025))
 
 
 def test_a_rate_that_is_as_high_as_the_load_says_nothing_of_the_limit() -> None:
-    known = [Seen(10, passed=True, completed=None), Seen(80, passed=True, completed=None)]
-    assert next_step(GOAL, [*known, Seen(2000, passed=False, completed=1990)]) == next_step(
-        GOAL, [*known, Seen(2000, passed=False, completed=None)]
+    known = [PastTrial(10, passed=True, completed=None), PastTrial(80, passed=True, completed=None)]
+    assert next_step(GOAL, [*known, PastTrial(2000, passed=False, completed=1990)]) == next_step(
+        GOAL, [*known, PastTrial(2000, passed=False, completed=None)]
     )
 
 
 def test_a_load_with_as_many_passes_as_fails_is_tried_again() -> None:
     goal = Goal(100, 104, 0.1, 2, whole=True)
-    seen = [Seen(100, passed=True, completed=None), Seen(104, passed=False, completed=None)]
-    assert next_step(goal, [*seen, Seen(104, passed=True, completed=None)]) == Try(104)
+    seen = [PastTrial(100, passed=True, completed=None), PastTrial(104, passed=False, completed=None)]
+    assert next_step(goal, [*seen, PastTrial(104, passed=True, completed=None)]) == NextTrial(104)
 
 
 def test_a_fail_far_below_a_pass_is_tried_again() -> None:
-    seen = [Seen(10, passed=False, completed=None), Seen(2000, passed=True, completed=None)]
-    assert next_step(GOAL, seen) == Try(10)
+    seen = [PastTrial(10, passed=False, completed=None), PastTrial(2000, passed=True, completed=None)]
+    assert next_step(GOAL, seen) == NextTrial(10)
 
 
 def test_what_passes_above_a_load_that_fails_again_and_again_is_no_capacity() -> None:
-    seen: list[Seen] = []
-    while isinstance(step := next_step(GOAL, seen), Try):
-        seen.append(Seen(step.load, not 60 <= step.load < 1500, None))
+    seen: list[PastTrial] = []
+    while isinstance(step := next_step(GOAL, seen), NextTrial):
+        seen.append(PastTrial(step.load, not 60 <= step.load < 1500, None))
     assert step.end is SearchEnd.FOUND
     assert step.lower == pytest.approx(60, rel=0.03)
 
 
 def test_whole_loads_are_found_where_neighbours_are_farther_apart_than_the_precision() -> None:
-    assert run(USERS, limit=3.5)[0] == Found(3, 4, SearchEnd.FOUND)
+    assert run(USERS, limit=3.5)[0] == SearchResult(3, 4, SearchEnd.FOUND)
 
 
 @pytest.mark.parametrize(("limit", "found"), [
-    (30, Found(20, None, SearchEnd.MOST_HELD)),
-    (10, Found(None, 20, SearchEnd.LEAST_BROKEN)),
+    (30, SearchResult(20, None, SearchEnd.MOST_HELD)),
+    (10, SearchResult(None, 20, SearchEnd.LEAST_BROKEN)),
 ])  # fmt: skip
-def test_a_single_load_is_confirmed_or_refuted(limit: float, found: Found) -> None:
+def test_a_single_load_is_confirmed_or_refuted(limit: float, found: SearchResult) -> None:
     """That it fails by chance, again and again, takes a trial more to rule out."""
     end, seen = run(Goal(20, 20, 0.05, 2, whole=True), limit)
     assert (end, loads(seen)) == (found, [20] * (3 if found.lower else 4))
 
 
 def test_an_invalid_trial_is_repeated_at_once() -> None:
-    seen = [Seen(10, passed=True, completed=None), Seen(80, passed=None, completed=None)]
+    seen = [PastTrial(10, passed=True, completed=None), PastTrial(80, passed=None, completed=None)]
     again = next_step(GOAL, seen)
-    assert isinstance(again, Try)
+    assert isinstance(again, NextTrial)
     assert again.load == pytest.approx(80, rel=0.03)
 
 
@@ -173,46 +181,46 @@ def test_a_generator_that_gives_out_below_the_limit_ends_the_search_at_what_it_c
 
 def test_a_generator_that_cannot_even_make_the_least_ends_the_search_after_three_trials() -> None:
     found, seen = run(GOAL, limit=1000, generator_limit=5)
-    assert (found, loads(seen)) == (Found(None, None, SearchEnd.GENERATOR_LIMIT), [10, 10, 10])
+    assert (found, loads(seen)) == (SearchResult(None, None, SearchEnd.GENERATOR_LIMIT), [10, 10, 10])
 
 
 def test_steal_that_comes_and_goes_does_not_end_a_search_but_steal_that_stays_does() -> None:
     """Seven of eight trials of each load are invalid because of steal, then all of them."""
-    seen: list[Seen] = []
-    while isinstance(step := next_step(USERS, seen), Try):
+    seen: list[PastTrial] = []
+    while isinstance(step := next_step(USERS, seen), NextTrial):
         stolen = loads(seen).count(step.load) % 8 < 7
-        seen.append(Seen(step.load, None if stolen else step.load <= 1, None, stolen=stolen))
-    assert step == Found(1, 2, SearchEnd.FOUND)
+        seen.append(PastTrial(step.load, None if stolen else step.load <= 1, None, stolen=stolen))
+    assert step == SearchResult(1, 2, SearchEnd.FOUND)
     seen = []
-    while isinstance(step := next_step(GOAL, seen), Try):
-        seen.append(Seen(step.load, None, None, stolen=True))
-    assert (step, loads(seen)) == (Found(None, None, SearchEnd.GENERATOR_LIMIT), [10] * 12)
+    while isinstance(step := next_step(GOAL, seen), NextTrial):
+        seen.append(PastTrial(step.load, None, None, stolen=True))
+    assert (step, loads(seen)) == (SearchResult(None, None, SearchEnd.GENERATOR_LIMIT), [10] * 12)
 
 
 def test_a_load_that_was_given_up_but_then_judged_is_searched_like_any_other() -> None:
-    seen: list[Seen] = []
+    seen: list[PastTrial] = []
     lagging = 2
-    while isinstance(step := next_step(GOAL, seen), Try):
+    while isinstance(step := next_step(GOAL, seen), NextTrial):
         lags = step.load > 50 and lagging > 0
         lagging -= lags
-        seen.append(Seen(step.load, None if lags else step.load <= 700, None))
+        seen.append(PastTrial(step.load, None if lags else step.load <= 700, None))
     assert step.end is SearchEnd.FOUND
     assert step.lower == pytest.approx(700, rel=0.03)
 
 
 def test_a_search_that_never_settles_is_ended_with_what_most_trials_say() -> None:
     """Each load fails at first, then passes, then fails again."""
-    seen: list[Seen] = []
-    while isinstance(step := next_step(GOAL, seen), Try):
-        seen.append(Seen(step.load, loads(seen).count(step.load) % 2 == 1, None))
+    seen: list[PastTrial] = []
+    while isinstance(step := next_step(GOAL, seen), NextTrial):
+        seen.append(PastTrial(step.load, loads(seen).count(step.load) % 2 == 1, None))
     assert (step.end, len(seen)) == (SearchEnd.TOO_MANY_TRIALS, TRIALS_LIMIT)
-    assert cut_short(GOAL, seen, SearchEnd.TOO_MANY_TRIALS) == step
+    assert partial_result(GOAL, seen, SearchEnd.TOO_MANY_TRIALS) == step
 
 
 def test_what_is_cut_short_tells_the_bounds_so_far() -> None:
-    seen = [Seen(10, passed=True, completed=None), Seen(2000, passed=False, completed=None)]
-    assert cut_short(GOAL, seen, SearchEnd.OUT_OF_TIME) == Found(10, 2000, SearchEnd.OUT_OF_TIME)
-    assert cut_short(GOAL, [], SearchEnd.RUN_ENDED) == Found(None, None, SearchEnd.RUN_ENDED)
+    seen = [PastTrial(10, passed=True, completed=None), PastTrial(2000, passed=False, completed=None)]
+    assert partial_result(GOAL, seen, SearchEnd.OUT_OF_TIME) == SearchResult(10, 2000, SearchEnd.OUT_OF_TIME)
+    assert partial_result(GOAL, [], SearchEnd.RUN_ENDED) == SearchResult(None, None, SearchEnd.RUN_ENDED)
 
 
 @pytest.mark.parametrize(("least", "most", "precision", "confirm", "whole"), [

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 from generated_keys import write_key
 from sshload_worker.login.certificate import check_user_certificate
-from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.private_key import read_private_key
+from sshload_worker.outcomes import GeneratorFaultError
 
 pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
 ROLE = "the target's certificate (id-cert.pub)"

@@ -3,34 +3,34 @@
 import hashlib
 
 import pytest
-from sshload_worker.scenario.steps.expectation import Expectation
+from sshload_worker.scenario.steps.expectations import Expectation
 
 CONTENT = b"what is in the file" * 1_000
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
 
 
-def objection(expect_bytes: int | None, expect_sha256: str, content: bytes = CONTENT) -> str:
+def mismatch(expect_bytes: int | None, expect_sha256: str, content: bytes = CONTENT) -> str:
     expectation = Expectation(expect_bytes, expect_sha256)
     for at in range(0, len(content), 1_000):
-        expectation.take(content[at : at + 1_000])
-    return expectation.objection()
+        expectation.update(content[at : at + 1_000])
+    return expectation.mismatch()
 
 
 @pytest.mark.parametrize("expect_bytes", [None, len(CONTENT)])
 @pytest.mark.parametrize("expect_sha256", ["", DIGEST, DIGEST.upper()])
 def test_a_file_as_expected_is_not_objected_to(expect_bytes: int | None, expect_sha256: str) -> None:
-    assert objection(expect_bytes, expect_sha256) == ""
+    assert mismatch(expect_bytes, expect_sha256) == ""
 
 
 def test_another_size_is_told_by_both_numbers() -> None:
-    assert objection(7, DIGEST) == f"{len(CONTENT)} bytes, expected 7"
+    assert mismatch(7, DIGEST) == f"{len(CONTENT)} bytes, expected 7"
 
 
 def test_another_content_is_told_by_both_digests() -> None:
     other = CONTENT[:-1] + b"!"
-    assert objection(len(other), DIGEST, other) == f"SHA-256 {hashlib.sha256(other).hexdigest()}, expected {DIGEST}"
+    assert mismatch(len(other), DIGEST, other) == f"SHA-256 {hashlib.sha256(other).hexdigest()}, expected {DIGEST}"
 
 
 def test_an_empty_file_may_be_expected() -> None:
-    assert objection(0, hashlib.sha256(b"").hexdigest(), b"") == ""
-    assert objection(0, "") == f"{len(CONTENT)} bytes, expected 0"
+    assert mismatch(0, hashlib.sha256(b"").hexdigest(), b"") == ""
+    assert mismatch(0, "") == f"{len(CONTENT)} bytes, expected 0"

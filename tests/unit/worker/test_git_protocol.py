@@ -9,13 +9,15 @@ from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.steps.git_protocol import (
+    FLUSH,
     Advertisement,
     PackCheck,
+    PktLineReader,
+    fetch_request,
+    pkt_line,
     read_advertisement,
-    request_for_everything,
     upload_pack_command,
 )
-from sshload_worker.scenario.steps.pkt_line import FLUSH, PktLineReader, pkt_line
 
 HEAD = b"1" * 40
 OTHER = b"2" * 40
@@ -59,11 +61,11 @@ def test_a_repository_without_head_is_a_mismatch(lines: tuple[bytes, ...], why: 
 def test_everything_is_asked_for_at_once() -> None:
     read = advertised(HEAD + b" HEAD\0ofs-delta thin-pack object-format=sha1")
     want = b"want " + HEAD + b" ofs-delta object-format=sha1\n"
-    assert request_for_everything(read) == b"%04x" % (len(want) + 4) + want + b"0000" + b"0009done\n"
+    assert fetch_request(read) == b"%04x" % (len(want) + 4) + want + b"0000" + b"0009done\n"
 
 
 def test_a_server_is_asked_for_nothing_that_it_cannot() -> None:
-    assert b"ofs-delta" not in request_for_everything(advertised(HEAD + b" HEAD\0thin-pack"))
+    assert b"ofs-delta" not in fetch_request(advertised(HEAD + b" HEAD\0thin-pack"))
 
 
 @pytest.mark.parametrize(
@@ -89,37 +91,37 @@ def sha1(content: bytes) -> bytes:
     return hashlib.sha1(content, usedforsecurity=False).digest()
 
 
-def objection(pack: bytes, piece_bytes: int = 7, object_format: str = "sha1") -> str:
+def mismatch(pack: bytes, piece_bytes: int = 7, object_format: str = "sha1") -> str:
     check = PackCheck(object_format)
     for at in range(0, len(pack), piece_bytes):
-        check.take(pack[at : at + piece_bytes])
-    return check.objection()
+        check.update(pack[at : at + piece_bytes])
+    return check.mismatch()
 
 
 @given(st.binary(max_size=200), st.integers(1, 300))
 def test_a_whole_pack_is_one_in_whatever_pieces(objects: bytes, piece_bytes: int) -> None:
-    assert objection(whole_pack(sha1, objects), piece_bytes) == ""
+    assert mismatch(whole_pack(sha1, objects), piece_bytes) == ""
 
 
 def test_a_pack_of_the_newer_object_format_is_one() -> None:
-    assert objection(whole_pack(lambda content: hashlib.sha256(content).digest()), object_format="sha256") == ""
+    assert mismatch(whole_pack(lambda content: hashlib.sha256(content).digest()), object_format="sha256") == ""
 
 
 @given(st.integers(0, 600), st.integers(1, 300))
 def test_a_pack_that_is_cut_off_is_none(length: int, piece_bytes: int) -> None:
-    assert objection(whole_pack(sha1)[:length], piece_bytes) != ""
+    assert mismatch(whole_pack(sha1)[:length], piece_bytes) != ""
 
 
 @given(st.integers(0, len(whole_pack(sha1)) - 1))
 def test_a_pack_with_another_byte_is_none(at: int) -> None:
     changed = bytearray(whole_pack(sha1))
     changed[at] ^= 1
-    assert objection(bytes(changed)) != ""
+    assert mismatch(bytes(changed)) != ""
 
 
 def test_both_digests_are_told() -> None:
     pack = whole_pack(sha1)
-    assert objection(pack[:-20] + b"\0" * 20) == f"the pack ends with {'00' * 20}, its digest is {pack[-20:].hex()}"
+    assert mismatch(pack[:-20] + b"\0" * 20) == f"the pack ends with {'00' * 20}, its digest is {pack[-20:].hex()}"
 
 
 def test_an_unknown_object_format_is_a_mismatch() -> None:

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.load import HoldLoad
-from sshload_worker.summary.held import HeldRange
 from sshload_worker.summary.progress import NOTHING_YET
+from sshload_worker.summary.trial_course import HeldRange
 
 HOLD = HoldLoad(sessions=100, ramp_up_s=5.0, duration_s=10.0, keep_alive_s=1.0, probe_rate=2.0)
 CONFIG = replace(run_config(NOWHERE, HOLD), warm_up_s=3.0)

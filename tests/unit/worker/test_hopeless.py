@@ -15,7 +15,7 @@ from sshload_contract.steps import ShellStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.hopeless import broken_for_good
+from sshload_worker.summary.hopeless import unrecoverable_threshold
 from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.report import RunCourse, run_summary
 
@@ -75,7 +75,7 @@ def summary_of(run: RunConfig, seen: Totals, **changes: Any) -> RunSummary:
 
 def ends(load: Load, threshold: Threshold, seen: Totals, left_s: float = 50.0, **generator: Any) -> bool:
     run = config(load, threshold)
-    return broken_for_good(run, seen, left_s, lambda: summary_of(run, seen, **generator)) is threshold
+    return unrecoverable_threshold(run, seen, left_s, lambda: summary_of(run, seen, **generator)) is threshold
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_what_takes_several_samples_of_an_iteration_may_get_as_many_more() -> No
         seen = totals(0, slow=slow, step=Step.ECHO)
         counts = replace(seen.counts[Window.MEASURED], scheduled=slow // 10, started=slow // 10, succeeded=slow // 10)
         seen.counts[Window.MEASURED] = counts
-        broken = broken_for_good(run, seen, 50.0, lambda seen=seen: summary_of(run, seen))
+        broken = unrecoverable_threshold(run, seen, 50.0, lambda seen=seen: summary_of(run, seen))
         assert (broken is not None) == found
 
 
@@ -172,6 +172,6 @@ def ended_early_and_passed(threshold: Threshold, random: Random) -> tuple[bool, 
         bad += random.random() < (0.9 if in_trouble else share)
         seen = totals(ended - bad, **({"failed": bad} if isinstance(threshold, ErrorRateThreshold) else {"slow": bad}))
         if ended % 10 == 0:
-            found = broken_for_good(run, seen, 100.0 - ended / 10, lambda seen=seen: summary_of(run, seen))
+            found = unrecoverable_threshold(run, seen, 100.0 - ended / 10, lambda seen=seen: summary_of(run, seen))
             is_early = is_early or found is not None
     return is_early, judge_threshold(threshold, load, summary_of(run, seen)).result.passed

@@ -4,10 +4,10 @@ from asyncssh.constants import OPEN_REQUEST_SESSION_FAILED
 from paramiko import ssh_exception
 from paramiko.sftp import SFTPError
 from sshload_contract.vocabulary import Outcome, Step
-from sshload_worker.clients.asyncssh.errors import library_outcome as asyncssh_outcome
-from sshload_worker.clients.openssh.errors import failure, sftp_failure
-from sshload_worker.clients.paramiko.errors import library_outcome as paramiko_outcome
-from sshload_worker.clients.sftp_status import status_failure
+from sshload_worker.clients.asyncssh.driver import library_outcome as asyncssh_outcome
+from sshload_worker.clients.openssh.log import failure, sftp_failure
+from sshload_worker.clients.paramiko.driver import library_outcome as paramiko_outcome
+from sshload_worker.clients.sftp import status_failure
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,16 @@ from sshload_contract.master_log import SNAPSHOT_LINE_LIMIT_BYTES, snapshot_line
 from sshload_contract.run_config import RunConfig
 from sshload_contract.snapshot import SearchProgress, Stage
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.live import Standing, remaining_s, run_stage, search_remaining_s, snapshot
 from sshload_worker.summary.merge import NO_COUNTS
-from sshload_worker.summary.progress import NOTHING_YET, Progress
+from sshload_worker.summary.progress import (
+    NOTHING_YET,
+    Progress,
+    RunState,
+    remaining_s,
+    run_stage,
+    search_remaining_s,
+    snapshot,
+)
 
 CONFIG = replace(run_config(NOWHERE, arrivals(1, 10)), warm_up_s=2.0, drain_s=5.0)
 
@@ -65,9 +72,9 @@ def test_of_a_search_is_left_what_its_trials_may_still_take(
     assert search_remaining_s(config, elapsed_s, trial_left_s) == left_s
 
 
-def standing(stage: Stage, **changes: Any) -> Standing:
+def standing(stage: Stage, **changes: Any) -> RunState:
     return replace(
-        Standing(stage, elapsed_s=5.0, remaining_s=7.0, workers_connected=2, search=None, problem=""), **changes
+        RunState(stage, elapsed_s=5.0, remaining_s=7.0, workers_connected=2, search=None, problem=""), **changes
     )
 
 

@@ -1,5 +1,5 @@
 from sshload_contract.vocabulary import Step
-from sshload_worker.clients.openssh.login_log import LoginLog
+from sshload_worker.clients.openssh.log import LoginLog
 
 LOG = b"""\
 debug1: Connecting to 127.0.0.1 [127.0.0.1] port 22.

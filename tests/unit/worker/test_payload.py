@@ -5,7 +5,7 @@ import zlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sshload_worker.scenario.steps.payload import BLOCK_BYTES, PayloadCheck, block, pieces
+from sshload_worker.scenario.steps.expectations import BLOCK_BYTES, PayloadCheck, block, pieces
 
 SIZES = [0, 1, 26_624, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 3 * BLOCK_BYTES + 17]
 
@@ -14,11 +14,11 @@ def payload(size_bytes: int) -> bytes:
     return b"".join(pieces(size_bytes))
 
 
-def objection(written_bytes: int, came_back: bytes, piece_bytes: int) -> str:
+def mismatch(written_bytes: int, came_back: bytes, piece_bytes: int) -> str:
     check = PayloadCheck(written_bytes)
     for at in range(0, len(came_back), piece_bytes):
-        check.take(came_back[at : at + piece_bytes])
-    return check.objection()
+        check.update(came_back[at : at + piece_bytes])
+    return check.mismatch()
 
 
 @pytest.mark.parametrize("size_bytes", SIZES)
@@ -39,7 +39,7 @@ def test_no_compression_makes_a_payload_smaller() -> None:
 @pytest.mark.parametrize("size_bytes", SIZES)
 @pytest.mark.parametrize("piece_bytes", [30_000, 262_144, 2 * BLOCK_BYTES + 5])
 def test_a_payload_that_comes_back_is_known_again_in_whatever_pieces(size_bytes: int, piece_bytes: int) -> None:
-    assert objection(size_bytes, payload(size_bytes), piece_bytes) == ""
+    assert mismatch(size_bytes, payload(size_bytes), piece_bytes) == ""
 
 
 @settings(deadline=None)
@@ -47,14 +47,14 @@ def test_a_payload_that_comes_back_is_known_again_in_whatever_pieces(size_bytes:
 def test_a_single_byte_that_differs_is_named(at: int, piece_bytes: int) -> None:
     changed = bytearray(payload(2 * BLOCK_BYTES + 100))
     changed[at] ^= 1
-    assert objection(len(changed), bytes(changed), piece_bytes) == f"byte {at} came back other than it was written"
+    assert mismatch(len(changed), bytes(changed), piece_bytes) == f"byte {at} came back other than it was written"
 
 
 def test_the_first_of_many_differing_bytes_is_named() -> None:
-    assert objection(2_000_000, b"\0" * 2_000_000, 30_000).startswith("byte 0 ")
+    assert mismatch(2_000_000, b"\0" * 2_000_000, 30_000).startswith("byte 0 ")
 
 
 @pytest.mark.parametrize(("written", "came_back"), [(10, 9), (10, 11), (BLOCK_BYTES, 0)])
 def test_more_or_fewer_bytes_are_told_by_both_numbers(written: int, came_back: int) -> None:
-    said = objection(written, payload(came_back), 4_096)
+    said = mismatch(written, payload(came_back), 4_096)
     assert said == f"{came_back} bytes came back of {written} that were written"

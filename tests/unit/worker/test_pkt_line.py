@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.pkt_line import FLUSH, EndedError, PktLineReader, pkt_line
+from sshload_worker.scenario.steps.git_protocol import FLUSH, PktLineReader, TruncatedError, pkt_line
 
 LONGEST = 65_520
 
@@ -22,22 +22,22 @@ def source(content: bytes, piece_bytes: int = 3) -> Callable[[], bytes]:
 )
 def test_lines_come_out_as_they_went_in(lines: list[bytes], piece_bytes: int) -> None:
     reader = PktLineReader(source(b"".join(pkt_line(line + b"\n") for line in lines) + FLUSH + b"PACK", piece_bytes))
-    assert [reader.line() for _ in lines] == lines
-    assert reader.line() is None
+    assert [reader.read_line() for _ in lines] == lines
+    assert reader.read_line() is None
     rest = b""
-    while piece := reader.rest():
+    while piece := reader.read_rest():
         rest += piece
     assert rest == b"PACK"
 
 
 def test_a_line_without_newline_and_an_empty_one_are_lines() -> None:
     reader = PktLineReader(source(b"0006a\n0005b0004"))
-    assert [reader.line() for _ in range(3)] == [b"a", b"b", b""]
+    assert [reader.read_line() for _ in range(3)] == [b"a", b"b", b""]
 
 
 def test_the_longest_line_is_read() -> None:
     data = b"x" * (LONGEST - 4)
-    assert PktLineReader(source(pkt_line(data), 262_144)).line() == data
+    assert PktLineReader(source(pkt_line(data), 262_144)).read_line() == data
 
 
 @pytest.mark.parametrize(
@@ -57,20 +57,20 @@ def test_the_longest_line_is_read() -> None:
 )
 def test_a_length_that_is_none_is_a_mismatch(start: bytes) -> None:
     with pytest.raises(StepFailure, match="not git's protocol") as failed:
-        PktLineReader(source(start + b"x" * 100)).line()
+        PktLineReader(source(start + b"x" * 100)).read_line()
     assert failed.value.outcome is Outcome.OUTPUT_MISMATCH
 
 
 def test_an_error_line_is_a_mismatch_in_gits_words() -> None:
     with pytest.raises(StepFailure, match=r"^git: access denied$") as failed:
-        PktLineReader(source(pkt_line(b"ERR access denied\n"))).line()
+        PktLineReader(source(pkt_line(b"ERR access denied\n"))).read_line()
     assert failed.value.outcome is Outcome.OUTPUT_MISMATCH
 
 
 @pytest.mark.parametrize("content", [b"", b"00", b"0010half a"])
 def test_an_end_within_a_line_is_told(content: bytes) -> None:
-    with pytest.raises(EndedError):
-        PktLineReader(source(content)).line()
+    with pytest.raises(TruncatedError):
+        PktLineReader(source(content)).read_line()
 
 
 def test_no_more_is_read_than_a_line_needs() -> None:
@@ -82,5 +82,5 @@ def test_no_more_is_read_than_a_line_needs() -> None:
         return b"0009hello"
 
     reader = PktLineReader(endless)
-    assert reader.line() == b"hello"
+    assert reader.read_line() == b"hello"
     assert asked == 1

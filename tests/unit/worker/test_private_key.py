@@ -7,8 +7,8 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, x25519
 from generated_keys import write_key
-from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.private_key import PrivateKey, read_private_key
+from sshload_worker.outcomes import GeneratorFaultError
 
 pytestmark = pytest.mark.xdist_group("generated keys")  # made once per process
 ROLE = "the target's private key (id)"

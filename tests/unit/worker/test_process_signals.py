@@ -1,8 +1,7 @@
 import os
 import signal
 
-from sshload_worker.coordination.processes import _Processes
-from sshload_worker.recording.port_board import make_board
+from sshload_worker.coordination.processes import _Processes, make_board
 
 
 def test_a_signal_passes_over_a_process_that_was_waited_for_this_moment() -> None:
@@ -11,7 +10,7 @@ def test_a_signal_passes_over_a_process_that_was_waited_for_this_moment() -> Non
         processes.start(["true"], board)
         (pid,) = processes._running
         os.waitpid(pid, 0)
-        processes.hand_on(signal.SIGTERM)
+        processes.forward_signal(signal.SIGTERM)
         processes.kill()
         processes._running.pop(pid).returncode = 0
     finally:

@@ -33,10 +33,10 @@ class Notes:
         self.each: list[tuple[str, Outcome, int]] = []
         self.sums: list[tuple[str, Outcome, dict[int, int]]] = []
 
-    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
+    def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         self.each.append((step, outcome, latency_us))
 
-    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+    def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
         self.sums.append((step, outcome, dict(counts)))
 
 

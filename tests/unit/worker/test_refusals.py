@@ -9,7 +9,7 @@ from sshload_contract.vocabulary import Outcome, Window
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.summary.merge import Totals
-from sshload_worker.summary.refusals import told_apart
+from sshload_worker.summary.refusals import classify_refusals
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 NOTHING = TargetStats(
@@ -79,13 +79,15 @@ def found(totals: Totals) -> set[Outcome]:
 def test_drops_are_of_the_one_kind_that_the_target_has_counted(
     max_startups: int, penalty: int, becomes: Outcome
 ) -> None:
-    told = told_apart(totals_of([Outcome.DROPPED_UNKNOWN]), NOTHING, after(max_startups, penalty))
+    told = classify_refusals(totals_of([Outcome.DROPPED_UNKNOWN]), NOTHING, after(max_startups, penalty))
     assert found(told) == {becomes}
 
 
 def test_without_counts_of_the_target_drops_stay_unknown() -> None:
     for before, later in ((None, after(3, 0)), (NOTHING, None), (None, None)):
-        assert found(told_apart(totals_of([Outcome.DROPPED_UNKNOWN]), before, later)) == {Outcome.DROPPED_UNKNOWN}
+        assert found(classify_refusals(totals_of([Outcome.DROPPED_UNKNOWN]), before, later)) == {
+            Outcome.DROPPED_UNKNOWN
+        }
 
 
 @pytest.mark.parametrize(
@@ -102,7 +104,7 @@ def test_a_kind_of_which_sshd_leaves_lines_out_is_not_ruled_out(
 ) -> None:
     first = replace(NOTHING, dropped_max_startups=before[0], dropped_penalty=before[1], dropped_is_lower_bound=True)
     then = replace(first, dropped_max_startups=before[0] + max_startups, dropped_penalty=before[1] + penalty)
-    assert found(told_apart(totals_of([Outcome.DROPPED_UNKNOWN]), first, then)) == {becomes}
+    assert found(classify_refusals(totals_of([Outcome.DROPPED_UNKNOWN]), first, then)) == {becomes}
 
 
 def test_what_a_jump_host_dropped_is_not_told_by_the_targets_counts() -> None:
@@ -113,7 +115,7 @@ def test_what_a_jump_host_dropped_is_not_told_by_the_targets_counts() -> None:
         recorder.failure(name, Window.MEASURED, Outcome.DROPPED_UNKNOWN, "Not allowed at this time")
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, final=True))
-    told = told_apart(totals, NOTHING, after(3, 0))
+    told = classify_refusals(totals, NOTHING, after(3, 0))
     known = {step for step, _, outcome in told.histograms if outcome is Outcome.THROTTLED}
     assert known == {"banner", "held.banner"}
     assert {step: outcome for step, outcome, _ in told.errors} == {
@@ -124,7 +126,7 @@ def test_what_a_jump_host_dropped_is_not_told_by_the_targets_counts() -> None:
 
 
 def test_drops_join_those_that_the_server_had_named_itself() -> None:
-    told = told_apart(totals_of([Outcome.DROPPED_UNKNOWN, Outcome.THROTTLED]), NOTHING, after(2, 0))
+    told = classify_refusals(totals_of([Outcome.DROPPED_UNKNOWN, Outcome.THROTTLED]), NOTHING, after(2, 0))
     assert told.histograms["total", Window.MEASURED, Outcome.THROTTLED] == LatencyHistogram([1, 2])
     assert told.errors == {("banner", Outcome.THROTTLED, Window.MEASURED): (2, "droppedUnknown first")}
 
@@ -134,7 +136,7 @@ def test_nothing_is_counted_twice_or_lost_and_nothing_else_changes(
     ended: list[Outcome], max_startups: int, penalty: int
 ) -> None:
     totals = totals_of(ended)
-    told = told_apart(totals, NOTHING, after(max_startups, penalty))
+    told = classify_refusals(totals, NOTHING, after(max_startups, penalty))
     for step in ("banner", "login", "total"):
         assert sum(one.count for (name, _, _), one in told.histograms.items() if name == step) == len(ended)
     assert sum(count for count, _ in told.errors.values()) == sum(count for count, _ in totals.errors.values())

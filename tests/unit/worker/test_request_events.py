@@ -5,7 +5,7 @@ from locust.env import Environment
 from locust.runners import LocalRunner
 from sshload_contract.sample import Health
 from sshload_contract.vocabulary import Outcome, Step, Window
-from sshload_worker.locustfile.request_events import EachRequest, SummedRequests
+from sshload_worker.locustfile.request_events import RequestPerSample, SummedRequests
 from sshload_worker.recording.recorder import Recorder
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
@@ -57,13 +57,13 @@ def statistics(environment: Any) -> Any:
 
 def test_locusts_statistics_are_the_same_from_sums_as_from_each_request(environment: Any) -> None:
     each = Environment()
-    record(each, EachRequest(each))
+    record(each, RequestPerSample(each))
     record(environment, SummedRequests(environment))
     assert statistics(environment) == statistics(each)
     assert environment.stats.total.num_requests == 5
 
 
-@pytest.mark.parametrize("listener", [EachRequest, SummedRequests])
+@pytest.mark.parametrize("listener", [RequestPerSample, SummedRequests])
 def test_whoever_listens_to_locusts_request_event_hears_of_each_request_once(environment: Any, listener: Any) -> None:
     told = listener(environment)
     heard: list[tuple[str, float, str]] = []
@@ -83,7 +83,7 @@ def test_whoever_listens_to_locusts_request_event_hears_of_each_request_once(env
 
 def test_what_plain_locust_cuts_off_at_its_end_is_no_request_and_no_failure(environment: Any) -> None:
     environment.runner = LocalRunner(environment)
-    recorder = Recorder("run", 0, EachRequest(environment), (Step.COMMAND,))
+    recorder = Recorder("run", 0, RequestPerSample(environment), (Step.COMMAND,))
     for outcome in (Outcome.OK, Outcome.UNFINISHED):
         recorder.sample("ls.command", Window.MEASURED, outcome, 900)
     total = environment.stats.total

@@ -13,7 +13,7 @@ from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState
-from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.pacing.load import TrialOrder
 from sshload_worker.summary.search_course import SearchCourse
 from sshload_worker.summary.trial_course import TrialCourse
 
@@ -29,9 +29,11 @@ def searching(model: Load, capacity: Capacity = CAPACITY) -> RunConfig:
     return replace(run_config(NOWHERE, model), capacity=capacity, thresholds=(NO_ERRORS,), start_lead_s=1.0)
 
 
-def add(course: SearchCourse, config: RunConfig, order: TrialOrder, tried: RunSummary, unrest: str = "") -> None:
+def add(
+    course: SearchCourse, config: RunConfig, order: TrialOrder, tried: RunSummary, target_activity: str = ""
+) -> None:
     over = TrialCourse(order, config, 1.0)
-    over.unrest = unrest
+    over.target_activity = target_activity
     course.add(over, tried, (order.number - 1) * TRIAL_S)
 
 
@@ -175,7 +177,13 @@ def test_progress_tells_the_trial_under_way_and_the_bounds_so_far() -> None:
 def test_a_trial_that_failed_tells_what_it_began_beside(limit: float, told: bool) -> None:  # noqa: FBT001
     config = searching(BURST)
     course = SearchCourse(config)
-    add(course, config, course.first_order(), tried_at(10, limit), unrest="the target still had 3 sessions open")
+    add(
+        course,
+        config,
+        course.first_order(),
+        tried_at(10, limit),
+        target_activity="the target still had 3 sessions open",
+    )
     result = course.summary(RunEnd.COMPLETED, "").capacity
     assert result is not None
     assert result.trials[0].message.endswith("; the target still had 3 sessions open") is told

@@ -17,36 +17,36 @@ class PlayedSession:
         return False
 
 
-class PlayedLogIn:
+class PlayedConnector:
     """Is refused at first so often, then logs in; `open` are the sessions that it was not told to end."""
 
     def __init__(self, refusals: int) -> None:
         self._refusals = refusals
         self.open: list[PlayedSession] = []
 
-    def begin(self, clock: StepClock) -> PlayedSession:  # noqa: ARG002 - nothing is timed
+    def connect(self, clock: StepClock) -> PlayedSession:  # noqa: ARG002 - nothing is timed
         if self._refusals:
             self._refusals -= 1
             raise StepFailure(Outcome.REFUSED, "refused")
         self.open.append(PlayedSession())
         return self.open[-1]
 
-    def end(self, session: PlayedSession) -> None:
+    def disconnect(self, session: PlayedSession) -> None:
         self.open.remove(session)
 
 
 def test_a_place_that_an_iteration_has_filled_before_its_turn_is_not_logged_into_again() -> None:
-    log_in = PlayedLogIn(refusals=2)
-    pool = SessionPool(cast("Any", log_in), 2)
+    connector = PlayedConnector(refusals=2)
+    pool = SessionPool(cast("Any", connector), 2)
     now_ns = monotonic_ns()
     clock = StepClock(Recorder("run", 0), Due(now_ns, Window.WARM_UP, now_ns))
     preparing = gevent.spawn(pool.prepare, clock, 0.2)
-    while log_in._refusals == 2:
+    while connector._refusals == 2:
         gevent.sleep(0)
     with pytest.raises(StepFailure):
-        pool.take(clock, None)
-    used = pool.take(clock, None)
+        pool.acquire(clock, None)
+    used = pool.acquire(clock, None)
     preparing.get()
-    assert log_in.open == [used]
+    assert connector.open == [used]
     pool.close()
-    assert log_in.open == []
+    assert connector.open == []

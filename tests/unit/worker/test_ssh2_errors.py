@@ -1,7 +1,7 @@
 import pytest
 from ssh2 import exceptions as ssh2_errors
 from sshload_contract.vocabulary import Outcome, Step
-from sshload_worker.clients.ssh2.errors import library_outcome
+from sshload_worker.clients.ssh2.driver import library_outcome
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,16 @@ from sshload_contract.sample import Health, Report
 from sshload_contract.snapshot import Stage
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.pacing.load import TrialOrder
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.summary.live import Standing, snapshot
 from sshload_worker.summary.merge import NO_COUNTS
+from sshload_worker.summary.progress import RunState, snapshot
 from sshload_worker.summary.trial_course import TrialCourse
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 CAPACITY = Capacity(least=10, most=100, precision=0.05, confirm=2, budget_s=600.0)
 RUN = replace(run_config(NOWHERE, arrivals(10, 8.0)), capacity=CAPACITY, warm_up_s=2.0)
-STANDING = Standing(Stage.MEASURING, 1.0, 1.0, workers_connected=1, search=None, problem="")
+STANDING = RunState(Stage.MEASURING, 1.0, 1.0, workers_connected=1, search=None, problem="")
 HOLD = HoldLoad(sessions=10, ramp_up_s=2.0, duration_s=5.0, keep_alive_s=0.0, probe_rate=0.0)
 
 

@@ -10,8 +10,8 @@ from sshload_contract.codec import to_json
 from sshload_contract.run_summary import LoginFailure
 from sshload_contract.sample import EncodedHistogram, Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_worker.coordination.roll_call import RollCall
 from sshload_worker.coordination.worker_line import WorkerLine
+from sshload_worker.coordination.worker_registry import WorkerRegistry
 from sshload_worker.summary.merge import Totals
 
 READERS = (
@@ -53,7 +53,7 @@ class Heard:
 def hear(reader: str, fields: Any) -> Heard:
     """Return what was heard of one message."""
     heard = Heard()
-    line = WorkerLine("test-run", RollCall(1), heard)
+    line = WorkerLine("test-run", WorkerRegistry(1), heard)
     getattr(line, reader)(SimpleNamespace(data=fields, node_id="node"))
     return heard
 

@@ -1,4 +1,4 @@
-"""What the server says first, read from the socket itself, because libssh2 hides the reason of a refusal.
+"""The server's banner, read from the socket itself, because libssh2 hides the reason of a refusal.
 
 The version line is only peeked at, so that libssh2 still finds it. Lines before it, which RFC 4253 section 4.2 allows,
 are taken out as libssh2 would skip them. How many there may be is OpenSSH's rule, since the RFC has none.
@@ -20,28 +20,28 @@ _LINES_LIMIT = 1_024
 _PARTIAL_LINE_PAUSE_S = 0.001
 
 
-class Receiver(Protocol):
-    """What can be peeked at: a socket, and what takes its place behind a jump host."""
+class PeekableSocket(Protocol):
+    """A socket that can be peeked at, or its replacement behind a jump host."""
 
     def recv(self, count: int, flags: int = 0, /) -> bytes:
         """Return at most so many bytes, none at the end; MSG_PEEK leaves them to be read again."""
 
 
-class Speaker(Protocol):
+class PeekableConnection(Protocol):
     """A connection whose other side speaks first."""
 
     @property
-    def socket(self) -> Receiver:
-        """Return what can be peeked at; it raises BlockingIOError where there is nothing yet."""
+    def socket(self) -> PeekableSocket:
+        """Return the socket to peek at, which raises BlockingIOError where there is nothing yet."""
 
     def wait_readable(self) -> None:
         """Wait until there is something to read."""
 
     def peer_has_closed(self) -> bool:
-        """Tell whether the other side has sent its last byte, which may still be unread."""
+        """Return whether the other side has sent its last byte, which may still be unread."""
 
 
-def await_banner(speaker: Speaker) -> str:
+def await_banner(speaker: PeekableConnection) -> str:
     """Return the server's version line, without its end; raises StepFailure where it has none."""
     earlier = ""
     try:
@@ -78,7 +78,7 @@ def _check_version(line: bytes) -> None:
         raise StepFailure(Outcome.NOT_SSH, f"the server does not speak SSH 2: {_text(line)}")
 
 
-def _peek_line(speaker: Speaker, earlier: str) -> bytes:
+def _peek_line(speaker: PeekableConnection, earlier: str) -> bytes:
     while True:
         seen = _peek(speaker)
         if not seen and earlier:
@@ -91,7 +91,7 @@ def _peek_line(speaker: Speaker, earlier: str) -> bytes:
         sleep(_PARTIAL_LINE_PAUSE_S)
 
 
-def _peek(speaker: Speaker) -> bytes:
+def _peek(speaker: PeekableConnection) -> bytes:
     while True:
         try:
             return speaker.socket.recv(_LINE_LIMIT_BYTES, socket.MSG_PEEK)

@@ -66,19 +66,19 @@ class Descriptor:
             raise StepFailure(connect_outcome(number), os.strerror(number))
 
     def peer_has_closed(self) -> bool:
-        """Tell whether the other side has sent its last byte, which may still be unread."""
+        """Return whether the other side has sent its last byte, which may still be unread."""
         return self._state() in _TCP_ENDED
 
     def _state(self) -> int:
         return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
 
-    def hasten_acknowledgement(self) -> None:
-        """Let the kernel acknowledge what comes next at once, where that is asked for."""
+    def request_quick_ack(self) -> None:
+        """Have the kernel acknowledge the next data at once, where quickAck is set."""
         if self._quick_ack:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
 
-    def in_one_go(self, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Return what `attempt` returns, which does not wait; what it sends goes out together, if it fits.
+    def call_corked(self, attempt: Callable[..., Any], *arguments: object) -> Any:
+        """Call `attempt`, which does not wait, with the socket corked: what it sends goes out together, if it fits.
 
         Each segment by itself costs both sides several microseconds.
         """
@@ -89,17 +89,17 @@ class Descriptor:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_CORK, 0)
 
     def wait_readable(self) -> None:
-        """Let others run until there is something to read."""
+        """Wait, while other greenlets run, until there is something to read."""
         if self._quick_ack:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK, 1)
         self._wait(self._readable)
 
     def wait_writable(self) -> None:
-        """Let others run until there is room to write."""
+        """Wait, while other greenlets run, until there is room to write."""
         self._wait(self._writable)
 
     def wait_either(self) -> None:
-        """Let others run until there is something to read or room to write."""
+        """Wait, while other greenlets run, until there is something to read or room to write."""
         watcher = self._loop.io(self.socket.fileno(), _READ | _WRITE)
         try:
             self._wait(watcher)

@@ -1,4 +1,4 @@
-"""What every client library can do, in the words of RFC 4251 to 4254, so that all of them are measured alike.
+"""The interface of every client library, in the terms of RFC 4251 to 4254, so that all of them are measured alike.
 
 Every call waits by gevent, lets others run meanwhile, and raises StepFailure with the one outcome of what went wrong.
 A time limit or a kill may raise in any wait; after that, and after any failure, only `close` may be called. Nothing is
@@ -116,10 +116,10 @@ class Connection(Protocol):
         """Authenticate as the login's credentials say."""
 
     def negotiated(self) -> Negotiated:
-        """Return what the handshake agreed on."""
+        """Return the algorithms that the handshake negotiated, and the server's version."""
 
     def is_lost(self) -> bool:
-        """Tell whether the server has closed the connection, without waiting."""
+        """Return whether the server has closed the connection, without waiting."""
 
     def keep_alive(self) -> None:
         """Ask for a sign of life (`keepalive@openssh.com`), and wait for it."""

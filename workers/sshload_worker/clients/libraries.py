@@ -1,6 +1,6 @@
 """The client libraries by name, each imported only by a run that asks for it, and before its start.
 
-A library's own part is a module `library` in its room, with the three functions of `Room`.
+The package of each library has the three functions of `LibraryPackage`.
 """
 
 from functools import cache
@@ -12,8 +12,8 @@ from sshload_worker.clients.interface import Connection
 from sshload_worker.login.login import Login
 
 
-class Room(Protocol):
-    """What each library's module `library` has."""
+class LibraryPackage(Protocol):
+    """The functions of each library's package."""
 
     def prepare(self) -> None:
         """Do what is done once in a process and must not happen while something is measured."""
@@ -27,12 +27,12 @@ class Room(Protocol):
 
 def prepare_library(library: Library) -> None:
     """Import a library, and make it ready for connections."""
-    _room(library).prepare()
+    _package(library).prepare()
 
 
 def check_client(client: Client) -> None:
     """Raise UnsupportedSettingError where the client's library cannot do as `client` says."""
-    _room(client.library).check_client(client)
+    _package(client.library).check_client(client)
 
 
 def new_connection(login: Login, through: Connection | None = None, *, shared: bool = False) -> Connection:
@@ -41,26 +41,26 @@ def new_connection(login: Login, through: Connection | None = None, *, shared: b
     A `shared` one may be used by several greenlets at once, each with channels of its own. Raises OSError where the
     worker has no socket left.
     """
-    return _room(login.client.library).new_connection(login, through, shared=shared)
+    return _package(login.client.library).new_connection(login, through, shared=shared)
 
 
 @cache
-def _room(library: Library) -> Room:
+def _package(library: Library) -> LibraryPackage:
     # Imported here because each import takes up to half a second and megabytes, and a run needs one of them.
     match library:
         case Library.SSH2_PYTHON:
-            from sshload_worker.clients.ssh2 import library as ssh2_library  # noqa: PLC0415
+            from sshload_worker.clients import ssh2  # noqa: PLC0415
 
-            return ssh2_library
+            return ssh2
         case Library.PARAMIKO:
-            from sshload_worker.clients.paramiko import library as paramiko_library  # noqa: PLC0415
+            from sshload_worker.clients import paramiko  # noqa: PLC0415
 
-            return paramiko_library
+            return paramiko
         case Library.ASYNCSSH:
-            from sshload_worker.clients.asyncssh import library as asyncssh_library  # noqa: PLC0415
+            from sshload_worker.clients import asyncssh  # noqa: PLC0415
 
-            return asyncssh_library
+            return asyncssh
         case Library.OPENSSH:
-            from sshload_worker.clients.openssh import library as openssh_library  # noqa: PLC0415
+            from sshload_worker.clients import openssh  # noqa: PLC0415
 
-            return openssh_library
+            return openssh

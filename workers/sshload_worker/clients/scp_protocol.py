@@ -15,7 +15,7 @@ from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.interface import Channel, RemoteFile
 from sshload_worker.outcomes import StepFailure
 
-_FINE = b"\0"
+_ACK = b"\0"
 _WARNING, _ERROR = 1, 2
 _LINE_LIMIT_BYTES = 8_192
 _MODE = "0644"
@@ -27,11 +27,11 @@ def begin_read(channel: Channel, path: str) -> RemoteFile:
     """Ask for a file, and read what is announced; raises StepFailure where the server has none to send."""
     stream = _Stream(channel)
     channel.execute(f"scp -f {_operand(path)}")
-    channel.write(_FINE)
-    words = stream.line().split(" ", _WORDS_OF_A_FILE - 1)
+    channel.write(_ACK)
+    words = stream.read_line().split(" ", _WORDS_OF_A_FILE - 1)
     if len(words) != _WORDS_OF_A_FILE or not words[0].startswith("C") or _SIZE.fullmatch(words[1]) is None:
         stream.fail("the server's scp announced no file")
-    channel.write(_FINE)
+    channel.write(_ACK)
     return _Reading(stream, int(words[1]))
 
 
@@ -39,9 +39,9 @@ def begin_write(channel: Channel, path: str, size_bytes: int) -> RemoteFile:
     """Announce a file; raises StepFailure where the server does not take it."""
     stream = _Stream(channel)
     channel.execute(f"scp -t {_operand(path)}")
-    stream.expect_fine()
+    stream.expect_ok()
     channel.write(f"C{_MODE} {size_bytes} {basename(path)}\n".encode())
-    stream.expect_fine()
+    stream.expect_ok()
     return _Writing(stream)
 
 
@@ -52,7 +52,7 @@ class _Stream:
         self.channel = channel
         self._ahead = b""
 
-    def some(self, most: int) -> bytes:
+    def read_some(self, most: int) -> bytes:
         """Return at least one byte and at most so many."""
         taken = self._ahead or self.channel.read()
         if not taken:
@@ -60,21 +60,21 @@ class _Stream:
         self._ahead = taken[most:]
         return taken[:most]
 
-    def line(self) -> str:
+    def read_line(self) -> str:
         """Return a line without its end, where it is not the answer that something is wrong."""
         line = b""
         while not line.endswith(b"\n") and len(line) < _LINE_LIMIT_BYTES:
-            line += self.some(1)
+            line += self.read_some(1)
         if line[0] in (_WARNING, _ERROR):
             raise StepFailure(Outcome.SCP_FAILED, _text(line[1:]))
         return _text(line)
 
-    def expect_fine(self) -> None:
-        """Take an answer; raises StepFailure where it is that something is wrong."""
-        answer = self.some(1)
-        if answer != _FINE:
+    def expect_ok(self) -> None:
+        """Read an answer; raises StepFailure where it is an error."""
+        answer = self.read_some(1)
+        if answer != _ACK:
             self._ahead = answer + self._ahead
-            self.fail(self.line())
+            self.fail(self.read_line())
 
     def fail(self, message: str) -> NoReturn:
         """Raise StepFailure, with what the program said on its way out where it said anything."""
@@ -91,7 +91,7 @@ class _Reading:
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end."""
-        piece = self._stream.some(self._left) if self._left else b""
+        piece = self._stream.read_some(self._left) if self._left else b""
         self._left -= len(piece)
         return piece
 
@@ -100,9 +100,9 @@ class _Reading:
         raise NotImplementedError
 
     def close(self) -> None:
-        """Take the server's word that it has sent all, and end its scp."""
-        self._stream.expect_fine()
-        self._stream.channel.write(_FINE)
+        """Read the server's confirmation that it has sent all, and end its scp."""
+        self._stream.expect_ok()
+        self._stream.channel.write(_ACK)
         _end(self._stream.channel)
 
 
@@ -122,8 +122,8 @@ class _Writing:
 
     def close(self) -> None:
         """Wait for the server's word that it has all, and end its scp."""
-        self._stream.channel.write(_FINE)
-        self._stream.expect_fine()
+        self._stream.channel.write(_ACK)
+        self._stream.expect_ok()
         self._stream.channel.send_end()
         _end(self._stream.channel)
 

@@ -23,7 +23,7 @@ SPEC_FIELDS = {
 }
 
 
-def refuse(setting: str, library: Library, why: str) -> NoReturn:
+def refuse_setting(setting: str, library: Library, why: str) -> NoReturn:
     """Raise UnsupportedSettingError for a field of Client: the library `why`."""
     raise UnsupportedSettingError(f"spec.client.{SPEC_FIELDS[setting]}: {library} {why}")
 
@@ -32,11 +32,11 @@ def check_names(client: Client, setting: str, known: tuple[str, ...]) -> None:
     """Raise UnsupportedSettingError where a list of algorithms names one that the library does not know."""
     for name in getattr(client, setting):
         if name not in known:
-            refuse(setting, client.library, f"does not know {name} (but {', '.join(known)})")
+            refuse_setting(setting, client.library, f"does not know {name} (but {', '.join(known)})")
 
 
 def check_range(client: Client, setting: str, least: int, most: int) -> None:
     """Raise UnsupportedSettingError where a size is out of the library's bounds."""
     size = getattr(client, setting)
     if size is not None and not least <= size <= most:
-        refuse(setting, client.library, f"takes {least} to {most} bytes")
+        refuse_setting(setting, client.library, f"takes {least} to {most} bytes")

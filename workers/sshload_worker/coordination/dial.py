@@ -11,7 +11,7 @@ _GREETING_S = 5.0
 _REFUSED_PAUSE_S = 0.5
 _VERSION_START = b"SSH-"
 _GREETING_LIMIT_BYTES = 8_192
-_TOLD_CHARACTERS = 100
+_REPORTED_CHARACTERS = 100
 
 
 def dial_until_accepted(host: str, port: int, on_problem: Callable[[str], None]) -> None:
@@ -26,7 +26,7 @@ def dial_until_accepted(host: str, port: int, on_problem: Callable[[str], None])
             return
 
 
-def dial_until_greeted(host: str, port: int, on_problem: Callable[[str], None]) -> None:
+def dial_until_banner(host: str, port: int, on_problem: Callable[[str], None]) -> None:
     """Return once the server at `port` greets with its SSH version (RFC 4253 section 4.2); tell each problem meanwhile.
 
     A server that is still full of connections, or that punishes this source for having given some up, closes them with
@@ -34,13 +34,13 @@ def dial_until_greeted(host: str, port: int, on_problem: Callable[[str], None]) 
     """
     while True:
         try:
-            said = _greeting(host, port)
+            received = _greeting(host, port)
         except OSError as error:
             on_problem(f"{host}:{port}: {error.strerror or error}")
         else:
-            if said.startswith(_VERSION_START) or b"\n" + _VERSION_START in said:
+            if received.startswith(_VERSION_START) or b"\n" + _VERSION_START in received:
                 return
-            words = said.decode("ascii", "replace").strip()[:_TOLD_CHARACTERS]
+            words = received.decode("ascii", "replace").strip()[:_REPORTED_CHARACTERS]
             on_problem(
                 f"{host}:{port}: no SSH version, but {words!r}" if words else f"{host}:{port}: it closed unasked"
             )
@@ -48,13 +48,13 @@ def dial_until_greeted(host: str, port: int, on_problem: Callable[[str], None]) 
 
 
 def _greeting(host: str, port: int) -> bytes:
-    """Return what the server says until its version begins, it closes, or it has said too much."""
-    said = b""
+    """Return the server's bytes up to the begin of its version, to its close, or to the limit."""
+    received = b""
     with socket.create_connection((host, port), timeout=_ATTEMPT_S) as connection:
         connection.settimeout(_GREETING_S)
-        while _VERSION_START not in said and len(said) < _GREETING_LIMIT_BYTES:
+        while _VERSION_START not in received and len(received) < _GREETING_LIMIT_BYTES:
             data = connection.recv(_GREETING_LIMIT_BYTES)
             if not data:
                 break
-            said += data
-    return said
+            received += data
+    return received

@@ -17,13 +17,13 @@ from sshload_contract.snapshot import Snapshot, Stage
 from sshload_contract.vocabulary import RunEnd
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.roll_call import RollCall
 from sshload_worker.coordination.settling import Settling
 from sshload_worker.coordination.worker_line import WorkerLine
-from sshload_worker.pacing.trial_order import TrialOrder
-from sshload_worker.recording.port_room import TIME_WAIT_S
-from sshload_worker.summary.live import Standing, remaining_s, run_stage, search_remaining_s, snapshot
+from sshload_worker.coordination.worker_registry import WorkerRegistry
+from sshload_worker.pacing.load import TrialOrder
+from sshload_worker.recording.health import TIME_WAIT_S
 from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.progress import RunState, remaining_s, run_stage, search_remaining_s, snapshot
 from sshload_worker.summary.search_course import SearchCourse
 from sshload_worker.summary.trial_course import TrialCourse
 
@@ -52,11 +52,11 @@ class Master:
     def __init__(self, config: RunConfig, token: str) -> None:
         self.config = config
         self._token = token
-        self.roll_call = RollCall(config.workers)
+        self.worker_registry = WorkerRegistry(config.workers)
         self._search = SearchCourse(config)
         self.trial = TrialCourse(self._search.first_order(), config, SNAPSHOT_INTERVAL_S)
         self._totals_before = Totals()
-        self._line = WorkerLine(config.run_id, self.roll_call, self)
+        self._line = WorkerLine(config.run_id, self.worker_registry, self)
         self._early: _End | None = None
         self._login_failure: LoginFailure | None = None
         self._changed = Event()
@@ -73,19 +73,19 @@ class Master:
 
     @property
     def totals(self) -> tuple[Totals, Totals]:
-        """What the trials before this one have counted together, and what this one has."""
+        """The totals of all trials before this one together, and those of this one."""
         return self._totals_before, self.trial.totals
 
     def listen(self, host: str, port: int) -> None:
-        """Take workers in from now on."""
+        """Accept workers from now on."""
         self._line.listen(host, port)
 
     def run(self) -> None:
         """Follow the run to its end, whatever that is, and print the summary."""
         printer = gevent.spawn(self._print_snapshots)
-        unrest = self._settle_and_log_in()
-        while unrest is not None and self._run_trial(unrest):
-            unrest = self._prepare_next()
+        target_activity = self._settle_and_log_in()
+        while target_activity is not None and self._run_trial(target_activity):
+            target_activity = self._prepare_next()
         printer.kill()
         told = replace(self._summary(), run_json=to_json(self.config))
         print("\n".join(summary_lines(told, self._token)), flush=True)  # noqa: T201 - stdout is the master's wire
@@ -131,17 +131,17 @@ class Master:
     def _settle_and_log_in(self) -> str | None:
         """Do as `_settle` for the first trial; let each worker log in once before it, where the run is to."""
         order = self.trial.order
-        unrest = self._settle(order)
-        while self.config.log_in_first and unrest is not None and not self.roll_call.all_logged_in:
+        target_activity = self._settle(order)
+        while self.config.log_in_first and target_activity is not None and not self.worker_registry.all_logged_in:
             self._await_logins()
-            self._target.expect(self.roll_call.accepted)
-            unrest = self._settle(order)
-        return unrest
+            self._target.expect(self.worker_registry.accepted)
+            target_activity = self._settle(order)
+        return target_activity
 
     def _await_logins(self) -> None:
-        """Let all workers log in. The order is sent again meanwhile, for one that takes the place of another."""
+        """Have all workers log in. The order is sent again meanwhile, for one that replaces another."""
         begin_s = monotonic()
-        while self._early is None and not self.roll_call.all_logged_in:
+        while self._early is None and not self.worker_registry.all_logged_in:
             if monotonic() - begin_s >= self.config.workers_timeout_s:
                 self._give_up_waiting(monotonic() - begin_s)
             self._line.send(messages.LOG_IN)
@@ -152,15 +152,15 @@ class Master:
         order = self._search.next_order() if self._early is None else None
         if order is None or not self._has_time_for(order, monotonic()):
             return None
-        self.roll_call.another_trial()
+        self.worker_registry.expect_next_trial()
         self._line.send(messages.AGAIN)
         self._is_settling = True
-        unrest = self._settle(order)
-        if unrest is None:
+        target_activity = self._settle(order)
+        if target_activity is None:
             return None
         self._totals_before.absorb(self.trial.totals)
         self.trial = TrialCourse(order, self.config, SNAPSHOT_INTERVAL_S)
-        return unrest
+        return target_activity
 
     def _has_time_for(self, order: TrialOrder, now_s: float) -> bool:
         return not self.started or self._search.has_time_for(order, self._since_first_start_s(now_s))
@@ -174,7 +174,7 @@ class Master:
         settling = gevent.spawn(self._target.settle)
         settling.link(lambda _: self._changed.set())
         begin_s = monotonic()
-        while self._early is None and not (settling.ready() and self.roll_call.all_ready):
+        while self._early is None and not (settling.ready() and self.worker_registry.all_ready):
             left_s = begin_s + self._patience_s() - monotonic()
             in_time = self._has_time_for(order, monotonic())
             if left_s <= 0 or (self._is_target_gone and not in_time):
@@ -187,7 +187,7 @@ class Master:
         return settling.get() if self._early is None and self._has_time_for(order, monotonic()) else None
 
     def _patience_s(self) -> float:
-        """Return how long readiness may take: between trials, ports are waited for, but no target that is gone."""
+        """Return the longest time to get ready: ports may take it between trials, a target that is gone may not."""
         patience_s = self.config.workers_timeout_s
         return max(patience_s, _PORTS_TIMEOUT_S) if self.started and not self._is_target_gone else patience_s
 
@@ -197,21 +197,21 @@ class Master:
 
     def _give_up_waiting(self, after_s: float) -> None:
         waited = f"within {after_s:.0f} s"
-        if self.roll_call.all_connected:
+        if self.worker_registry.all_connected:
             problem = self._target_problem or "no answer"
             again = " again" if self.started else ""
             self.end_early(RunEnd.TARGET_UNREACHABLE, f"the target was not ready{again} {waited}: {problem}")
         else:
-            absent = ", ".join(str(index) for index in self.roll_call.absent)
+            absent = ", ".join(str(index) for index in self.worker_registry.absent)
             self.end_early(RunEnd.WORKERS_MISSING, f"workers {absent} did not come {waited}")
 
-    def _run_trial(self, unrest: str) -> bool:
+    def _run_trial(self, target_activity: str) -> bool:
         """Order the start, follow the trial to its end, and judge it; return False where there is no more time for it.
 
         That is looked at once more, because the target may take its time to tell its counts.
         """
         trial = self.trial
-        trial.unrest = unrest
+        trial.target_activity = target_activity
         trial.target_before = self._target.stats()
         now_s = monotonic()
         if not self._has_time_for(trial.order, now_s):
@@ -237,11 +237,11 @@ class Master:
         self._is_settling = False
         if self._first_start_s is None:
             self._first_start_s = start_s
-        self.roll_call.started(monotonic())
+        self.worker_registry.note_start(monotonic())
         self._line.send(messages.START, trial=order.number, amount=order.amount, lead_s=lead_s, of=self.config.workers)
 
     def _ask_while_held(self, trial: TrialCourse, start_s: float) -> None:
-        """Take the target's counts shortly before held sessions are let go; what comes later says nothing of them."""
+        """Fetch the target's counts shortly before held sessions end; later ones say nothing of them."""
         load = trial.config.load
         if not isinstance(load, HoldLoad):
             return
@@ -256,7 +256,7 @@ class Master:
         overdue_s = monotonic() + self.config.start_lead_s + trial.planned_s + self.config.drain_s
         deadline_s = overdue_s + _FINAL_REPORTS_TIMEOUT_S
         stopping = False
-        while not self.roll_call.all_done and monotonic() < deadline_s:
+        while not self.worker_registry.all_done and monotonic() < deadline_s:
             if self._early is not None and not stopping:
                 stopping = True
                 self._line.send(messages.STOP)
@@ -266,20 +266,20 @@ class Master:
                 deadline_s = monotonic() + self.config.drain_s + _FINAL_REPORTS_TIMEOUT_S
             self._wait(min(SNAPSHOT_INTERVAL_S, max(deadline_s - monotonic(), 0)))
             self._note_losses()
-        if not self.roll_call.all_done:
+        if not self.worker_registry.all_done:
             self.end_early(RunEnd.WORKER_LOST, "a worker's final report did not come")
 
     def _note_losses(self) -> None:
-        self.roll_call.note_silence(monotonic())
-        if self.roll_call.losses:
-            self.end_early(RunEnd.WORKER_LOST, "; ".join(self.roll_call.losses))
+        self.worker_registry.note_silence(monotonic())
+        if self.worker_registry.losses:
+            self.end_early(RunEnd.WORKER_LOST, "; ".join(self.worker_registry.losses))
 
     def _wait(self, seconds: float) -> None:
         self._changed.wait(seconds)
         self._changed.clear()
 
     def _since_first_start_s(self, instant_s: float) -> float:
-        """Return how long after the start of the first trial an instant is, 0 before it."""
+        """Return the time from the start of the first trial to an instant, 0 before it."""
         return max(instant_s - self._first_start_s, 0.0) if self._first_start_s is not None else 0.0
 
     def _summary(self) -> RunSummary:
@@ -290,7 +290,7 @@ class Master:
         return replace(self._summary_of(self.trial, early), login_failure=self._login_failure)
 
     def _summary_of(self, trial: TrialCourse, early: _End) -> RunSummary:
-        return trial.summary(early.end, early.message, self.roll_call.connected, len(self.roll_call.losses))
+        return trial.summary(early.end, early.message, self.worker_registry.connected, len(self.worker_registry.losses))
 
     def _print_snapshots(self) -> None:
         while True:
@@ -300,11 +300,11 @@ class Master:
     def _snapshot(self) -> Snapshot:
         trial, now_s = self.trial, monotonic()
         at_s, elapsed_s = trial.planned_at_s(now_s), self._since_first_start_s(now_s)
-        standing = Standing(
+        standing = RunState(
             stage=Stage.SETTLING if self._is_settling else run_stage(trial.config, at_s, started=trial.started),
             elapsed_s=elapsed_s,
             remaining_s=search_remaining_s(self.config, elapsed_s, remaining_s(trial.config, at_s)),
-            workers_connected=self.roll_call.connected,
+            workers_connected=self.worker_registry.connected,
             search=self._search.progress(trial.order),
             problem=self._target_problem if self._is_target_gone else "",
         )

@@ -1,4 +1,4 @@
-"""What the master and its workers say to each other beside Locust's own messages, each with its fields.
+"""The messages between the master and its workers beside Locust's own, each with its fields.
 
 A run has one trial or, where a capacity is searched, several. Each is READY from all workers, START, and REPORTs of
 which the last is final; then AGAIN, after which workers are READY again, or END. Before the first START there may be a
@@ -95,7 +95,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class WorkerReason:
     """The fields of TARGET_PROBLEM, FAULT, NOT_ALLOWED and LEAVE."""
 
     worker: int

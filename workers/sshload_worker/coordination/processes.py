@@ -4,19 +4,45 @@ It needs the standard library only, so that it takes little of the pod's memory.
 told to go, and how they then end says nothing: a run that has lost a worker is over, and the master shall know at once.
 """
 
+import mmap
 import os
 import signal
 import subprocess
 import sys
 from contextlib import suppress
+from struct import Struct
 from types import FrameType
 
-from sshload_worker.recording.port_board import make_board
-
+_NUMBER = Struct("=Q")
 _GRACE_S = 15.0
 """How long processes that were told to go may take: their final report waits for steps that cannot be cut off."""
 
 _SIGNALLED = 128
+
+
+def make_board(processes: int) -> int:
+    """Return the descriptor of a new board's memory, which child processes may be given."""
+    descriptor = os.memfd_create("sshload-ports")
+    os.ftruncate(descriptor, processes * _NUMBER.size)
+    return descriptor
+
+
+class PortBoard:
+    """The connections of all processes of a pod, whose source ports come from one range, as one process sees them.
+
+    The board is memory that they share, with one number for each process. With a negative descriptor there is no other
+    process.
+    """
+
+    def __init__(self, descriptor: int, process: int) -> None:
+        alone = descriptor < 0
+        self._offset = 0 if alone else process * _NUMBER.size
+        self._memory = mmap.mmap(descriptor, _NUMBER.size if alone else 0)
+
+    def total(self, connections: int) -> int:
+        """Put down how many connections this process has, and return how many all have."""
+        _NUMBER.pack_into(self._memory, self._offset, connections)
+        return sum(number for (number,) in _NUMBER.iter_unpack(self._memory))
 
 
 class _Processes:
@@ -25,19 +51,19 @@ class _Processes:
     def __init__(self) -> None:
         self.failure = 0
         self._running: dict[int, subprocess.Popen[bytes]] = {}
-        self._told = 0
+        self._forwarded_signal = 0
 
     def start(self, command: list[str], board: int) -> None:
         """Start one process, which is given the board; a signal that came before is handed on to it."""
         # Its standard input is a pipe that nobody writes to: it ends when this process does, however that comes.
         process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=(board,))  # noqa: S603 - our own program
         self._running[process.pid] = process
-        if self._told:
-            self.hand_on(self._told)
+        if self._forwarded_signal:
+            self.forward_signal(self._forwarded_signal)
 
-    def hand_on(self, number: int, _: FrameType | None = None) -> None:
+    def forward_signal(self, number: int, _: FrameType | None = None) -> None:
         """Send a signal to all that run, and see to it that they end."""
-        self._told = number
+        self._forwarded_signal = number
         self._signal_all(number)
         signal.setitimer(signal.ITIMER_REAL, _GRACE_S)
 
@@ -51,7 +77,7 @@ class _Processes:
                 os.kill(pid, number)
 
     def wait(self) -> None:
-        """Return when all have ended. As PID 1 of its container this waits for everybody's orphans too."""
+        """Wait until all have ended. As PID 1 of its container this waits for everybody's orphans too."""
         while self._running:
             pid, status = os.wait()
             process = self._running.pop(pid, None)
@@ -62,7 +88,7 @@ class _Processes:
             exit_code = code if code >= 0 else _SIGNALLED - code
             if exit_code and not self.failure:
                 self.failure = exit_code
-                self.hand_on(signal.SIGTERM)
+                self.forward_signal(signal.SIGTERM)
 
 
 def run_processes(count: int, arguments: list[str]) -> int:
@@ -71,7 +97,7 @@ def run_processes(count: int, arguments: list[str]) -> int:
     command = [sys.executable, "-m", "sshload_worker", *arguments, "--board", str(board)]
     processes = _Processes()
     for handed_on in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(handed_on, processes.hand_on)
+        signal.signal(handed_on, processes.forward_signal)
     signal.signal(signal.SIGALRM, processes.kill)
     for number in range(count):
         processes.start([*command, "--process", str(number)], board)

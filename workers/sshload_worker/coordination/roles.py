@@ -12,19 +12,19 @@ import gevent
 from gevent.socket import wait_read
 from sshload_contract.run_config import RunConfig
 
-from sshload_worker.coordination.run_token import encrypt_lines
-from sshload_worker.recording.port_board import PortBoard
+from sshload_worker.coordination.locust_line import encrypt_lines
+from sshload_worker.coordination.processes import PortBoard
 
 if TYPE_CHECKING:
     from sshload_worker.coordination.worker import Worker
 
 
 def run_master(config: RunConfig, token: str, options: argparse.Namespace) -> int:
-    """Be the master of a run; return the exit code."""
+    """Run the master; return the exit code."""
     from sshload_worker.coordination.http_server import serve  # noqa: PLC0415 - the worker needs neither
     from sshload_worker.coordination.master import Master  # noqa: PLC0415
 
-    _begin(token)
+    _set_up_process(token)
     master = Master(config, token)
     gevent.signal_handler(signal.SIGTERM, master.stop, "told to terminate")
     gevent.signal_handler(signal.SIGINT, master.stop, "interrupted")
@@ -35,10 +35,10 @@ def run_master(config: RunConfig, token: str, options: argparse.Namespace) -> in
 
 
 def run_worker(config: RunConfig, token: str, options: argparse.Namespace) -> int:
-    """Be one worker process of a run; return the exit code."""
+    """Run one worker process; return the exit code."""
     from sshload_worker.coordination.worker import Worker  # noqa: PLC0415 - the master needs no SSH
 
-    _begin(token)
+    _set_up_process(token)
     _, most_files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most_files, most_files))
     process = options.process or 0
@@ -56,7 +56,7 @@ def _watch_parent(worker: "Worker") -> None:
     worker.leave("the pod's parent process is gone")
 
 
-def _begin(token: str) -> None:
+def _set_up_process(token: str) -> None:
     gc.enable()
     encrypt_lines(token)
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")

@@ -6,19 +6,49 @@ so that they are not taken for the load's.
 """
 
 import logging
+import urllib.request
 from collections.abc import Callable
 from time import monotonic
+from urllib.parse import urlsplit
 
 import gevent
+from sshload_contract.codec import from_json
+from sshload_contract.errors import ContractError
 from sshload_contract.target_stats import TargetStats
 
-from sshload_worker.coordination.managed_target import TargetSilentError, check_ready, fetch_stats
-
+_READY_TIMEOUT_S = 1.0
+_STATS_TIMEOUT_S = 10.0  # patient, because the server is at its limit when it is asked
+_LARGEST_ANSWER_BYTES = 65_536
 _READY_POLL_S = 0.1
 _IDLE_POLL_S = 0.25
 IDLE_TIMEOUT_S = 30.0
-
 log = logging.getLogger(__name__)
+
+
+class _TargetUnresponsiveError(Exception):
+    """The target's HTTP port does not answer as it should; the message says how."""
+
+
+def _check_ready(stats_url: str) -> None:
+    """Return if the target at `stats_url` says that it is ready; raises _TargetUnresponsiveError where it does not."""
+    _get(urlsplit(stats_url)._replace(path="/readyz").geturl(), _READY_TIMEOUT_S)
+
+
+def _fetch_stats(stats_url: str) -> TargetStats:
+    """Return the target's counts; raises _TargetUnresponsiveError where they cannot be had."""
+    text = _get(stats_url, _STATS_TIMEOUT_S)
+    try:
+        return from_json(TargetStats, text)
+    except ContractError as error:
+        raise _TargetUnresponsiveError(f"{stats_url}: {error}") from error
+
+
+def _get(url: str, timeout_s: float) -> str:
+    try:
+        with urllib.request.urlopen(url, timeout=timeout_s) as answer:  # noqa: S310 - the operator's own URL
+            return str(answer.read(_LARGEST_ANSWER_BYTES).decode("utf-8", "replace"))
+    except OSError as error:  # URLError, HTTPError and timeouts are OSErrors
+        raise _TargetUnresponsiveError(f"{url}: {error}") from error
 
 
 class Settling:
@@ -38,7 +68,7 @@ class Settling:
         self._logins = 0
 
     def settle(self) -> str:
-        """Return when the target is ready, and idle or overdue; tell each problem meanwhile, and none once it is ready.
+        """Wait until the target is ready, and idle or overdue; report each problem meanwhile, and "" once it is ready.
 
         What still goes on there is returned, empty where nothing does.
         """
@@ -49,13 +79,13 @@ class Settling:
         deadline_s = monotonic() + self._idle_timeout_s
         while True:
             stats = self.stats()
-            unrest = self._unrest(stats) if stats is not None else ""
-            if not unrest or monotonic() >= deadline_s:
-                return unrest
+            target_activity = self._target_activity(stats) if stats is not None else ""
+            if not target_activity or monotonic() >= deadline_s:
+                return target_activity
             gevent.sleep(_IDLE_POLL_S)
 
     def expect(self, logins: int) -> None:
-        """Take a target for idle only once it has told of so many logins since it was so for the first time."""
+        """Count a target as idle only once it has counted so many logins since it was idle for the first time."""
         self._logins = logins
 
     def stats(self) -> TargetStats | None:
@@ -63,22 +93,22 @@ class Settling:
         if not self._stats_url:
             return None
         try:
-            return fetch_stats(self._stats_url)
-        except TargetSilentError as problem:
+            return _fetch_stats(self._stats_url)
+        except _TargetUnresponsiveError as problem:
             log.warning("no counts from the target: %s", problem)
             return None
 
     def _await_ready(self) -> None:
         while True:
             try:
-                check_ready(self._stats_url)
-            except TargetSilentError as problem:
+                _check_ready(self._stats_url)
+            except _TargetUnresponsiveError as problem:
                 self._on_problem(str(problem))
                 gevent.sleep(_READY_POLL_S)
             else:
                 return
 
-    def _unrest(self, stats: TargetStats) -> str:
+    def _target_activity(self, stats: TargetStats) -> str:
         if self._processes_before is None:
             self._processes_before, self._accepted_before = stats.processes, stats.accepted
         more = max(stats.processes - self._processes_before, 0)

@@ -9,30 +9,28 @@ from sshload_contract.run_config import RunConfig
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import WHOLE_STEPS
 
-from sshload_worker.locustfile.crowd import Crowd
-from sshload_worker.locustfile.crowd_sessions import CrowdSessions
+from sshload_worker.coordination.processes import PortBoard
+from sshload_worker.locustfile.locust_users import LocustUsers, LocustUserSessions
 from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.login.login import Login
 from sshload_worker.pacing.generator import Generator
-from sshload_worker.pacing.load import Share
-from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.pacing.load import Share, TrialOrder
 from sshload_worker.recording.health import HealthMonitor
-from sshload_worker.recording.port_board import PortBoard
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
-from sshload_worker.scenario.log_in import LogIn
-from sshload_worker.scenario.session_reuse import make_sessions
+from sshload_worker.scenario.sessions import make_sessions
 from sshload_worker.scenario.steps.forward import forward_rule
 
 
 @dataclass(frozen=True, slots=True)
-class Equipment:
-    """What a worker keeps from trial to trial. `numbers` counts its iterations of them all."""
+class WorkerContext:
+    """The state that a worker keeps from trial to trial. `numbers` counts its iterations of all trials."""
 
     run: RunConfig
     login: Login
-    crowd: Crowd | None
+    locust_users: LocustUsers | None
     listener: SummedRequests
     numbers: Iterator[int]
     ports: PortBoard
@@ -42,7 +40,7 @@ class TrialPart:
     """The share of one trial's load that one worker makes, from `start_ns` on; each report is handed to `send`."""
 
     def __init__(
-        self, equipment: Equipment, order: TrialOrder, share: Share, start_ns: int, send: Callable[[Report], None]
+        self, equipment: WorkerContext, order: TrialOrder, share: Share, start_ns: int, send: Callable[[Report], None]
     ) -> None:
         config = order.config(equipment.run)
         self._recorder = Recorder(config.run_id, share.index, equipment.listener, WHOLE_STEPS, trial=order.number)
@@ -51,7 +49,7 @@ class TrialPart:
         self._send = send
         self._share = share
         iteration = _iteration(config, equipment, share, self._recorder)
-        held = HeldSessions(LogIn(equipment.login, self._recorder), config.client.timeouts, self._recorder)
+        held = HeldSessions(Connector(equipment.login, self._recorder), config.client.timeouts, self._recorder)
         self._generator = Generator(config, share, iteration, held, start_ns)
 
     @property
@@ -69,11 +67,11 @@ class TrialPart:
         self._health.stop()
 
     def finish(self) -> float:
-        """Let the load end now, and `run` come to its end with the last iterations; return how long it was."""
+        """End the load now, and `run` with the last iterations; return the load's duration."""
         return self._generator.finish()
 
     def stop(self) -> None:
-        """Let `run` come to its end now, with what runs ended as unfinished."""
+        """End `run` now, with what is under way as unfinished."""
         self._generator.stop()
 
     def _report_regularly(self) -> None:
@@ -88,16 +86,16 @@ class TrialPart:
         self._send(recorder.take_report(health, until_s=self._generator.elapsed_s(), final=final))
 
 
-def _iteration(config: RunConfig, equipment: Equipment, share: Share, recorder: Recorder) -> Iteration:
-    scenario, crowd = config.scenario, equipment.crowd
+def _iteration(config: RunConfig, equipment: WorkerContext, share: Share, recorder: Recorder) -> Iteration:
+    scenario, locust_users = config.scenario, equipment.locust_users
     sessions = make_sessions(scenario, equipment.login, recorder, max(share.part(scenario.pool_sessions), 1))
     return Iteration(
         worker=share.index,
-        sessions=sessions if crowd is None else CrowdSessions(sessions, crowd),
+        sessions=sessions if locust_users is None else LocustUserSessions(sessions, locust_users),
         steps=scenario.steps,
         timeouts=config.client.timeouts,
         recorder=recorder,
         numbers=equipment.numbers,
         forward_rule=forward_rule(config),
-        task=None if crowd is None else crowd.run_task,
+        task=None if locust_users is None else locust_users.run_task,
     )

@@ -17,24 +17,23 @@ from sshload_contract.sample import Report
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.dial import dial_until_accepted, dial_until_greeted
-from sshload_worker.coordination.last_words import close_after_last_words
-from sshload_worker.coordination.trial_part import Equipment, TrialPart
-from sshload_worker.locustfile.crowd import Crowd
+from sshload_worker.coordination.dial import dial_until_accepted, dial_until_banner
+from sshload_worker.coordination.locust_line import flush_and_close
+from sshload_worker.coordination.processes import PortBoard
+from sshload_worker.coordination.trial_part import TrialPart, WorkerContext
 from sshload_worker.locustfile.load_users import load_users
+from sshload_worker.locustfile.locust_users import LocustUsers
 from sshload_worker.locustfile.request_events import SummedRequests
-from sshload_worker.login.fault import GeneratorFaultError, TargetNotAllowedError
-from sshload_worker.pacing.load import Share
-from sshload_worker.pacing.trial_order import TrialOrder
-from sshload_worker.recording.port_board import PortBoard
-from sshload_worker.recording.port_room import TIME_WAIT_S, has_port_room
+from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError
+from sshload_worker.pacing.load import Share, TrialOrder
+from sshload_worker.recording.health import TIME_WAIT_S, has_port_room
 from sshload_worker.scenario.first_login import (
-    TOO_MANY,
-    NotReachedError,
+    OVERLOAD_OUTCOMES,
+    UnreachableError,
     log_in_once,
-    not_reached,
     patience_s,
-    within,
+    unreachable_failure,
+    wait_within,
 )
 from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve_first_hop
 
@@ -89,11 +88,11 @@ class Worker:
             log.error("%s", self._leave_reason)
             return 1
         joining.get()
-        self._take_part()
+        self._run_trials()
         if self._leave_reason:
             log.error("%s", self._leave_reason)
         self._runner.greenlet.kill()
-        close_after_last_words(self._runner.client, _LINGER_MS)
+        flush_and_close(self._runner.client, _LINGER_MS)
         return 1 if self._leave_reason else 0
 
     def leave(self, reason: str) -> None:
@@ -119,26 +118,26 @@ class Worker:
         self._heartbeat_s = monotonic()
         gevent.spawn(self._watch_master)
 
-    def _take_part(self) -> None:
+    def _run_trials(self) -> None:
         """Make ready for one trial after the other and generate it, until the end is ordered."""
         self._send(messages.HELLO, run_id=self._config.run_id, worker=self._index)
         preparation = gevent.spawn(self._prepare)
-        if not self._came(preparation):
+        if not self._wait_unless_ended(preparation):
             preparation.kill()
             return
         equipment = preparation.get()
-        if not isinstance(equipment, Equipment):
-            self._give_up(equipment)
+        if not isinstance(equipment, WorkerContext):
+            self._report_refusal(equipment)
             return
-        if not self._make_ready(0) or not self._log_in_first(equipment.login):
+        if not self._prepare_trial(0) or not self._log_in_first(equipment.login):
             return
-        while self._came(self._ordered_to_start):
+        while self._wait_unless_ended(self._ordered_to_start):
             self._another_trial.clear()
             opened = self._generate(equipment)
-            if not (self._came(self._another_trial) and self._make_ready(opened)):
+            if not (self._wait_unless_ended(self._another_trial) and self._prepare_trial(opened)):
                 return
 
-    def _give_up(self, why: Refusal) -> None:
+    def _report_refusal(self, why: Refusal) -> None:
         """Tell the master why this worker can take no part. A login that failed is no fault of its own."""
         if isinstance(why, LoginFailure) and why.outcome is not Outcome.GENERATOR_FAULT:
             self._send(messages.LOGIN_FAILED, **to_plain(why))
@@ -148,7 +147,7 @@ class Worker:
         kind = messages.NOT_ALLOWED if isinstance(why, TargetNotAllowedError) else messages.FAULT
         self._send(kind, worker=self._index, message=self._leave_reason)
 
-    def _came(self, awaited: "gevent.Greenlet[..., Any] | Event") -> bool:
+    def _wait_unless_ended(self, awaited: "gevent.Greenlet[..., Any] | Event") -> bool:
         """Wait for it; return False where this worker's end was ordered before."""
         self._wait_for(awaited)
         return not self._ordered_to_end.is_set()
@@ -157,22 +156,22 @@ class Worker:
         """Wait for it, or for the order to end."""
         gevent.wait([awaited, self._ordered_to_end], timeout=timeout_s, count=1)
 
-    def _prepare(self) -> Equipment | Refusal:
+    def _prepare(self) -> WorkerContext | Refusal:
         """Resolve the first hop, and read what logging in takes.
 
         Why that fails is returned, because gevent would print the traceback of what is raised.
         """
         try:
             self._addresses = self._resolve()
-            return Equipment(
+            return WorkerContext(
                 run=self._config,
                 login=prepare_login(self._config, self._addresses),
-                crowd=self._load_crowd(),
+                locust_users=self._load_locust_users(),
                 listener=self._listener,
                 numbers=count(),
                 ports=self._ports,
             )
-        except NotReachedError as problem:
+        except UnreachableError as problem:
             return self._not_reached(str(problem), None)
         except (GeneratorFaultError, TargetNotAllowedError) as fault:
             return fault
@@ -183,28 +182,30 @@ class Worker:
     def _resolve(self) -> "tuple[Address, ...]":
         """Wait for a managed target's name as long as the master does, for any other as long as for a connection."""
         if first_hop(self._config) is self._config.target and self._config.is_managed:
-            return resolve_first_hop(self._config, self._tell, self._index)
+            return resolve_first_hop(self._config, self._report_problem, self._index)
         patient_s = patience_s(self._config.client.timeouts)
-        return within(patient_s, lambda tell: resolve_first_hop(self._config, tell, self._index), self._tell)
+        return wait_within(
+            patient_s, lambda tell: resolve_first_hop(self._config, tell, self._index), self._report_problem
+        )
 
     def _not_reached(self, why: str, outcome: Outcome | None) -> LoginFailure:
         behind = bool(self._config.via)
-        return not_reached(self._index, first_hop(self._config), behind=behind, outcome=outcome, why=why)
+        return unreachable_failure(self._index, first_hop(self._config), behind=behind, outcome=outcome, why=why)
 
-    def _load_crowd(self) -> Crowd | None:
+    def _load_locust_users(self) -> LocustUsers | None:
         path = self._config.scenario.locustfile_path
         seed = f"{self._config.run_id}/{self._index}"
-        return Crowd(path, load_users(path), self._environment, seed) if path else None
+        return LocustUsers(path, load_users(path), self._environment, seed) if path else None
 
-    def _make_ready(self, opened: int) -> bool:
+    def _prepare_trial(self, opened: int) -> bool:
         """Get ready for a trial like the last one, which took so many connections; return False where none follows."""
-        room = gevent.spawn(self._await_room, opened)
-        if not self._came(room):
+        room = gevent.spawn(self._await_ports_and_target, opened)
+        if not self._wait_unless_ended(room):
             room.kill()
             return False
         failure = room.get()
         if failure is not None:
-            self._give_up(failure)
+            self._report_refusal(failure)
             return False
         gc.collect()
         gc.freeze()  # what is left need never be walked again: that would stop the loop for tens of ms
@@ -212,7 +213,7 @@ class Worker:
         self._send(messages.READY, worker=self._index)
         return True
 
-    def _await_room(self, opened: int) -> LoginFailure | None:
+    def _await_ports_and_target(self, opened: int) -> LoginFailure | None:
         """Wait for ports for as many connections as before, as long as closed ones keep them, and for the target.
 
         At first somebody has to find an external target to take connections (the master asks a managed one), unless all
@@ -224,12 +225,12 @@ class Worker:
             gevent.sleep(_PORTS_POLL_S)
         host, port = str(self._addresses[0][1][0]), first_hop(self._config).port
         if opened:
-            dial_until_greeted(host, port, self._tell)
+            dial_until_banner(host, port, self._report_problem)
         elif self._index == 0 and not self._config.is_managed and not self._config.log_in_first:
             patient_s = patience_s(self._config.client.timeouts)
             try:
-                within(patient_s, lambda tell: dial_until_accepted(host, port, tell), self._tell)
-            except NotReachedError as problem:
+                wait_within(patient_s, lambda tell: dial_until_accepted(host, port, tell), self._report_problem)
+            except UnreachableError as problem:
                 return self._not_reached(str(problem), Outcome.CONNECT_FAILED)
         return None
 
@@ -238,12 +239,12 @@ class Worker:
         if not self._config.log_in_first:
             return True
         logging_in = gevent.spawn(self._log_in_when_ordered, login)
-        if not self._came(logging_in):
+        if not self._wait_unless_ended(logging_in):
             logging_in.kill()
             return False
         failure = logging_in.get()
-        if failure is not None and failure.outcome not in TOO_MANY:
-            self._give_up(failure)
+        if failure is not None and failure.outcome not in OVERLOAD_OUTCOMES:
+            self._report_refusal(failure)
             return False
         self._send(messages.LOGGED_IN, worker=self._index, accepted=failure is None)
         return True
@@ -251,9 +252,9 @@ class Worker:
     def _log_in_when_ordered(self, login: "Login") -> LoginFailure | None:
         self._ordered_to_log_in.wait()
         gevent.sleep(self._index * min(_LOGIN_SPACE_S, _ALL_LOGINS_BEGIN_WITHIN_S / self._config.workers))
-        return log_in_once(self._index, login, self._addresses, self._tell)
+        return log_in_once(self._index, login, self._addresses, self._report_problem)
 
-    def _generate(self, equipment: Equipment) -> int:
+    def _generate(self, equipment: WorkerContext) -> int:
         """Generate the share of the trial that was ordered, and return how many connections it took."""
         order = self._order
         trial = TrialOrder(number=order["trial"], amount=order["amount"])
@@ -266,7 +267,7 @@ class Worker:
     def _report(self, report: Report) -> None:
         self._send(messages.REPORT, report=to_json(report))
 
-    def _tell(self, problem: str) -> None:
+    def _report_problem(self, problem: str) -> None:
         """Tell the master why the target cannot be reached yet, once a second at most."""
         if monotonic() - self._problem_s >= _PROBLEM_INTERVAL_S:
             self._problem_s = monotonic()

@@ -12,48 +12,48 @@ from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.last_words import close_after_last_words
-from sshload_worker.coordination.roll_call import RollCall
+from sshload_worker.coordination.locust_line import flush_and_close
+from sshload_worker.coordination.worker_registry import WorkerRegistry
 
 _LINGER_MS = 1_000
 
 M = TypeVar("M")
 
 
-class Hearer(Protocol):
-    """Who is told what workers say."""
+class MessageHandler(Protocol):
+    """The receiver of what workers report."""
 
     def take_report(self, report: Report) -> bool:
-        """Take a report; return False for one that changes nothing. Raises EncodingError where it cannot be read."""
+        """Handle a report; return False for one that changes nothing. Raises EncodingError where it cannot be read."""
 
     def note_load_end(self, worker: int, after_s: float) -> None:
-        """Take how long the load of a worker was that was ended before its time."""
+        """Handle the duration of a worker's load that was ended before its time."""
 
     def note_target_problem(self, problem: str) -> None:
-        """Take why the target is not ready yet."""
+        """Handle the reason why the target is not ready yet."""
 
     def note_change(self) -> None:
-        """Take that the roll call has changed."""
+        """Handle a change of the registry."""
 
     def end_early(self, end: RunEnd, message: str) -> None:
-        """Take that the run cannot go on."""
+        """Handle that the run cannot go on."""
 
     def note_login_failure(self, failure: LoginFailure) -> None:
-        """Take that the run cannot go on, because a worker cannot log in."""
+        """Handle that the run cannot go on, because a worker cannot log in."""
 
 
 class WorkerLine:
     """The messages of one run, to and from all its workers."""
 
-    def __init__(self, run_id: str, roll_call: RollCall, hearer: Hearer) -> None:
+    def __init__(self, run_id: str, worker_registry: WorkerRegistry, handler: MessageHandler) -> None:
         self._run_id = run_id
-        self._roll_call = roll_call
-        self._hearer = hearer
+        self._worker_registry = worker_registry
+        self._handler = handler
         self._environment: Any = Environment()
         self._runner: Any = None
 
     def listen(self, host: str, port: int) -> None:
-        """Take workers in from now on."""
+        """Accept workers from now on."""
         self._runner = self._environment.create_master_runner(host, port)
         for kind, listener in (
             (messages.HELLO, self._on_hello),
@@ -75,59 +75,59 @@ class WorkerLine:
         self._runner.send_message(kind, fields)
 
     def close(self) -> None:
-        """Hear nothing more; returns once what was sent is on its way, after a second at most."""
+        """Stop listening, once what was sent is on its way, after a second at most."""
         self._runner.greenlet.kill()
-        close_after_last_words(self._runner.server, _LINGER_MS)
+        flush_and_close(self._runner.server, _LINGER_MS)
 
     def _on_hello(self, msg: Any, **_: object) -> None:
         hello = self._read(messages.Hello, msg.data)
         if hello is not None and hello.run_id == self._run_id:
-            self._roll_call.hello(hello.worker, msg.node_id, monotonic())
-            self._hearer.note_change()
+            self._worker_registry.register(hello.worker, msg.node_id, monotonic())
+            self._handler.note_change()
 
     def _on_ready(self, msg: Any, **_: object) -> None:
         ready = self._read(messages.Ready, msg.data)
         if ready is not None:
-            self._roll_call.ready(ready.worker)
-            self._hearer.note_change()
+            self._worker_registry.note_ready(ready.worker)
+            self._handler.note_change()
 
     def _on_target_problem(self, msg: Any, **_: object) -> None:
-        said = self._read(messages.Words, msg.data)
+        said = self._read(messages.WorkerReason, msg.data)
         if said is not None:
-            self._hearer.note_target_problem(said.message)
+            self._handler.note_target_problem(said.message)
 
     def _on_logged_in(self, msg: Any, **_: object) -> None:
         said = self._read(messages.LoggedIn, msg.data)
         if said is not None:
-            self._roll_call.logged_in(said.worker, accepted=said.accepted)
-            self._hearer.note_change()
+            self._worker_registry.note_login(said.worker, accepted=said.accepted)
+            self._handler.note_change()
 
     def _on_login_failed(self, msg: Any, **_: object) -> None:
         failure = self._read(LoginFailure, msg.data)
         if failure is not None:
-            self._hearer.note_login_failure(failure)
+            self._handler.note_login_failure(failure)
 
     def _on_report(self, msg: Any, **_: object) -> None:
         gevent.sleep(0)  # Locust's listener waits only where no message has come: many would keep all else from running
-        self._roll_call.seen(msg.node_id, monotonic())
+        self._worker_registry.note_message(msg.node_id, monotonic())
         sent = self._read(messages.SentReport, msg.data)
         if sent is None:
             return
         try:
             report = from_json(Report, sent.report)
-            self._roll_call.check_expected(report.worker)
-            is_new = report.run_id == self._run_id and self._hearer.take_report(report)
+            self._worker_registry.check_expected(report.worker)
+            is_new = report.run_id == self._run_id and self._handler.take_report(report)
         except ValueError as error:  # ContractError, and EncodingError of a histogram
-            self._give_up(error)
+            self._end_on_unreadable(error)
             return
         if is_new and report.final:
-            self._roll_call.final(report.worker)
-            self._hearer.note_change()
+            self._worker_registry.note_final_report(report.worker)
+            self._handler.note_change()
 
     def _on_finished(self, msg: Any, **_: object) -> None:
         said = self._read(messages.Finished, msg.data)
         if said is not None:
-            self._hearer.note_load_end(said.worker, said.after_s)
+            self._handler.note_load_end(said.worker, said.after_s)
 
     def _on_fault(self, msg: Any, **_: object) -> None:
         self._end_by(RunEnd.GENERATOR_FAULT, msg.data)
@@ -136,26 +136,26 @@ class WorkerLine:
         self._end_by(RunEnd.TARGET_NOT_ALLOWED, msg.data)
 
     def _on_leave(self, msg: Any, **_: object) -> None:
-        said = self._read(messages.Words, msg.data)
+        said = self._read(messages.WorkerReason, msg.data)
         if said is not None:
-            self._roll_call.left(said.worker, said.message)
-            self._hearer.note_change()
+            self._worker_registry.note_leave(said.worker, said.message)
+            self._handler.note_change()
 
     def _on_heartbeat(self, client_id: str, **_: object) -> None:
-        self._roll_call.seen(client_id, monotonic())
+        self._worker_registry.note_message(client_id, monotonic())
 
     def _end_by(self, end: RunEnd, data: object) -> None:
-        said = self._read(messages.Words, data)
+        said = self._read(messages.WorkerReason, data)
         if said is not None:
-            self._hearer.end_early(end, f"worker {said.worker}: {said.message}")
+            self._handler.end_early(end, f"worker {said.worker}: {said.message}")
 
     def _read(self, kind: type[M], data: object) -> M | None:
         """Return a message's fields. Where they cannot be read the run ends: Locust would only log what is raised."""
         try:
             return from_plain(kind, data)
         except ContractError as error:
-            self._give_up(error)
+            self._end_on_unreadable(error)
             return None
 
-    def _give_up(self, error: ValueError) -> None:
-        self._hearer.end_early(RunEnd.GENERATOR_FAULT, f"what a worker says cannot be read: {error}")
+    def _end_on_unreadable(self, error: ValueError) -> None:
+        self._handler.end_early(RunEnd.GENERATOR_FAULT, f"what a worker says cannot be read: {error}")

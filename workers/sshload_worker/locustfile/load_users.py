@@ -10,7 +10,7 @@ from locust.user.task import TaskSet
 from locust.util.load_locustfile import load_locustfile
 
 from sshload_worker.locustfile.ssh_user import SSHUser
-from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.outcomes import GeneratorFaultError
 
 _MESSAGE_LIMIT_CHARACTERS = 200
 
@@ -21,7 +21,7 @@ def load_users(path: str) -> tuple[type[SSHUser], ...]:
     try:
         found, shapes = load_locustfile(path)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
-        raise GeneratorFaultError(f"{name}{line_of(error, path)}: {said(error)}") from None
+        raise GeneratorFaultError(f"{name}{locustfile_line(error, path)}: {describe_error(error)}") from None
     if shapes:
         raise GeneratorFaultError(
             f"{name}: {type(shapes[0]).__name__} is not used: the test's load says how many users"
@@ -38,7 +38,7 @@ def load_users(path: str) -> tuple[type[SSHUser], ...]:
     return tuple(users)
 
 
-def line_of(error: BaseException, path: str) -> str:
+def locustfile_line(error: BaseException, path: str) -> str:
     """Return " line N" of the locustfile where an error came up in it, empty where it did not."""
     if isinstance(error, SyntaxError) and error.filename == path:
         return f" line {error.lineno}"
@@ -46,7 +46,7 @@ def line_of(error: BaseException, path: str) -> str:
     return f" line {lines[-1]}" if lines else ""
 
 
-def said(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return an error's type and message, within bounds."""
     return f"{type(error).__name__}: {error}".rstrip(": ")[:_MESSAGE_LIMIT_CHARACTERS]
 

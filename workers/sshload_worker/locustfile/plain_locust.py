@@ -18,16 +18,16 @@ from sshload_contract.run_config import Endpoint
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import WHOLE_STEPS, Window
 
-from sshload_worker.locustfile.request_events import EachRequest
-from sshload_worker.login.fault import GeneratorFaultError
+from sshload_worker.locustfile.request_events import RequestPerSample
 from sshload_worker.login.login import Login
+from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.log_in import LogIn
+from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.step_clock import Due, StepClock
 from sshload_worker.scenario.steps.dispatch import run_step
 from sshload_worker.scenario.steps.forward import unrestricted
 from sshload_worker.scenario.steps.step_run import StepRun
-from sshload_worker.scenario.target_login import prepare_target, resolve
+from sshload_worker.scenario.target_login import prepare_login_at, resolve
 
 PRIVATE_KEY_VARIABLE = "SSHLOAD_PRIVATE_KEY"
 KNOWN_HOSTS_VARIABLE = "SSHLOAD_KNOWN_HOSTS"
@@ -60,8 +60,8 @@ class PlainSession:
     """The session of one user whom Locust itself runs. `environment` is Locust's, `host` what it calls so."""
 
     def __init__(self, environment: Any, host: str) -> None:
-        self._recorder = Recorder("", 0, EachRequest(environment), WHOLE_STEPS)
-        self._log_in = LogIn(_login(host), self._recorder)
+        self._recorder = Recorder("", 0, RequestPerSample(environment), WHOLE_STEPS)
+        self._connector = Connector(_login(host), self._recorder)
         self._step_run: StepRun | None = None
 
     def run(self, step: ScenarioStep) -> None:
@@ -70,7 +70,7 @@ class PlainSession:
             if self._step_run is None:
                 now_ns = monotonic_ns()
                 clock = StepClock(self._recorder, Due(now_ns, Window.MEASURED, now_ns + _NS_PER_HOUR))
-                connection = self._log_in.begin(clock)
+                connection = self._connector.connect(clock)
                 self._step_run = StepRun(connection, clock, _TIMEOUTS, str(next(_NUMBERS)), unrestricted)
             run_step(step, self._step_run)
         except BaseException:  # a kill too
@@ -80,7 +80,7 @@ class PlainSession:
     def close(self) -> None:
         """End the connection, if there is one."""
         if self._step_run is not None:
-            self._log_in.end(self._step_run.connection)
+            self._connector.disconnect(self._step_run.connection)
             self._step_run = None
 
 
@@ -103,4 +103,4 @@ def _login(host: str) -> Login:
         password_path="",
         known_hosts_path=os.environ.get(KNOWN_HOSTS_VARIABLE, ""),
     )
-    return prepare_target(target, (), _CLIENT, resolve(target, log.warning))
+    return prepare_login_at(target, (), _CLIENT, resolve(target, log.warning))

@@ -14,18 +14,18 @@ _US_PER_MS = 1_000
 _TYPE = "SSH"
 
 
-class EachRequest:
+class RequestPerSample:
     """Fires Locust's request event for each sample (recording.recorder.Listener)."""
 
     def __init__(self, environment: Any) -> None:
         self._fire = environment.events.request.fire
 
-    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
+    def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         """Fire the event, but of nothing that Locust itself has cut off at its end, as its own users do not either."""
         if outcome is not Outcome.UNFINISHED:
             self._fire(**_event(step, outcome, latency_us))
 
-    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+    def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
         """Leave it: each was told."""
 
 
@@ -43,12 +43,12 @@ class SummedRequests:
             environment.events.request = _RequestHook()
         self._hook: _RequestHook = environment.events.request
 
-    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
+    def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         """Fire the event for those who listen, but for Locust's own statistics."""
         if self._hook.others:
             self._hook.fire_to_others(**_event(step, outcome, latency_us))
 
-    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+    def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
         """Add the samples to Locust's own statistics."""
         total: stats.RequestStats = self._environment.stats
         added = _entry(total, step, outcome, counts)
@@ -77,7 +77,7 @@ class _RequestHook(EventHook):
         return handler
 
     def fire(self, *, reverse: bool = False, **event: Any) -> None:
-        """Fire an event of somebody else's."""
+        """Fire an event of another source."""
         for handler in self._statistics:
             handler(**event)
         super().fire(reverse=reverse, **event)  # type: ignore[no-untyped-call]  # likewise

@@ -59,11 +59,11 @@ class SSHUser(User):
         self._failed: tuple[Outcome, str] | None = None
 
     def begin_iteration(self, run: StepRun) -> None:
-        """Let the steps be those of this iteration, from now on."""
+        """Run steps for this iteration, from now on."""
         self._step_run, self._failed = run, None
 
     def end_iteration(self) -> StepFailure | None:
-        """Let no more steps be run; return how the first one failed that did, None where all went well."""
+        """Run no more steps; return the first failure of a step, None where there was none."""
         self._step_run = None
         return StepFailure(*self._failed) if self._failed is not None else None
 
@@ -118,7 +118,7 @@ class SSHUser(User):
         self._run(ShellStep(name, command, ready, send, expect, repeat))
 
     def forward(self, host: str, port: int, *, name: str = "", send: str = "", expect: str = "") -> None:
-        """Let the server connect to `host` and `port`, send, and wait for the answer."""
+        """Have the server connect to `host` and `port`, send, and wait for the answer."""
         self._run(ForwardStep(name, host, port, send, expect))
 
     def git_upload_pack(self, repository: str, *, name: str = "") -> None:

@@ -15,9 +15,9 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.private_key import PrivateKey, agent_identity
 from sshload_worker.login.wire import wire_string
+from sshload_worker.outcomes import GeneratorFaultError
 
 _SOCKET_PATH_LIMIT_BYTES = 107  # sun_path of unix(7) holds 108 with the closing zero
 _COMPANION = 'echo "$SSH_AGENT_PID"; exec cat'

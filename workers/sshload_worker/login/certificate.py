@@ -1,19 +1,104 @@
-"""User certificates (OpenSSH's PROTOCOL.certkeys), looked over before the start."""
+"""OpenSSH certificates (PROTOCOL.certkeys): their fields, untrusted, and the rules for a user's and for a host's.
+
+A host certificate is accepted by the rules of OpenSSH's client. `cryptography` checks its signature, is imported for
+the first one that needs it, and checks each certificate once: a server shows the same one at every login.
+"""
 
 import binascii
-from base64 import b64decode
+from base64 import b64decode, b64encode
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from enum import IntEnum, unique
+from fnmatch import fnmatchcase
+from functools import lru_cache
 
-from sshload_worker.login.certificate_fields import CertificateKind, read_certificate_fields
-from sshload_worker.login.fault import GeneratorFaultError
-from sshload_worker.login.wire import WireError
+from sshload_worker.login.wire import WireError, WireReader, wire_string
+from sshload_worker.outcomes import GeneratorFaultError
 
+CERTIFICATE_SUFFIX = "-cert-v01@openssh.com"
+_KEY_STRINGS = {  # how many strings of a certificate are its public key
+    "ssh-ed25519": 1,
+    "ecdsa-sha2-nistp256": 2,
+    "ecdsa-sha2-nistp384": 2,
+    "ecdsa-sha2-nistp521": 2,
+    "ssh-rsa": 2,
+}
 _FIELDS = 2
 _LAST_INSTANT_UNIX_S = 253_402_300_799  # the end of the year 9999; certificates may say more
+_BAD_SIGNATURE_ALGORITHMS = ("ssh-rsa", "ssh-dss")  # SHA-1
+_TYPE_LIMIT_BYTES = 64
+_CACHED_SIGNATURES = 64
+
+
+@unique
+class CertificateKind(IntEnum):
+    """Whom a certificate is for."""
+
+    USER = 1
+    HOST = 2
+
+
+@dataclass(frozen=True, slots=True)
+class CertificateFields:
+    """The fields of a certificate. `public_blob` is the key that it certifies, `signed` what its signature covers."""
+
+    key_type: str
+    public_blob: bytes
+    kind: CertificateKind
+    principals: tuple[str, ...]
+    valid_after_unix_s: int
+    valid_before_unix_s: int
+    critical_options: tuple[str, ...]
+    authority: bytes
+    signature: bytes
+    signed: bytes
+
+
+def read_certificate_fields(blob: bytes) -> CertificateFields:
+    """Return the fields of a certificate in wire form; raises WireError where it is none."""
+    reader = WireReader(blob)
+    name = reader.text()
+    key_type = name.removesuffix(CERTIFICATE_SUFFIX)
+    if key_type == name or key_type not in _KEY_STRINGS:
+        raise WireError(f"its type is {name[:64]!r}")
+    reader.string()  # the nonce
+    key = b"".join(wire_string(reader.string()) for _ in range(_KEY_STRINGS[key_type]))
+    reader.uint64()  # the serial number
+    kind = reader.uint32()
+    if kind not in list(CertificateKind):
+        raise WireError(f"it is neither for a user nor for a host, but of kind {kind}")
+    reader.string()  # the key's id
+    principals = _strings(reader.string())
+    valid_after, valid_before = reader.uint64(), reader.uint64()
+    critical_options = _strings(reader.string())[::2]
+    reader.string()  # extensions, which may be ignored
+    reader.string()  # reserved
+    authority = reader.string()
+    signed = blob[: reader.position]
+    return CertificateFields(
+        key_type=key_type,
+        public_blob=wire_string(key_type.encode()) + key,
+        kind=CertificateKind(kind),
+        principals=principals,
+        valid_after_unix_s=valid_after,
+        valid_before_unix_s=valid_before,
+        critical_options=critical_options,
+        authority=authority,
+        signature=reader.string(),
+        signed=signed,
+    )
+
+
+def _strings(packed: bytes) -> tuple[str, ...]:
+    reader = WireReader(packed)
+    found = []
+    while reader.rest:
+        found.append(reader.text())
+    return tuple(found)
 
 
 def check_user_certificate(data: bytes, public_blob: bytes, now_unix_s: float, role: str) -> None:
-    """Return where a certificate file is one of the key `public_blob` and is valid now.
+    """Check that a certificate file is one of the key `public_blob` and is valid now.
 
     Raises GeneratorFaultError, which calls the file `role`, where it is not.
     """
@@ -36,3 +121,59 @@ def check_user_certificate(data: bytes, public_blob: bytes, now_unix_s: float, r
 
 def _instant(unix_s: int) -> str:
     return f"{datetime.fromtimestamp(min(unix_s, _LAST_INSTANT_UNIX_S), tz=UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def is_certificate(blob: bytes) -> bool:
+    """Return whether a host key in wire form claims to be a certificate."""
+    try:
+        return WireReader(blob[: _TYPE_LIMIT_BYTES + 4]).text().endswith(CERTIFICATE_SUFFIX)
+    except WireError:
+        return False
+
+
+def certificate_refusal(
+    blob: bytes, host: str, authorities: frozenset[bytes], revoked: frozenset[bytes], now_unix_s: float
+) -> str:
+    """Return the reason to refuse a certificate of `host` (in lower case), "" where it is good."""
+    try:
+        fields = read_certificate_fields(blob)
+        algorithm = WireReader(fields.signature).text()
+    except WireError as error:
+        return f"the server's host certificate cannot be read: {error}"
+    in_time = fields.valid_after_unix_s <= now_unix_s < fields.valid_before_unix_s
+    for is_bad, why in (
+        (fields.authority not in authorities, "is signed by an authority that known_hosts does not name"),
+        (fields.authority in revoked or fields.public_blob in revoked, "has a key that is revoked in known_hosts"),
+        (fields.kind is not CertificateKind.HOST, "is a user's"),
+        (not in_time, "is not valid now"),
+        (not _names(fields.principals, host), f"is not for {host}"),
+        (bool(fields.critical_options), "has critical options, and none are known"),
+        (algorithm in _BAD_SIGNATURE_ALGORITHMS, f"is signed by {algorithm}, which is too weak"),
+    ):
+        if is_bad:
+            return f"the server's host certificate {why}"
+    return "" if _signature_is_good(blob) else "the server's host certificate has a bad signature"
+
+
+def _names(principals: tuple[str, ...], host: str) -> bool:
+    """Return whether one of the principals is the host; they may have * and ?, and none at all means every host."""
+    return not principals or any(fnmatchcase(host, principal.replace("[", "[[]")) for principal in principals)
+
+
+@lru_cache(maxsize=_CACHED_SIGNATURES)
+def _signature_is_good(blob: bytes) -> bool:
+    from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm  # noqa: PLC0415 - few runs need it
+    from cryptography.hazmat.primitives.serialization import (  # noqa: PLC0415 - likewise
+        SSHCertificate,
+        load_ssh_public_identity,
+    )
+
+    line = WireReader(blob).string() + b" " + b64encode(blob)
+    try:
+        certificate = load_ssh_public_identity(line)
+        if not isinstance(certificate, SSHCertificate):
+            return False
+        certificate.verify_cert_signature()
+    except (InvalidSignature, UnsupportedAlgorithm, ValueError, AssertionError):  # it asserts what a server sent
+        return False
+    return True

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from time import time
 
-from sshload_worker.login.certificate_fields import CERTIFICATE_SUFFIX
-from sshload_worker.login.host_certificate import certificate_refusal, is_certificate
+from sshload_worker.login.certificate import CERTIFICATE_SUFFIX, certificate_refusal, is_certificate
 from sshload_worker.login.wire import WireError, WireReader
 
 _SSH_PORT = 22
@@ -51,17 +50,17 @@ class HostKeys:
 
     @property
     def algorithms_with_certificates(self) -> tuple[str, ...]:
-        """What to ask the server for where its certificate can be checked."""
+        """The algorithms to ask the server for where its certificate can be checked."""
         if not self.authorities or not self.algorithms:
             return self.algorithms
         return (*(f"{name}{CERTIFICATE_SUFFIX}" for name in _CERTIFIED_TYPES), *self.algorithms)
 
     def accepts(self, blob: bytes) -> bool:
-        """Tell whether the host may show this key, or this certificate."""
+        """Return whether the host may show this key, or this certificate."""
         return not self.refusal(blob)
 
     def refusal(self, blob: bytes) -> str:
-        """Return why the host may not show this key or certificate, empty where it may."""
+        """Return the reason to refuse this key or certificate, "" where the host may show it."""
         if self.any_key:
             return ""
         if blob in self.revoked:
@@ -156,7 +155,7 @@ def _matches_hash(pattern: str, name: str) -> bool:
 
 
 def _is_of_type(blob: bytes, key_type: str) -> bool:
-    """Tell whether a key in wire form begins with the name of its type, as OpenSSH asks of a line."""
+    """Return whether a key in wire form begins with the name of its type, as OpenSSH asks of a line."""
     try:
         return WireReader(blob).string() == key_type.encode()
     except WireError:

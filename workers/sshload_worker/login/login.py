@@ -1,19 +1,26 @@
-"""Login: all that logins at one server need, settled once before the start of a run."""
+"""Login: all that logins at one server need, settled once before the start, its credentials read from files."""
 
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import time
 
 from sshload_contract.client import Auth, Client
+from sshload_contract.run_config import Endpoint
 
+from sshload_worker.login.agent import start_agent
+from sshload_worker.login.certificate import check_user_certificate
 from sshload_worker.login.known_hosts import HostKeys
+from sshload_worker.login.private_key import PrivateKey, read_private_key
+from sshload_worker.outcomes import GeneratorFaultError
 
 Address = tuple[socket.AddressFamily, tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What `auth` needs, the rest being empty.
+    """The credentials that `auth` needs, the rest being empty.
 
     The private key is in OpenSSH's format, not encrypted; its public half and the certificate are lines as ssh-keygen
     writes them. With Auth.AGENT there is only the socket of the agent, which has the key.
@@ -45,6 +52,72 @@ class Login:
     via: tuple["Login", ...]
     turns: Iterator["Login"] | None
 
-    def in_turn(self) -> "Login":
+    def at_next_address(self) -> "Login":
         """Return the Login, at the address whose turn it is, for the next connection."""
         return self if self.turns is None else next(self.turns)
+
+
+_NOTHING = Credentials(
+    auth=Auth.PASSWORD, private_key=b"", public_key=b"", certificate=b"", password="", agent_socket=""
+)
+_KEY_AUTHS = (Auth.PUBLICKEY, Auth.CERTIFICATE, Auth.AGENT)
+
+
+def read_credentials(endpoint: Endpoint, server: str) -> Credentials:
+    """Return the credentials for `endpoint`; raises GeneratorFaultError, which calls it `server` ("the target").
+
+    For Auth.AGENT an ssh-agent with the key in it is started, which ends with this process.
+    """
+    if endpoint.auth not in _KEY_AUTHS:
+        password = _read_secret(endpoint.password_path, f"{server}'s password")
+        return replace(_NOTHING, auth=endpoint.auth, password=password)
+    key = _read_key(endpoint, server)
+    if endpoint.auth is Auth.AGENT:
+        agent = start_agent(key)
+        return replace(_NOTHING, auth=Auth.AGENT, agent_socket=agent.socket_path)
+    certificate = _read_certificate(endpoint, key, server) if endpoint.auth is Auth.CERTIFICATE else b""
+    return replace(
+        _NOTHING,
+        auth=endpoint.auth,
+        private_key=key.openssh,
+        public_key=key.public_line,
+        certificate=certificate,
+    )
+
+
+def read_file(path: str, role: str) -> bytes:
+    """Return a file's content; raises GeneratorFaultError, which calls it `role`."""
+    if not path:
+        raise GeneratorFaultError(f"{role} is needed, and not given")
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise GeneratorFaultError(f"{role} ({Path(path).name}) cannot be read: {error.strerror}") from error
+
+
+def _read_key(endpoint: Endpoint, server: str) -> PrivateKey:
+    role = f"{server}'s private key"
+    data = read_file(endpoint.private_key_path, role)
+    passphrase = ""
+    if endpoint.passphrase_path:
+        passphrase = _read_secret(endpoint.passphrase_path, f"the passphrase of {role}")
+    return read_private_key(data, passphrase, f"{role} ({Path(endpoint.private_key_path).name})")
+
+
+def _read_certificate(endpoint: Endpoint, key: PrivateKey, server: str) -> bytes:
+    role = f"{server}'s certificate"
+    data = read_file(endpoint.certificate_path, role)
+    check_user_certificate(data, key.public_blob, time(), f"{role} ({Path(endpoint.certificate_path).name})")
+    return data
+
+
+def _read_secret(path: str, role: str) -> str:
+    """Return the text of a file without the line end that editors and `echo` leave behind it."""
+    try:
+        text = read_file(path, role).decode()
+    except UnicodeDecodeError:
+        raise GeneratorFaultError(f"{role} ({Path(path).name}) is not UTF-8") from None
+    secret = text.removesuffix("\n").removesuffix("\r")
+    if not secret:
+        raise GeneratorFaultError(f"{role} ({Path(path).name}) is empty")
+    return secret

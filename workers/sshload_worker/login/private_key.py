@@ -9,8 +9,8 @@ from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from typing import Any
 
-from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.wire import WireError, WireReader, wire_string
+from sshload_worker.outcomes import GeneratorFaultError
 
 _OPENSSH_BEGIN = b"-----BEGIN OPENSSH PRIVATE KEY-----"
 _OPENSSH_END = b"-----END OPENSSH PRIVATE KEY-----"
@@ -72,7 +72,7 @@ def _private_fields(private: WireReader, name: str) -> bytes:
 
 
 def _container(text: bytes) -> bytes:
-    """Return what follows the magic word of OpenSSH's format; raises WireError or binascii.Error."""
+    """Return the data after the magic word of OpenSSH's format; raises WireError or binascii.Error."""
     body, end, _ = text.removeprefix(_OPENSSH_BEGIN).partition(_OPENSSH_END)
     packed = b64decode(b"".join(body.split()), validate=True)
     if not end or not packed.startswith(_OPENSSH_MAGIC):

@@ -19,7 +19,7 @@ class WireReader:
 
     @property
     def rest(self) -> bytes:
-        """What has not been read yet."""
+        """The data that has not been read yet."""
         return self._data[self._at :]
 
     def fixed(self, size: int) -> bytes:

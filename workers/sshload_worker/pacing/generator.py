@@ -70,7 +70,7 @@ class Generator:
         return max(self._end_ns - self._start_ns, 0) / _NS_PER_S
 
     def elapsed_s(self) -> float:
-        """Return how long ago the load began, 0 before that."""
+        """Return the time since the load's begin, 0 before it."""
         return max(monotonic_ns() - self._start_ns, 0) / _NS_PER_S
 
     def stop(self) -> None:
@@ -84,7 +84,7 @@ class Generator:
         self._iteration.sessions.close()
 
     def _left_s(self) -> float:
-        """Return how long it is to the drain's end; a burst's last interval is for its iterations."""
+        """Return the time to the drain's end; a burst's last interval is for its iterations."""
         return max((self._end_ns - monotonic_ns()) / _NS_PER_S + self._config.drain_s, 0.0)
 
     def _prepare_sessions(self) -> None:
@@ -154,10 +154,10 @@ class Generator:
                 leaving.clear()  # it is still in its last iteration, and goes on after that
             else:
                 leaving = self._leaving[change.user] = Event()
-                self._running.add(gevent.spawn(self._be_user, change.user, at_ns, leaving, load))
+                self._running.add(gevent.spawn(self._run_user, change.user, at_ns, leaving, load))
         _wait_until(self._end_ns)
 
-    def _be_user(self, user: int, at_ns: int, leaving: Event, load: UsersLoad) -> None:
+    def _run_user(self, user: int, at_ns: int, leaving: Event, load: UsersLoad) -> None:
         random = Random(f"{self._config.run_id}/{user}")  # noqa: S311 - think times, no secrets
         due_ns = at_ns
         loop = gevent.get_hub().loop
@@ -185,6 +185,6 @@ class Generator:
 
 
 def _wait_until(instant_ns: int) -> None:
-    """Let others run until the instant; the loop may wake a little too early, so look again."""
+    """Wait, while other greenlets run, until the instant; the loop may wake a little too early, so look again."""
     while (remaining_ns := instant_ns - monotonic_ns()) > 0:
         gevent.sleep(remaining_ns / _NS_PER_S)

@@ -1,16 +1,12 @@
-"""Load models as pure functions of time: when iterations are due, and which worker they belong to.
-
-Offsets are seconds from the agreed start of the run. The warm-up comes first and runs the first level of the load:
-its rate, its users, one burst, or the probes alone, before there are held sessions. Every worker computes the whole
-schedule and takes every n-th element of it, so the union over the workers is exactly the schedule of one.
-"""
+"""Load models as pure functions of time: when iterations are due, and which worker they belong to, in which trial."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, count, islice, pairwise
 from random import Random
 from typing import TypeVar
 
+from sshload_contract.capacity import load_at
 from sshload_contract.load import (
     ArrivalProcess,
     ArrivalsLoad,
@@ -21,6 +17,7 @@ from sshload_contract.load import (
     UsersLoad,
     UsersStage,
 )
+from sshload_contract.run_config import RunConfig
 from sshload_contract.vocabulary import Window
 
 T = TypeVar("T")
@@ -38,7 +35,7 @@ class Share:
         return islice(items, self.index, None, self.of)
 
     def owns(self, number: int) -> bool:
-        """Tell whether the element `number` of the whole schedule is this worker's."""
+        """Return whether the element `number` of the whole schedule is this worker's."""
         return number % self.of == self.index
 
     def part(self, total: int) -> int:
@@ -56,7 +53,7 @@ class UserChange:
 
 
 def duration_s(load: Load) -> float:
-    """Return how long the measured part of the load lasts; a burst's last interval counts as one."""
+    """Return the duration of the measured part of the load; a burst's last interval counts as one."""
     match load:
         case BurstLoad(repeat=repeat, interval_s=interval_s):
             return repeat * interval_s
@@ -72,7 +69,7 @@ def window_at(offset_s: float, warm_up_s: float) -> Window:
 
 
 def before_iterations_s(load: Load) -> float:
-    """Return how much of the measured part passes before iterations are begun: the ramp of held sessions."""
+    """Return the time of the measured part before iterations are begun: the ramp of held sessions."""
     return load.ramp_up_s if isinstance(load, HoldLoad) else 0.0
 
 
@@ -130,19 +127,19 @@ def _staged_arrivals(stages: tuple[ArrivalsStage, ...], process: ArrivalProcess,
     start = 0.0
     for stage in stages:
         if stage.rate > 0:
-            spaced = _evenly(stage) if process is ArrivalProcess.CONSTANT else _memorylessly(stage, random)
+            spaced = _even_arrivals(stage) if process is ArrivalProcess.CONSTANT else _poisson_arrivals(stage, random)
             yield from (start + offset for offset in spaced)
         start += stage.duration_s
 
 
-def _evenly(stage: ArrivalsStage) -> Iterator[float]:
+def _even_arrivals(stage: ArrivalsStage) -> Iterator[float]:
     number = 0
     while (offset := number / stage.rate) < stage.duration_s:
         yield offset
         number += 1
 
 
-def _memorylessly(stage: ArrivalsStage, random: Random) -> Iterator[float]:
+def _poisson_arrivals(stage: ArrivalsStage, random: Random) -> Iterator[float]:
     offset = random.expovariate(stage.rate)
     while offset < stage.duration_s:
         yield offset
@@ -161,3 +158,18 @@ def _towards(users: int, running: int) -> Iterator[UserChange]:
         yield UserChange(at_s=0.0, user=user, begins=True)
     for user in range(running - 1, users - 1, -1):
         yield UserChange(at_s=0.0, user=user, begins=False)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOrder:
+    """One trial. `number` counts those of a search from 1; a run that searches nothing is one trial, of number 0.
+
+    `amount` is that of the load (contract capacity.py), for number 0 as it is configured.
+    """
+
+    number: int
+    amount: float
+
+    def config(self, run: RunConfig) -> RunConfig:
+        """Return the config of this trial: the run's, but for the amount of its load."""
+        return replace(run, load=load_at(run.load, self.amount)) if self.number else run

@@ -1,1 +1,1 @@
-"""Where a worker counts what happened: histograms, outcomes, and its own health."""
+"""The counters of a worker: histograms, outcomes, and its own health."""

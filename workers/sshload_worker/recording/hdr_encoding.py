@@ -13,6 +13,7 @@ from collections.abc import Mapping
 LOWEST_US = 1
 HIGHEST_US = 360_000_000_000
 """100 hours: sessions may be held for a day, and come up within another."""
+
 SIGNIFICANT_DIGITS = 3
 
 _SUB_BUCKETS = 2_048
@@ -31,7 +32,7 @@ _BUCKETS = (HIGHEST_US.bit_length() - SUB_BUCKET_BITS) * _HALF + _SUB_BUCKETS
 _COUNT_LIMIT = 2**62 - 1
 _LONGEST_NUMBER_BYTES = 9
 _UNPACKED_LIMIT_BYTES = _HEADER.size + _LONGEST_NUMBER_BYTES * _BUCKETS
-"""What a histogram takes at most: nobody unpacks more of what a worker sends."""
+"""The largest size of a histogram: no more is unpacked of what a worker sends."""
 
 
 class EncodingError(ValueError):

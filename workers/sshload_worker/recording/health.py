@@ -12,6 +12,7 @@ from time import monotonic, monotonic_ns, thread_time
 
 import gevent
 from gevent.pool import Group
+from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
 from sshload_contract.sample import Health
 from sshload_contract.steal import machine_cpu, stolen_share
 
@@ -29,6 +30,9 @@ _PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _USUAL_PORT_RANGE = "32768 60999"
 """Linux's own, where the kernel does not tell."""
 
+TIME_WAIT_S = 60.0
+"""How long Linux keeps a closed connection's port (TCP_TIMEWAIT_LEN in include/net/tcp.h)."""
+
 
 class HealthMonitor:
     """Watches the thread that it is started in, from `start` to `stop`."""
@@ -39,7 +43,7 @@ class HealthMonitor:
         self._cpu_share: float | None = None
         self._begin_ns = monotonic_ns()
         self._delay_before_ns = run_delay_ns()
-        self._machine_before = machine_cpu(_kernels_words(_STAT))
+        self._machine_before = machine_cpu(_read_proc_file(_STAT))
         self._ports_used = 0
         self._watching = Group()
 
@@ -47,7 +51,7 @@ class HealthMonitor:
         """Begin to watch; what was before does not count."""
         self._begin_ns = monotonic_ns()
         self._delay_before_ns = run_delay_ns()
-        self._machine_before = machine_cpu(_kernels_words(_STAT))
+        self._machine_before = machine_cpu(_read_proc_file(_STAT))
         self._watching.spawn(self._watch_loop)
         self._watching.spawn(self._watch_cpu)
 
@@ -66,7 +70,7 @@ class HealthMonitor:
         return Health(
             cpu_share=self._cpu_share,
             run_delay_share=run_delay_share,
-            stolen_share=stolen_share(self._machine_before, machine_cpu(_kernels_words(_STAT))),
+            stolen_share=stolen_share(self._machine_before, machine_cpu(_read_proc_file(_STAT))),
             loop_lag_mean_us=round(self._lag.mean_us() or 0),
             loop_lag_p50_us=self._lag_percentile_us(50),
             loop_lag_p99_us=self._lag_percentile_us(99),
@@ -106,8 +110,8 @@ class HealthMonitor:
 
 
 def run_delay_ns() -> int | None:
-    """Return how long this thread was runnable and not run, in nanoseconds since it began; None where nobody tells."""
-    words = _kernels_words(_SCHEDSTAT).split()
+    """Return the time for which this thread was runnable and did not run, since it began; None where it is unknown."""
+    words = _read_proc_file(_SCHEDSTAT).split()
     return int(words[1]) if len(words) > 1 else None
 
 
@@ -118,8 +122,8 @@ def programs_cpu_s() -> float:
 
 
 def waiting_ports() -> int:
-    """Return how many connections of this network namespace hold their port in TIME_WAIT, 0 where nobody tells."""
-    for line in _kernels_words(_SOCKSTAT).splitlines():
+    """Return the number of this network namespace's connections in TIME_WAIT, 0 where it is unknown."""
+    for line in _read_proc_file(_SOCKSTAT).splitlines():
         words = line.split()
         if words[0] == "TCP:":
             return int(words[words.index("tw") + 1])
@@ -127,14 +131,19 @@ def waiting_ports() -> int:
 
 
 def available_ports() -> int:
-    """Return how many source ports the kernel may choose from for one target address and port."""
-    low, high = (_kernels_words(_PORT_RANGE) or _USUAL_PORT_RANGE).split()
+    """Return the number of source ports that the kernel may choose from for one target address and port."""
+    low, high = (_read_proc_file(_PORT_RANGE) or _USUAL_PORT_RANGE).split()
     return int(high) - int(low) + 1
 
 
-def _kernels_words(file: Path) -> str:
-    """Return what a file of /proc says, nothing where the kernel has no such file or lets nobody read it."""
+def _read_proc_file(file: Path) -> str:
+    """Return the text of a file of /proc, "" where the kernel has no such file or denies reading it."""
     try:
         return file.read_text(encoding="ascii")
     except OSError:
         return ""
+
+
+def has_port_room(needed: int) -> bool:
+    """Return whether so many connections may be opened by all processes of the pod, with none of their ports reused."""
+    return waiting_ports() + needed <= PORTS_SHARE_LIMIT * available_ports()

@@ -75,7 +75,7 @@ class LatencyHistogram:
         self.overflows += other.overflows
 
     def minus(self, earlier: "LatencyHistogram") -> "LatencyHistogram":
-        """Return what was recorded since `earlier`, which is an older state of this histogram."""
+        """Return the latencies recorded since `earlier`, which is an older state of this histogram."""
         difference = LatencyHistogram()
         for floor, count in self.counts.items():
             added = count - earlier.counts.get(floor, 0)

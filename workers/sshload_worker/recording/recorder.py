@@ -51,22 +51,22 @@ class _Counts:
 class Listener(Protocol):
     """Is told of every sample twice: at once, and in a sum with the others of its name and outcome since a report."""
 
-    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
-        """Take one sample, which has just been counted."""
+    def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
+        """Handle one sample, which has just been counted."""
 
-    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
-        """Take the samples of a report: how many there are by the lowest latency of their bucket, in microseconds."""
+    def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+        """Handle the samples of a report: their number by the lowest latency of their bucket, in microseconds."""
 
 
-class _Nobody:
-    def hear(self, step: str, outcome: Outcome, latency_us: int) -> None:
+class _NoListener:
+    def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         pass
 
-    def hear_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
+    def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
         pass
 
 
-_NOBODY = _Nobody()
+_NO_LISTENER = _NoListener()
 
 
 @dataclass(slots=True)
@@ -88,7 +88,7 @@ class Recorder:
         self,
         run_id: str,
         worker: int,
-        listener: Listener = _NOBODY,
+        listener: Listener = _NO_LISTENER,
         listened_to: Collection[Step] = (),
         *,
         trial: int = 0,
@@ -154,7 +154,7 @@ class Recorder:
             histogram = self._begin_histogram(step, window, outcome)
         histogram.record(latency_us)
         if step in self._heard:
-            self._listener.hear(step, outcome, latency_us)
+            self._listener.on_sample(step, outcome, latency_us)
 
     def _begin_histogram(self, step: str, window: Window, outcome: Outcome) -> LatencyHistogram:
         if step.rpartition(".")[2] in self._listened_to:
@@ -185,7 +185,7 @@ class Recorder:
         self._negotiated[negotiated] = self._negotiated.get(negotiated, 0) + 1
 
     def take_report(self, health: Health, *, until_s: float = 0.0, final: bool) -> Report:
-        """Return what came since the last report, up to `until_s` after the load's start, and begin the next."""
+        """Return the report since the last one, up to `until_s` after the load's start, and begin the next."""
         self._sequence += 1
         report = Report(
             version=REPORT_VERSION,
@@ -217,7 +217,7 @@ class Recorder:
         )
         for (step, _, outcome), histogram in self._histograms.items():
             if step in self._heard:
-                self._listener.hear_sum(step, outcome, histogram.counts)
+                self._listener.on_sum(step, outcome, histogram.counts)
         self._overflows = self.overflows
         self._empty()
         return report

@@ -1,1 +1,1 @@
-"""What an iteration does: its session, its steps, and the clock that times each of them."""
+"""An iteration: its session, its steps, and the clock that times each of them."""

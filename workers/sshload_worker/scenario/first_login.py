@@ -18,16 +18,15 @@ from sshload_contract.vocabulary import Outcome, Window, jump_host_of
 from sshload_worker.login.login import Address, Login
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.failure import finding
-from sshload_worker.scenario.log_in import LogIn
-from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.connector import Connector
+from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 
-_SETTLED = frozenset(
+_FINAL_OUTCOMES = frozenset(
     {Outcome.AUTH_REJECTED, Outcome.HOST_KEY_MISMATCH, Outcome.KEX_FAILED, Outcome.NOT_SSH, Outcome.GENERATOR_FAULT}
 )
-"""What another attempt would not change; a refused login tried again is what servers punish."""
+"""Outcomes that another attempt would not change; servers punish repeated refused logins."""
 
-TOO_MANY = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKNOWN})
+OVERLOAD_OUTCOMES = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKNOWN})
 """Refusals that only say that too many connections come, which is no reason against the load."""
 
 _FIRST_PAUSE_S = 0.2
@@ -35,7 +34,7 @@ _LONGEST_PAUSE_S = 2.0
 _LEAST_PATIENCE_S = 3.0
 _ADDRESSES_LIMIT_CHARACTERS = 500
 _LEAST_SHARE = 0.02
-"""What each of any number of addresses has of the time for one."""
+"""The least share of one address's time that each of several has."""
 
 _LEAST_LIMIT_S = 0.001
 """The shortest limit that a spec can set: its share is not shorter, because with 0 nothing can succeed."""
@@ -43,15 +42,15 @@ _LEAST_LIMIT_S = 0.001
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-Tell = Callable[[str], None]
+OnProblem = Callable[[str], None]
 
 
-class NotReachedError(Exception):
+class UnreachableError(Exception):
     """The server was not reached in time; the message is the last problem that was told."""
 
 
-def within(limit_s: float, wait: Callable[[Tell], T], tell: Tell) -> T:
-    """Return what `wait` returns, which tells each problem; raises NotReachedError where it takes longer."""
+def wait_within(limit_s: float, wait: Callable[[OnProblem], T], tell: OnProblem) -> T:
+    """Return the result of `wait`, which reports each problem; raises UnreachableError where it takes longer."""
     last = "no answer"
 
     def on_problem(problem: str) -> None:
@@ -66,16 +65,18 @@ def within(limit_s: float, wait: Callable[[Tell], T], tell: Tell) -> T:
     except gevent.Timeout as over:
         if over is not limit:
             raise
-        raise NotReachedError(last) from None
+        raise UnreachableError(last) from None
 
 
-def not_reached(worker: int, server: Endpoint, *, behind: bool, outcome: Outcome | None, why: str) -> LoginFailure:
+def unreachable_failure(
+    worker: int, server: Endpoint, *, behind: bool, outcome: Outcome | None, why: str
+) -> LoginFailure:
     """Return that the first server of the way was not reached; `behind` it is another, which it is the jump host to."""
     message = why[:MESSAGE_LIMIT_CHARACTERS]
     return LoginFailure(worker, 1 if behind else 0, server.host, server.port, outcome, message)
 
 
-def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell: Tell) -> LoginFailure | None:
+def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell: OnProblem) -> LoginFailure | None:
     """Log in to each server of the way and go again; return why it cannot be done, None where it can.
 
     Of a name with several addresses one that lets the worker in suffices, because the load counts what the others
@@ -92,11 +93,11 @@ def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell:
         if failure is None:
             return None
         failures.append((str(address[1][0]), failure))
-    crowded = (failure for _, failure in failures if failure.outcome in TOO_MANY)
-    return next(crowded, None) or _of_all(failures)
+    overloaded = (failure for _, failure in failures if failure.outcome in OVERLOAD_OUTCOMES)
+    return next(overloaded, None) or _summarize_failures(failures)
 
 
-def _of_all(failures: list[tuple[str, LoginFailure]]) -> LoginFailure | None:
+def _summarize_failures(failures: list[tuple[str, LoginFailure]]) -> LoginFailure | None:
     """Return the last failure, which says where there are several how each address has failed."""
     if len(failures) < 2:  # noqa: PLR2004 - one address is the server
         return failures[0][1] if failures else None
@@ -109,36 +110,36 @@ def _of_all(failures: list[tuple[str, LoginFailure]]) -> LoginFailure | None:
 
 
 def _longest_s(login: Login) -> float:
-    """Return how long it may take to log in at one address: an attempt may begin when patience is nearly over."""
+    """Return the longest time of a login at one address: an attempt may begin when patience is nearly over."""
     timeouts = login.client.timeouts
     attempt_s = timeouts.connect_s + timeouts.banner_s + timeouts.kex_s + timeouts.auth_s
     return patience_s(timeouts) + attempt_s * (len(login.via) + 1)
 
 
-def _hurried(login: Login, share: float) -> Login:
+def _with_shorter_timeouts(login: Login, share: float) -> Login:
     """Return the Login whose parts may take only this share of their time, on the way to it too."""
     limits = login.client.timeouts
     names = ("connect_s", "banner_s", "kex_s", "auth_s")
     timeouts = replace(limits, **{name: max(round(getattr(limits, name) * share, 3), _LEAST_LIMIT_S) for name in names})
-    via = tuple(_hurried(jump, share) for jump in login.via)
+    via = tuple(_with_shorter_timeouts(jump, share) for jump in login.via)
     return replace(login, client=replace(login.client, timeouts=timeouts), via=via)
 
 
-def _log_in_at(worker: int, login: Login, tell: Tell, share: float) -> LoginFailure | None:
+def _log_in_at(worker: int, login: Login, tell: OnProblem, share: float) -> LoginFailure | None:
     deadline_s = monotonic() + patience_s(login.client.timeouts) * share
-    hurried = _hurried(login, share) if share < 1 else login
-    failure = _attempt(worker, hurried)
+    shortened = _with_shorter_timeouts(login, share) if share < 1 else login
+    failure = _attempt(worker, shortened)
     for pause_s in _pauses_s():
-        if failure is None or failure.outcome in _SETTLED or monotonic() + pause_s >= deadline_s:
+        if failure is None or failure.outcome in _FINAL_OUTCOMES or monotonic() + pause_s >= deadline_s:
             break
         tell(f"{failure.host}:{failure.port}: {failure.message}")
         gevent.sleep(pause_s)
-        failure = _attempt(worker, hurried)
+        failure = _attempt(worker, shortened)
     return failure
 
 
 def patience_s(timeouts: Timeouts) -> float:
-    """Return how long to try what may pass: a short limit of what is measured is no reason to give up at once."""
+    """Return the time to retry problems that may pass: a short limit of a measured step does not shorten it."""
     return max(timeouts.connect_s, _LEAST_PATIENCE_S)
 
 
@@ -160,14 +161,14 @@ def _attempt(worker: int, login: Login) -> LoginFailure | None:
     recorder = Recorder("", worker)  # thrown away with all that it counts
     now_ns = monotonic_ns()
     clock = StepClock(recorder, Due(at_ns=now_ns, window=Window.WARM_UP, window_end_ns=now_ns))
-    log_in = LogIn(login, recorder)
+    connector = Connector(login, recorder)
     try:
-        connection = log_in.begin(clock)
+        connection = connector.connect(clock)
     except Exception as error:  # whatever it is, the master is to know at once
         if not isinstance(error, StepFailure | OSError):
             log.exception("the worker met an error of its own")
-        return _failure(worker, login, clock, finding(error))
-    log_in.end(connection)
+        return _failure(worker, login, clock, classify_error(error))
+    connector.disconnect(connection)
     return None
 
 

@@ -14,9 +14,8 @@ from sshload_contract.vocabulary import Outcome, Step, measured_step
 from sshload_worker.clients.interface import Connection
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.failure import finding
-from sshload_worker.scenario.log_in import LogIn
-from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.connector import Connector
+from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 from sshload_worker.scenario.time_limit import TimeLimit
 
 NAME = "held"
@@ -42,8 +41,8 @@ class _Held:
 class HeldSessions:
     """The sessions that one worker holds, by number. One that is lost is counted as a failure, and not replaced."""
 
-    def __init__(self, log_in: LogIn, timeouts: Timeouts, recorder: Recorder) -> None:
-        self._log_in = log_in
+    def __init__(self, connector: Connector, timeouts: Timeouts, recorder: Recorder) -> None:
+        self._connector = connector
         self._timeouts = timeouts
         self._recorder = recorder
         self._held: dict[int, _Held] = {}
@@ -53,15 +52,15 @@ class HeldSessions:
         """Log in, and hold the session from then on. A login that fails is counted, and not tried again."""
         clock = StepClock(self._recorder, due)
         try:
-            connection = self._log_in.begin(clock, NAME)
+            connection = self._connector.connect(clock, NAME)
         except BaseException as error:
-            failure = finding(error)
+            failure = classify_error(error)
             clock.failed(failure.outcome, failure.message)
             if not isinstance(error, StepFailure | OSError):
                 raise
             return
         if self._closed:
-            self._log_in.end(connection)
+            self._connector.disconnect(connection)
             return
         self._held[number] = _Held(connection, clock)
         self._recorder.held += 1
@@ -78,7 +77,7 @@ class HeldSessions:
             raise
         except BaseException as error:
             if self._held.get(number) is held:
-                self._lose(number, finding(error))
+                self._lose(number, classify_error(error))
             if not isinstance(error, StepFailure):
                 raise
         held.asked = False
@@ -126,7 +125,7 @@ class HeldSessions:
     def _end(self, number: int, outcome: Outcome) -> None:
         held = self._held.pop(number)
         held.clock.record(_HOLD, held.since_ns, outcome)
-        self._log_in.end(held.connection)
+        self._connector.disconnect(held.connection)
         self._recorder.held -= 1
 
 

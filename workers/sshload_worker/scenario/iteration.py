@@ -10,9 +10,8 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.failure import finding
 from sshload_worker.scenario.sessions import Sessions
-from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 from sshload_worker.scenario.steps.dispatch import run_step
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 
@@ -25,7 +24,7 @@ _HARMLESS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """What every iteration does. TOTAL's latency counts from when it was due, the steps' from their own begin.
+    """The code of every iteration. TOTAL's latency counts from when it was due, the steps' from their own begin.
 
     `numbers` counts this worker's iterations. `task` is what a locustfile does in place of steps; it returns whether
     its user goes on.
@@ -52,7 +51,7 @@ class Iteration:
         run = None
         goes_on = True
         try:
-            connection = self.sessions.take(clock, user)
+            connection = self.sessions.acquire(clock, user)
             number = f"{self.worker}-{next(self.numbers)}"
             run = StepRun(connection, clock, self.timeouts, number, self.forward_rule)
             if self.task is not None:
@@ -61,7 +60,7 @@ class Iteration:
                 run_step(step, run)
             run.close()
         except BaseException as error:
-            failure = finding(error)
+            failure = classify_error(error)
             outcome, message = failure.outcome, failure.message
             if not isinstance(error, StepFailure | OSError):
                 raise
@@ -69,5 +68,5 @@ class Iteration:
             clock.total(outcome, message)
             if run is not None:
                 usable = outcome in _HARMLESS and not run.holds_subsystem
-                self.sessions.give_back(run.connection, user, usable=usable)
+                self.sessions.release(run.connection, user, usable=usable)
         return goes_on

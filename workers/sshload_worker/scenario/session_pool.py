@@ -10,9 +10,8 @@ from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.failure import finding
-from sshload_worker.scenario.log_in import LogIn
-from sshload_worker.scenario.step_clock import StepClock
+from sshload_worker.scenario.connector import Connector
+from sshload_worker.scenario.step_clock import StepClock, classify_error
 
 _Login: TypeAlias = "AsyncResult[Connection | StepFailure]"
 
@@ -35,8 +34,8 @@ class SessionPool:
     login fails, they fail with it. A step that fails harms its own channel only, so the session goes on.
     """
 
-    def __init__(self, log_in: LogIn, size: int) -> None:
-        self._log_in = log_in
+    def __init__(self, connector: Connector, size: int) -> None:
+        self._connector = connector
         self._places = [_Place() for _ in range(size)]
         self._turn = 0
         self._logging_in = Group()
@@ -52,15 +51,15 @@ class SessionPool:
         self._preparing = False
         self._logging_in.join()
 
-    def take(self, clock: StepClock, user: int | None) -> Connection:  # noqa: ARG002 - whoever it is
+    def acquire(self, clock: StepClock, user: int | None) -> Connection:  # noqa: ARG002 - whoever it is
         """Return the session whose turn it is; raises StepFailure where there is none to be had."""
         found = self._live_in_turn(clock) or self._awaited(clock)
         if isinstance(found, StepFailure):
-            clock.fails_in(str(Step.LOGIN))
+            clock.mark_failed(str(Step.LOGIN))
             raise StepFailure(found.outcome, f"no session of the pool is left, and a new login failed: {found.message}")
         return found
 
-    def give_back(self, connection: Connection, user: int | None, *, usable: bool) -> None:
+    def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:
         """Leave the session to the others that use it."""
 
     def leave(self, user: int) -> None:
@@ -71,14 +70,14 @@ class SessionPool:
         self._logging_in.kill()
         for place in self._places:
             if place.session is not None:
-                self._log_in.end(place.session)
+                self._connector.disconnect(place.session)
                 place.session = None
 
     def _live_in_turn(self, clock: StepClock) -> Connection | None:
         for number in self._in_turn():
             place = self._places[number]
             if place.session is not None and place.session.is_lost():
-                self._log_in.end(place.session)
+                self._connector.disconnect(place.session)
                 place.session = None
             if place.session is not None:
                 self._turn = number + 1
@@ -104,16 +103,16 @@ class SessionPool:
         """Begin a login for an empty place, unless one is under way, and return it."""
         if place.login is None:
             place.login = AsyncResult()
-            self._logging_in.add(gevent.spawn(self._log_into, place, place.login, clock.another()))
+            self._logging_in.add(gevent.spawn(self._log_into, place, place.login, clock.sibling()))
         return place.login
 
     def _log_into(self, place: _Place, login: _Login, clock: StepClock) -> None:
         """Fill the place, and tell those that wait for it."""
         try:
-            place.session = self._log_in.begin(clock)
+            place.session = self._connector.connect(clock)
             login.set(place.session)
         except BaseException as error:
-            failure = finding(error)
+            failure = classify_error(error)
             clock.failed(failure.outcome, failure.message)
             login.set(failure)
             if not isinstance(error, StepFailure | OSError):

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from time import monotonic_ns
 from typing import TypeVar
 
+from gevent import GreenletExit
 from sshload_contract.vocabulary import Outcome, Step, Window
 
+from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.failure import finding
+from sshload_worker.scenario.time_limit import TimeLimitReached
 
 T = TypeVar("T")
-
 _NS_PER_US = 1_000
 _OK = Outcome.OK
 _TOTAL = str(Step.TOTAL)
@@ -48,7 +49,7 @@ class StepClock:
         try:
             result = call()
         except BaseException as error:
-            self.record(name, begin_ns, finding(error).outcome)
+            self.record(name, begin_ns, classify_error(error).outcome)
             raise
         self._succeeded(name, begin_ns)
         return result
@@ -67,11 +68,11 @@ class StepClock:
         if not self._is_inside(monotonic_ns()):
             self._recorder.transferred_late(name, self._window, count)
 
-    def another(self) -> "StepClock":
+    def sibling(self) -> "StepClock":
         """Return a clock for what is done beside the iteration, but counts in the same window."""
         return StepClock(self._recorder, self._due)
 
-    def fails_in(self, name: str) -> None:
+    def mark_failed(self, name: str) -> None:
         """Remember the step `name` as the one that failed, where it is not one of those timed here."""
         self._failed_step = self._failed_step or name
 
@@ -93,5 +94,23 @@ class StepClock:
             self._recorder.succeeded_late(name, self._window)
 
     def _is_inside(self, now_ns: int) -> bool:
-        """Tell whether the window is still open."""
+        """Return whether the window is still open."""
         return now_ns <= self._due.window_end_ns and now_ns <= self._recorder.closed_ns
+
+
+def classify_error(error: BaseException) -> StepFailure:
+    """Return the outcome of what ended in `error`, and what to say about it.
+
+    It is never `error` itself: who keeps an error in a variable makes a cycle of it, its traceback and its frames. Then
+    the collector of garbage frees a session and its channels in any order, on which libssh2 crashes.
+    """
+    match error:
+        case StepFailure():
+            return StepFailure(error.outcome, error.message)
+        case TimeLimitReached():
+            return error.failure
+        case GreenletExit():
+            return StepFailure(Outcome.UNFINISHED, "still running at the end of the drain")
+        case OSError():
+            return StepFailure(Outcome.GENERATOR_FAULT, f"no socket to be had: {error.strerror}")
+    return StepFailure(Outcome.GENERATOR_FAULT, "the worker met an error of its own: its log has the traceback")

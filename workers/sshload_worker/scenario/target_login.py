@@ -21,11 +21,9 @@ from sshload_contract.client import Client, Library
 from sshload_contract.run_config import Endpoint, RunConfig
 
 from sshload_worker.clients.libraries import check_client, prepare_library
-from sshload_worker.login.credentials import read_credentials, read_file
-from sshload_worker.login.fault import GeneratorFaultError, TargetNotAllowedError
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts
-from sshload_worker.login.login import Address, Login
-from sshload_worker.outcomes import UnsupportedSettingError
+from sshload_worker.login.login import Address, Login, read_credentials, read_file
+from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError, UnsupportedSettingError
 
 _RESOLVE_PAUSE_S = 0.2
 _TELL_HOST_CERTIFICATES = (Library.ASYNCSSH, Library.OPENSSH)
@@ -42,10 +40,10 @@ def prepare_login(config: RunConfig, addresses: tuple[Address, ...]) -> Login:
 
     Raises GeneratorFaultError where it cannot be made.
     """
-    return prepare_target(config.target, config.via, config.client, addresses)
+    return prepare_login_at(config.target, config.via, config.client, addresses)
 
 
-def prepare_target(
+def prepare_login_at(
     target: Endpoint, via: tuple[Endpoint, ...], client: Client, addresses: tuple[Address, ...]
 ) -> Login:
     """Return the Login of a target behind the jump hosts `via`; raises GeneratorFaultError where it cannot be made."""

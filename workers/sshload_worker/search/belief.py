@@ -19,14 +19,18 @@ from sshload_worker.search.ladder import Ladder
 
 _SPREADS = ((0.1, 0.4), (0.4, 0.25), (1.0, 0.2), (2.0, 0.15))
 """Spreads in multiples of the precision, as standard deviations in log space, and their weights before any trial."""
+
 _LARGEST_SPREAD = 0.1
 """Servers have such a spread, however fine the precision."""
+
 _LAPSES = ((0.0, 0.6), (0.1, 0.2), (0.25, 0.2))
 _FLAKES = 0.01
 """The share of trials that pass or fail as a coin falls."""
+
 _OUTSIDE_FACTORS = (1.05, 1.2, 1.5, 2.0)
 _OUTSIDE_WEIGHT = 0.1
 """The weight of the limits below the least load, and of those above the most; those between have 1."""
+
 _CERTAIN_AT = 4.0
 """So many spreads from the limit its chance is 0 or 1, but for lapses and flakes."""
 

@@ -15,7 +15,7 @@ from sshload_contract.vocabulary import SearchEnd
 
 from sshload_worker.search.belief import believe
 from sshload_worker.search.ladder import Ladder, ladder
-from sshload_worker.search.votes import Ballot
+from sshload_worker.search.votes import VotesByRung
 
 TRIALS_LIMIT = 60
 FINEST_PRECISION = 0.001
@@ -24,8 +24,10 @@ _OVERLOADED_BELOW = 0.95
 _FIRST_STEP_FROM_HINT = 3
 _RUNGS_FAR_APART = 8
 """So far apart, the bounds are brought together by what an overloaded server completed."""
+
 _FAR = 3
 """A limit so many times the precision away from the reported one is missed by far."""
+
 _DOUBT = 0.5
 _CHANCE_FAIL = 0.17
 _NO_RUNG = -1
@@ -33,7 +35,7 @@ _NO_RUNG = -1
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is searched: a load from `least` to `most`, both included, as near to the limit as `precision` (0.05: 5 %).
+    """The goal of a search: a load from `least` to `most`, both included, within `precision` of the limit (0.05: 5 %).
 
     Each bound is confirmed by `confirm` further trials. `whole` loads are users, sessions or connections. Raises
     ValueError where there is nothing to search, or `precision` is below FINEST_PRECISION.
@@ -57,7 +59,7 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class PastTrial:
     """One trial. `passed` is None where it was invalid: the generator gave out, if `stolen` because of steal.
 
     `completed` is the rate that it completed, in the unit of `load`, None where that says nothing of the limit.
@@ -70,14 +72,14 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class NextTrial:
     """Try this load next."""
 
     load: float
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class SearchResult:
     """The bounds at the search's end: `lower` passed and is the capacity, `upper` failed; None where there is none.
 
     At either, most of its trials say so. By FOUND, MOST_HELD and LEAST_BROKEN they are confirmed, by GENERATOR_LIMIT
@@ -90,32 +92,32 @@ class Found:
     end: SearchEnd
 
 
-def next_step(goal: Goal, seen: Sequence[Seen]) -> Try | Found:
+def next_step(goal: Goal, seen: Sequence[PastTrial]) -> NextTrial | SearchResult:
     """Return the load to try next, or what was found. The same past has the same answer, and every past has one."""
-    step = _Standing(goal, seen).next_step()
-    if isinstance(step, Try) and len(seen) >= TRIALS_LIMIT:
-        return cut_short(goal, seen, SearchEnd.TOO_MANY_TRIALS)
+    step = _Evidence(goal, seen).next_step()
+    if isinstance(step, NextTrial) and len(seen) >= TRIALS_LIMIT:
+        return partial_result(goal, seen, SearchEnd.TOO_MANY_TRIALS)
     return step
 
 
-def cut_short(goal: Goal, seen: Sequence[Seen], end: SearchEnd) -> Found:
-    """Return what the trials say so far, for a search that ends before its time. The bounds may be unconfirmed."""
-    standing = _Standing(goal, seen)
+def partial_result(goal: Goal, seen: Sequence[PastTrial], end: SearchEnd) -> SearchResult:
+    """Return the result of the trials so far, for a search that ends before its time. The bounds may be unconfirmed."""
+    standing = _Evidence(goal, seen)
     return standing.found(standing.lower, standing.upper, end)
 
 
-class _Standing:
-    """What the trials say so far, by the rungs of the ladder.
+class _Evidence:
+    """The evidence of the trials so far, by the rungs of the ladder.
 
     `likely` is the highest rung that is more likely below the limit than above it, -1 where even the least is not.
     `lower` is the highest that passes, up to `likely`, and `upper` the lowest above it that fails, by most trials of
-    each. `wall` is the lowest rung that the generator cannot make, or the one above the top; it ends the ladder.
+    each. `generator_limit` is the lowest rung that the generator cannot make, else the one above the top.
     """
 
-    def __init__(self, goal: Goal, seen: Sequence[Seen]) -> None:
+    def __init__(self, goal: Goal, seen: Sequence[PastTrial]) -> None:
         self.goal = goal
         self.ladder: Ladder = ladder(goal.least, goal.most, goal.precision, whole=goal.whole)
-        self.ballot = Ballot()
+        self.ballot = VotesByRung()
         judged = []
         for trial in seen:
             rung = self.ladder.nearest(trial.load)
@@ -123,49 +125,51 @@ class _Standing:
             if trial.passed is not None:
                 judged.append((rung, trial.passed))
         self.agreeing = goal.confirm + 1
-        given_up = self.ballot.beyond_the_generator()
-        self.wall = self.ladder.top + 1 if given_up is None else given_up
+        given_up = self.ballot.first_given_up()
+        self.generator_limit = self.ladder.top + 1 if given_up is None else given_up
         self.belief = believe(self.ladder, goal.precision, judged)
-        self.likely = min(self.belief.highest_likely, self.wall - 1)
+        self.likely = min(self.belief.highest_likely, self.generator_limit - 1)
         self.lower = self.ballot.highest_passing(self.likely + 1)
-        self.upper = self.ballot.lowest_failing(above=_NO_RUNG if self.lower is None else self.lower, below=self.wall)
+        self.upper = self.ballot.lowest_failing(
+            above=_NO_RUNG if self.lower is None else self.lower, below=self.generator_limit
+        )
 
-    def next_step(self) -> Try | Found:
-        lowest_failing = self.ballot.lowest_failing(above=_NO_RUNG, below=self.wall)
+    def next_step(self) -> NextTrial | SearchResult:
+        lowest_failing = self.ballot.lowest_failing(above=_NO_RUNG, below=self.generator_limit)
         if lowest_failing is None:
-            return self.rise()
-        if self.likely + 1 == self.wall:  # then that it failed is what is least likely
+            return self.search_upwards()
+        if self.likely + 1 == self.generator_limit:  # then that it failed is what is least likely
             return self.try_rung(lowest_failing)
-        return self.close_in(self.likely, self.likely + 1)
+        return self.narrow_bounds(self.likely, self.likely + 1)
 
-    def rise(self) -> Try | Found:
+    def search_upwards(self) -> NextTrial | SearchResult:
         """Look for a load that fails, where none is known below the wall."""
-        undecided = self.ballot.undecided(self.wall)
+        undecided = self.ballot.undecided(self.generator_limit)
         if undecided is not None:
             return self.try_rung(undecided)
-        lower = self.ballot.highest_passing(self.wall)
-        if lower is None and self.wall > 0:
+        lower = self.ballot.highest_passing(self.generator_limit)
+        if lower is None and self.generator_limit > 0:
             return self.try_rung(0)
-        if lower is not None and lower + 1 < self.wall:
-            return self.try_rung(self.grown(lower))
+        if lower is not None and lower + 1 < self.generator_limit:
+            return self.try_rung(self.next_higher_rung(lower))
         if lower is not None and not self.is_lower(lower):
             return self.try_rung(lower)
-        return self.end_at_the_wall(lower)
+        return self.end_at_generator_limit(lower)
 
-    def grown(self, lower: int) -> int:
+    def next_higher_rung(self, lower: int) -> int:
         """Return the rung to try next above one that passed: by a growing factor, or halfway to the wall."""
         factor = _GROWTH ** len(self.ballot.by_rung)
         grown = max(self.ladder.at_or_below(self.ladder.loads[lower] * factor), lower + 1)
-        return grown if self.wall > self.ladder.top else min(grown, (lower + self.wall) // 2)
+        return grown if self.generator_limit > self.ladder.top else min(grown, (lower + self.generator_limit) // 2)
 
-    def end_at_the_wall(self, lower: int | None) -> Try | Found:
-        if self.wall > self.ladder.top:
+    def end_at_generator_limit(self, lower: int | None) -> NextTrial | SearchResult:
+        if self.generator_limit > self.ladder.top:
             return self.found(lower, None, SearchEnd.MOST_HELD)
-        if self.ballot.never_judged(self.wall):
+        if self.ballot.is_given_up(self.generator_limit):
             return self.found(lower, None, SearchEnd.GENERATOR_LIMIT)
-        return self.try_rung(self.wall)
+        return self.try_rung(self.generator_limit)
 
-    def close_in(self, lower: int, upper: int) -> Try | Found:
+    def narrow_bounds(self, lower: int, upper: int) -> NextTrial | SearchResult:
         """Bring the bounds together, around the likely limit, and confirm them. `lower` is -1 where none is likely."""
         hinted = self.between_bounds()
         if hinted is not None:
@@ -183,7 +187,7 @@ class _Standing:
         return self.try_rung(upper if self.is_lower(lower) else lower)
 
     def is_sure(self, lower: int) -> bool:
-        """Tell whether the limit is likely enough as near to a rung as asked, and all but surely not far from it.
+        """Return whether the limit is likely enough as near to a rung as asked, and all but surely not far from it.
 
         The doubt that is left is a share of `confirm` + 1 trials, and that as many fail by chance, one of six.
         """
@@ -198,7 +202,7 @@ class _Standing:
         return self.belief.between(loads[lower] / ratio, max(loads[lower] * ratio, loads[lower + 1]))
 
     def is_lower(self, rung: int) -> bool:
-        """Tell whether a rung is a lower bound: it passes, and enough trials say so."""
+        """Return whether a rung is a lower bound: it passes, and enough trials say so."""
         return self.ballot.lead(rung) > 0 and self.ballot.passes_at_or_above(rung) >= self.agreeing
 
     def is_upper(self, rung: int) -> bool:
@@ -227,9 +231,9 @@ class _Standing:
                 return self.ladder.at_or_below(votes.completed)
         return None
 
-    def try_rung(self, rung: int) -> Try:
-        return Try(self.ladder.loads[rung])
+    def try_rung(self, rung: int) -> NextTrial:
+        return NextTrial(self.ladder.loads[rung])
 
-    def found(self, lower: int | None, upper: int | None, end: SearchEnd) -> Found:
+    def found(self, lower: int | None, upper: int | None, end: SearchEnd) -> SearchResult:
         loads = self.ladder.loads
-        return Found(None if lower is None else loads[lower], None if upper is None else loads[upper], end)
+        return SearchResult(None if lower is None else loads[lower], None if upper is None else loads[upper], end)

@@ -1,4 +1,4 @@
-"""What the trials say of each load, counted as votes."""
+"""The evidence of the trials about each load, counted as votes."""
 
 from dataclasses import dataclass, field
 
@@ -32,7 +32,7 @@ class Votes:
 
 
 @dataclass(slots=True)
-class Ballot:
+class VotesByRung:
     """The votes by rung. More load is no easier: a pass speaks for the rungs below too, a fail for those above."""
 
     by_rung: dict[int, Votes] = field(default_factory=dict)
@@ -50,12 +50,12 @@ class Ballot:
             votes.fails += 1
             votes.completed = min((rate for rate in (votes.completed, completed) if rate), default=None)
 
-    def beyond_the_generator(self) -> int | None:
+    def first_given_up(self) -> int | None:
         """Return the lowest rung that was given up, as the generator could not make it again and again."""
         return min((rung for rung, votes in self.by_rung.items() if votes.unjudged >= GIVEN_UP_AFTER), default=None)
 
-    def never_judged(self, rung: int) -> bool:
-        """Tell whether there is no more use in trying this rung."""
+    def is_given_up(self, rung: int) -> bool:
+        """Return whether there is no more use in trying this rung."""
         return self.by_rung[rung].unjudged >= _NEVER_JUDGED_AFTER
 
     def lead(self, rung: int) -> int:
@@ -63,7 +63,7 @@ class Ballot:
         return self.by_rung[rung].lead if rung in self.by_rung else 0
 
     def judged(self, rung: int) -> int:
-        """Return how many trials of a rung passed or failed."""
+        """Return the number of a rung's trials that passed or failed."""
         votes = self.by_rung.get(rung, Votes())
         return votes.passes + votes.fails
 
@@ -88,9 +88,9 @@ class Ballot:
         )
 
     def passes_at_or_above(self, rung: int) -> int:
-        """Return how many trials say that the rung passes."""
+        """Return the number of trials by which the rung passes."""
         return sum(votes.passes for other, votes in self.by_rung.items() if other >= rung)
 
     def fails_at_or_below(self, rung: int) -> int:
-        """Return how many trials say that the rung fails."""
+        """Return the number of trials by which the rung fails."""
         return sum(votes.fails for other, votes in self.by_rung.items() if other <= rung)

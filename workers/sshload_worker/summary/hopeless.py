@@ -29,7 +29,7 @@ _FASTEST_ITERATION_S = 0.0001
 """No iteration takes less, whatever the server."""
 
 
-def broken_for_good(
+def unrecoverable_threshold(
     config: RunConfig, totals: Totals, unreported_s: float, so_far: Callable[[], RunSummary]
 ) -> Threshold | None:
     """Return the first threshold with `abort_on_fail` that is broken and stays so, None where none is.
@@ -88,7 +88,7 @@ def _best(threshold: Threshold, config: RunConfig, totals: Totals, to_come: floa
 
 
 def _best_percentile_us(threshold: LatencyThreshold, config: RunConfig, totals: Totals, to_come: float) -> int | None:
-    """Return what the percentile would be if all samples to come were below all there are; None where one of them."""
+    """Return the percentile if all samples to come were below all there are; None where it would be one of those."""
     if to_come == inf:
         return None
     latencies = totals.successes(threshold.step, Window.MEASURED)
@@ -97,13 +97,13 @@ def _best_percentile_us(threshold: LatencyThreshold, config: RunConfig, totals: 
 
 
 def _samples_of_an_iteration(step: str, config: RunConfig) -> int:
-    """Return how many samples of a timing an iteration takes at most."""
+    """Return the largest number of samples of a timing in one iteration."""
     shells = [one for one in config.scenario.steps if isinstance(one, ShellStep)]
     return next((one.repeat for one in shells if measured_step(one.name, Step.ECHO) == step), 1)
 
 
 def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:
-    """Return how many iterations may still end in the measured window at most, those under way included."""
+    """Return the largest number of iterations that may still end in the measured window, those under way included."""
     counts = totals.window(Window.MEASURED)
     ended = counts.succeeded + counts.failed
     match load:
@@ -120,6 +120,6 @@ def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:
 
 
 def _most_rounds(load: UsersLoad, unreported_s: float) -> float:
-    """Return how many iterations users may still begin at most: what was slow so far may turn fast at any moment."""
+    """Return the largest number of iterations that users may still begin: slow ones may turn fast at any moment."""
     users = max(stage.users for stage in load.stages)
     return users * (unreported_s / (_FASTEST_ITERATION_S + load.think_time.min_s) + 1)

@@ -16,7 +16,7 @@ ErrorKey = tuple[str, Outcome, Window]
 
 @dataclass(slots=True)
 class WorkerState:
-    """What a worker said last, and which of its reports have arrived."""
+    """The last report of a worker, and which of its reports have arrived."""
 
     latest: Report
     sequences: set[int] = field(default_factory=set)
@@ -133,7 +133,7 @@ def add_counts(counts: Iterable[ArrivalCounts]) -> ArrivalCounts:
 
 
 def subtract_counts(later: ArrivalCounts, earlier: ArrivalCounts) -> ArrivalCounts:
-    """Return what `later` has more than `earlier`."""
+    """Return the difference of `later` to `earlier`."""
     return ArrivalCounts(
         scheduled=later.scheduled - earlier.scheduled,
         started=later.started - earlier.started,

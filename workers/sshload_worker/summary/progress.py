@@ -1,11 +1,14 @@
-"""The run over time, as the master sees it: a snapshot each second, and the time series of the summary."""
+"""The progress of a run: the series of its marks, its stage, the time that remains, and the Snapshot of these."""
 
 from dataclasses import dataclass, replace
 
+from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import SeriesPoint
 from sshload_contract.sample import ArrivalCounts
+from sshload_contract.snapshot import PROBLEM_LIMIT_CHARACTERS, SNAPSHOT_VERSION, SearchProgress, Snapshot, Stage
 from sshload_contract.vocabulary import Outcome, Step, Window
 
+from sshload_worker.pacing.load import duration_s
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.merge import NO_COUNTS, Totals, add_counts, subtract_counts
 
@@ -14,7 +17,7 @@ POINTS_LIMIT = 600
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What the workers have reported up to one moment, `at_s` after the load's start, warm-up included.
+    """The reports of the workers up to one moment, `at_s` after the load's start, warm-up included.
 
     Workers report in turn, so that their last reports are older. `reported_s` is the mean of the instants, since the
     start, of these reports: so much of the load is counted, and rates are per second of it.
@@ -30,7 +33,7 @@ class Progress:
 
 
 def progress(totals: Totals, at_s: float, workers: int) -> Progress:
-    """Return where the totals of so many workers stand at `at_s`; later additions to the totals do not change it."""
+    """Return the progress of so many workers at `at_s`; later additions to the totals do not change it."""
     latencies = LatencyHistogram()
     for window in Window:
         latencies.merge(totals.histograms.get((str(Step.TOTAL), window, Outcome.OK), LatencyHistogram()))
@@ -58,13 +61,13 @@ NOTHING_YET = Progress(
 
 
 def adds_enough(before: Progress, now: Progress, interval_s: float) -> bool:
-    """Tell whether so much more of the load is reported that a rate can be told of it: half an interval, or more."""
+    """Return whether enough more of the load is reported to compute a rate: half an interval, or more."""
     return now.reported_s >= before.reported_s + interval_s / 2
 
 
 @dataclass(frozen=True, slots=True)
 class _Interval:
-    """What the mark at the interval's end adds to the one before."""
+    """The difference of the mark at the interval's end to the one before."""
 
     end: Progress
     counts: ArrivalCounts
@@ -80,7 +83,7 @@ class Series:
         self._intervals: list[_Interval] = []
 
     def observe(self, mark: Progress, *, final: bool = False) -> None:
-        """Take the mark that ends an interval; ignore one that adds too little, unless it is the final one."""
+        """Add the mark that ends an interval; ignore one that adds too little, unless it is the final one."""
         if not final and not adds_enough(self._last, mark, self.interval_s):
             return
         counts = subtract_counts(mark.counts, self._last.counts)
@@ -116,3 +119,68 @@ class Series:
         ]
         rest = self._intervals[2 * len(joined) :]
         self._intervals = joined + rest
+
+
+def run_stage(config: RunConfig, at_s: float, *, started: bool) -> Stage:
+    """Return the stage of a trial `at_s` after its agreed start."""
+    if not started:
+        return Stage.WAITING_FOR_WORKERS
+    if at_s >= _planned_s(config):
+        return Stage.DRAINING
+    return Stage.WARM_UP if at_s < config.warm_up_s else Stage.MEASURING
+
+
+def remaining_s(config: RunConfig, at_s: float) -> float:
+    """Return the time to the planned end, or while draining, the longest that this can still take."""
+    planned_s = _planned_s(config)
+    end_s = planned_s if at_s < planned_s else planned_s + config.drain_s
+    return max(end_s - at_s, 0.0)
+
+
+def search_remaining_s(run: RunConfig, elapsed_s: float, trial_left_s: float) -> float:
+    """Return the longest that trials can still take: what is left of the search's budget, or of the trial under way.
+
+    Nobody knows how many trials a search takes, so it mostly ends earlier. Of a run that searches nothing it is what is
+    left of its one trial.
+    """
+    return trial_left_s if run.capacity is None else max(run.capacity.budget_s - elapsed_s, trial_left_s)
+
+
+@dataclass(frozen=True, slots=True)
+class RunState:
+    """How a run stands apart from its workers' reports. `elapsed_s` is since the start of its first trial."""
+
+    stage: Stage
+    elapsed_s: float
+    remaining_s: float
+    workers_connected: int
+    search: SearchProgress | None
+    problem: str
+
+
+def snapshot(run_id: str, standing: RunState, before: Progress, now: Progress) -> Snapshot:
+    """Return the snapshot of `now`, with rates of what was reported since `before`, which is of the same trial."""
+    counts = subtract_counts(now.counts, before.counts)
+    passed_s = now.reported_s - before.reported_s
+    return Snapshot(
+        version=SNAPSHOT_VERSION,
+        run_id=run_id,
+        stage=standing.stage,
+        elapsed_s=standing.elapsed_s,
+        remaining_s=standing.remaining_s,
+        workers_connected=standing.workers_connected,
+        users=now.users,
+        held=now.held,
+        in_flight=now.in_flight,
+        offered_rate=counts.scheduled / passed_s if passed_s > 0 else 0.0,
+        completed_rate=counts.succeeded / passed_s if passed_s > 0 else 0.0,
+        iterations=now.counts.succeeded + now.counts.failed,
+        failures=now.counts.failed,
+        p99_us=now.totals_ok.percentile_us(99),
+        search=standing.search,
+        problem=standing.problem[:PROBLEM_LIMIT_CHARACTERS],
+    )
+
+
+def _planned_s(config: RunConfig) -> float:
+    return config.warm_up_s + duration_s(config.load)

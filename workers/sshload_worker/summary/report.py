@@ -20,7 +20,7 @@ from sshload_contract.vocabulary import Outcome, RunEnd, Window, is_of_jump_host
 
 from sshload_worker.pacing.load import before_iterations_s, duration_s
 from sshload_worker.summary.merge import Totals, worst_health
-from sshload_worker.summary.refusals import told_apart
+from sshload_worker.summary.refusals import classify_refusals
 from sshload_worker.summary.slices import Slices
 
 ERRORS_LIMIT = 200
@@ -50,7 +50,7 @@ class RunCourse:
 
 def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSummary:
     """Return the summary of a trial, `config` being its own, or of the run that is one."""
-    totals = told_apart(totals, course.target_before, course.target_after)
+    totals = classify_refusals(totals, course.target_before, course.target_after)
     durations = window_durations_s(config, course.elapsed_s)
     return RunSummary(
         version=RUN_SUMMARY_VERSION,
@@ -81,7 +81,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
 
 
 def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, float]:
-    """Return how long each window was open: as planned, or as long as the run lasted where that is shorter.
+    """Return the duration of each window: as planned, or as long as the run lasted where that is shorter.
 
     A burst load's last interval ends with its last iteration.
     """
@@ -94,7 +94,7 @@ def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, floa
 
 
 def _load_stats(config: RunConfig, totals: Totals, course: RunCourse, measured_s: float) -> LoadStats:
-    """Return what the load was in the measured window. Rates are of the time in which iterations were begun."""
+    """Return the load in the measured window. Rates are of the time in which iterations were begun."""
     counts = totals.window(Window.MEASURED)
     paced_s = measured_s - before_iterations_s(config.load)
     return LoadStats(
@@ -202,7 +202,7 @@ def _generator_stats(config: RunConfig, totals: Totals, course: RunCourse) -> Ge
 
 
 def _reports_missing(config: RunConfig, totals: Totals, course: RunCourse) -> int:
-    """Return how many reports are known not to have come: gaps in sequences, and finals of workers once started."""
+    """Return the number of missing reports: gaps in sequences, and final ones of workers that were started."""
     gaps = sum(state.missing for state in totals.workers.values())
     finals = sum(state.final for state in totals.workers.values())
     return gaps + (config.workers - finals if course.elapsed_s else 0)

@@ -13,9 +13,8 @@ from sshload_contract.run_summary import CapacityResult, RunSummary, StepStats, 
 from sshload_contract.snapshot import SearchProgress
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, Step, TrialState, Window
 
-from sshload_worker.pacing.load import duration_s
-from sshload_worker.pacing.trial_order import TrialOrder
-from sshload_worker.search.capacity_search import Found, Goal, Seen, Try, cut_short, next_step
+from sshload_worker.pacing.load import TrialOrder, duration_s
+from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, SearchResult, next_step, partial_result
 from sshload_worker.summary.trial_course import TrialCourse
 from sshload_worker.summary.trial_verdict import judge_trial
 
@@ -26,7 +25,7 @@ class SearchCourse:
     def __init__(self, config: RunConfig) -> None:
         self._config = config
         self._goal = _goal(config)
-        self._seen: list[Seen] = []
+        self._seen: list[PastTrial] = []
         self._trials: list[Trial] = []
         self._summaries: list[RunSummary] = []
 
@@ -39,16 +38,16 @@ class SearchCourse:
         if self._goal is None:
             return None
         step = next_step(self._goal, self._seen)
-        return TrialOrder(number=len(self._trials) + 1, amount=step.load) if isinstance(step, Try) else None
+        return TrialOrder(number=len(self._trials) + 1, amount=step.load) if isinstance(step, NextTrial) else None
 
     def has_time_for(self, order: TrialOrder, at_s: float) -> bool:
-        """Tell whether a trial's load, begun `at_s` after the start of the first, ends within the search's budget."""
+        """Return whether a trial's load, begun `at_s` after the start of the first, ends within the search's budget."""
         capacity, trial = self._config.capacity, order.config(self._config)
         length_s = trial.start_lead_s + trial.warm_up_s + duration_s(trial.load)
         return capacity is None or at_s + length_s <= capacity.budget_s
 
     def add(self, over: TrialCourse, summary: RunSummary, started_s: float) -> None:
-        """Take in a trial that is over, or was cut off, and its own summary. It began `started_s` after the first."""
+        """Add a trial that is over, or was cut off, and its own summary. It began `started_s` after the first."""
         self._summaries.append(summary)
         if self._goal is None:
             return
@@ -58,10 +57,10 @@ class SearchCourse:
             self._seen.append(_seen(over.config.load, trial))
 
     def progress(self, under_way: TrialOrder) -> SearchProgress | None:
-        """Return how far the search has come, None where nothing is searched."""
+        """Return the progress of the search, None where nothing is searched."""
         if self._goal is None:
             return None
-        bounds = cut_short(self._goal, self._seen, SearchEnd.RUN_ENDED)
+        bounds = partial_result(self._goal, self._seen, SearchEnd.RUN_ENDED)
         return SearchProgress(under_way.number, under_way.amount, bounds.lower, bounds.upper)
 
     def summary(self, end: RunEnd, message: str) -> RunSummary:
@@ -82,12 +81,12 @@ class SearchCourse:
             trials=tuple(self._trials),
         )
 
-    def _found(self, goal: Goal, end: RunEnd) -> Found:
-        """Return what is found, or, where trials are still to come, why they do not."""
+    def _found(self, goal: Goal, end: RunEnd) -> SearchResult:
+        """Return the search's result, or, where trials were still to come, why they do not."""
         if end is not RunEnd.COMPLETED:
-            return cut_short(goal, self._seen, SearchEnd.RUN_ENDED)
+            return partial_result(goal, self._seen, SearchEnd.RUN_ENDED)
         step = next_step(goal, self._seen)
-        return step if isinstance(step, Found) else cut_short(goal, self._seen, SearchEnd.OUT_OF_TIME)
+        return step if isinstance(step, SearchResult) else partial_result(goal, self._seen, SearchEnd.OUT_OF_TIME)
 
 
 def reported_trial(trials: list[Trial], lower: float | None) -> int:
@@ -115,7 +114,7 @@ def _trial(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
         number=over.order.number,
         amount=over.order.amount,
         state=verdict.state,
-        message="; ".join(filter(None, (verdict.message, over.unrest if verdict.message else ""))),
+        message="; ".join(filter(None, (verdict.message, over.target_activity if verdict.message else ""))),
         invalidity=verdict.invalidity,
         thresholds=verdict.thresholds,
         started_s=started_s,
@@ -134,14 +133,14 @@ def _measured(summary: RunSummary, step: Step) -> StepStats | None:
     return find_step(summary, step, Window.MEASURED)
 
 
-def _seen(load: Load, trial: Trial) -> Seen:
+def _seen(load: Load, trial: Trial) -> PastTrial:
     passed = None if trial.state is TrialState.INVALID else trial.state is TrialState.PASSED
     stolen = trial.invalidity is Invalidity.CPU_STOLEN
-    return Seen(trial.amount, passed, _completed(load, trial), stolen)
+    return PastTrial(trial.amount, passed, _completed(load, trial), stolen)
 
 
 def _completed(load: Load, trial: Trial) -> float | None:
-    """Return how much of the load the server took, in its unit; of users nothing can be said."""
+    """Return the load that the server completed, in the load's unit; None for users."""
     match load:
         case ArrivalsLoad():
             return trial.load.completed_rate

@@ -5,32 +5,50 @@ from statistics import mean
 from typing import TYPE_CHECKING
 
 from sshload_contract.judgement.words import in_words
+from sshload_contract.load import HoldLoad
 from sshload_contract.reporting import oldest_word_s
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import EarlyEnd, RunSummary
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 
-from sshload_worker.pacing.load import duration_s
-from sshload_worker.pacing.trial_order import TrialOrder
-from sshload_worker.summary.held import HeldRange
-from sshload_worker.summary.hopeless import broken_for_good
+from sshload_worker.pacing.load import TrialOrder, duration_s
+from sshload_worker.summary.hopeless import unrecoverable_threshold
 from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, adds_enough, progress
 from sshload_worker.summary.report import RunCourse, run_summary
-
-if TYPE_CHECKING:
-    from sshload_contract.target_stats import TargetStats
-
 
 _LOOK_AGAIN_AFTER_S = 5.0
 """A summary of what was measured so far costs the master up to seconds of CPU."""
 
 
+class HeldRange:
+    """The most and the least of the marks in the time in which all sessions are to be held, None without any."""
+
+    def __init__(self, config: RunConfig) -> None:
+        load = config.load
+        self._holds = isinstance(load, HoldLoad)
+        ramp_up_s = load.ramp_up_s if isinstance(load, HoldLoad) else 0.0
+        self._begin_s = config.warm_up_s + ramp_up_s + oldest_word_s(config.workers)
+        self._end_s = config.warm_up_s + duration_s(load)
+        self.most: int | None = None
+        self.least: int | None = None
+
+    def observe(self, mark: Progress) -> None:
+        """Add a mark, if it is of that time."""
+        if self._holds and self._begin_s <= mark.at_s < self._end_s:
+            self.most = mark.held if self.most is None else max(self.most, mark.held)
+            self.least = mark.held if self.least is None else min(self.least, mark.held)
+
+
+if TYPE_CHECKING:
+    from sshload_contract.target_stats import TargetStats
+
+
 class TrialCourse:
     """One trial: its totals, its time series and the target's counts around it. `config` is the trial's own.
 
-    `start_s` is the agreed start instant, None before it was ordered. `unrest` says what the trial began beside.
+    `start_s` is the agreed start instant, None before the order. `target_activity` is what the trial began beside.
     """
 
     def __init__(self, order: TrialOrder, run: RunConfig, mark_interval_s: float) -> None:
@@ -38,7 +56,7 @@ class TrialCourse:
         self.config = order.config(run)
         self.planned_s = self.config.warm_up_s + duration_s(self.config.load)
         self.totals = Totals()
-        self.unrest = ""
+        self.target_activity = ""
         self.target_before: TargetStats | None = None
         self.target_held: TargetStats | None = None
         self.target_after: TargetStats | None = None
@@ -75,13 +93,13 @@ class TrialCourse:
             self._series.observe(self._progress(now_s), final=True)
 
     def at_s(self, now_s: float) -> float:
-        """Return how long ago the start was, or at the end, 0 before it."""
+        """Return the time since the start, or from start to end, 0 before the start."""
         if self.start_s is None:
             return 0.0
         return max((now_s if self._end_s is None else self._end_s) - self.start_s, 0.0)
 
     def planned_at_s(self, now_s: float) -> float:
-        """Return how far it is along its plan: after an early end of the load as far as after the planned one."""
+        """Return the time along the plan: after an early end of the load, as after the planned one."""
         at_s = self.at_s(now_s)
         return at_s if self.early_end is None else self.planned_s + at_s - self.early_end.after_s
 
@@ -93,7 +111,7 @@ class TrialCourse:
         if at_s < self._look_again_s:
             return False
         unreported_s = self.planned_s - at_s + oldest_word_s(self.config.workers)
-        broken = broken_for_good(self.config, self.totals, unreported_s, lambda: self._so_far(at_s))
+        broken = unrecoverable_threshold(self.config, self.totals, unreported_s, lambda: self._so_far(at_s))
         if broken is None:
             return False
         self.early_end = EarlyEnd(at_s, in_words(broken))
@@ -119,7 +137,7 @@ class TrialCourse:
         return report.trial == self.order.number and self.totals.add(report)
 
     def mark(self, now_s: float) -> tuple[Progress, Progress]:
-        """Return how it stands now, and before it how it stood when enough less was reported to tell rates by."""
+        """Return an earlier progress, with enough less reported to compute rates, and the one now."""
         now = self._progress(now_s)
         if self.is_over:
             return now, now

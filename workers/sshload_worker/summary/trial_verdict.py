@@ -1,4 +1,4 @@
-"""What one trial of a search says: judged as a run of its own is, in the same order.
+"""The verdict on one trial of a search: judged as a run of its own is, in the same order.
 
 A trial that cannot be trusted is invalid, whatever its figures are. A broken threshold comes before arrivals that found
 no room: a server that is overloaded lets iterations pile up, and that it does not keep what it promised is then its own
@@ -37,7 +37,7 @@ class TrialVerdict:
 
 
 def judge_trial(config: RunConfig, summary: RunSummary) -> TrialVerdict:
-    """Return what the trial says of its load. `config` is the trial's own; a threshold without a verdict has not held.
+    """Return the verdict of a trial. `config` is the trial's own; a threshold without a verdict has not held.
 
     A trial that the run's end has cut off is invalid.
     """

@@ -8,8 +8,8 @@ which all that a client chooses stands behind the first words is counted as what
 from collections.abc import Iterator
 from dataclasses import fields
 
-from sshload_target.log_counts import LogCounts, count
-from sshload_target.log_line import read_log_line
+from sshload_target.sshd.log_counts import LogCounts, add_event
+from sshload_target.sshd.log_line import read_log_line
 
 _KINDS = ("accepted", "auth_failed", "dropped_max_startups", "dropped_penalty", "refused_forks")
 _LINES = (
@@ -42,7 +42,7 @@ def check(data: bytes) -> None:
         event = read_log_line(line.decode(errors="replace").rstrip("\r"))
         if event is None:
             continue
-        before, counts = counts, count(counts, event)
+        before, counts = counts, add_event(counts, event)
         grown = [name for name in _KINDS if getattr(counts, name) != getattr(before, name)]
         assert len(grown) <= 1
         assert all(getattr(counts, name) >= getattr(before, name) for name in _KINDS)

@@ -12,8 +12,7 @@ from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 
-from sshload_worker.login.certificate_fields import read_certificate_fields
-from sshload_worker.login.host_certificate import is_certificate
+from sshload_worker.login.certificate import is_certificate, read_certificate_fields
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.login.wire import WireError
 

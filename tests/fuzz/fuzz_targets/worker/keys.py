@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from sshload_worker.login.certificate import check_user_certificate
-from sshload_worker.login.fault import GeneratorFaultError
 from sshload_worker.login.private_key import agent_identity, read_private_key
+from sshload_worker.outcomes import GeneratorFaultError
 
 _SHOWN_CHARACTERS = 70
 _KINDS = (

@@ -22,9 +22,9 @@ from sshload_contract.run_summary import LoginFailure
 from sshload_contract.sample import EncodedHistogram, Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.roll_call import RollCall
 from sshload_worker.coordination.worker_line import WorkerLine
-from sshload_worker.pacing.trial_order import TrialOrder
+from sshload_worker.coordination.worker_registry import WorkerRegistry
+from sshload_worker.pacing.load import TrialOrder
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.trial_course import TrialCourse
 
@@ -91,9 +91,9 @@ def mutate(data: bytes, seed: int) -> bytes:
 
 def check(data: bytes) -> None:
     """Let workers say this to a master."""
-    hearer, roll_call = _Hearer(), RollCall(_CONFIG.workers)
-    line = WorkerLine(_CONFIG.run_id, roll_call, hearer)
-    hear = {
+    handler, worker_registry = _Hearer(), WorkerRegistry(_CONFIG.workers)
+    line = WorkerLine(_CONFIG.run_id, worker_registry, handler)
+    on_sample = {
         messages.HELLO: line._on_hello,
         messages.READY: line._on_ready,
         messages.TARGET_PROBLEM: line._on_target_problem,
@@ -105,15 +105,15 @@ def check(data: bytes) -> None:
         messages.NOT_ALLOWED: line._on_not_allowed,
         messages.LEAVE: line._on_leave,
     }
-    hearer.trial.start(0.0, 1_800_000_000.0)
-    roll_call.started(0.0)
+    handler.trial.start(0.0, 1_800_000_000.0)
+    worker_registry.note_start(0.0)
     for kind, fields in _messages(data):
-        hear.get(kind, line._on_report)(SimpleNamespace(data=fields, node_id=_NODE))
-    hearer.trial.end(2.0, 1_800_000_002.0)
-    assert roll_call.connected <= _CONFIG.workers
-    assert_plain_text(hearer.ended_early)
-    if not hearer.ended_early:
-        _assert_summary(hearer)
+        on_sample.get(kind, line._on_report)(SimpleNamespace(data=fields, node_id=_NODE))
+    handler.trial.end(2.0, 1_800_000_002.0)
+    assert worker_registry.connected <= _CONFIG.workers
+    assert_plain_text(handler.ended_early)
+    if not handler.ended_early:
+        _assert_summary(handler)
 
 
 def _messages(data: bytes) -> Iterator[tuple[str, Any]]:
@@ -129,8 +129,8 @@ def _messages(data: bytes) -> Iterator[tuple[str, Any]]:
             yield kind, fields
 
 
-def _assert_summary(hearer: _Hearer) -> None:
-    summary = hearer.trial.summary(RunEnd.COMPLETED, "", 2, 0)
+def _assert_summary(handler: _Hearer) -> None:
+    summary = handler.trial.summary(RunEnd.COMPLETED, "", 2, 0)
     assert_plain_text(summary)
     log = read_master_log("\n".join(summary_lines(summary, "token")))
     assert log.summary == summary, log.problem

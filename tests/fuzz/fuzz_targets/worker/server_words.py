@@ -1,7 +1,7 @@
 """What a server's programs say inside of a session: scp, git-upload-pack, and ssh's log and stderr that tell of it.
 
 Input: the name of a reader and a line end, a byte for the size of the pieces in which it comes, then what is said.
-Oracle: only StepFailure is raised (and EndedError of a pkt-line), with a message of its stated length. Each of what is
+Oracle: only StepFailure is raised (TruncatedError for a pkt-line), with a message of its stated length. Each of what is
 read is within what its protocol allows.
 """
 
@@ -10,13 +10,18 @@ from contextlib import suppress
 
 from sshload_contract.vocabulary import Step
 from sshload_worker.clients.interface import CommandEnd
-from sshload_worker.clients.openssh.errors import failure, sftp_failure
-from sshload_worker.clients.openssh.login_log import LoginLog
+from sshload_worker.clients.openssh.log import LoginLog, failure, sftp_failure
 from sshload_worker.clients.scp_protocol import begin_read, begin_write
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
-from sshload_worker.scenario.steps.awaited_text import AwaitedText
-from sshload_worker.scenario.steps.git_protocol import PackCheck, read_advertisement, request_for_everything
-from sshload_worker.scenario.steps.pkt_line import EndedError, PktLineReader, pkt_line
+from sshload_worker.scenario.steps.expectations import AwaitedText
+from sshload_worker.scenario.steps.git_protocol import (
+    PackCheck,
+    PktLineReader,
+    TruncatedError,
+    fetch_request,
+    pkt_line,
+    read_advertisement,
+)
 
 _MOST_BYTES_OF_A_FILE = 10**19
 
@@ -101,15 +106,15 @@ def _scp_write(channel: _Channel) -> None:
 
 def _git(channel: _Channel) -> None:
     lines = PktLineReader(channel.read)
-    with suppress(EndedError):
+    with suppress(TruncatedError):
         advertised = read_advertisement(lines)
         check_of_pack = PackCheck(advertised.object_format)
-        asked = PktLineReader(iter([request_for_everything(advertised), b""]).__next__)
-        assert asked.line()
-        lines.line()
-        while piece := lines.rest():
-            check_of_pack.take(piece)
-        check_of_pack.objection()
+        asked = PktLineReader(iter([fetch_request(advertised), b""]).__next__)
+        assert asked.read_line()
+        lines.read_line()
+        while piece := lines.read_rest():
+            check_of_pack.update(piece)
+        check_of_pack.mismatch()
 
 
 def _ssh_log(channel: _Channel) -> None:
@@ -120,7 +125,7 @@ def _ssh_log(channel: _Channel) -> None:
     while piece := channel.read():
         log.take(piece)
         heard += piece
-        came = awaited.comes_with(piece) or came
+        came = awaited.found_in(piece) or came
     log.end()
     assert came == (b"debug1: " in heard)
     log.negotiated()

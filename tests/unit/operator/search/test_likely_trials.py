@@ -10,7 +10,7 @@ from sshload_contract.capacity import Capacity
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
 from sshload_operator.api.load_test import parse
 from sshload_operator.planning.search import likely_trial_s, likely_trials, most_load
-from sshload_worker.search.capacity_search import Goal, Seen, Try, next_step
+from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, next_step
 
 SEARCHES = 200
 LOADS: dict[bool, Load] = {whole: parse(SEARCH_USERS if whole else SEARCH_ARRIVALS).load for whole in (True, False)}
@@ -18,9 +18,9 @@ LOADS: dict[bool, Load] = {whole: parse(SEARCH_USERS if whole else SEARCH_ARRIVA
 
 def trials_taken(goal: Goal, limit: float) -> int:
     """Return how many trials the search takes with a server that holds up to the limit, and nothing else is known."""
-    seen: list[Seen] = []
-    while isinstance(step := next_step(goal, seen), Try):
-        seen.append(Seen(step.load, step.load <= limit, None))
+    seen: list[PastTrial] = []
+    while isinstance(step := next_step(goal, seen), NextTrial):
+        seen.append(PastTrial(step.load, step.load <= limit, None))
     return len(seen)
 
 

@@ -1,1 +1,22 @@
 """asyncssh: SSH in Python on an asyncio loop, which runs in one greenlet of the process."""
+
+import logging
+
+from sshload_worker.clients.asyncssh.connection import AsyncsshConnection
+from sshload_worker.clients.asyncssh.event_loop import event_loop
+from sshload_worker.clients.asyncssh.settings import check_client
+from sshload_worker.clients.interface import Connection
+from sshload_worker.login.login import Login
+
+__all__ = ["check_client", "new_connection", "prepare"]
+
+
+def prepare() -> None:
+    """Start the loop, and silence asyncssh's log, which is of no use where refusals are counted."""
+    logging.getLogger("asyncssh").setLevel(logging.CRITICAL + 1)
+    event_loop()
+
+
+def new_connection(login: Login, through: Connection | None, *, shared: bool) -> Connection:  # noqa: ARG001 - all are
+    """Return a connection that has yet to connect; raises OSError where the worker has no socket left."""
+    return AsyncsshConnection(login, through)

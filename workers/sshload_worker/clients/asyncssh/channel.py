@@ -1,18 +1,111 @@
-"""A channel of asyncssh's, whose data goes straight from the loop to the greenlet that reads it."""
+"""A channel of asyncssh's: its requests, and its data, which the loop hands to the greenlet that reads it."""
 
+from collections import deque
 from typing import Any
 
 from asyncssh.channel import SSHClientChannel
-from asyncssh.constants import MSG_CHANNEL_CLOSE
+from asyncssh.constants import EXTENDED_DATA_STDERR, MSG_CHANNEL_CLOSE
 from asyncssh.packet import Byte, SSHPacket, String, UInt32
+from gevent.event import Event
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.asyncssh.driver import Driver
-from sshload_worker.clients.asyncssh.inbox import Inbox
 from sshload_worker.clients.interface import CommandEnd
 from sshload_worker.outcomes import StepFailure
 
+_STDERR_BYTES = 4_096
+_AHEAD_BYTES = 2_097_152
 _TERMINAL = (String("vt100"), UInt32(80), UInt32(24), UInt32(0), UInt32(0), String(Byte(0)))
+
+
+class Inbox:
+    """The data of a channel, between asyncssh's session and the greenlet that reads it.
+
+    Where the reader falls behind, the server is told to wait.
+    """
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._channel: Any = None
+        self._pieces: deque[bytes] = deque()
+        self._ahead_bytes = 0
+        self._paused = False
+        self._news = Event()
+        self._ended = False
+        self._room = Event()
+        self._room.set()
+        self.stderr = b""
+        self.closed = Event()
+
+    def connection_made(self, chan: Any) -> None:
+        """Note the channel."""
+        self._channel = chan
+
+    def session_started(self) -> None:
+        """Do nothing: the caller knows."""
+
+    def data_received(self, data: bytes, datatype: int | None) -> None:
+        """Keep stdout, and the beginning of stderr."""
+        if datatype == EXTENDED_DATA_STDERR:
+            self.stderr = self.stderr or data[:_STDERR_BYTES]
+            return
+        self._pieces.append(data)
+        self._ahead_bytes += len(data)
+        self._news.set()
+        if self._ahead_bytes > _AHEAD_BYTES and not self._paused:
+            self._paused = True
+            self._channel.pause_reading()
+
+    def eof_received(self) -> bool:
+        """Note that no more comes; our own side stays open."""
+        self._ended = True
+        self._news.set()
+        return True
+
+    def exit_status_received(self, status: int) -> None:
+        """Do nothing: the channel keeps it."""
+
+    def exit_signal_received(self, signal: str, core_dumped: bool, msg: str, lang: str) -> None:  # noqa: FBT001
+        """Do nothing: the channel keeps it."""
+
+    def pause_writing(self) -> None:
+        """Block writers."""
+        self._room.clear()
+
+    def resume_writing(self) -> None:
+        """Unblock writers."""
+        self._room.set()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Note the channel's end, with which all waiting ends."""
+        del exc  # the connection knows
+        self.closed.set()
+        self._news.set()
+        self._room.set()
+
+    def read(self) -> bytes:
+        """Return the next piece, empty at the end; raises StepFailure where the connection ends first."""
+        while not self._pieces:
+            if self._ended or self.closed.is_set():
+                if not self._ended and self._driver.protocol.milestones.ended.is_set():
+                    raise self._driver.lost()
+                return b""
+            self._news.clear()
+            self._news.wait()
+        piece = self._pieces.popleft()
+        self._ahead_bytes -= len(piece)
+        if self._paused and not self._pieces:
+            self._paused = False
+            self._driver.loop.post(self._channel.resume_reading)
+        return piece
+
+    def write(self, data: bytes) -> None:
+        """Hand over all of `data`, and wait until there is room for more; raises StepFailure at the end."""
+        self._driver.call(Step.WRITE, self._channel.write, data)
+        self._room.wait()
+        if self.closed.is_set():
+            self._driver.check(Step.WRITE)
+            raise StepFailure(Outcome.DISCONNECTED, "the server closed the channel")
 
 
 class RequestChannel(SSHClientChannel[bytes]):
@@ -38,7 +131,7 @@ class RequestChannel(SSHClientChannel[bytes]):
         return granted
 
     async def begin_reading(self) -> None:
-        """Take what the server says from now on, and what it has said."""
+        """Start to deliver data, that which has already come included."""
         await self._start_reading()
 
     def _note_close(self, kind: int, number: int, packet: SSHPacket) -> None:

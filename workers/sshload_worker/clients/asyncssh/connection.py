@@ -7,10 +7,9 @@ from asyncssh.sftp import SFTPClient
 from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.asyncssh.channel import AsyncsshChannel, RequestChannel
+from sshload_worker.clients.asyncssh.channel import AsyncsshChannel, Inbox, RequestChannel
 from sshload_worker.clients.asyncssh.driver import Driver
 from sshload_worker.clients.asyncssh.event_loop import event_loop
-from sshload_worker.clients.asyncssh.inbox import Inbox
 from sshload_worker.clients.asyncssh.protocol import Protocol
 from sshload_worker.clients.asyncssh.settings import connection_options
 from sshload_worker.clients.asyncssh.sftp import AsyncsshSftp
@@ -79,7 +78,7 @@ class AsyncsshConnection:
         self._driver.check(Step.AUTH)
 
     def negotiated(self) -> Negotiated:
-        """Return what the handshake agreed on."""
+        """Return the algorithms that the handshake negotiated, and the server's version."""
         cipher, mac = (str(self._protocol.get_extra_info(name)) for name in ("send_cipher", "send_mac"))
         return Negotiated(
             kex=self._protocol.kex_name,
@@ -90,7 +89,7 @@ class AsyncsshConnection:
         )
 
     def is_lost(self) -> bool:
-        """Tell whether the server has closed the connection, without waiting."""
+        """Return whether the server has closed the connection, without waiting."""
         if self._protocol.milestones.ended.is_set():
             return True
         if self._descriptor is not None:
@@ -99,7 +98,7 @@ class AsyncsshConnection:
 
     def keep_alive(self) -> None:
         """Ask for a sign of life, and wait for it."""
-        self._driver.run(Step.KEEP_ALIVE, self._protocol.ask_for_sign_of_life())
+        self._driver.run(Step.KEEP_ALIVE, self._protocol.send_keepalive())
         self._driver.check(Step.KEEP_ALIVE)
 
     def open_channel(self) -> AsyncsshChannel:

@@ -1,18 +1,56 @@
-"""Driver: what the loop does for one connection, whose errors become outcomes."""
+"""Driver: the calls of one connection on the loop, whose errors become outcomes."""
 
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
+from asyncssh import misc
+from asyncssh.constants import OPEN_REQUEST_SESSION_FAILED
 from asyncssh.sftp import SFTPError
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.asyncssh.errors import error_text, library_outcome
 from sshload_worker.clients.asyncssh.event_loop import EventLoop
 from sshload_worker.clients.asyncssh.protocol import Protocol
-from sshload_worker.clients.sftp_status import status_failure
+from sshload_worker.clients.sftp import status_failure
 from sshload_worker.outcomes import StepFailure
 
+LIBRARY_ERRORS: dict[type[BaseException], Outcome] = {
+    misc.KeyExchangeFailed: Outcome.KEX_FAILED,
+    misc.HostKeyNotVerifiable: Outcome.HOST_KEY_MISMATCH,
+    misc.PermissionDenied: Outcome.AUTH_REJECTED,
+    misc.IllegalUserName: Outcome.AUTH_REJECTED,
+    misc.ConnectionLost: Outcome.DISCONNECTED,
+    OSError: Outcome.DISCONNECTED,
+}
+"""The outcomes of errors that are the same in each step, subclasses included."""
+
+OTHER_LIBRARY_ERRORS = {
+    Step.KEX: Outcome.KEX_FAILED,
+    Step.AUTH: Outcome.AUTH_REJECTED,
+    Step.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
+    Step.EXEC: Outcome.EXEC_REJECTED,
+}
 T = TypeVar("T")
+
+
+def library_outcome(step: Step, error: BaseException, *, lost: bool) -> Outcome:
+    """Return the outcome of a step in which asyncssh raised an error; `lost` where the connection has ended since.
+
+    After authentication, asyncssh's errors about channels on a connection that has ended say only that it has.
+    """
+    for kind in type(error).__mro__:
+        if kind in LIBRARY_ERRORS:
+            return LIBRARY_ERRORS[kind]
+    if lost and step not in (Step.KEX, Step.AUTH):
+        return Outcome.DISCONNECTED
+    if isinstance(error, misc.ChannelOpenError) and error.code == OPEN_REQUEST_SESSION_FAILED:
+        return Outcome.EXEC_REJECTED  # the channel was opened, and what was to run on it refused
+    return OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)
+
+
+def error_text(error: BaseException) -> str:
+    """Return the text of an error without its arguments."""
+    known = isinstance(error, (misc.Error, OSError))
+    return f"{type(error).__name__}: {error}".rstrip(": ") if known else type(error).__name__
 
 
 class Driver:
@@ -23,14 +61,14 @@ class Driver:
         self.protocol = protocol
 
     def run(self, step: Step, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Return what a coroutine returns; raises StepFailure where it fails in `step`."""
+        """Run a coroutine on the loop and return its result; raises StepFailure where it fails in `step`."""
         try:
             return self.loop.run(coroutine)
         except Exception as error:  # noqa: BLE001 - whatever a server made asyncssh stumble over
             raise self._failure(step, error) from None
 
     def call(self, step: Step, function: Callable[..., T], *arguments: object) -> T:
-        """Return what a function returns that the loop calls; raises StepFailure where it fails in `step`."""
+        """Call a function on the loop and return its result; raises StepFailure where it fails in `step`."""
         try:
             return self.loop.call(function, *arguments)
         except Exception as error:  # noqa: BLE001 - likewise
@@ -43,7 +81,7 @@ class Driver:
             raise self.lost() if milestones.error is None else self._failure(step, milestones.error)
 
     def lost(self) -> StepFailure:
-        """Return what there is to say of a connection that has ended."""
+        """Return the failure of a connection that has ended."""
         reason = self.protocol.milestones.disconnect_text
         text = f"the server disconnected: {reason}" if reason else "the server closed the connection"
         return StepFailure(Outcome.DISCONNECTED, text)

@@ -23,11 +23,11 @@ class EventLoop:
 
     def __init__(self) -> None:
         self.asyncio = asyncio.SelectorEventLoop(GeventSelector())
-        self.asyncio.set_exception_handler(_complain)
+        self.asyncio.set_exception_handler(_log_unexpected)
         self._runner = gevent.spawn(self.asyncio.run_forever)
 
     def call(self, function: Callable[..., T], *arguments: object) -> T:
-        """Let the loop call `function`, wait, and return what it returned or raise what it raised."""
+        """Call `function` on the loop, wait, and return its result or raise its error."""
         result: AsyncResult[T] = AsyncResult()
 
         def called() -> None:
@@ -40,11 +40,11 @@ class EventLoop:
         return cast("T", result.get())
 
     def post(self, function: Callable[..., object], *arguments: object) -> None:
-        """Let the loop call `function` soon; never waits."""
+        """Call `function` on the loop soon. Never waits."""
         self.asyncio.call_soon_threadsafe(function, *arguments)
 
     def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
-        """Let the loop run a coroutine, wait for its end, and return or raise what it ended in.
+        """Run a coroutine on the loop, wait for its end, and return its result or raise its error.
 
         Where the waiting greenlet is interrupted, the coroutine is cancelled.
         """
@@ -66,8 +66,8 @@ class EventLoop:
             raise
 
 
-def _complain(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Log what nobody asked for, but requests of a file that was cut off, which asyncssh leaves to themselves."""
+def _log_unexpected(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log errors that no caller awaits, but not those of requests for a cut-off file, which asyncssh abandons."""
     if not isinstance(context.get("exception"), (SFTPError, DisconnectError, OSError)):
         loop.default_exception_handler(context)
 

@@ -16,7 +16,7 @@ from sshload_worker.login.login import Login
 
 
 class _Owner(asyncssh.SSHClient):
-    """What asyncssh tells of a connection, and asks of its user."""
+    """asyncssh's callbacks about a connection, and for the user's answers."""
 
     def __init__(self, login: Login, milestones: "Milestones") -> None:
         self._password: str | None = login.credentials.password
@@ -49,7 +49,7 @@ class _Owner(asyncssh.SSHClient):
 
 
 class Milestones:
-    """How far a connection has come. The end sets all of them, so that whoever waits for one wakes."""
+    """The milestones of a connection. Its end sets all of them, so that every waiting greenlet wakes."""
 
     def __init__(self) -> None:
         self.keys_exchanged = Event()
@@ -69,7 +69,7 @@ class Protocol(SSHClientConnection):
     """One connection's protocol. It asks for authentication only once `log_in` is called."""
 
     descriptor: object = None
-    """What owns the socket's number, kept until asyncssh has let go of it."""
+    """The owner of the socket's number, kept until asyncssh has released it."""
 
     def __init__(self, loop: Any, options: Any, login: Login) -> None:
         self.milestones = Milestones()
@@ -91,7 +91,7 @@ class Protocol(SSHClientConnection):
         return str(agreed, "ascii")
 
     def data_received(self, data: bytes, datatype: int | None = None) -> None:
-        """Take what has come, and have the next answer acknowledged at once where that is asked for."""
+        """Process data, and have the next answer acknowledged at once where quickAck is set."""
         super().data_received(data, datatype)
         if self._quick_ack and self._transport is not None:
             connection = self._transport.get_extra_info("socket")
@@ -121,7 +121,7 @@ class Protocol(SSHClientConnection):
         except asyncssh.KeyImportError:
             return decode_ssh_public_key(key_data)
 
-    async def ask_for_sign_of_life(self) -> None:
+    async def send_keepalive(self) -> None:
         """Send a request that no server grants, and wait for its answer."""
         await self._make_global_request(b"keepalive@openssh.com")
 

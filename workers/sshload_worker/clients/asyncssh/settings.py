@@ -1,20 +1,23 @@
-"""What of a Client's settings asyncssh can do, and the options that tell it."""
+"""The settings of a Client that asyncssh supports, and the options and keys that pass them to it."""
 
+from functools import lru_cache
 from typing import Any
 
 import asyncssh
 from asyncssh.encryption import get_encryption_algs
 from asyncssh.kex import get_kex_algs
 from asyncssh.mac import get_mac_algs
-from asyncssh.public_key import get_certificate_algs, get_public_key_algs
+from asyncssh.public_key import SSHLocalKeyPair, get_certificate_algs, get_public_key_algs
 from sshload_contract.client import Auth, Client, Library
+from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.asyncssh.keys import key_pair
-from sshload_worker.clients.settings import check_names, check_range, refuse
+from sshload_worker.clients.settings import check_names, check_range, refuse_setting
 from sshload_worker.login.login import Login
+from sshload_worker.outcomes import StepFailure
 
 _LARGEST_BYTES = 2**32 - 1
 _METHODS = {Auth.PASSWORD: "password", Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive"}
+_CERTIFICATE = b"-cert-v01@openssh.com"
 
 
 def _names(algorithms: list[bytes]) -> tuple[str, ...]:
@@ -22,6 +25,7 @@ def _names(algorithms: list[bytes]) -> tuple[str, ...]:
 
 
 _HOST_KEYS = _names(get_certificate_algs() + get_public_key_algs())
+
 KNOWN = {
     "kex_algorithms": _names(get_kex_algs()),
     "ciphers": _names(get_encryption_algs()),
@@ -37,9 +41,11 @@ def check_client(client: Client) -> None:
     check_range(client, "window_bytes", 1, _LARGEST_BYTES)
     check_range(client, "packet_bytes", 1, _LARGEST_BYTES)
     if client.read_buffer_bytes is not None:
-        refuse("read_buffer_bytes", Library.ASYNCSSH, "hands on each packet as it comes, and has no such setting")
+        refuse_setting(
+            "read_buffer_bytes", Library.ASYNCSSH, "hands on each packet as it comes, and has no such setting"
+        )
     if client.control_master:
-        refuse("control_master", Library.ASYNCSSH, "has no such thing")
+        refuse_setting("control_master", Library.ASYNCSSH, "has no such thing")
 
 
 def connection_options(login: Login) -> Any:
@@ -93,3 +99,31 @@ def _preferences(login: Login) -> dict[str, object]:
     sizes = {"window": client.window_bytes, "max_pktsize": client.packet_bytes, "rekey_bytes": client.rekey_bytes}
     given: dict[str, object] = {name: list(names) for name, names in lists.items() if names}
     return given | {name: size for name, size in sizes.items() if size is not None}
+
+
+class _KeyPair(SSHLocalKeyPair):
+    """asyncssh's pair, whose RSA certificates are named by the signature's kind, as servers of today want it.
+
+    asyncssh itself begins with the name of old, and comes to this one only where it has another key besides.
+    """
+
+    def set_sig_algorithm(self, sig_algorithm: bytes) -> None:
+        """Set the kind of signature."""
+        super().set_sig_algorithm(sig_algorithm)
+        if self.algorithm == b"ssh-rsa" + _CERTIFICATE and self.sig_algorithm != b"ssh-rsa":
+            self.algorithm = self.sig_algorithm + _CERTIFICATE
+
+
+@lru_cache(maxsize=16)
+def _parsed(private: bytes, certificate: bytes) -> tuple[Any, Any]:
+    try:
+        key = asyncssh.import_private_key(private)
+        return key, asyncssh.import_certificate(certificate) if certificate else None
+    except (asyncssh.KeyImportError, ValueError):
+        raise StepFailure(Outcome.GENERATOR_FAULT, "asyncssh cannot read the private key, or its certificate") from None
+
+
+def key_pair(private: bytes, certificate: bytes) -> _KeyPair:
+    """Return a key, with its certificate where that is not empty; raises StepFailure where asyncssh cannot read it."""
+    key, parsed_certificate = _parsed(private, certificate)
+    return _KeyPair(key, None, parsed_certificate, None)  # each its own: a connection chooses its signature's kind

@@ -7,7 +7,7 @@ from sshload_contract.client import Client
 from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.asyncssh.driver import Driver
-from sshload_worker.clients.pieces import pieces_of
+from sshload_worker.clients.sftp import split_into_pieces
 
 _READ_BYTES = 4_194_304
 
@@ -28,7 +28,7 @@ class AsyncsshFile:
 
     def write(self, data: bytes) -> None:
         """Send all of `data`, and wait for the server's word on it."""
-        for piece in pieces_of(data, self._write_bytes):
+        for piece in split_into_pieces(data, self._write_bytes):
             self._driver.run(Step.WRITE, self._file.write(piece))
 
     def close(self) -> None:

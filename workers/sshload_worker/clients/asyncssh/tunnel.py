@@ -9,7 +9,7 @@ from sshload_worker.clients.asyncssh.protocol import Protocol
 
 
 class Tunnel:
-    """asyncssh's session on one side, and what a banner is read from on the other (clients.banner.Speaker)."""
+    """asyncssh's session on one side, and the source of a banner on the other (clients.banner.PeekableConnection)."""
 
     def __init__(self) -> None:
         self._channel: Any = None
@@ -20,7 +20,7 @@ class Tunnel:
 
     @property
     def socket(self) -> "Tunnel":
-        """Return what can be peeked at: this tunnel itself."""
+        """Return the side to peek at: this tunnel itself."""
         return self
 
     def recv(self, count: int, flags: int = 0) -> bytes:
@@ -38,11 +38,11 @@ class Tunnel:
         self._news.wait()
 
     def peer_has_closed(self) -> bool:
-        """Tell whether the server has sent its last byte."""
+        """Return whether the server has sent its last byte."""
         return self._ended
 
     def hand_over(self, protocol: Protocol) -> None:
-        """Let `protocol` take what has come and will come; to be called by the loop."""
+        """Hand all data to `protocol`, that which has already come included; to be called by the loop."""
         self._protocol = protocol
         protocol.connection_made(self._channel)
         if self._ahead:
@@ -55,7 +55,7 @@ class Tunnel:
         self._channel = chan
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
-        """Take data."""
+        """Pass data on."""
         del datatype  # such channels have one kind
         if self._protocol is None:
             self._ahead += data

@@ -5,12 +5,10 @@ from typing import Protocol
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.interface import CommandEnd
-from sshload_worker.clients.openssh.config_text import SERVER, forward_to
-from sshload_worker.clients.openssh.directory import Directory
+from sshload_worker.clients.openssh.directory import SERVER, Directory, forward_to
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.mux import ControlSocket
-from sshload_worker.clients.openssh.process import Process
-from sshload_worker.clients.openssh.program_pipes import Pipes
+from sshload_worker.clients.openssh.process import Pipes, Process
 from sshload_worker.outcomes import StepFailure
 
 _UNNAMED_SIGNAL = "unnamed"  # ssh does not tell which
@@ -19,7 +17,7 @@ _NO_OTHER_WAY = ("-o", "ProxyCommand=false")  # a program that finds no control 
 
 
 class Session(Protocol):
-    """What runs one command or forward."""
+    """A session that runs one command or forward."""
 
     def start(self, command: str, pipes: Pipes, *, terminal: bool) -> None:
         """Start a command, an empty one being the user's shell; raises StepFailure."""
@@ -50,7 +48,7 @@ class OwnSession:
         try:
             self._control = ControlSocket(self._master.socket_path)
             self._control.open_session(command, pipes.given(), terminal=terminal)
-            pipes.pass_on_unchanged()
+            pipes.set_raw_mode()
         except (OSError, EOFError):
             raise self._lost() from None
         except StepFailure:
@@ -216,7 +214,7 @@ class OpenSSHChannel:
             self.is_closed = True
 
     def drop(self) -> None:
-        """Let go of a channel that may not have been closed, whatever state it is in. Never waits."""
+        """Release a channel that may not have been closed, whatever state it is in. Never waits."""
         if not self.is_closed:
             self._session.hang_up()
             self._pipes.close()

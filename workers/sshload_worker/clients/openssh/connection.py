@@ -7,11 +7,10 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.interface import Connection, RemoteFile
 from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel, OwnSession, Session
-from sshload_worker.clients.openssh.config_text import SERVER, as_host_name, forward_to
-from sshload_worker.clients.openssh.directory import directory_of
+from sshload_worker.clients.openssh.directory import SERVER, as_host_name, directory_of, forward_to
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.settings import sftp_sizes
-from sshload_worker.clients.openssh.transfer import OpenSSHSftp, Programs, copied_here, to_be_copied
+from sshload_worker.clients.openssh.transfer import FileTransfer, OpenSSHSftp, open_download, open_upload
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
@@ -27,39 +26,39 @@ class OpenSSHConnection:
         self._directory = directory_of(login)
         self._running: Master | None = None
         self._channels: list[OpenSSHChannel] = []
-        self._programs: Programs | None = None
+        self._programs: FileTransfer | None = None
 
     def connect(self) -> None:
         """Start ssh, and wait until it has a connection."""
         self._running = Master(self._directory, self._way())
-        self._master.reach(Step.CONNECT)
+        self._master.await_step(Step.CONNECT)
 
     def banner(self) -> None:
         """Wait until ssh has the server's version line."""
         try:
-            self._master.reach(Step.BANNER)
+            self._master.await_step(Step.BANNER)
         except StepFailure:
             self._check_jump()
             raise
 
     def kex(self) -> None:
         """Wait until ssh has exchanged keys, and checked the host key."""
-        self._master.reach(Step.KEX)
+        self._master.await_step(Step.KEX)
 
     def auth(self) -> None:
         """Wait until ssh has logged in, and can be asked for sessions."""
-        self._master.reach(Step.AUTH)
+        self._master.await_step(Step.AUTH)
 
     def negotiated(self) -> Negotiated:
-        """Return what the handshake agreed on."""
+        """Return the algorithms that the handshake negotiated, and the server's version."""
         return self._master.log.negotiated()
 
     def is_lost(self) -> bool:
-        """Tell whether ssh has ended."""
+        """Return whether ssh has ended."""
         return self._master.is_lost()
 
     def keep_alive(self) -> None:
-        """Fail: ssh asks for signs of life by itself, and tells nobody."""
+        """Fail: ssh sends keepalives by itself, and does not report them."""
         raise StepFailure(Outcome.GENERATOR_FAULT, "OpenSSH cannot be told to ask for a sign of life")
 
     def open_channel(self) -> OpenSSHChannel:
@@ -78,18 +77,18 @@ class OpenSSHConnection:
 
     def open_sftp(self) -> OpenSSHSftp:
         """Return SFTP, of which each operation opens a subsystem."""
-        return OpenSSHSftp(self._copies())
+        return OpenSSHSftp(self._file_transfer())
 
     def scp_read(self, path: str) -> RemoteFile:
         """Fetch a file by scp."""
-        programs = self._copies()
-        return copied_here(programs, lambda here: programs.scp([programs.remote(path), str(here)]))
+        programs = self._file_transfer()
+        return open_download(programs, lambda here: programs.scp([programs.remote(path), str(here)]))
 
     def scp_write(self, path: str, size_bytes: int) -> RemoteFile:
-        """Take a file, which closing it sends by scp."""
+        """Open a file to write, which `close` sends by scp."""
         del size_bytes  # the local file has it
-        programs = self._copies()
-        return to_be_copied(programs, lambda here: programs.scp([str(here), programs.remote(path)]))
+        programs = self._file_transfer()
+        return open_upload(programs, lambda here: programs.scp([str(here), programs.remote(path)]))
 
     def close(self) -> None:
         """End all of the connection's processes at once. Never waits."""
@@ -103,13 +102,13 @@ class OpenSSHConnection:
         if self._jump is not None:
             self._jump.close()
 
-    def way_through(self, host: str, port: int) -> str:
+    def proxy_command(self, host: str, port: int) -> str:
         """Return the command that connects to a server behind this one (`ProxyCommand`)."""
         shared = ["-F", self._directory.config, "-o", "LogLevel=ERROR", "-S", self._master.socket_path]
         return shlex.join(["ssh", *shared, "-W", forward_to(host, port), SERVER])
 
-    def refusal_of_way(self) -> StepFailure | None:
-        """Return why this jump host leads nowhere, None where it is not to blame."""
+    def forward_failure(self) -> StepFailure | None:
+        """Return the failure of this jump host to reach the next server, None where it is not to blame."""
         refusal = self._master.claim_refusal()
         if refusal is not None:
             return StepFailure(Outcome.CHANNEL_REFUSED, refusal)
@@ -117,22 +116,22 @@ class OpenSSHConnection:
 
     def _check_jump(self) -> None:
         """Raise StepFailure where it was the jump host that did not reach the server."""
-        refusal = self._jump.refusal_of_way() if isinstance(self._jump, OpenSSHConnection) else None
+        refusal = self._jump.forward_failure() if isinstance(self._jump, OpenSSHConnection) else None
         if refusal is not None:
             raise refusal
 
     def _way(self) -> list[str]:
         if isinstance(self._jump, OpenSSHConnection):
-            command = self._jump.way_through(self._login.host, self._login.port).replace("%", "%%")
+            command = self._jump.proxy_command(self._login.host, self._login.port).replace("%", "%%")
             return ["-o", f"ProxyCommand={command}"]
         if self._login.address is None:
             raise StepFailure(Outcome.GENERATOR_FAULT, "a server without an address needs a jump host")
         return ["-o", f"HostName={as_host_name(str(self._login.address[1][0]))}"]
 
-    def _copies(self) -> Programs:
+    def _file_transfer(self) -> FileTransfer:
         if self._programs is None:
             sizes = sftp_sizes(self._login.client)
-            self._programs = Programs(self._master, self._directory, sizes)
+            self._programs = FileTransfer(self._master, self._directory, sizes)
         return self._programs
 
     @property

@@ -1,8 +1,10 @@
-"""A private directory per login with all that OpenSSH's programs are told, so that they look at nothing else."""
+"""A private directory per login, with the ssh_config(5) and known_hosts that OpenSSH's programs read, and no others."""
 
 import atexit
+import base64
 import os
 import shlex
+import struct
 import tempfile
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,17 +14,21 @@ from shutil import rmtree
 
 from sshload_contract.client import Auth, Client
 
-from sshload_worker.clients.openssh.config_text import config_text, known_hosts_text
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.login.login import Credentials, Login
 
 _PRIVATE = 0o600
 _EXECUTABLE = 0o700
+SERVER = "server"
+"""What OpenSSH's programs call the server. Its own host may be an IPv6 address, which each of them would take apart in
+another way; it stands in settings only."""
+
+_METHODS = {Auth.PASSWORD: "password", Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive"}
 
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """Where the programs of one login find their settings, and put what is theirs."""
+    """The settings and files of the programs of one login."""
 
     path: Path
     config: str
@@ -58,10 +64,97 @@ def _directory(  # noqa: PLR0913, PLR0917 - what the settings depend on
         _write(path / "askpass", asking.encode(), _EXECUTABLE)
         environment |= {"SSH_ASKPASS": str(path / "askpass"), "SSH_ASKPASS_REQUIRE": "force"}
     config = path / "config"
-    _write(config, config_text(path, host, port, user, credentials, host_keys, client).encode(), _PRIVATE)
+    _write(config, _config_text(path, host, port, user, credentials, host_keys, client).encode(), _PRIVATE)
     return Directory(path, str(config), environment, count())
 
 
 def _write(path: Path, content: bytes, mode: int) -> None:
     path.touch(mode)
     path.write_bytes(content)
+
+
+def known_hosts_text(host: str, host_keys: HostKeys) -> str:
+    """Return the lines of the keys that `host` may show."""
+    lines = [f"{host} {_key(blob)}" for blob in sorted(host_keys.accepted)]
+    lines += [f"@cert-authority {host} {_key(blob)}" for blob in sorted(host_keys.authorities)]
+    lines += [f"@revoked {host} {_key(blob)}" for blob in sorted(host_keys.revoked)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
+    path: Path, host: str, port: int, user: str, credentials: Credentials, host_keys: HostKeys, client: Client
+) -> str:
+    """Return the settings of a login, whose files are in the directory `path`."""
+    method = _METHODS.get(credentials.auth, "publickey")
+    by_key = credentials.auth in (Auth.PUBLICKEY, Auth.CERTIFICATE)
+    settings: dict[str, object] = {
+        "Port": port,
+        "User": user,
+        "HostName": as_host_name(host),
+        "HostKeyAlias": host,
+        "CheckHostIP": "no",
+        # Where any key will do, ssh is not to remember one: shown another later, it would give no password away.
+        "UserKnownHostsFile": "/dev/null" if host_keys.any_key else path / "known_hosts",
+        "GlobalKnownHostsFile": "/dev/null",
+        "StrictHostKeyChecking": "no" if host_keys.any_key else "yes",
+        "UpdateHostKeys": "no",
+        "VerifyHostKeyDNS": "no",
+        "BatchMode": "yes" if method == "publickey" else "no",
+        "PreferredAuthentications": method,
+        "PubkeyAuthentication": _yes(method == "publickey"),
+        "PasswordAuthentication": _yes(method == "password"),
+        "KbdInteractiveAuthentication": _yes(method == "keyboard-interactive"),
+        "GSSAPIAuthentication": "no",
+        "HostbasedAuthentication": "no",
+        "NumberOfPasswordPrompts": 1,
+        "IdentitiesOnly": _yes(credentials.auth is not Auth.AGENT),
+        "IdentityAgent": credentials.agent_socket if credentials.auth is Auth.AGENT else "none",
+        "IdentityFile": path / "key" if by_key else "none",
+        "ConnectionAttempts": 1,
+        "ControlPersist": "no",
+        "EscapeChar": "none",
+        "ForwardAgent": "no",
+        "ForwardX11": "no",
+        "PermitLocalCommand": "no",
+        "TCPKeepAlive": "no",
+        "ServerAliveInterval": 0,
+        "Compression": _yes(client.compression),
+        "LogLevel": "DEBUG1",
+    }
+    if credentials.auth is Auth.CERTIFICATE:
+        settings["CertificateFile"] = path / "key-cert.pub"
+    if client.rekey_bytes is not None:
+        settings["RekeyLimit"] = client.rekey_bytes
+    for keyword, names in (
+        ("KexAlgorithms", client.kex_algorithms),
+        ("Ciphers", client.ciphers),
+        ("MACs", client.macs),
+        ("HostKeyAlgorithms", client.host_key_algorithms or host_keys.algorithms_with_certificates),
+    ):
+        if names:
+            settings[keyword] = ",".join(names)
+    return "".join(f"{keyword} {_quoted(value)}\n" for keyword, value in settings.items())
+
+
+def as_host_name(host: str) -> str:
+    """Return a host or an address as ssh_config(5) has it: a percent sign, as of a scope in IPv6, begins a token."""
+    return host.replace("%", "%%")
+
+
+def forward_to(host: str, port: int) -> str:
+    """Return a host and a port as `ssh -W` takes them, whatever is in the host."""
+    return f"[{host}]:{port}"
+
+
+def _key(blob: bytes) -> str:
+    length = struct.unpack(">I", blob[:4])[0]
+    return f"{blob[4 : 4 + length].decode('ascii')} {base64.b64encode(blob).decode('ascii')}"
+
+
+def _yes(value: object) -> str:
+    return "yes" if value else "no"
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    return f'"{text}"' if shlex.quote(text) != text else text

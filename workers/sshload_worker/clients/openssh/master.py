@@ -6,13 +6,10 @@ import gevent
 from gevent.event import Event
 from sshload_contract.vocabulary import Step
 
-from sshload_worker.clients.openssh.config_text import SERVER
-from sshload_worker.clients.openssh.directory import Directory
-from sshload_worker.clients.openssh.errors import failure
-from sshload_worker.clients.openssh.login_log import LoginLog
+from sshload_worker.clients.openssh.directory import SERVER, Directory
+from sshload_worker.clients.openssh.log import LoginLog, failure
 from sshload_worker.clients.openssh.mux import ControlSocket
-from sshload_worker.clients.openssh.process import Process
-from sshload_worker.clients.openssh.program_pipes import PipeEnd
+from sshload_worker.clients.openssh.process import PipeEnd, Process
 from sshload_worker.outcomes import StepFailure
 
 _OWN_STDOUT = "/proc/self/fd/1"
@@ -43,7 +40,7 @@ class Master:
         self._stderr_reader = gevent.spawn(self._read_stderr)
         self._reader = gevent.spawn(self._read_log)
 
-    def reach(self, step: Step) -> None:
+    def await_step(self, step: Step) -> None:
         """Wait until the login is through `step`; raises StepFailure where it ends before that."""
         self.log.milestones[step].wait()
         if step not in self.log.reached:
@@ -51,11 +48,11 @@ class Master:
             raise self.failure(step)
 
     def is_lost(self) -> bool:
-        """Tell whether it has ended."""
+        """Return whether it has ended."""
         return self._ended.is_set() or self.process.ended.is_set()
 
     def has_ended(self) -> bool:
-        """Tell whether it has ended, by asking it: of a program that shares its connection one may hear before."""
+        """Return whether it has ended, by asking it: of a program that shares its connection one may hear before."""
         return self.is_lost() or not self._answers()
 
     def await_end(self) -> None:
@@ -64,7 +61,7 @@ class Master:
         self._ended.wait()
 
     def was_killed(self) -> bool:
-        """Tell whether a signal ended a command, of which there is no exit code.
+        """Return whether a signal ended a command, of which there is no exit code.
 
         ssh logs that before it tells of the end. Where commands of one login run at once, the log does not tell them
         apart. Raises StepFailure where the connection has ended instead.
@@ -78,7 +75,7 @@ class Master:
         raise self.failure(Step.EXEC)
 
     def claim_refusal(self) -> str | None:
-        """Return why the server has opened no channel, None where it has opened all that were asked for.
+        """Return the reason why the server has refused a channel, None where it has opened all that were requested.
 
         ssh logs that before it tells of it. Where channels of one login are opened at once, the log does not tell them
         apart.
@@ -92,7 +89,7 @@ class Master:
         return self.log.exit_statuses
 
     def _catch_up(self) -> None:
-        while piece := self._log_pipe.read_what_is_here():
+        while piece := self._log_pipe.read_available():
             self.log.take(piece)
 
     def _answers(self) -> bool:
@@ -103,7 +100,7 @@ class Master:
         return True
 
     def failure(self, step: Step) -> StepFailure:
-        """Return what it said on its way out: in its log, unless it could not even begin one."""
+        """Return the failure in its log, or on its stderr where it could not even begin a log."""
         return failure(step, self.log.lines or self._said.decode("utf-8", "replace").splitlines())
 
     def close(self) -> None:

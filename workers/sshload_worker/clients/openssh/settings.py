@@ -1,4 +1,4 @@
-"""What of a Client's settings OpenSSH's programs can do."""
+"""The settings of a Client that OpenSSH's programs support."""
 
 import subprocess
 from functools import cache
@@ -6,7 +6,7 @@ from functools import cache
 from sshload_contract.client import Client, Library
 
 from sshload_worker.clients.openssh.process import program
-from sshload_worker.clients.settings import check_names, check_range, refuse
+from sshload_worker.clients.settings import check_names, check_range, refuse_setting
 
 _QUERIES = {
     "kex_algorithms": "kex",
@@ -30,16 +30,16 @@ def check_client(client: Client) -> None:
         check_names(client, setting, _known(setting))
     for setting, why in _MISSING.items():
         if getattr(client, setting) is not None:
-            refuse(setting, Library.OPENSSH, why)
+            refuse_setting(setting, Library.OPENSSH, why)
     check_range(client, "rekey_bytes", _LEAST_REKEY_BYTES, _MOST_REKEY_BYTES)
     for setting in ("sftp_read_bytes", "sftp_write_bytes"):
         check_range(client, setting, 1, _MOST_SFTP_BYTES)
     if client.sftp_read_bytes and client.sftp_write_bytes and client.sftp_read_bytes != client.sftp_write_bytes:
-        refuse("sftp_write_bytes", Library.OPENSSH, "has one size for both directions of SFTP (sftp -B)")
+        refuse_setting("sftp_write_bytes", Library.OPENSSH, "has one size for both directions of SFTP (sftp -B)")
 
 
 def sftp_sizes(client: Client) -> list[str]:
-    """Return what sftp is told of sizes."""
+    """Return the options of sftp for its request and buffer sizes."""
     size = client.sftp_read_bytes or client.sftp_write_bytes
     return [] if size is None else ["-B", str(size)]
 

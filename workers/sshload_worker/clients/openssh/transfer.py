@@ -13,23 +13,21 @@ import gevent
 from sshload_contract.steps import OPENSSH_FILE_LIMIT_BYTES
 from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.openssh.config_text import SERVER
-from sshload_worker.clients.openssh.directory import Directory
-from sshload_worker.clients.openssh.errors import sftp_failure
+from sshload_worker.clients.openssh.directory import SERVER, Directory
+from sshload_worker.clients.openssh.log import sftp_failure
 from sshload_worker.clients.openssh.master import Master
-from sshload_worker.clients.openssh.process import Process
-from sshload_worker.clients.openssh.program_pipes import Pipes
+from sshload_worker.clients.openssh.process import Pipes, Process
 from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 262_144
 _SIZE_WORD = 4  # of a line of `ls -ln`
 
 
-class Programs:
+class FileTransfer:
     """Runs sftp and scp on the connection of a login."""
 
     def __init__(self, master: Master, directory: Directory, sizes: list[str]) -> None:
-        """Take the login, and what sftp is told of sizes."""
+        """Keep the login, and the options of sftp for sizes."""
         self._master = master
         self._directory = directory
         self._sizes = sizes
@@ -40,14 +38,14 @@ class Programs:
         return Path(self._directory.new_name("f"))
 
     def sftp(self, request: str) -> str:
-        """Let sftp do one request of its own language, and return what it prints; raises StepFailure."""
+        """Run sftp with one request of its own language, and return its output; raises StepFailure."""
         code, said, wrong = self._run(["sftp", "-q", *self._sizes, *self._shared(), "-b", "-", SERVER], request)
         if code:
             raise self._failure() or sftp_failure(_last_line(wrong))
         return said.partition("\n")[2]  # the first line is the request
 
     def scp(self, arguments: list[str]) -> None:
-        """Let scp copy; raises StepFailure."""
+        """Run scp; raises StepFailure."""
         code, _, wrong = self._run(["scp", "-q", "-O", *self._shared(), *arguments], "")
         if code:
             raise self._failure() or StepFailure(Outcome.SCP_FAILED, _last_line(wrong))
@@ -136,7 +134,7 @@ class LocalCopy:
             self._path.unlink(missing_ok=True)
 
 
-def copied_here(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy:
+def open_download(programs: FileTransfer, copy: Callable[[Path], object]) -> LocalCopy:
     """Return a file of the server's that `copy` copies to a local path first."""
     path = programs.local_file()
     try:
@@ -147,7 +145,7 @@ def copied_here(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy
     return LocalCopy(path, os.O_RDONLY, lambda: None)
 
 
-def to_be_copied(programs: Programs, copy: Callable[[Path], object]) -> LocalCopy:
+def open_upload(programs: FileTransfer, copy: Callable[[Path], object]) -> LocalCopy:
     """Return a file that `copy` copies to the server once it is closed."""
     path = programs.local_file()
     return LocalCopy(path, os.O_WRONLY | os.O_CREAT, lambda: copy(path))
@@ -156,23 +154,23 @@ def to_be_copied(programs: Programs, copy: Callable[[Path], object]) -> LocalCop
 class OpenSSHSftp:
     """The SFTP subsystem (clients.interface.Sftp), opened by each operation for itself."""
 
-    def __init__(self, programs: Programs) -> None:
+    def __init__(self, programs: FileTransfer) -> None:
         self._programs = programs
 
     def open_to_read(self, path: str) -> LocalCopy:
         """Fetch a file."""
-        return copied_here(
+        return open_download(
             self._programs, lambda here: self._programs.sftp(f"get -- {_escaped(path)} {_escaped(str(here))}\n")
         )
 
     def open_to_write(self, path: str) -> LocalCopy:
-        """Take a file, which closing it sends."""
-        return to_be_copied(
+        """Open a file to write, which `close` sends."""
+        return open_upload(
             self._programs, lambda here: self._programs.sftp(f"put -- {_escaped(str(here))} {_escaped(path)}\n")
         )
 
     def list_directory(self, path: str) -> int:
-        """Return how many entries a directory has."""
+        """Return the number of a directory's entries."""
         lines = self._programs.sftp(f"ls -1a -- {_listed(path)}\n").splitlines()
         return len([line for line in lines if line.rstrip("/").rpartition("/")[2] not in (".", "..")])
 

@@ -1,1 +1,20 @@
 """paramiko: SSH in Python, a reader thread per connection, which gevent's patch makes a greenlet."""
+
+import logging
+
+from sshload_worker.clients.interface import Connection
+from sshload_worker.clients.paramiko.connection import ParamikoConnection
+from sshload_worker.clients.paramiko.settings import check_client
+from sshload_worker.login.login import Login
+
+__all__ = ["check_client", "new_connection", "prepare"]
+
+
+def prepare() -> None:
+    """Silence paramiko's log, which prints a traceback for each refusal that is to be counted."""
+    logging.getLogger("paramiko").setLevel(logging.CRITICAL + 1)
+
+
+def new_connection(login: Login, through: Connection | None, *, shared: bool) -> Connection:  # noqa: ARG001 - all are
+    """Return a connection that has yet to connect; raises OSError where the worker has no socket left."""
+    return ParamikoConnection(login, through)

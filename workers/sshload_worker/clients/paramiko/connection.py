@@ -9,10 +9,9 @@ from sshload_contract.vocabulary import Outcome, Step
 from sshload_worker.clients.interface import Connection, RemoteFile
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.driver import Driver
-from sshload_worker.clients.paramiko.forwarded_stream import ForwardedStream
-from sshload_worker.clients.paramiko.keys import Agent, private_key
+from sshload_worker.clients.paramiko.settings import Agent, private_key
 from sshload_worker.clients.paramiko.sftp import ParamikoSftp
-from sshload_worker.clients.paramiko.stream import Stream
+from sshload_worker.clients.paramiko.stream import ForwardedStream, Stream
 from sshload_worker.clients.paramiko.transport import Transport
 from sshload_worker.clients.scp_protocol import begin_read, begin_write
 from sshload_worker.login.login import Login
@@ -72,7 +71,7 @@ class ParamikoConnection:
             raise StepFailure(Outcome.AUTH_REJECTED, f"the server wants more: {', '.join(more)}")
 
     def negotiated(self) -> Negotiated:
-        """Return what the handshake agreed on."""
+        """Return the algorithms that the handshake negotiated, and the server's version."""
         transport = self.driver.transport
         return Negotiated(
             kex=transport.kex_name,
@@ -83,7 +82,7 @@ class ParamikoConnection:
         )
 
     def is_lost(self) -> bool:
-        """Tell whether the server has closed the connection, without waiting."""
+        """Return whether the server has closed the connection, without waiting."""
         return not self.driver.transport.is_active() or self._stream.is_lost()
 
     def keep_alive(self) -> None:
@@ -132,7 +131,7 @@ class ParamikoConnection:
 
     @property
     def driver(self) -> Driver:
-        """What makes this connection's calls, from the key exchange on."""
+        """The driver of this connection's calls, from the key exchange on."""
         if self._driver is None:
             raise StepFailure(Outcome.DISCONNECTED, "the connection is closed")
         return self._driver

@@ -1,17 +1,28 @@
-"""What of a Client's settings paramiko can do, and how it is told."""
+"""The settings of a Client that paramiko supports, and the preferences and keys that pass them to it."""
 
+import io
+import socket
+from functools import lru_cache
 from typing import Any
 
+from paramiko.agent import AgentSSH
 from paramiko.common import MAX_WINDOW_SIZE, MIN_PACKET_SIZE, MIN_WINDOW_SIZE
+from paramiko.ecdsakey import ECDSAKey
+from paramiko.ed25519key import Ed25519Key
+from paramiko.message import Message
+from paramiko.pkey import PKey
+from paramiko.rsakey import RSAKey
+from paramiko.ssh_exception import SSHException
 from paramiko.transport import Transport
 from sshload_contract.client import Client, Library
+from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.settings import check_names, check_range, refuse
+from sshload_worker.clients.settings import check_names, check_range, refuse_setting
 from sshload_worker.login.known_hosts import HostKeys
+from sshload_worker.outcomes import StepFailure
 
 _LARGEST_SFTP_READ_BYTES = 261_120  # what OpenSSH's sftp-server reads at once; paramiko's prefetch trips over less
 _CERTIFICATE_SUFFIX = "-cert-v01@openssh.com"
-
 _HOST_KEYS = tuple(Transport._key_info)  # noqa: SLF001 - paramiko has no public list of what it knows
 KNOWN = {
     "kex_algorithms": tuple(Transport._kex_info),  # noqa: SLF001 - likewise
@@ -19,6 +30,7 @@ KNOWN = {
     "macs": tuple(Transport._mac_info),  # noqa: SLF001 - likewise
     "host_key_algorithms": _HOST_KEYS,
 }
+_KINDS = (Ed25519Key, ECDSAKey, RSAKey)
 
 
 def check_client(client: Client) -> None:
@@ -29,7 +41,7 @@ def check_client(client: Client) -> None:
     check_range(client, "packet_bytes", MIN_PACKET_SIZE, MAX_WINDOW_SIZE)
     check_range(client, "sftp_read_bytes", 1, _LARGEST_SFTP_READ_BYTES)
     if client.control_master:
-        refuse("control_master", Library.PARAMIKO, "has no such thing")
+        refuse_setting("control_master", Library.PARAMIKO, "has no such thing")
 
 
 def prefer(transport: Any, client: Client, host_keys: HostKeys) -> tuple[str, ...]:
@@ -44,3 +56,49 @@ def prefer(transport: Any, client: Client, host_keys: HostKeys) -> tuple[str, ..
     transport.use_compression(client.compression)
     known = tuple(name for name in client.host_key_algorithms or host_keys.algorithms if name in _HOST_KEYS)
     return known or tuple(options.key_types)
+
+
+@lru_cache(maxsize=16)
+def private_key(private: bytes, certificate: bytes) -> PKey:
+    """Return a key, with its certificate where that is not empty; raises StepFailure where paramiko cannot read it."""
+    for kind in _KINDS:
+        try:
+            key: PKey = kind.from_private_key(io.StringIO(private.decode()))
+            if certificate:
+                key.load_certificate(certificate.decode())
+        except (SSHException, ValueError):
+            continue
+        return key
+    raise StepFailure(Outcome.GENERATOR_FAULT, "paramiko cannot read the private key, or its certificate")
+
+
+class Agent(AgentSSH):
+    """A connection to an ssh-agent by the path of its socket."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        connection = socket.socket(socket.AF_UNIX)
+        try:
+            connection.connect(path)
+            self._connect(connection)
+        except (OSError, SSHException) as error:
+            connection.close()
+            raise StepFailure(Outcome.GENERATOR_FAULT, f"no word from the ssh-agent: {error}") from None
+
+    def first_key(self) -> PKey:
+        """Return the key to log in with; raises StepFailure where there is none."""
+        if not self.get_keys():
+            raise StepFailure(Outcome.GENERATOR_FAULT, "the ssh-agent holds no key")
+        key: PKey = self.get_keys()[0]
+        return key
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._close()
+
+    def _send_message(self, message: bytes) -> tuple[int, Message]:
+        try:
+            answer: tuple[int, Message] = super()._send_message(message)
+        except (OSError, SSHException) as error:
+            raise StepFailure(Outcome.GENERATOR_FAULT, f"no word from the ssh-agent: {error}") from None
+        return answer

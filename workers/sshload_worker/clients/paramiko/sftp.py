@@ -13,8 +13,7 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
 from sshload_worker.clients.paramiko.driver import Driver
-from sshload_worker.clients.pieces import pieces_of
-from sshload_worker.clients.sftp_status import END_OF_FILE, status_failure
+from sshload_worker.clients.sftp import END_OF_FILE, split_into_pieces, status_failure
 from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 32_768  # what paramiko asks for at once
@@ -26,7 +25,7 @@ class _SftpDriver(Driver):
     """The calls of SFTP, which may end while the connection goes on."""
 
     def lost(self) -> StepFailure:
-        """Return what there is to say of SFTP that has ended."""
+        """Return the failure of an SFTP subsystem that has ended."""
         if self.transport.is_active() and not self.transport.disconnect_text:
             return StepFailure(Outcome.SFTP_CONNECTION_LOST, "the server's SFTP subsystem has ended")
         return super().lost()
@@ -89,7 +88,7 @@ class ParamikoFile:
 
     def write(self, data: bytes) -> None:
         """Send all of `data`, without waiting for the server's word on it."""
-        for piece in pieces_of(data, self._write_bytes):
+        for piece in split_into_pieces(data, self._write_bytes):
             self._driver.call(Step.WRITE, self._file.write, piece)
 
     def close(self) -> None:

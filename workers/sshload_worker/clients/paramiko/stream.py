@@ -1,17 +1,20 @@
-"""What paramiko takes for its socket: the Descriptor of a TCP connection, with the pauses that paramiko expects.
-
-paramiko waits at most a tenth of a second at a time, idle or not. That is left as it is, because it is part of what a
-session of paramiko costs.
-"""
+"""Paramiko's view of a socket: a TCP connection's Descriptor, or a channel of the connection to a jump host."""
 
 import socket
 from contextlib import suppress
+from typing import Any
 
 from gevent.timeout import Timeout
+from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.banner import await_banner
 from sshload_worker.clients.descriptor import Descriptor, open_socket
+from sshload_worker.clients.interface import Connection
+from sshload_worker.clients.paramiko.driver import Driver
 from sshload_worker.login.login import Address
+
+_FROM_NOWHERE = ("127.0.0.1", 0)
+_READ_BYTES = 32_768
 
 
 class Stream:
@@ -32,7 +35,7 @@ class Stream:
         return await_banner(self._descriptor)
 
     def is_lost(self) -> bool:
-        """Tell whether the server has closed the connection."""
+        """Return whether the server has closed the connection."""
         return self._descriptor.peer_has_closed()
 
     def settimeout(self, seconds: float | None) -> None:
@@ -49,7 +52,7 @@ class Stream:
                     self._descriptor.wait_readable()
 
     def send(self, data: bytes) -> int:
-        """Return how many bytes were taken, at least one; raises TimeoutError where none is in time."""
+        """Send, and return the number of bytes accepted, at least one; raises TimeoutError where none is."""
         while True:
             try:
                 return self._descriptor.socket.send(data)
@@ -64,6 +67,69 @@ class Stream:
             self._descriptor.socket.shutdown(socket.SHUT_RDWR)
 
     def release(self) -> None:
-        """Let go of the connection, which nobody reads or writes any more."""
+        """Release the connection, which nobody reads or writes any more."""
         self._closed = True
         self._descriptor.shut_down()
+
+
+class ForwardedStream:
+    """A channel to a server through the jump host whose connection `driver` drives and `jump` closes."""
+
+    def __init__(self, jump: Connection, driver: Driver, host: str, port: int) -> None:
+        self._jump = jump
+        self._driver = driver
+        self._host_and_port = (host, port)
+        self._channel: Any = None
+        self._ahead = b""
+        self._closed = False
+
+    @property
+    def socket(self) -> "ForwardedStream":
+        """Return the side to peek at: this stream itself."""
+        return self
+
+    def connect(self) -> None:
+        """Have the jump host connect; raises StepFailure where it does not."""
+        opened = self._driver.transport.open_channel
+        self._channel = self._driver.call(Step.CHANNEL_OPEN, opened, "direct-tcpip", self._host_and_port, _FROM_NOWHERE)
+
+    def banner(self) -> str:
+        """Return the server's version line, which can still be read; raises StepFailure where it has none."""
+        return await_banner(self)
+
+    def is_lost(self) -> bool:
+        """Return whether the server, or the jump host, has closed the connection."""
+        return self.peer_has_closed() or self._jump.is_lost()
+
+    def peer_has_closed(self) -> bool:
+        """Return whether the server has sent its last byte, which may still be unread."""
+        return bool(self._channel.eof_received or self._channel.closed)
+
+    def wait_readable(self) -> None:
+        """Do nothing: `recv` waits."""
+
+    def settimeout(self, seconds: float | None) -> None:
+        """Bound each wait from now on; None for no bound."""
+        self._channel.settimeout(seconds)
+
+    def recv(self, count: int, flags: int = 0) -> bytes:
+        """Return at least one byte, none at the end; raises TimeoutError where nothing comes in time."""
+        if not self._ahead or (flags and self._channel.recv_ready()):
+            self._ahead += self._channel.recv(_READ_BYTES)
+        taken = self._ahead[:count]
+        if flags != socket.MSG_PEEK:
+            self._ahead = self._ahead[count:]
+        return taken
+
+    def send(self, data: bytes) -> int:
+        """Send, and return the number of bytes accepted; raises TimeoutError where none is, OSError after the end."""
+        return int(self._channel.send(data))
+
+    def close(self) -> None:
+        """End the connection to the jump host with all that is in it, so that the reader wakes and ends too."""
+        self._closed = True
+        self._jump.close()
+
+    def release(self) -> None:
+        """Release the connection, which nobody reads or writes any more."""
+        self.close()

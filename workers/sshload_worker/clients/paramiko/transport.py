@@ -45,7 +45,7 @@ class _Packets(Packetizer):
         return read
 
     def start_handshake(self, timeout: float) -> None:
-        """Let whoever waits for the handshake decide how long it may take."""
+        """Set no time limit: the caller that waits for the handshake does."""
 
 
 def _note_request(channel: Channel, message: Message) -> None:
@@ -97,7 +97,7 @@ class Transport(library.Transport):
         return self.preferred_host_keys
 
     def end_of(self, channel: Channel) -> ChannelEnd:
-        """Return how a channel ended, or will."""
+        """Return the ChannelEnd of a channel, which is filled when it ends."""
         return self._ends.setdefault(channel.get_id(), ChannelEnd())
 
     def forget(self, channel: Channel) -> None:

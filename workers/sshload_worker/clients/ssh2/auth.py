@@ -1,14 +1,57 @@
-"""How a libssh2 session logs in (RFC 4252, RFC 4256)."""
+"""Authentication of a libssh2 session (RFC 4252, RFC 4256): by password, key, or an agent (draft-miller-ssh-agent).
 
+libssh2's own client of an agent blocks the whole worker, for ever where the agent dies, and closes a file descriptor
+twice where there is no agent. So Agent asks by gevent, and _SignedLogin gives libssh2 the signature: libssh2 asks for
+it, and is told to wait until it is there.
+"""
+
+import ctypes
 from functools import partial
+from types import TracebackType
+from typing import Any, Self
 
+from gevent import socket
+from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
+from ssh2.session import Session
+from ssh2.utils import handle_error_codes
 from sshload_contract.client import Auth
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.ssh2.agent import Agent
+from sshload_worker.clients.ssh2.direct_calls import LIBSSH2, pointer
 from sshload_worker.clients.ssh2.driver import Driver
-from sshload_worker.clients.ssh2.signed_login import SignedLogin
 from sshload_worker.login.login import Credentials
+from sshload_worker.login.wire import WireError, WireReader, wire_string
+from sshload_worker.outcomes import StepFailure
+
+_DONE = 0
+_Sign = ctypes.CFUNCTYPE(
+    ctypes.c_int,
+    ctypes.c_void_p,  # the session
+    ctypes.POINTER(ctypes.c_void_p),  # where the signature goes
+    ctypes.POINTER(ctypes.c_size_t),  # and its length
+    ctypes.c_void_p,  # what is to be signed
+    ctypes.c_size_t,
+    ctypes.c_void_p,
+)
+_userauth_publickey = LIBSSH2.libssh2_userauth_publickey
+_userauth_publickey.restype = ctypes.c_int
+_userauth_publickey.argtypes = [
+    ctypes.c_void_p,
+    ctypes.c_char_p,
+    ctypes.c_char_p,
+    ctypes.c_size_t,
+    _Sign,
+    ctypes.POINTER(ctypes.c_void_p),
+]
+_malloc = ctypes.CDLL(None).malloc  # libssh2 frees a signature by libc's free
+_malloc.restype = ctypes.c_void_p
+_malloc.argtypes = [ctypes.c_size_t]
+_REQUEST_IDENTITIES = b"\x0b"
+_IDENTITIES_ANSWER = 12
+_SIGN_REQUEST = b"\x0d"
+_SIGN_RESPONSE = 14
+_ANSWER_LIMIT_BYTES = 262_144  # as OpenSSH's agents and clients have it
+_RSA_FLAGS = {b"rsa-sha2-256": 2, b"rsa-sha2-512": 4}
 
 
 def authenticate(driver: Driver, user: str, credentials: Credentials) -> None:
@@ -37,9 +80,120 @@ def _answers(password: str, _name: bytes, _instruction: bytes, prompts: list[str
 def _authenticate_by_agent(driver: Driver, user: str, agent_socket: str) -> None:
     with Agent(agent_socket) as agent:
         key = agent.first_key()
-        login = SignedLogin(driver.session, user, key)
+        login = _SignedLogin(driver.session, user, key)
         driver.until_done(Step.AUTH, login.attempt)
         asked = login.signature
         if asked.to_sign:
             asked.signature = agent.sign(key, asked.to_sign, asked.algorithm)
             driver.until_done(Step.AUTH, login.attempt)
+
+
+class _Signature:
+    """The data to sign, empty until the server has said that it would accept the key, and its signature."""
+
+    def __init__(self) -> None:
+        self.to_sign = b""
+        self.signature = b""
+
+    @property
+    def algorithm(self) -> bytes:
+        """The algorithm by which `to_sign` is to be signed (RFC 4252 section 7)."""
+        signed = WireReader(self.to_sign)
+        signed.string()  # the session's identifier
+        signed.fixed(1)  # the message's number
+        for _ in range(3):  # user, service, method
+            signed.string()
+        signed.fixed(1)
+        return signed.string()
+
+    def give(self, _session: int, signature: Any, length: Any, data: int, data_bytes: int, _more: int) -> int:
+        """Do as libssh2's sign callback: give a copy of the signature, or note what is to be signed."""
+        if not self.signature:
+            self.to_sign = ctypes.string_at(data, data_bytes)
+            return int(LIBSSH2_ERROR_EAGAIN)
+        copy = _malloc(len(self.signature))
+        ctypes.memmove(copy, self.signature, len(self.signature))
+        signature[0], length[0] = copy, len(self.signature)
+        return _DONE
+
+
+class _SignedLogin:
+    """One login at a session."""
+
+    def __init__(self, session: Session, user: str, key: bytes) -> None:
+        self.signature = _Signature()
+        self._session = session
+        self._user = user.encode()
+        self._key = key
+        self._callback = _Sign(self.signature.give)
+
+    def attempt(self) -> Any:
+        """Go on to the server's word: return 0, or EAGAIN; and 0 too where there is something to be signed first."""
+        result = _userauth_publickey(
+            pointer(self._session), self._user, self._key, len(self._key), self._callback, None
+        )
+        if result == LIBSSH2_ERROR_EAGAIN and self.signature.to_sign and not self.signature.signature:
+            return _DONE
+        return handle_error_codes(result)
+
+
+class Agent:
+    """A connection to an agent, to be used in a with statement; raises StepFailure where the agent does not do."""
+
+    def __init__(self, path: str) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._path = path
+
+    def __enter__(self) -> Self:
+        try:
+            self._socket.connect(self._path)
+        except OSError as error:
+            self._socket.close()
+            raise _fault(f"cannot be reached: {error.strerror}") from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._socket.close()
+
+    def first_key(self) -> bytes:
+        """Return the agent's first public key in wire form."""
+        answer = self._ask(_REQUEST_IDENTITIES, _IDENTITIES_ANSWER)
+        if not answer.uint32():
+            raise _fault("holds no key")
+        return answer.string()
+
+    def sign(self, key: bytes, data: bytes, algorithm: bytes) -> bytes:
+        """Return the signature of `data`, without the name of the algorithm by which it is made."""
+        flags = _RSA_FLAGS.get(algorithm, 0).to_bytes(4, "big")
+        answer = self._ask(_SIGN_REQUEST + wire_string(key) + wire_string(data) + flags, _SIGN_RESPONSE)
+        signature = WireReader(answer.string())
+        signature.string()
+        return signature.string()
+
+    def _ask(self, request: bytes, expected: int) -> WireReader:
+        try:
+            self._socket.sendall(wire_string(request))
+            length = int.from_bytes(self._receive(4), "big")
+            answer = WireReader(self._receive(min(length, _ANSWER_LIMIT_BYTES)))
+            if answer.fixed(1)[0] != expected:
+                raise _fault("does not do what it is asked for")
+        except OSError as error:
+            raise _fault(f"does not answer: {error.strerror}") from None
+        except WireError:
+            raise _fault("talks nonsense") from None
+        return answer
+
+    def _receive(self, size: int) -> bytes:
+        received = b""
+        while len(received) < size:
+            piece = self._socket.recv(size - len(received))
+            if not piece:
+                raise _fault("has ended")
+            received += piece
+        return received
+
+
+def _fault(what: str) -> StepFailure:
+    return StepFailure(Outcome.GENERATOR_FAULT, f"the ssh-agent {what}")

@@ -44,7 +44,7 @@ class SSH2Channel:
 
     def __del__(self) -> None:
         if not self._closed:
-            self._driver.let_go(Channel.close, self._channel)
+            self._driver.abandon(Channel.close, self._channel)
 
     def request_terminal(self) -> None:
         """Ask for a pseudo terminal."""

@@ -1,5 +1,6 @@
-"""One SSH connection by ssh2-python (libssh2)."""
+"""One SSH connection by ssh2-python (libssh2), for one greenlet or shared by several."""
 
+import struct
 from contextlib import suppress
 from typing import Any, cast
 
@@ -15,16 +16,18 @@ from sshload_worker.clients.scp_protocol import begin_read, begin_write
 from sshload_worker.clients.ssh2.auth import authenticate
 from sshload_worker.clients.ssh2.channel import DEFAULT_READ_BYTES, SSH2Channel
 from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES, DEFAULT_WINDOW_BYTES, open_channel
-from sshload_worker.clients.ssh2.direct_tcpip import direct_tcpip_message
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.clients.ssh2.jump import TunnelDescriptor
-from sshload_worker.clients.ssh2.session import new_session
+from sshload_worker.clients.ssh2.settings import new_session
 from sshload_worker.clients.ssh2.sftp import open_sftp
+from sshload_worker.clients.ssh2.shared_driver import SharedDriver
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 
 _IMPLICIT_MAC = "implicit"  # OpenSSH's word for ciphers that authenticate by themselves
 _NO_SUCH_CHANNEL = b"keepalive@openssh.com"
+_ORIGIN_HOST = b"127.0.0.1"
+_ORIGIN_PORT = 0
 
 
 class SSH2Connection:
@@ -61,7 +64,7 @@ class SSH2Connection:
         """Exchange keys, and check that the host key is a known one."""
         session = new_session(self._login.client, self._login.host_keys)
         self._driver = Driver(session, self._descriptor)
-        self._driver.until_done(Step.KEX, self._descriptor.in_one_go, session.handshake, self._descriptor)
+        self._driver.until_done(Step.KEX, self._descriptor.call_corked, session.handshake, self._descriptor)
         blob, _ = session.hostkey()
         refusal = self._login.host_keys.refusal(blob)
         if refusal:
@@ -72,7 +75,7 @@ class SSH2Connection:
         authenticate(self.driver, self._login.user, self._login.credentials)
 
     def negotiated(self) -> Negotiated:
-        """Return what the handshake agreed on."""
+        """Return the algorithms that the handshake negotiated, and the server's version."""
         method = self.driver.session.methods
         cipher = method(ssh2_session.LIBSSH2_METHOD_CRYPT_CS)
         own_mac = "poly1305" in cipher or "gcm" in cipher
@@ -85,7 +88,7 @@ class SSH2Connection:
         )
 
     def is_lost(self) -> bool:
-        """Tell whether the server has closed the connection, without reading from it."""
+        """Return whether the server has closed the connection, without reading from it."""
         return self._descriptor.peer_has_closed()
 
     def keep_alive(self) -> None:
@@ -109,7 +112,7 @@ class SSH2Connection:
 
     def open_forward(self, host: str, port: int) -> SSH2Channel:
         """Open a channel to where the server connects for us."""
-        return self._opened(b"direct-tcpip", direct_tcpip_message(host, port))
+        return self._opened(b"direct-tcpip", _direct_tcpip_message(host, port))
 
     def open_sftp(self) -> Sftp:
         """Open a channel with the SFTP subsystem on it."""
@@ -141,7 +144,7 @@ class SSH2Connection:
 
     @property
     def driver(self) -> Driver:
-        """What drives the session, from the key exchange on; raises StepFailure after the connection's end."""
+        """The driver of the session, from the key exchange on; raises StepFailure after the connection's end."""
         if self._driver is None:
             raise StepFailure(Outcome.DISCONNECTED, "the connection is closed")
         return self._driver
@@ -157,3 +160,33 @@ class SSH2Connection:
             return open_channel(session, _NO_SUCH_CHANNEL, DEFAULT_WINDOW_BYTES, DEFAULT_PACKET_BYTES, b"")
         except ChannelFailure:
             return None
+
+
+def _direct_tcpip_message(host: str, port: int) -> bytes:
+    """Return the packet's part that is the kind's own: where to, and where from."""
+    return _string(host.encode()) + struct.pack(">I", port) + _string(_ORIGIN_HOST) + struct.pack(">I", _ORIGIN_PORT)
+
+
+def _string(text: bytes) -> bytes:
+    return struct.pack(">I", len(text)) + text
+
+
+class SharedConnection(SSH2Connection):
+    """A connection that several greenlets use at once after `auth`, each with channels of its own."""
+
+    def auth(self) -> None:
+        """Authenticate as the login's credentials say."""
+        super().auth()
+        self._driver = SharedDriver(self.driver.session, self._descriptor)
+
+    def is_lost(self) -> bool:
+        """Return whether the server has closed the connection, or the session cannot be used any more."""
+        driver = self._driver
+        return super().is_lost() or (isinstance(driver, SharedDriver) and bool(driver.lost))
+
+    def close(self) -> None:
+        """Fail all that is under way, and end the connection. Never waits."""
+        driver = self._driver
+        if isinstance(driver, SharedDriver):
+            driver.close("the connection was closed")
+        super().close()

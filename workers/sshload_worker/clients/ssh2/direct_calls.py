@@ -1,4 +1,4 @@
-"""What libssh2 can do and ssh2-python 1.2 cannot, or does wrongly: libssh2 itself is called.
+"""Direct calls of libssh2, for what ssh2-python 1.2 lacks or does wrongly.
 
 The pointer to what libssh2 knows stands in ssh2-python's objects right behind the object header (they are Cython
 classes without methods table). Their layout is checked at import against the pinned version, and tests run all of this
@@ -35,7 +35,8 @@ _BYTES = {
 _CLOSED_OFFSET_BYTES = _HEADER_BYTES + 2 * _POINTER_BYTES
 _EXIT_CODE_MASK = 0xFFFF_FFFF  # RFC 4254 section 6.10: a uint32, which libssh2 returns as an int
 _NO_EXIT_STATUS = -0x5353_4820
-"""What a channel has for an exit status until the server tells one: a number with which no command ends."""
+"""The exit status of a channel before the server sends one: a number with which no command ends."""
+
 _PATIENCE_S = 2**31 - 1
 _MOST_INTEGERS = 64
 _FIELDS_BEFORE_PATH = 5
@@ -43,7 +44,7 @@ _LIBSSH2_FILE = re.compile(r"libssh2(-[0-9a-f]+)?\.so(\.\d+)*")  # wheels have a
 
 DEFAULT_WINDOW_BYTES = 2_097_152
 DEFAULT_PACKET_BYTES = 32_768
-"""What libssh2 opens a channel with by itself."""
+"""libssh2's own default for a channel."""
 
 
 class UnsupportedLibraryError(ImportError):
@@ -95,7 +96,7 @@ def wait_without_limit(session: Session) -> None:
 
 
 def last_error_text(session: Session) -> str:
-    """Return what libssh2 says of the session's last error."""
+    """Return libssh2's text about the session's last error."""
     text = ctypes.c_char_p()
     LIBSSH2.libssh2_session_last_error(pointer(session), ctypes.byref(text), None, 0)
     return (text.value or b"").decode("utf-8", "replace")
@@ -121,7 +122,7 @@ _exit_signal = LIBSSH2.libssh2_channel_get_exit_signal
 
 
 def _find_exit_status() -> int:
-    """Return where in a channel its exit status stands: libssh2 is given a channel that is full of numbers."""
+    """Return the offset of the exit status in a channel: libssh2 is given a channel that is full of numbers."""
     numbers = (ctypes.c_int * _MOST_INTEGERS)(*range(_MOST_INTEGERS))
     found: int = _exit_status(ctypes.addressof(numbers))
     return found * ctypes.sizeof(ctypes.c_int)
@@ -131,14 +132,14 @@ _EXIT_STATUS_OFFSET_BYTES = _find_exit_status()
 
 
 def expect_exit_status(channel: Channel) -> None:
-    """Let a new channel have no exit status until the server tells one."""
+    """Mark a new channel as one without an exit status until the server sends one."""
     at = pointer(channel).value
     if at is not None:
         ctypes.c_int.from_address(at + _EXIT_STATUS_OFFSET_BYTES).value = _NO_EXIT_STATUS
 
 
 def command_end(session: Session, channel: Channel) -> tuple[int | None, str]:
-    """Return how the command of an expecting channel ended: its exit code and the name of the signal (KILL).
+    """Return the exit code of an expecting channel's command, and the name of the signal that ended it (KILL).
 
     The code is None where the server told none, and the name empty where no signal ended it.
     """
@@ -154,7 +155,7 @@ def command_end(session: Session, channel: Channel) -> tuple[int | None, str]:
 
 
 def own_file(handle: SFTPHandle) -> None:
-    """Let nothing be done when the object of a file goes: its subsystem may have gone before it, which crashes."""
+    """Take a file from its Python object, whose end would crash where the subsystem's end comes before it."""
     ctypes.c_int.from_address(id(handle) + _CLOSED_OFFSET_BYTES).value = 1
 
 
@@ -164,7 +165,7 @@ def close_file(handle: SFTPHandle) -> int:
 
 
 def has_ended(sftp: SFTP) -> bool:
-    """Tell whether the server's end of a subsystem has ended, and all that it sent is read: libssh2 waits for more."""
+    """Return whether the server's end of a subsystem has ended, and all data is read: libssh2 waits for more."""
     return bool(LIBSSH2.libssh2_channel_eof(LIBSSH2.libssh2_sftp_get_channel(pointer(sftp))))
 
 
@@ -176,5 +177,5 @@ def channel_of(sftp: SFTP) -> Channel:
 
 
 def pointer(wrapper: Any) -> ctypes.c_void_p:
-    """Return where the pointer of an object of ssh2-python stands, to be read and written."""
+    """Return the pointer in an object of ssh2-python, to be read and written."""
     return ctypes.c_void_p.from_address(id(wrapper) + _HEADER_BYTES)

@@ -22,6 +22,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from gevent import sleep
+from ssh2 import exceptions as ssh2_errors
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import SSH2Error
@@ -30,15 +31,48 @@ from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.descriptor import Descriptor
 from sshload_worker.clients.ssh2.direct_calls import last_error_text
-from sshload_worker.clients.ssh2.errors import SAID_OF_LOSSES_TOO, library_outcome
 from sshload_worker.outcomes import StepFailure
 
 _CALLS_WITHOUT_WAIT = 8
 _NO_ANSWER = "Waiting for "  # how libssh2 puts it where the connection breaks in a login, with a refusal's error code
+LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
+    ssh2_errors.SocketDisconnectError: Outcome.DISCONNECTED,
+    ssh2_errors.SocketSendError: Outcome.DISCONNECTED,
+    ssh2_errors.SocketRecvError: Outcome.DISCONNECTED,
+    ssh2_errors.ChannelClosedError: Outcome.DISCONNECTED,
+    ssh2_errors.DecryptError: Outcome.DISCONNECTED,  # this and what follows: packets that cannot be the server's
+    ssh2_errors.InvalidMACError: Outcome.DISCONNECTED,
+    ssh2_errors.OutOfBoundaryError: Outcome.DISCONNECTED,
+    ssh2_errors.ZlibError: Outcome.DISCONNECTED,
+    ssh2_errors.ChannelFailure: Outcome.CHANNEL_REFUSED,
+    ssh2_errors.ChannelRequestDenied: Outcome.EXEC_REJECTED,
+    ssh2_errors.AuthenticationError: Outcome.AUTH_REJECTED,
+    ssh2_errors.PublickeyUnverifiedError: Outcome.AUTH_REJECTED,
+    ssh2_errors.PasswordExpiredError: Outcome.AUTH_REJECTED,
+    ssh2_errors.MethodNoneError: Outcome.AUTH_REJECTED,
+    ssh2_errors.AllocError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.BadUseError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.BadSocketError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.InvalidRequestError: Outcome.GENERATOR_FAULT,
+    ssh2_errors.FileError: Outcome.GENERATOR_FAULT,  # the private key cannot be read
+}
+AMBIGUOUS_ERRORS = (ssh2_errors.SSH2Error, ssh2_errors.KeyExchangeError)
+"""Errors of libssh2 where the connection breaks and of other failures, none of which makes the server close it.
+
+A key exchange without an algorithm in common is another one, KexFailureError.
+"""
+
+OTHER_LIBRARY_ERRORS = {
+    Step.KEX: Outcome.KEX_FAILED,
+    Step.AUTH: Outcome.AUTH_REJECTED,
+    Step.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
+    Step.EXEC: Outcome.EXEC_REJECTED,
+    Step.SHELL_START: Outcome.EXEC_REJECTED,
+}
 
 
 class Subsystem(Protocol):
-    """What has to be freed by itself at the end of a session."""
+    """An object that has to be freed by itself at the end of a session."""
 
     def free(self) -> None:
         """Free it, once the connection has ended."""
@@ -54,7 +88,7 @@ class Driver:
         self._calls_without_wait = 0
 
     def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Return what `attempt` returns once it has no need to wait; raises StepFailure where it fails in `step`."""
+        """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
         self._calls_without_wait += 1
         if self._calls_without_wait > _CALLS_WITHOUT_WAIT:
             self._calls_without_wait = 0
@@ -73,21 +107,21 @@ class Driver:
     """The same for calls whose state libssh2 keeps in the session: those that open a channel."""
 
     def keep(self, channel: Channel) -> None:
-        """Take note of a channel that is now in use without having been opened here: that of a subsystem."""
+        """Note a channel that is in use now without having been opened here: that of a subsystem."""
 
     def forget(self, opened: object) -> None:
-        """Take note that a channel, subsystem or file was closed in order."""
+        """Note that a channel, subsystem or file was closed in order."""
 
-    def let_go(self, close: Callable[[Any], Any], opened: object) -> None:
-        """Take note that a channel is not used any more, though open; `close` is an attempt at closing it.
+    def abandon(self, close: Callable[[Any], Any], opened: object) -> None:
+        """Note that a channel is not used any more, though open; `close` is an attempt at closing it.
 
         libssh2 closes it on the spot, or with the session.
         """
 
     def failure(self, step: Step, error: SSH2Error) -> StepFailure:
-        """Return what an error of the library in `step` says."""
+        """Return the failure that an error of the library in `step` means."""
         text = last_error_text(self.session)
-        lost = type(error) in SAID_OF_LOSSES_TOO and self.descriptor.peer_has_closed()
+        lost = type(error) in AMBIGUOUS_ERRORS and self.descriptor.peer_has_closed()
         if lost or text.startswith(_NO_ANSWER):
             return StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
         return StepFailure(library_outcome(step, type(error)), f"{type(error).__name__}: {text}")
@@ -100,3 +134,9 @@ class Driver:
             self.descriptor.wait_either()
         else:
             self.descriptor.wait_writable()
+
+
+def library_outcome(step: Step, error: type[Exception]) -> Outcome:
+    """Return the outcome of a step in which ssh2-python raised an error of this type."""
+    known = LIBRARY_ERRORS.get(error)
+    return known if known is not None else OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)

@@ -3,7 +3,7 @@
 libssh2 reads from the socket in nearly every call, whatever the call is for. With several channels in use this loses
 packets' meaning: a call that waits for the answer to its request fails where it comes across another channel's answer
 (packet_requirev in packet.c), and what a call has queued for another channel wakes nobody. With the gate shut, a call
-sees what is queued, and else an empty socket. `take_in` opens it for as long as it takes to queue all that is there.
+sees what is queued, and else an empty socket. `receive_all` opens it until all that has come is queued.
 """
 
 import ctypes
@@ -43,23 +43,23 @@ class InputGate:
         self._session = session
         self._receive = self._exchange(_NO_RECEIVE)
 
-    def take_in(self, opened: Iterable[Channel | SFTP]) -> bool:
+    def receive_all(self, opened: Iterable[Channel | SFTP]) -> bool:
         """Queue all that the server has sent; raises SSH2Error at its end.
 
         This is done by asking for the end of a channel, one of `opened`. Tell whether one of them had not ended yet.
         """
         self.open()
         try:
-            return any(_take_in(one) == LIBSSH2_ERROR_EAGAIN for one in opened)
+            return any(_receive_all(one) == LIBSSH2_ERROR_EAGAIN for one in opened)
         finally:
             self.shut()
 
     def open(self) -> None:
-        """Let every call take in what is there."""
+        """Let every call receive."""
         self._exchange(self._receive)
 
     def shut(self) -> None:
-        """Let no call take in anything."""
+        """Let no call receive."""
         self._exchange(_NO_RECEIVE)
 
     def _exchange(self, receive: int | None) -> int | None:
@@ -67,7 +67,7 @@ class InputGate:
         return before
 
 
-def _take_in(opened: Channel | SFTP) -> int:
+def _receive_all(opened: Channel | SFTP) -> int:
     """Return EAGAIN when nothing is left to be taken in, and 0 where the channel has ended before that."""
     channel = pointer(opened).value
     if channel and isinstance(opened, SFTP):

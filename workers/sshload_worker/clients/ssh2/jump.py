@@ -1,10 +1,4 @@
-"""Connections through a jump host: a channel to the next server, behind what looks like that server's socket.
-
-libssh2 needs a socket, and gets one end of a pair; a greenlet, the pump, carries the bytes between the other end and
-the channel. It alone drives the jump host's session from then on. What it holds is bounded: it takes nothing more from
-a side before the other side has taken what it has. The channel's window is libssh2's own (2 MiB), whatever the client's
-settings say: those are for the channels of the steps.
-"""
+"""Connections through a jump host: a channel to the next server, carried by a Pump to and from a pair of sockets."""
 
 import _socket
 import socket
@@ -13,15 +7,109 @@ from contextlib import suppress
 from typing import Any, Protocol
 
 import gevent
+from gevent import get_hub
+from gevent.hub import Waiter
 from ssh2.exceptions import SSH2Error
+from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.descriptor import Descriptor
 from sshload_worker.clients.ssh2.driver import Driver
-from sshload_worker.clients.ssh2.jump_pump import Pump
 from sshload_worker.outcomes import StepFailure
 
+_PIECE_BYTES = 65_536
+_READ = 1
+_WRITE = 2
 _ORIGIN = ("127.0.0.1", 0)  # where the server is told that the connection comes from (RFC 4254 section 7.2)
+
+
+class Pump:
+    """One channel and one non-blocking socket. `ended` tells whether the channel has no more to say."""
+
+    def __init__(self, driver: Driver, channel: Any, far: _socket.socket) -> None:
+        self.ended = False
+        self._driver = driver
+        self._channel = channel
+        self._far = far
+        self._to_socket = b""
+        self._to_channel = b""
+        self._socket_ended = False
+        self._hub = get_hub()
+        io = self._hub.loop.io
+        carrier = driver.descriptor.fileno()
+        self._carrier_readable, self._carrier_writable = io(carrier, _READ), io(carrier, _WRITE)
+        self._far_readable, self._far_writable = io(far.fileno(), _READ), io(far.fileno(), _WRITE)
+
+    def run(self) -> None:
+        """Carry until either side ends or fails, which ends the other."""
+        try:
+            while not self._is_over():
+                if not self.move():
+                    self._wait()
+        except (SSH2Error, OSError):
+            pass  # whoever reads or writes at the other end of the pair finds it closed
+        finally:
+            self.ended = True
+            for watcher in (self._carrier_readable, self._carrier_writable, self._far_readable, self._far_writable):
+                watcher.close()
+            with suppress(OSError):
+                self._far.shutdown(socket.SHUT_RDWR)
+            self._far.close()
+
+    def move(self) -> bool:
+        """Carry what can be carried without waiting, and return whether that was anything."""
+        moved_in = self._move_in()
+        return self._move_out() or moved_in
+
+    def _is_over(self) -> bool:
+        return (self.ended and not self._to_socket) or (self._socket_ended and not self._to_channel)
+
+    def _move_in(self) -> bool:
+        moved = False
+        if not self._to_socket and not self.ended:
+            count, data = self._channel.read(_PIECE_BYTES)
+            if count > 0:
+                self._to_socket = data
+            else:
+                self.ended = self._channel.eof()
+                moved = self.ended
+        if self._to_socket:
+            with suppress(BlockingIOError):
+                self._to_socket = self._to_socket[self._far.send(self._to_socket) :]
+                moved = True
+        return moved
+
+    def _move_out(self) -> bool:
+        moved = False
+        if not self._to_channel and not self._socket_ended:
+            with suppress(BlockingIOError):
+                self._to_channel = self._far.recv(_PIECE_BYTES)
+                self._socket_ended = not self._to_channel
+                moved = True
+        if self._to_channel:
+            _, count = self._channel.write(self._to_channel)
+            self._to_channel = self._to_channel[count:]
+            moved = moved or count > 0
+        return moved
+
+    def _wait(self) -> None:
+        """Wait, while other greenlets run, until there is something that can be carried."""
+        watchers = [self._far_writable if self._to_socket else self._carrier_readable]
+        if not self._to_channel:
+            watchers.append(self._far_readable)
+        elif self._to_socket:
+            watchers.append(self._carrier_readable)  # for the window that the write waits for
+        if self._driver.session.block_directions() & LIBSSH2_SESSION_BLOCK_OUTBOUND:
+            watchers.append(self._carrier_writable)
+        self._driver.descriptor.request_quick_ack()
+        waiter: Waiter[None] = Waiter(self._hub)
+        for watcher in watchers:
+            watcher.start(waiter.switch, None)
+        try:
+            waiter.get()
+        finally:
+            for watcher in watchers:
+                watcher.stop()
 
 
 class JumpHost(Protocol):
@@ -29,7 +117,7 @@ class JumpHost(Protocol):
 
     @property
     def driver(self) -> Driver:
-        """What drives its session."""
+        """The driver of its session."""
 
     def close(self) -> None:
         """End it at once."""
@@ -50,7 +138,7 @@ class TunnelDescriptor(Descriptor):
         self._pumping: gevent.Greenlet[[], None] | None = None
 
     def connect(self, address: tuple[object, ...]) -> None:
-        """Let the jump host connect to `address`, a host and a port; raises StepFailure where it does not."""
+        """Have the jump host connect to `address`, a host and a port; raises StepFailure where it does not."""
         host, port = address
         driver = self._jump_host.driver
         try:
@@ -62,12 +150,12 @@ class TunnelDescriptor(Descriptor):
         self._pump = Pump(driver, channel, self._far)
         self._pumping = gevent.spawn(self._pump.run)
 
-    def in_one_go(self, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Return what `attempt` returns: what a pair of sockets carries makes no segments."""
+    def call_corked(self, attempt: Callable[..., Any], *arguments: object) -> Any:
+        """Call `attempt`: between a pair of sockets there are no segments to save."""
         return attempt(*arguments)
 
     def peer_has_closed(self) -> bool:
-        """Tell whether the other side, or the way to it, has ended; what it has sent may still be unread."""
+        """Return whether the other side, or the way to it, has ended; what it has sent may still be unread."""
         return self._pump is None or self._pump.ended
 
     def shut_down(self) -> None:

@@ -1,13 +1,15 @@
-"""What of a Client's settings libssh2 can do, and how a session is told."""
+"""The settings of a Client that libssh2 supports, and a session that negotiates by them."""
 
 from functools import cache
+from typing import Any
 
 from ssh2 import session as ssh2_session
 from ssh2.session import Session
 from sshload_contract.client import Client, Library
 
-from sshload_worker.clients.settings import check_names, check_range, refuse
-from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES
+from sshload_worker.clients.settings import check_names, check_range, refuse_setting
+from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES, wait_without_limit
+from sshload_worker.login.known_hosts import HostKeys
 
 _LEAST_WINDOW_BYTES = 1_024
 _MOST_WINDOW_BYTES = 2**31 - 1
@@ -19,6 +21,7 @@ _METHODS = {
     "macs": ssh2_session.LIBSSH2_METHOD_MAC_CS,
     "host_key_algorithms": ssh2_session.LIBSSH2_METHOD_HOSTKEY,
 }
+_ZLIB = "zlib@openssh.com,zlib,none"
 
 
 def check_client(client: Client) -> None:
@@ -30,12 +33,33 @@ def check_client(client: Client) -> None:
     for setting in ("read_buffer_bytes", "sftp_read_bytes", "sftp_write_bytes"):
         check_range(client, setting, 1, _MOST_READ_BYTES)
     if client.rekey_bytes is not None:
-        refuse("rekey_bytes", Library.SSH2_PYTHON, "leaves it to the server to ask for new keys")
+        refuse_setting("rekey_bytes", Library.SSH2_PYTHON, "leaves it to the server to ask for new keys")
     if client.control_master:
-        refuse("control_master", Library.SSH2_PYTHON, "has no such thing")
+        refuse_setting("control_master", Library.SSH2_PYTHON, "has no such thing")
 
 
 @cache
 def known_names(setting: str) -> tuple[str, ...]:
     """Return the algorithms that libssh2 knows for a list of Client."""
     return tuple(Session().supported_algs(_METHODS[setting]))
+
+
+def new_session(client: Client, host_keys: HostKeys) -> Any:
+    """Return a session that will negotiate as configured; raises SSH2Error where the library knows none of a list."""
+    session = Session()
+    session.set_blocking(False)
+    wait_without_limit(session)
+    if client.compression:
+        session.flag(ssh2_session.LIBSSH2_FLAG_COMPRESS)
+        session.method_pref(ssh2_session.LIBSSH2_METHOD_COMP_CS, _ZLIB)
+        session.method_pref(ssh2_session.LIBSSH2_METHOD_COMP_SC, _ZLIB)
+    host_key_algorithms = client.host_key_algorithms or host_keys.algorithms
+    for methods, names in (
+        ((ssh2_session.LIBSSH2_METHOD_KEX,), client.kex_algorithms),
+        ((ssh2_session.LIBSSH2_METHOD_HOSTKEY,), host_key_algorithms),
+        ((ssh2_session.LIBSSH2_METHOD_CRYPT_CS, ssh2_session.LIBSSH2_METHOD_CRYPT_SC), client.ciphers),
+        ((ssh2_session.LIBSSH2_METHOD_MAC_CS, ssh2_session.LIBSSH2_METHOD_MAC_SC), client.macs),
+    ):
+        for method in methods if names else ():
+            session.method_pref(method, ",".join(names))
+    return session

@@ -11,13 +11,13 @@ from ssh2.sftp import SFTP
 from ssh2.sftp_handle import SFTPHandle
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.sftp_status import status_failure
+from sshload_worker.clients.sftp import status_failure
 from sshload_worker.clients.ssh2.direct_calls import channel_of, close_file, has_ended, last_error_text, own_file
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
 
 GARBLED = (AllocError, BufferTooSmallError, ChannelPacketExceeded)
-"""What libssh2 says of packets whose length cannot be true, AllocError too."""
+"""Errors of libssh2 about packets of an impossible length, AllocError too."""
 
 _STATUS_TEXTS = {
     2: "no such file",
@@ -41,7 +41,7 @@ class SftpRequests:
         driver.subsystems.add(self)
 
     def done(self, step: Step, path: str, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Return what `attempt` returns in the end; raises StepFailure with the server's status where it says no."""
+        """Repeat `attempt` until done; return its result. Raises StepFailure with the server's status on an error."""
         return self.driver.until_done(step, self._attempted, path, attempt, *arguments)
 
     def close(self, step: Step, path: str, handle: SFTPHandle) -> None:

@@ -93,7 +93,7 @@ class SharedDriver(Driver):
         self._opened: dict[int, Channel | SFTP] = {}
 
     def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
-        """Return what `attempt` returns once it has no need to wait; raises StepFailure where it fails in `step`."""
+        """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
         return self._operate(_Operation(step, attempt, arguments))
 
     def until_opened(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
@@ -108,8 +108,8 @@ class SharedDriver(Driver):
         """Keep what is closed no more."""
         self._opened.pop(id(opened), None)
 
-    def let_go(self, close: Callable[[object], Any], opened: object) -> None:
-        """Close what nobody uses any more, by making the attempt `close` on it until done."""
+    def abandon(self, close: Callable[[object], Any], opened: object) -> None:
+        """Close what is no longer used, by making the attempt `close` on it until done."""
         if not self.lost:
             self._add(_Operation(Step.CLOSE, close, (opened,)))
 
@@ -148,7 +148,7 @@ class SharedDriver(Driver):
     def _abandon(self, operation: _Operation) -> None:
         if operation.done:
             if isinstance(operation.result, Channel):
-                self.let_go(Channel.close, operation.result)
+                self.abandon(Channel.close, operation.result)
         elif operation.begun and (operation.opens or operation is self._half_sent):
             self._lose(_CUT_OFF)
         elif operation in self._pending:
@@ -162,10 +162,10 @@ class SharedDriver(Driver):
         self._owner = None
 
     def _sleep(self) -> None:
-        """Let others run until the socket is as needed, or something is added."""
+        """Wait, while other greenlets run, until the socket is as needed, or something is added."""
         waiter = self._asleep = Waiter()
         watcher = self._readable if self._half_sent is None else self._writable
-        self.descriptor.hasten_acknowledgement()
+        self.descriptor.request_quick_ack()
         watcher.start(waiter.switch, None)
         try:
             waiter.get()
@@ -174,13 +174,13 @@ class SharedDriver(Driver):
             self._asleep = None
 
     def _attempt_all(self) -> None:
-        """Take in what the server has sent, and make all attempts; again while there are new ones, or until blocked."""
+        """Receive what the server has sent, and make all attempts; again while there are new ones, or until blocked."""
         again = True
         while again and self._pending:
             self._added = False
             held_back = False
             if self._half_sent is None:
-                self._take_in()
+                self._receive_all()
             for operation in tuple(self._pending):
                 if self._half_sent not in (None, operation):
                     held_back = True
@@ -188,10 +188,10 @@ class SharedDriver(Driver):
                     self._attempt(operation)
             again = self._half_sent is None and (self._added or held_back)
 
-    def _take_in(self) -> None:
-        """Let the library queue all that is here. Without an open channel, attempts at opening one do it themselves."""
+    def _receive_all(self) -> None:
+        """Have the library queue all data. Without an open channel, attempts at opening one do it themselves."""
         try:
-            if not self._gate.take_in(self._opened.values()):
+            if not self._gate.receive_all(self._opened.values()):
                 self._gate.open()
         except SSH2Error as error:
             self._lose(self.failure(Step.READ, error).message)

@@ -1,14 +1,16 @@
-"""The step that runs a command on a channel of its own."""
+"""The steps that run a command or an interactive shell on a channel of their own."""
 
 import re
+from functools import partial
 
-from sshload_contract.steps import ExecStep
+from sshload_contract.steps import ExecStep, ShellStep
 from sshload_contract.vocabulary import Outcome, Step, measured_step
 
-from sshload_worker.clients.interface import CommandEnd
+from sshload_worker.clients.interface import Channel, CommandEnd
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.reading import read_to_end
+from sshload_worker.scenario.steps.expectations import await_text
 from sshload_worker.scenario.steps.step_run import StepRun
+from sshload_worker.scenario.steps.transfer import read_to_end
 
 _STDOUT_LIMIT_BYTES = 1_048_576
 """How much of a command's output `expect_stdout` is looked for in; the rest is read and dropped."""
@@ -22,13 +24,13 @@ def run_command(step: ExecStep, run: StepRun) -> None:
 
 def _run_command(step: ExecStep, run: StepRun) -> int:
     stdout = Stdout(keep=bool(step.expect_stdout))
-    command = run.filled(step.command)
+    command = run.fill_in(step.command)
     with run.channel_limit():
-        channel = run.part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
+        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(Step.COMMAND):
-        run.part(step.name, Step.EXEC, lambda: channel.execute(command))
-        count = run.part(step.name, Step.READ, lambda: read_to_end(run, step.name, channel.read, stdout.take))
-        end = run.part(step.name, Step.CLOSE, channel.close)
+        run.time_part(step.name, Step.EXEC, lambda: channel.execute(command))
+        count = run.time_part(step.name, Step.READ, lambda: read_to_end(run, step.name, channel.read, stdout.update))
+        end = run.time_part(step.name, Step.CLOSE, channel.close)
     check_end(end, step.expect_exit_code)
     if step.expect_stdout and not re.search(step.expect_stdout, stdout.text()):
         raise StepFailure(Outcome.OUTPUT_MISMATCH, "the output does not match expectStdout")
@@ -44,13 +46,13 @@ class Stdout:
         self._keep = keep
         self._kept = bytearray()
 
-    def take(self, piece: bytes) -> None:
+    def update(self, piece: bytes) -> None:
         """Keep the next piece, up to the limit."""
         if self._keep:
             self._kept += piece[: _STDOUT_LIMIT_BYTES - len(self._kept)]
 
     def text(self) -> str:
-        """Return what was kept."""
+        """Return the output that was kept."""
         return self._kept.decode("utf-8", "replace")
 
 
@@ -64,3 +66,33 @@ def check_end(end: CommandEnd, expect_exit_code: int) -> None:
     if end.exit_code is None:
         raise StepFailure(Outcome.NO_EXIT_STATUS, f"the server told no exit status: {stderr}".rstrip(": "))
     raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code}: {stderr}".rstrip(": "))
+
+
+def run_shell(step: ShellStep, run: StepRun) -> None:
+    """Work in the shell; raises StepFailure where it does not start, or ends before what is waited for comes."""
+    run.clock.timed(measured_step(step.name, Step.SHELL), partial(_run_shell, step, run))
+
+
+def _run_shell(step: ShellStep, run: StepRun) -> None:
+    with run.channel_limit():
+        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
+    with run.step_limit(Step.SHELL):
+        run.time_part(step.name, Step.SHELL_START, partial(_start, step, run, channel))
+        text, expect = run.fill_in(step.send).encode(), run.fill_in(step.expect)
+        for _ in range(step.repeat):
+            run.time_part(step.name, Step.ECHO, partial(_echo, channel, text, expect))
+        run.time_part(step.name, Step.CLOSE, channel.close)
+
+
+def _start(step: ShellStep, run: StepRun, channel: Channel) -> None:
+    channel.request_terminal()
+    if step.command:
+        channel.execute(run.fill_in(step.command))
+    else:
+        channel.start_shell()
+    await_text(channel.read, run.fill_in(step.ready), "ready")
+
+
+def _echo(channel: Channel, text: bytes, expect: str) -> None:
+    channel.write(text)
+    await_text(channel.read, expect, "expect")

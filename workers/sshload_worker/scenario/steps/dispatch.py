@@ -1,8 +1,9 @@
-"""Which code runs which kind of step."""
+"""The code that runs each kind of step."""
 
 from collections.abc import Callable
 from typing import Any
 
+from gevent import sleep
 from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
@@ -21,23 +22,33 @@ from sshload_contract.steps import (
     ShellStep,
     SleepStep,
 )
+from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.scenario.steps.command import run_command
-from sshload_worker.scenario.steps.forward import run_forward
-from sshload_worker.scenario.steps.git_upload_pack import run_git_upload_pack
-from sshload_worker.scenario.steps.idle import run_sleep
-from sshload_worker.scenario.steps.scp import run_scp_read, run_scp_write
-from sshload_worker.scenario.steps.sftp_files import run_sftp_read, run_sftp_write
-from sshload_worker.scenario.steps.sftp_names import (
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.scenario.steps.command import run_command, run_shell
+from sshload_worker.scenario.steps.files import (
+    run_scp_read,
+    run_scp_write,
     run_sftp_list,
     run_sftp_mkdir,
+    run_sftp_read,
     run_sftp_remove,
     run_sftp_rename,
     run_sftp_rmdir,
     run_sftp_stat,
+    run_sftp_write,
 )
-from sshload_worker.scenario.steps.shell import run_shell
+from sshload_worker.scenario.steps.forward import run_forward
+from sshload_worker.scenario.steps.git_upload_pack import run_git_upload_pack
 from sshload_worker.scenario.steps.step_run import StepRun
+
+
+def _run_sleep(step: SleepStep, run: StepRun) -> None:
+    """Sleep; raises StepFailure where the server has closed the connection meanwhile."""
+    sleep(step.duration_s)
+    if run.connection.is_lost():
+        raise StepFailure(Outcome.DISCONNECTED, "the server closed the connection during a sleep")
+
 
 _RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
     ExecStep: run_command,
@@ -54,7 +65,7 @@ _RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
     ShellStep: run_shell,
     ForwardStep: run_forward,
     GitUploadPackStep: run_git_upload_pack,
-    SleepStep: run_sleep,
+    SleepStep: _run_sleep,
 }
 
 

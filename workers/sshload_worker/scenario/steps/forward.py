@@ -9,7 +9,7 @@ from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.awaited_text import await_text
+from sshload_worker.scenario.steps.expectations import await_text
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 
 _REMEMBERED = 1_024
@@ -34,20 +34,20 @@ def run_forward(step: ForwardStep, run: StepRun) -> None:
 
 
 def _run_forward(step: ForwardStep, run: StepRun) -> None:
-    host = run.filled(step.host)
+    host = run.fill_in(step.host)
     why = run.forward_rule(host, step.port)
     if why:
         raise StepFailure(Outcome.GENERATOR_FAULT, f"a forward to {host} port {step.port}, which {why}")
     connect = partial(run.connection.open_forward, host, step.port)
     with run.channel_limit():
-        channel = run.part(step.name, Step.CHANNEL_OPEN, connect)
+        channel = run.time_part(step.name, Step.CHANNEL_OPEN, connect)
     with run.step_limit(Step.FORWARD):
         if step.send or step.expect:
-            run.part(step.name, Step.ECHO, partial(_exchange, step, run, channel))
-        run.part(step.name, Step.CLOSE, channel.close)
+            run.time_part(step.name, Step.ECHO, partial(_exchange, step, run, channel))
+        run.time_part(step.name, Step.CLOSE, channel.close)
 
 
 def _exchange(step: ForwardStep, run: StepRun, channel: Channel) -> None:
     if step.send:
-        channel.write(run.filled(step.send).encode())
-    await_text(channel.read, run.filled(step.expect), "expect")
+        channel.write(run.fill_in(step.send).encode())
+    await_text(channel.read, run.fill_in(step.expect), "expect")

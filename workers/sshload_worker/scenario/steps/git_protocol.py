@@ -1,25 +1,85 @@
-"""What a client of git-upload-pack says and understands (gitprotocol-pack(5), version 0). Pure, but for reading lines.
-
-The pack comes bare, not in the side bands that `git clone` shows progress from: the server sends the same objects.
-"""
+"""The protocol of git-upload-pack (gitprotocol-pack(5), version 0) and its framing, pkt-line. Pure, but for reading."""
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.pkt_line import FLUSH, PktLineReader, pkt_line
 
+_LENGTH_BYTES = 4
+_LONGEST_BYTES = 65_520
+_HEXADECIMAL = frozenset(b"0123456789abcdefABCDEF")
+FLUSH = b"0000"
 _WANTED_CAPABILITIES = (b"ofs-delta",)
 _OBJECT_FORMAT = b"object-format="
 _PACK_START = b"PACK"
 _BRANCH = b"refs/heads/"
 
 
+class TruncatedError(Exception):
+    """The other side's output ended, perhaps in the middle of a line."""
+
+
+class PktLineReader:
+    """Reads lines from a source that yields pieces of any length, empty at its end. Holds no more than a line."""
+
+    def __init__(self, read: Callable[[], bytes]) -> None:
+        self._read = read
+        self._unread = bytearray()
+
+    def read_line(self) -> bytes | None:
+        """Return the next line's data, without a newline at its end, or None for a flush packet.
+
+        Raises TruncatedError, and StepFailure where the next is no pkt-line, or an error (`ERR `), in git's words.
+        """
+        length = _length(self._take(_LENGTH_BYTES))
+        if length == 0:
+            return None
+        data = self._take(length - _LENGTH_BYTES).removesuffix(b"\n")
+        if data.startswith(b"ERR "):
+            raise StepFailure(Outcome.OUTPUT_MISMATCH, f"git: {_shown(data[4:])}")
+        return data
+
+    def read_rest(self) -> bytes:
+        """Return the next piece of what comes after the lines, empty at the end."""
+        if not self._unread:
+            return self._read()
+        piece = bytes(self._unread)
+        self._unread.clear()
+        return piece
+
+    def _take(self, count: int) -> bytes:
+        while len(self._unread) < count:
+            piece = self._read()
+            if not piece:
+                raise TruncatedError
+            self._unread += piece
+        taken = bytes(self._unread[:count])
+        del self._unread[:count]
+        return taken
+
+
+def pkt_line(data: bytes) -> bytes:
+    """Return a line's data in its frame."""
+    return b"%04x" % (len(data) + _LENGTH_BYTES) + data
+
+
+def _length(digits: bytes) -> int:
+    length = int(digits, 16) if _HEXADECIMAL.issuperset(digits) else -1
+    if length in range(1, _LENGTH_BYTES) or not 0 <= length <= _LONGEST_BYTES:
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, f"what came is not git's protocol: {_shown(digits)!r}")
+    return length
+
+
+def _shown(text: bytes) -> str:
+    return text.decode("utf-8", "replace").strip()
+
+
 @dataclass(frozen=True, slots=True)
 class Advertisement:
-    """What a repository's HEAD is, and what its server can do. `object_format` is the digest's name (sha1)."""
+    """A repository's HEAD, and the capabilities of its server. `object_format` is the digest's name (sha1)."""
 
     head: bytes
     capabilities: tuple[bytes, ...]
@@ -33,10 +93,10 @@ def upload_pack_command(repository: str) -> str:
 
 
 def read_advertisement(lines: PktLineReader) -> Advertisement:
-    """Read the refs to their end; raises StepFailure where the repository has no HEAD, EndedError as `lines` does."""
+    """Read the refs to their end; raises StepFailure where there is no HEAD, and TruncatedError as `lines` does."""
     head, capabilities, first = b"", b"", True
     branches = 0
-    while (line := lines.line()) is not None:
+    while (line := lines.read_line()) is not None:
         if first:
             line, _, capabilities = line.partition(b"\0")
             first = False
@@ -58,8 +118,8 @@ def _is_format(capability: bytes) -> bool:
     return capability.startswith(_OBJECT_FORMAT)
 
 
-def request_for_everything(advertised: Advertisement) -> bytes:
-    """Return what asks for all that HEAD reaches, as somebody who has nothing yet."""
+def fetch_request(advertised: Advertisement) -> bytes:
+    """Return the request for all that HEAD reaches, of a client that has nothing yet."""
     able = [word for word in advertised.capabilities if word in _WANTED_CAPABILITIES or _is_format(word)]
     want = b" ".join([b"want", advertised.head, *able]) + b"\n"
     return pkt_line(want) + FLUSH + pkt_line(b"done\n")
@@ -77,16 +137,16 @@ class PackCheck:
         self._start = b""
         self._tail = b""
 
-    def take(self, piece: bytes) -> None:
-        """Take the next piece of the pack."""
+    def update(self, piece: bytes) -> None:
+        """Add the next piece of the pack."""
         if len(self._start) < len(_PACK_START):
             self._start += piece[: len(_PACK_START) - len(self._start)]
         seen = self._tail + piece
         self._digest.update(memoryview(seen)[: -self._digest.digest_size])
         self._tail = seen[-self._digest.digest_size :]
 
-    def objection(self) -> str:
-        """Return what is wrong with the pack, once all of it was taken; empty where nothing is."""
+    def mismatch(self) -> str:
+        """Return the defect of the pack, once all of it was seen; "" where there is none."""
         if self._start != _PACK_START:
             return "what came is no git pack"
         if self._tail != self._digest.digest():

@@ -7,18 +7,18 @@ from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.checked_transfer import refuse
 from sshload_worker.scenario.steps.command import check_end
 from sshload_worker.scenario.steps.git_protocol import (
     Advertisement,
     PackCheck,
+    PktLineReader,
+    TruncatedError,
+    fetch_request,
     read_advertisement,
-    request_for_everything,
     upload_pack_command,
 )
-from sshload_worker.scenario.steps.pkt_line import EndedError, PktLineReader
-from sshload_worker.scenario.steps.reading import read_to_end
 from sshload_worker.scenario.steps.step_run import StepRun
+from sshload_worker.scenario.steps.transfer import raise_mismatch, read_to_end
 
 
 def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:
@@ -29,23 +29,23 @@ def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:
 
 def _fetch(step: GitUploadPackStep, run: StepRun) -> int:
     with run.channel_limit():
-        channel = run.part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
+        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(Step.GIT_UPLOAD_PACK):
-        command = upload_pack_command(run.filled(step.repository))
-        run.part(step.name, Step.EXEC, partial(channel.execute, command))
-        git = _Conversation(channel)
-        advertised = run.part(step.name, Step.ADVERTISE, git.advertisement)
+        command = upload_pack_command(run.fill_in(step.repository))
+        run.time_part(step.name, Step.EXEC, partial(channel.execute, command))
+        git = _UploadPackReader(channel)
+        advertised = run.time_part(step.name, Step.ADVERTISE, git.advertisement)
         check = PackCheck(advertised.object_format)
-        channel.write(request_for_everything(advertised))
-        count = run.part(step.name, Step.READ, partial(read_to_end, run, step.name, git.read_pack, check.take))
-        end = run.part(step.name, Step.CLOSE, channel.close)
+        channel.write(fetch_request(advertised))
+        count = run.time_part(step.name, Step.READ, partial(read_to_end, run, step.name, git.read_pack, check.update))
+        end = run.time_part(step.name, Step.CLOSE, channel.close)
     check_end(end, 0)
-    refuse(check.objection())
+    raise_mismatch(check.mismatch())
     return count
 
 
-class _Conversation:
-    """What git-upload-pack answers on a channel. Where it ends too early, its exit code and words are the failure."""
+class _UploadPackReader:
+    """The answers of git-upload-pack on a channel. Where it ends early, its exit code and stderr are the failure."""
 
     __slots__ = ("_channel", "_lines", "_pack_comes")
 
@@ -55,21 +55,21 @@ class _Conversation:
         self._pack_comes = False
 
     def advertisement(self) -> Advertisement:
-        """Return what git says of the repository."""
+        """Return the server's advertisement of the repository."""
         try:
             return read_advertisement(self._lines)
-        except EndedError:
+        except TruncatedError:
             raise self._ended_early() from None
 
     def read_pack(self) -> bytes:
         """Return the next piece of the pack, empty at its end."""
         if not self._pack_comes:
             try:
-                self._lines.line()  # NAK: we have nothing in common
-            except EndedError:
+                self._lines.read_line()  # NAK: we have nothing in common
+            except TruncatedError:
                 raise self._ended_early() from None
             self._pack_comes = True
-        return self._lines.rest()
+        return self._lines.read_rest()
 
     def _ended_early(self) -> StepFailure:
         try:

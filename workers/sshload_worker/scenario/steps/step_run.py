@@ -41,11 +41,11 @@ class StepRun:
         self.forward_rule = forward_rule
         self._sftp: Sftp | None = None
 
-    def filled(self, text: str) -> str:
+    def fill_in(self, text: str) -> str:
         """Return a path, command or text of the scenario with the iteration's number in it."""
         return text.replace(ITERATION_MARK, self.iteration)
 
-    def part(self, name: str, step: Step, call: Callable[[], T]) -> T:
+    def time_part(self, name: str, step: Step, call: Callable[[], T]) -> T:
         """Time a part of the step `name`, where the client library can tell parts apart."""
         return self.clock.timed(measured_step(name, step), call) if self.connection.times_parts else call()
 
@@ -53,7 +53,7 @@ class StepRun:
         """Return the iteration's SFTP subsystem; that it is opened first, if need be, is timed with the step `name`."""
         if self._sftp is None:
             with self.channel_limit(Step.SUBSYSTEM):
-                self._sftp = self.part(name, Step.SUBSYSTEM, self.connection.open_sftp)
+                self._sftp = self.time_part(name, Step.SUBSYSTEM, self.connection.open_sftp)
         return self._sftp
 
     @property

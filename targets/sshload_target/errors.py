@@ -1,0 +1,25 @@
+"""How a target fails: with a reason for people, and an exit code."""
+
+from typing import ClassVar
+
+
+class TargetError(Exception):
+    """The target cannot go on. The text goes to stderr and to the container's termination message."""
+
+    exit_code: ClassVar[int] = 1
+
+
+class ConfigRefusedError(TargetError):
+    """The configuration cannot be served. Another try does not help: it has to change."""
+
+    exit_code: ClassVar[int] = 78  # EX_CONFIG of sysexits.h
+
+
+class SshdEndedError(TargetError):
+    """The sshd under us has ended unasked."""
+
+
+class InterruptedTargetError(TargetError):
+    """A signal asked for the end before sshd was started. That is an orderly end."""
+
+    exit_code: ClassVar[int] = 0

@@ -1,0 +1,105 @@
+"""The HTTP side of a target: /healthz, /readyz, /stats and /metrics."""
+
+import socket
+import threading
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import TCPServer
+from typing import ClassVar, NamedTuple
+
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from sshload_contract.codec import to_json
+
+from sshload_target.errors import TargetError
+from sshload_target.observer import Observer, TargetCollector
+
+_REQUEST_TIMEOUT_S = 10
+
+
+class _Answer(NamedTuple):
+    status: HTTPStatus
+    content_type: str
+    body: bytes
+
+
+class StatsServer:
+    """Serves in threads of its own until `close`. An empty `host` means every address, IPv6 and IPv4.
+
+    Raises TargetError where the port cannot be had.
+    """
+
+    def __init__(self, host: str, port: int, observer: Observer) -> None:
+        registry = CollectorRegistry()
+        registry.register(TargetCollector(observer))
+
+        class Handler(_Handler):
+            answers = _Answers(observer, registry)
+
+        try:
+            self._server = _Server(host, port, Handler)
+        except OSError as error:
+            raise TargetError(f"HTTP cannot be served on {host or 'any address'} port {port}: {error}") from error
+        threading.Thread(target=self._server.serve_forever, name="http", daemon=True).start()
+
+    def close(self) -> None:
+        """Stop listening."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Answers:
+    def __init__(self, observer: Observer, registry: CollectorRegistry) -> None:
+        self._observer = observer
+        self._registry = registry
+
+    def to(self, path: str) -> _Answer:
+        match path.partition("?")[0]:
+            case "/healthz":
+                return _text(HTTPStatus.OK, "ok\n")
+            case "/readyz" if self._observer.ready:
+                return _text(HTTPStatus.OK, "ok\n")
+            case "/readyz":
+                return _text(HTTPStatus.SERVICE_UNAVAILABLE, "sshd does not listen yet\n")
+            case "/stats":
+                return _Answer(HTTPStatus.OK, "application/json", to_json(self._observer.stats()).encode())
+            case "/metrics":
+                return _Answer(HTTPStatus.OK, CONTENT_TYPE_LATEST, generate_latest(self._registry))
+        return _text(HTTPStatus.NOT_FOUND, "there are /healthz, /readyz, /stats and /metrics\n")
+
+
+def _text(status: HTTPStatus, text: str) -> _Answer:
+    return _Answer(status, "text/plain; charset=utf-8", text.encode())
+
+
+class _Handler(BaseHTTPRequestHandler):
+    answers: ClassVar[_Answers]
+    timeout = _REQUEST_TIMEOUT_S
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        answer = self.answers.to(self.path)
+        self.send_response(answer.status)
+        self.send_header("Content-Type", answer.content_type)
+        self.send_header("Content-Length", str(len(answer.body)))
+        self.end_headers()
+        self.wfile.write(answer.body)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 -- the name is the base class's
+        """Say nothing: probes and scrapes are no news."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 64
+
+    def __init__(self, host: str, port: int, handler: type[_Handler]) -> None:
+        host = host or ("::" if socket.has_dualstack_ipv6() else "0.0.0.0")  # noqa: S104 -- probes come from the node
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        super().__init__((host, port), handler)
+
+    def server_bind(self) -> None:
+        """Bind without HTTPServer's own way, which asks DNS for a name that nobody needs."""
+        if self.address_family == socket.AF_INET6:
+            self.socket.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        TCPServer.server_bind(self)

@@ -1,0 +1,143 @@
+"""Preparation before sshd starts: keys, home, fixtures, and a configuration that sshd accepts."""
+
+import os
+import pwd
+from pathlib import Path
+
+from sshload_contract.codec import from_json
+from sshload_contract.errors import ContractError
+from sshload_contract.target_config import (
+    TARGET_CONFIG_VERSION,
+    DirectoryFixture,
+    FileFixture,
+    RepositoryFixture,
+    TargetConfig,
+)
+
+from sshload_target.errors import ConfigRefusedError
+from sshload_target.fixtures import make_directory, make_file, refuse_escapes
+from sshload_target.pid1 import stop_is_pending
+from sshload_target.repository import make_repository
+from sshload_target.sshd.program import OwnSettings, check_measurable, read_effective_config, render_sshd_config
+
+_AUTHORIZED_KEYS_HEADER = "# made by sshload: the only key that may log in"
+_HOST_KEY_FILES = ("ssh_host_ed25519_key", "ssh_host_ecdsa_key")
+
+
+def read_config(file: Path) -> TargetConfig:
+    """Return the configuration in a file; raises ConfigRefusedError with the path of what is wrong in it."""
+    try:
+        config = from_json(TargetConfig, file.read_text())
+    except (OSError, ContractError) as error:
+        raise ConfigRefusedError(f"{file}: {error}") from error
+    if config.version != TARGET_CONFIG_VERSION:
+        raise ConfigRefusedError(f"{file}: version {config.version}, expected {TARGET_CONFIG_VERSION}")
+    fixtures: tuple[FileFixture | DirectoryFixture | RepositoryFixture, ...]
+    fixtures = (*config.files, *config.directories, *config.repositories)
+    for fixture in fixtures:
+        refuse_escapes(fixture.path)
+    return config
+
+
+def prepare(config: TargetConfig, private_dir: Path, sshd: Path, listen_address: str) -> Path:
+    """Make all that sshd needs and return the path of its configuration file.
+
+    Host keys and configuration go to `private_dir`, the rest to the user's home. The configuration is checked before
+    the fixtures are made. Raises ConfigRefusedError, and InterruptedTargetError where a stop signal is pending.
+    """
+    user = _find_user(config.user)
+    owner = _owner_of_files(user)
+    home, keys_dir = Path(config.home), Path(config.keys_dir)
+    try:
+        host_keys = _copy_host_keys(keys_dir, private_dir)
+        authorized_keys = _make_home(home, keys_dir / "id_ed25519.pub", owner)
+    except OSError as error:
+        raise ConfigRefusedError(f"keys and home cannot be made ready: {error}") from error
+    own = OwnSettings(
+        port=config.sshd_port,
+        listen_address=listen_address,
+        host_keys=host_keys,
+        authorized_keys=authorized_keys,
+        user_ca=_user_ca(keys_dir),
+        check_modes=_is_home_of(user, home),
+    )
+    sshd_config = _write_sshd_config(config.sshd_config, own, private_dir)
+    refusal = check_measurable(read_effective_config(sshd, sshd_config), config.sshd_port)
+    if refusal:
+        raise ConfigRefusedError(refusal)
+    for file in config.files:
+        make_file(home, file, owner, stop_is_pending)
+    for directory in config.directories:
+        make_directory(home, directory, owner)
+    for repository in config.repositories:
+        make_repository(home, repository, owner, stop_is_pending)
+    return sshd_config
+
+
+def _user_ca(keys_dir: Path) -> Path | None:
+    user_ca = keys_dir / "user_ca.pub"
+    return user_ca if user_ca.exists() else None
+
+
+def _write_sshd_config(text: str, own: OwnSettings, private_dir: Path) -> Path:
+    given = private_dir / "sshd_config"
+    given.write_text(text)
+    path = private_dir / "sshd_config_of_target"
+    path.write_text(render_sshd_config(own, given))
+    return path
+
+
+def _is_home_of(user: pwd.struct_passwd, home: Path) -> bool:
+    """Whether StrictModes can be kept: it stops looking at folders at the home that the user database states."""
+    return home.resolve().is_relative_to(Path(user.pw_dir).resolve())
+
+
+def _find_user(name: str) -> pwd.struct_passwd:
+    """Return the user's entry; raises ConfigRefusedError where there is none, or where sshd could not become it."""
+    try:
+        user = pwd.getpwnam(name)
+    except KeyError:
+        raise ConfigRefusedError(f"user {name!r} is not in the user database of this container") from None
+    if os.geteuid() not in (0, user.pw_uid):
+        raise ConfigRefusedError(
+            f"sshd runs as uid {os.geteuid()} and cannot log in {name!r} (uid {user.pw_uid}): run it as that user"
+        )
+    return user
+
+
+def _owner_of_files(user: pwd.struct_passwd) -> tuple[int, int]:
+    """Return the uid and gid to give files to. Who is not root keeps the group that the process has."""
+    return user.pw_uid, user.pw_gid if os.geteuid() == 0 else -1
+
+
+def _make_home(home: Path, public_key: Path, owner: tuple[int, int]) -> Path:
+    """Make `home` (0700) and the authorized_keys in it, which is returned.
+
+    Raises ConfigRefusedError where that would overwrite keys that somebody else put there.
+    """
+    if not home.is_absolute() or home == Path("/"):
+        raise ConfigRefusedError(f"home {str(home)!r} has to be an absolute path below /")
+    authorized_keys = home / ".ssh" / "authorized_keys"
+    if authorized_keys.exists() and not authorized_keys.read_text().startswith(_AUTHORIZED_KEYS_HEADER):
+        raise ConfigRefusedError(f"{authorized_keys} exists and was not made by sshload: it is left alone")
+    key = public_key.read_text().strip()
+    for folder in (home, authorized_keys.parent):
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        os.chown(folder, *owner)
+        folder.chmod(0o700)
+    authorized_keys.write_text(f"{_AUTHORIZED_KEYS_HEADER}\n{key}\n")
+    authorized_keys.chmod(0o600)
+    os.chown(authorized_keys, *owner)
+    return authorized_keys
+
+
+def _copy_host_keys(keys_dir: Path, into: Path) -> tuple[Path, ...]:
+    """Copy the host keys into the folder `into`, readable by us only, and return their new paths."""
+    return tuple(_copy_host_key(keys_dir / name, into / name) for name in _HOST_KEY_FILES)
+
+
+def _copy_host_key(source: Path, target: Path) -> Path:
+    descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(source.read_bytes())
+    return target

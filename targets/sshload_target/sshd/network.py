@@ -1,0 +1,68 @@
+"""The network namespace in /proc/net: open connections to sshd, and connections lost to a full listen backlog."""
+
+import ipaddress
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+_PROC_NET = Path("/proc/net")
+_ESTABLISHED = "01"
+_CLOSE_WAIT = "08"
+_IPV4_DIGITS = 8
+
+
+class Peer(NamedTuple):
+    """The far end of a connection, its address as sshd writes it: an IPv4 address mapped into IPv6 is IPv4."""
+
+    address: str
+    port: int
+
+
+def open_peers(local_port: int, proc_net: Path = _PROC_NET) -> set[Peer]:
+    """Return the peers whose connections to `local_port` are open, or closed by the peer alone."""
+    peers: set[Peer] = set()
+    for table in ("tcp", "tcp6"):
+        peers |= _peers_in(_read_proc_file(proc_net / table), local_port)  # no tcp6 where the kernel has no IPv6
+    return peers
+
+
+def _peers_in(table: str, local_port: int) -> set[Peer]:
+    local_end = f":{local_port:04X}"
+    peers = set()
+    for line in table.splitlines()[1:]:
+        _, local, remote, state, *_ = line.split(maxsplit=4)
+        if state in (_ESTABLISHED, _CLOSE_WAIT) and local.endswith(local_end):
+            address, _, port = remote.partition(":")
+            peers.add(Peer(_address(address), int(port, 16)))
+    return peers
+
+
+def _address(digits: str) -> str:
+    """Return the address that the kernel prints as 32-bit words in the machine's byte order."""
+    words = [int(digits[start : start + 8], 16) for start in range(0, len(digits), 8)]
+    packed = b"".join(word.to_bytes(4, sys.byteorder) for word in words)
+    if len(digits) == _IPV4_DIGITS:
+        return str(ipaddress.IPv4Address(packed))
+    address = ipaddress.IPv6Address(packed)
+    return str(address.ipv4_mapped or address)
+
+
+def listen_overflows(proc_net: Path = _PROC_NET) -> int:
+    """Return the number of connections that the network namespace refused because a listener's backlog was full.
+
+    0 where the kernel does not tell, as gVisor does not.
+    """
+    lines = _read_proc_file(proc_net / "netstat").splitlines()
+    for names, values in zip(lines[::2], lines[1::2], strict=True):
+        counters = dict(zip(names.split(), values.split(), strict=True))
+        if "ListenOverflows" in counters:
+            return int(counters["ListenOverflows"])
+    return 0
+
+
+def _read_proc_file(file: Path) -> str:
+    """Return the text of a file of /proc, "" where the kernel has no such file or denies reading it."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError:
+        return ""

@@ -1,0 +1,182 @@
+"""The output of OpenSSH's programs, in the C locale: the milestones of a login in ssh's log at DEBUG1, and errors.
+
+The log has ssh's own lines only, and the words that tell one from another stand where it begins: what follows them may
+be the server's.
+"""
+
+import re
+
+from gevent.event import Event
+from sshload_contract.sample import Negotiated
+from sshload_contract.vocabulary import Outcome, Step
+
+from sshload_worker.outcomes import StepFailure, pre_banner_outcome
+
+_KEPT_LINES = 200
+_MILESTONES = (
+    (Step.CONNECT, re.compile(r"debug1: (Connection established|Executing proxy command)")),
+    (Step.BANNER, re.compile(r"debug1: Remote protocol version")),
+    (Step.KEX, re.compile(r"debug1: SSH2_MSG_NEWKEYS received")),
+    (Step.AUTH, re.compile(r"debug1: Entering interactive session")),
+)
+_AGREED = {
+    "kex": re.compile(r"debug1: kex: algorithm: (\S+)"),
+    "host_key": re.compile(r"debug1: kex: host key algorithm: (\S+)"),
+    "cipher": re.compile(r"debug1: kex: client->server cipher: (\S+)"),
+    "mac": re.compile(r"debug1: kex: client->server cipher: \S+ MAC: (\S+)"),
+    "server_version": re.compile(r"debug1: Remote protocol version [\d.]+, remote software version (.*)"),
+}
+_KILLED = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-signal ")
+_EXIT_STATUS = re.compile(r"debug1: client_input_channel_req: channel \d+ rtype exit-status ")
+_REFUSED = re.compile(r"channel \d+: open failed: (.*)")
+_CONNECT = r"ssh: connect to host .*: "
+_PATTERNS = (
+    (_CONNECT + r"(Cannot assign requested address|Address already in use)$", Outcome.GENERATOR_FAULT),
+    (_CONNECT + r"Connection refused$", Outcome.REFUSED),
+    (_CONNECT + r"(Connection|Operation) timed out$", Outcome.CONNECT_TIMEOUT),
+    (_CONNECT + r"|ssh: Could not resolve hostname ", Outcome.CONNECT_FAILED),
+    (r"No \S+ host key is known for ", Outcome.HOST_KEY_MISMATCH),
+    (r"(\S+ )?[Hh]ost key for \S+ (has changed|was revoked) and ", Outcome.HOST_KEY_MISMATCH),
+    (r"Host key verification failed", Outcome.HOST_KEY_MISMATCH),
+    (r"Unable to negotiate with ", Outcome.KEX_FAILED),
+    (r"\S+: Permission denied \(", Outcome.AUTH_REJECTED),
+    (r"Load key |\S+: line \d+: |Bad \S+ spec|@ +WARNING: UNPROTECTED PRIVATE KEY", Outcome.GENERATOR_FAULT),
+    (r"Bad remote protocol version identification|Protocol major versions differ", Outcome.NOT_SSH),
+    (r"banner exchange: .*: (could not read|invalid format|protocol version mismatch)", Outcome.NOT_SSH),
+    (r"kex_exchange_identification: (read: |write: )?Connection (closed|reset)", Outcome.RESET_BEFORE_BANNER),
+    (r"Received disconnect from |Disconnected from |Disconnecting ", Outcome.DISCONNECTED),
+    (r"Connection (closed|reset) by |Connection to \S+ closed", Outcome.DISCONNECTED),
+    (r"(\w+: )?Connection to .*: (Broken pipe|Connection reset by peer)", Outcome.DISCONNECTED),
+    (r"client_loop: |Read from remote host |Timeout, server ", Outcome.DISCONNECTED),
+)
+ERRORS = tuple((re.compile(pattern), outcome) for pattern, outcome in _PATTERNS)
+"""The begin of a line, first match first. Whatever the server's words are, ssh's own come before them."""
+
+OTHER_ERRORS = {
+    Step.CONNECT: Outcome.CONNECT_FAILED,
+    Step.BANNER: Outcome.RESET_BEFORE_BANNER,
+    Step.KEX: Outcome.KEX_FAILED,
+    Step.AUTH: Outcome.AUTH_REJECTED,
+}
+SFTP_ERRORS = {
+    "No such file or directory": Outcome.SFTP_NO_SUCH_FILE,
+    "not found": Outcome.SFTP_NO_SUCH_FILE,
+    "Permission denied": Outcome.SFTP_PERMISSION_DENIED,
+    "Bad message": Outcome.SFTP_BAD_MESSAGE,
+    "No connection": Outcome.SFTP_NO_CONNECTION,
+    "Connection lost": Outcome.SFTP_CONNECTION_LOST,
+    "Connection closed": Outcome.SFTP_CONNECTION_LOST,
+    "Operation unsupported": Outcome.SFTP_OP_UNSUPPORTED,
+    "Failure": Outcome.SFTP_FAILURE,
+}
+"""The words that sftp has for status codes, and for a server's program that has ended."""
+
+_SFTP_NONSENSE = re.compile(
+    r"(Expected SSH2_FXP_\S+ packet, got |Unexpected reply |ID mismatch \(|Received message too long )"
+    r"|Ensure the remote shell produces no output for non-interactive sessions"
+)
+"""The begin of sftp's last line where the answer is malformed."""
+
+_PRE_BANNER_LINE = re.compile(r"debug1: kex_exchange_identification: banner line \d+: (.*)")
+
+
+class LoginLog:
+    """The log of one ssh so far. Each milestone is set when it is reached, all of them at the log's end."""
+
+    def __init__(self) -> None:
+        self.milestones = {step: Event() for step, _ in _MILESTONES}
+        self.reached: set[Step] = set()
+        self.lines: list[str] = []
+        self.exit_statuses = 0
+        self._killed = 0
+        self._refusals: list[str] = []
+        self._agreed = dict.fromkeys(_AGREED, "")
+        self._rest = b""
+
+    def take(self, piece: bytes) -> None:
+        """Add the next piece of the log."""
+        *lines, self._rest = (self._rest + piece).split(b"\n")
+        for line in lines:
+            self._take_line(line.decode("utf-8", "replace").rstrip("\r"))
+
+    def end(self) -> None:
+        """Note the end of the log."""
+        if self._rest:
+            self.take(b"\n")
+        for milestone in self.milestones.values():
+            milestone.set()
+
+    def claim_killed(self) -> bool:
+        """Return whether the server said of a command that a signal ended it, once for each."""
+        claimed = self._killed > 0
+        self._killed -= claimed
+        return claimed
+
+    def claim_refusal(self) -> str | None:
+        """Return the reason why the server has refused a channel, once for each; None where it has opened all."""
+        return self._refusals.pop(0) if self._refusals else None
+
+    def negotiated(self) -> Negotiated:
+        """Return the algorithms that the first handshake negotiated, and the server's version."""
+        agreed = self._agreed
+        return Negotiated(
+            kex=agreed["kex"],
+            cipher=agreed["cipher"],
+            mac=agreed["mac"].strip("<>"),
+            host_key=agreed["host_key"],
+            server_version=f"SSH-2.0-{agreed['server_version']}",
+        )
+
+    def _take_line(self, line: str) -> None:
+        if len(self.lines) < _KEPT_LINES or Step.AUTH in self.reached:
+            self.lines = [*self.lines[-_KEPT_LINES:], line]
+        for step, pattern in _MILESTONES:
+            if step not in self.reached and pattern.match(line):
+                self.reached.add(step)
+                self.milestones[step].set()
+        for name, pattern in _AGREED.items():
+            if not self._agreed[name] and (said := pattern.match(line)):
+                self._agreed[name] = said[1]
+        self.exit_statuses += bool(_EXIT_STATUS.match(line))
+        self._killed += bool(_KILLED.match(line))
+        if refused := _REFUSED.match(line):
+            self._refusals.append(refused[1])
+
+
+def failure(step: Step, lines: list[str]) -> StepFailure:
+    """Return the failure in the lines of ssh's own log, where it ended in `step`."""
+    for line in lines:
+        said = _PRE_BANNER_LINE.match(line)
+        if said:
+            text = said[1].strip()
+            return StepFailure(pre_banner_outcome(text) or Outcome.NOT_SSH, text)
+    for pattern, outcome in ERRORS:
+        for line in lines:
+            if pattern.match(line):
+                return StepFailure(_as_of(step, outcome), _message(line))
+    return StepFailure(OTHER_ERRORS.get(step, Outcome.DISCONNECTED), lines[-1] if lines else "ssh ended")
+
+
+def sftp_failure(text: str) -> StepFailure:
+    """Return the failure that sftp has printed: the text of the status stands last, after the path."""
+    for words, outcome in SFTP_ERRORS.items():
+        if text.rstrip(".").endswith(words):
+            return StepFailure(outcome, _message(text))
+    outcome = Outcome.SFTP_BAD_MESSAGE if _SFTP_NONSENSE.match(text) else Outcome.SFTP_OTHER
+    return StepFailure(outcome, _message(text))
+
+
+def _as_of(step: Step, outcome: Outcome) -> Outcome:
+    """Return a close's own outcome: it is a disconnect once the banner is there, and none before that.
+
+    ssh has the same words for both, depending on which of its calls meets the close.
+    """
+    if outcome not in (Outcome.RESET_BEFORE_BANNER, Outcome.DISCONNECTED):
+        return outcome
+    return Outcome.RESET_BEFORE_BANNER if step in (Step.CONNECT, Step.BANNER) else Outcome.DISCONNECTED
+
+
+def _message(line: str) -> str:
+    """Return a line without the address, where its reason is what others say too."""
+    reason = line.rpartition(": ")[2]
+    return reason if reason == "Connection refused" else line.strip()

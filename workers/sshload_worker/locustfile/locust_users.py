@@ -1,0 +1,178 @@
+"""Crowd: the Locust users of one worker, of which each iteration runs one task.
+
+Classes are dealt out by their weights. A numbered user of a closed load keeps its class and its instance while it is
+there; iterations of an open load take an idle instance, or make one. Tasks are picked at random by their weights, by a
+generator of random numbers that is seeded with the run, so that a run can be repeated.
+"""
+
+import logging
+from dataclasses import dataclass
+from random import Random
+from typing import Any, cast
+
+from gevent import GreenletExit
+from gevent.timeout import Timeout
+from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopUser
+from sshload_contract.vocabulary import Outcome
+
+from sshload_worker.clients.interface import Connection
+from sshload_worker.locustfile.load_users import describe_error, locustfile_line
+from sshload_worker.locustfile.ssh_user import SSHUser
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.scenario.sessions import Sessions
+from sshload_worker.scenario.step_clock import StepClock
+from sshload_worker.scenario.steps.step_run import StepRun
+from sshload_worker.scenario.time_limit import TimeLimitReached
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class _Member:
+    """A user, whose `on_start` may still be to come, and what its tasks are picked by."""
+
+    user: SSHUser
+    random: Random
+    has_started: bool = False
+
+
+class LocustUsers:
+    """The users of a locustfile at `path`. `seed` is the run's and this worker's."""
+
+    def __init__(self, path: str, classes: tuple[type[SSHUser], ...], environment: Any, seed: str) -> None:
+        self._path = path
+        self._classes = classes
+        self._environment = environment
+        self._seed = seed
+        self._random = Random(seed)  # noqa: S311 - choices that can be repeated, no secrets
+        self._numbered: dict[int, _Member] = {}
+        self._idle: dict[type[SSHUser], list[_Member]] = {user_class: [] for user_class in classes}
+        self._dealt: list[type[SSHUser]] = []
+        self._credits = dict.fromkeys(classes, 0.0)
+
+    def run_task(self, run: StepRun, number: int | None) -> bool:
+        """Run one task of the user `number`, or of any; raises StepFailure where it or a step of it fails.
+
+        Return whether the user goes on, which one that raised StopUser does not.
+        """
+        try:
+            member = self._member(number)
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
+            raise self._fault(error) from None
+        member.user.begin_iteration(run)
+        goes_on = True
+        try:
+            goes_on = self._run_code(member)
+        finally:
+            failure = member.user.end_iteration()
+            if number is None:
+                self._put_back(member, goes_on=goes_on)
+        if failure is not None:  # which somebody's code has caught
+            raise failure
+        return goes_on
+
+    def leave(self, number: int) -> None:
+        """End the user `number`, if there is one."""
+        member = self._numbered.pop(number, None)
+        if member is not None:
+            self._stop(member)
+
+    def close(self) -> None:
+        """End all users that are not in an iteration."""
+        for members in self._idle.values():
+            while members:
+                self._stop(members.pop())
+        for number in tuple(self._numbered):
+            self.leave(number)
+
+    def _put_back(self, member: _Member, *, goes_on: bool) -> None:
+        if goes_on:
+            self._idle[type(member.user)].append(member)
+        else:
+            self._stop(member)
+
+    def _run_code(self, member: _Member) -> bool:
+        try:
+            if not member.has_started:
+                member.user.on_start()
+                member.has_started = True
+            task: Any = member.random.choice(member.user.tasks)
+            task(member.user)
+        except (RescheduleTask, RescheduleTaskImmediately, InterruptTaskSet):
+            return True  # Locust's ways to end a task early
+        except StopUser:
+            return False
+        except (StepFailure, TimeLimitReached, GreenletExit):
+            raise
+        except (Exception, Timeout, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
+            raise self._fault(error) from None
+        return True
+
+    def _member(self, number: int | None) -> _Member:
+        if number is None:
+            weights = [user_class.weight for user_class in self._classes]
+            (user_class,) = self._random.choices(self._classes, weights)
+            idle = self._idle[user_class]
+            return idle.pop() if idle else _Member(user_class(self._environment), self._random)
+        if number not in self._numbered:
+            user = self._class_of(number)(self._environment)
+            random = Random(f"{self._seed}/{number}")  # noqa: S311 - likewise
+            self._numbered[number] = _Member(user, random)
+        return self._numbered[number]
+
+    def _class_of(self, number: int) -> type[SSHUser]:
+        """Return the class of the user `number`: dealt evenly, so that any row of users has the weights' shares."""
+        while number >= len(self._dealt):
+            for user_class in self._classes:
+                self._credits[user_class] += user_class.weight
+            chosen = max(self._classes, key=self._credits.__getitem__)
+            self._credits[chosen] -= sum(user_class.weight for user_class in self._classes)
+            self._dealt.append(chosen)
+        return self._dealt[number]
+
+    def _stop(self, member: _Member) -> None:
+        if not member.has_started:
+            return
+        try:
+            cast("Any", member.user).on_stop()
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
+            log.warning(
+                "on_stop of %s%s: %s",
+                type(member.user).__name__,
+                locustfile_line(error, self._path),
+                describe_error(error),
+            )
+
+    def _fault(self, error: BaseException) -> StepFailure:
+        line = locustfile_line(error, self._path)
+        return StepFailure(Outcome.GENERATOR_FAULT, f"locustfile{line}: {describe_error(error)}")
+
+
+@dataclass(frozen=True, slots=True)
+class LocustUserSessions:
+    """The Sessions of a scenario, and the crowd that works in them."""
+
+    sessions: Sessions
+    locust_users: LocustUsers
+
+    def prepare(self, clock: StepClock, within_s: float) -> None:
+        """Log in what is to be there before the first iteration."""
+        self.sessions.prepare(clock, within_s)
+
+    def acquire(self, clock: StepClock, user: int | None) -> Connection:
+        """Return a logged-in connection for an iteration."""
+        return self.sessions.acquire(clock, user)
+
+    def release(self, connection: Connection, user: int | None, *, usable: bool) -> None:
+        """Release the connection of an iteration that has ended."""
+        self.sessions.release(connection, user, usable=usable)
+
+    def leave(self, user: int) -> None:
+        """End the user, and what is kept for it."""
+        self.locust_users.leave(user)
+        self.sessions.leave(user)
+
+    def close(self) -> None:
+        """End all users, and what is kept."""
+        self.locust_users.close()
+        self.sessions.close()
