@@ -11,6 +11,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -236,7 +237,7 @@ class LiveObjects(Generic[S]):
             live.newest = Stamp.of(body)
             live.told = live.newest.version
         self._live[key] = live
-        live.task = asyncio.create_task(self._work(key, live), name=f"{key[0]}/{key[1]}")
+        live.task = asyncio.create_task(self._work(key, live), name=f"{key[0]}/{key[1]}", context=_no_context())
         return live
 
     def _forget(self, key: Key, uid: str) -> None:
@@ -310,7 +311,13 @@ class LiveObjects(Generic[S]):
             self._set_alarm(key, following.wake_after_s)
 
     def _set_alarm(self, key: Key, after_s: float) -> None:
-        self._alarms[key] = asyncio.get_running_loop().call_later(after_s, self._ring, key)
+        loop = asyncio.get_running_loop()
+        self._alarms[key] = loop.call_later(after_s, self._ring, key, context=_no_context())
+
+
+def _no_context() -> Context:
+    """Return a context for a task or timer. kopf's has the body of the event, and would live as long as they do."""
+    return Context()
 
 
 def key_of(body: Object) -> Key:

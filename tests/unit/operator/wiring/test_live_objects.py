@@ -1,7 +1,12 @@
 """What is known of an object at rest or parked, and how many objects are worked on at once."""
 
 import asyncio
+import gc
+import weakref
+from contextvars import ContextVar, copy_context
 from typing import Any
+
+import pytest
 
 from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Park, Passes, Rest, Wait
 from until import until
@@ -254,6 +259,42 @@ def test_an_object_that_was_made_anew_while_it_was_parked_is_taken_for_gone_unti
     passes = Parking(wake_after_s=0.01)
     passes.served["metadata"]["uid"] = "other"
     assert rung(passes) == ([["told 3", "gone"]], 1)
+
+
+EVENT: ContextVar[object] = ContextVar("event")
+
+
+class Event:
+    """What a handler of an event has in its context: as with kopf, the body."""
+
+
+def heard(live: LiveObjects[Any]) -> "weakref.ref[Event]":
+    """Tell of an object in the context of an event, and return that event."""
+
+    def hear(event: Event) -> None:
+        EVENT.set(event)
+        live.object_changed("ADDED", body(3))
+
+    event = Event()
+    copy_context().run(hear, event)
+    return weakref.ref(event)
+
+
+@pytest.mark.parametrize("passes", [Blocked(), Parking(wake_after_s=60.0)], ids=["in a pass", "parked with an alarm"])
+def test_an_event_is_not_kept_as_long_as_the_object_is_worked_on_or_parked(passes: Passes[Any]) -> None:
+    async def play() -> Event | None:
+        live = LiveObjects(passes, lambda: None)
+        event = heard(live)
+        found = live.known(("a", "one"))
+        await until(lambda: isinstance(passes, Blocked) or live.known(("a", "one")) is not found)
+        await asyncio.sleep(0.01)
+        assert live.known(("a", "one")) is not None
+        gc.collect()
+        kept = event()
+        await live.stop()
+        return kept
+
+    assert asyncio.run(play()) is None
 
 
 class Waits(Passes[None]):
