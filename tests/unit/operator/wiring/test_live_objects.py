@@ -7,7 +7,6 @@ from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
-
 from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Park, Passes, Rest, Wait
 from until import until
 
