@@ -7,6 +7,7 @@ from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
+from sshload_operator.control.cluster import ApiError
 from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Park, Passes, Rest, Wait
 from until import until
 
@@ -126,6 +127,54 @@ def test_an_object_that_waits_for_its_turn_is_only_named_and_an_edit_meanwhile_k
         return passes.had_body
 
     assert asyncio.run(play()) == [True] * at_once + [False] * (many - at_once)
+
+
+def test_an_object_that_was_edited_in_mid_pass_is_only_named_while_it_waits_for_its_next_turn() -> None:
+    async def play() -> list[bool]:
+        passes = Blocked()
+        live = LiveObjects(passes, lambda: None, at_once=1)
+        live.object_changed("ADDED", body(3))
+        await until(lambda: len(passes.had_body) == 1)
+        live.object_changed("ADDED", body(3, name="two"))
+        live.object_changed("MODIFIED", body(4, generation=2))
+        await asyncio.sleep(0)
+        gate, passes.may_end = passes.may_end, asyncio.Event()
+        gate.set()
+        await until(lambda: len(passes.had_body) == 2)
+        found = live.find(("a", "one"))
+        assert found is not None
+        await until(lambda: found.body is None)
+        passes.may_end.set()
+        await until(lambda: len(passes.had_body) == 3)
+        await live.stop()
+        return passes.had_body
+
+    assert asyncio.run(play()) == [True, False, False]
+
+
+class Failing(Passes[None]):
+    """Passes that fail."""
+
+    def first_sight(self, _body: Any) -> None:
+        return None
+
+    async def do(self, _key: Key, _live: Live[None]) -> Next:
+        raise ApiError(500, "no")
+
+
+def test_an_object_whose_pass_failed_is_only_named_until_its_next_pass() -> None:
+    async def play() -> None:
+        failed: list[None] = []
+        live = LiveObjects(Failing(), lambda: failed.append(None))
+        live.object_changed("ADDED", body(3))
+        await until(lambda: bool(failed))
+        live.object_changed("MODIFIED", body(4))
+        found = live.find(("a", "one"))
+        assert found is not None
+        assert found.body is None
+        await live.stop()
+
+    asyncio.run(play())
 
 
 class Parking(Passes[list[str]]):
