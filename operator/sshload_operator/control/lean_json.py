@@ -131,6 +131,7 @@ def _take_in(text: bytes) -> None:
 
 
 def _without_spec(text: bytes, api_version: bytes) -> bytes:
+    """Return an object that is not of our kinds with each spec empty, wherever it stands."""
     return text if api_version in _WITH_SPEC_AS_BYTES else _SPEC.sub(b'"spec":{}', text)
 
 

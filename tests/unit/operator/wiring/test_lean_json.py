@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sshload_operator.control.lean_json import read_json, read_page
 
 OURS = "sshload.dev/v1alpha1"
@@ -161,6 +163,29 @@ def test_a_spec_that_is_dropped_is_not_parsed_whatever_number_of_values_it_has(p
         tracemalloc.stop()
     assert found == without
     assert most_bytes < 2 * len(written)
+
+
+WORDS = st.sampled_from(["metadata", "items", "managedFields", "a"]) | st.text('"\\\\[]{},:aé\n', max_size=4)
+VALUES = st.recursive(
+    st.none() | st.integers(0, 9) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=12,
+)
+KINDS = st.sampled_from([{"apiVersion": "v1"}, {"kind": "A", "apiVersion": "batch/v1"}, {"apiVersion": OURS}])
+OBJECTS = st.fixed_dictionaries({"metadata": st.just({"name": "a"}), "spec": VALUES, "status": VALUES})
+
+
+@given(kind=KINDS, objects=st.lists(OBJECTS, max_size=3))
+def test_objects_lists_and_events_are_read_as_in_any_other_form_of_json(
+    kind: dict[str, Any], objects: list[Any]
+) -> None:
+    """In another form, with spaces, the whole text is parsed before anything is dropped."""
+    events = [{"type": "ADDED", "object": {**kind, **found}} for found in objects]
+    for whole in ({**kind, "metadata": {}, "items": objects}, *events, *(event["object"] for event in events)):
+        written = text(whole)
+        if b"managedFields" not in written:
+            spaced = json.dumps(whole).encode()
+            assert asyncio.run(read_page(written)) == asyncio.run(read_page(spaced))
 
 
 def test_while_a_page_is_read_others_have_their_turns() -> None:
