@@ -152,6 +152,7 @@ WAITS_TO_BE_MADE = frozenset({"ContainerCreating", "PodInitializing"})
 class PodFacts:
     """What matters of one pod. `run_id` is its label's; strings are empty and numbers None where there is nothing.
 
+    `run` is the number of its run that another label states, from which that id is made: 0 where none does.
     `controller_uid` is the uid of the Job or ReplicaSet that made it, empty outside of a cluster.
     `phase` is Succeeded or Failed as soon as the run's container has ended, even while an injected one runs on.
     `waiting_reason` and `waiting_message` are the container's (ImagePullBackOff, CreateContainerConfigError), or those
@@ -174,6 +175,7 @@ class PodFacts:
     exit_code: int | None
     termination_message: str
     disruption: str = ""
+    run: int = 0
 
     @property
     def waits_to_be_made(self) -> bool:

@@ -21,7 +21,9 @@ from specs.large import on_nodes
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _LIMIT_S = 1_200.0
 _LOOK_EVERY_S = 2.0
-_NODES_IN_LARGEST = 2_200
+# The API server adds to a spec the defaults of its CRD.
+_NODES_IN_LARGEST = 2_100
+_NODES_OVER_LIMIT = 2_400
 _ONE_AT_ONCE = "limits: {concurrentTests: 1}\n"
 _ABOUT_TESTS = re.compile(r'sshload_operator_api_requests_total\{resource="(sshload[^"]+)",verb="[^"]+"\} (\S+)')
 _HELD = {
@@ -29,7 +31,17 @@ _HELD = {
     "refused": "tests whose spec is refused",
     "queued": "tests in the queue, behind one that runs",
     "schedules": "schedules whose next start is in months",
+    "comparisons": "comparisons, whose first tests are in the queue too",
 }
+# What the status of each says once it is dealt with: an object that is refused would cost something else.
+_SAYS = {
+    "suspended": ("reason", "Suspended"),
+    "refused": ("reason", "InvalidSpec"),
+    "queued": ("reason", "Queued"),
+    "schedules": ("nextScheduleTime", "2028-02-29T00:00:00Z"),
+    "comparisons": ("reason", "TestRunning"),
+}
+_PLURALS = {"schedules": "sshloadtestschedules", "comparisons": "sshloadtestcomparisons"}
 _TITLE = "# What objects that only wait cost the operator"
 _WHAT = """A real operator at a real kube-apiserver and etcd on loopback; node and pods are played. Each object has
 a spec of 32 kB, which is as much as is accepted. *Idle* is the operator's resident memory before they were created,
@@ -91,14 +103,14 @@ class _Bench:
     async def measure(self, what: str, options: argparse.Namespace) -> dict[str, Any]:
         """Create so many objects, wait until the operator has dealt with them, and start it anew."""
         await asyncio.to_thread(self._operator.start)
-        if what == "queued":
+        if what in ("queued", "comparisons"):
             await self._create("sshloadtests", load_test_of("first"))
-            await self._until_all_have_a_status("sshloadtests")
+            await self._until_all_say("sshloadtests", "first", "observedGeneration", 1)
         idle_bytes = self._memory_bytes("VmRSS")
-        plural = "sshloadtestschedules" if what == "schedules" else "sshloadtests"
+        plural = _PLURALS.get(what, "sshloadtests")
         for number in range(options.objects):
             await self._create(plural, _object(what, f"held-{number}"))
-        await self._until_all_have_a_status(plural)
+        await self._until_all_say(plural, "held-", *_SAYS[what])
         settled = await self._settled(options)
         await asyncio.to_thread(self._operator.stop)
         await asyncio.to_thread(self._operator.start)
@@ -126,18 +138,19 @@ class _Bench:
     async def _create(self, plural: str, body: Mapping[str, Any]) -> None:
         await self._kubelet.ask("POST", f"{self._folder}/{plural}", body)
 
-    async def _until_all_have_a_status(self, plural: str) -> None:
+    async def _until_all_say(self, plural: str, prefix: str, key: str, value: object) -> None:
         give_up_s = time.monotonic() + _LIMIT_S
-        while not await self._have_a_status(plural):
+        while not await self._all_say(plural, prefix, key, value):
             assert time.monotonic() < give_up_s, self._operator.log()[-2_000:]
             self._operator.assert_not_ended()
             await asyncio.sleep(_LOOK_EVERY_S)
 
-    async def _have_a_status(self, plural: str) -> bool:
+    async def _all_say(self, plural: str, prefix: str, key: str, value: object) -> bool:
         page, following = 100, ""
         while True:
             found = await self._kubelet.ask("GET", f"{self._folder}/{plural}?limit={page}{following}")
-            if not all(one.get("status") for one in found["items"]):
+            asked = (one for one in found["items"] if one["metadata"]["name"].startswith(prefix))
+            if any(one.get("status", {}).get(key) != value for one in asked):
                 return False
             if not found["metadata"].get("continue"):
                 return True
@@ -159,10 +172,14 @@ def _object(what: str, name: str) -> dict[str, Any]:
         case "suspended":
             test["spec"]["suspend"] = True
         case "refused":
-            test["spec"]["workers"] = on_nodes(_NODES_IN_LARGEST + 100)["workers"]
+            test["spec"]["workers"] = on_nodes(_NODES_OVER_LIMIT)["workers"]
         case "schedules":
             test["kind"] = "SSHLoadTestSchedule"
             test["spec"] = {"schedule": "0 0 29 2 *", "testTemplate": {"spec": test["spec"]}}
+        case "comparisons":
+            test["kind"] = "SSHLoadTestComparison"
+            variants = [{"name": "a"}, {"name": "b", "patch": {"warmUp": "1s"}}]
+            test["spec"] = {"base": test["spec"], "variants": variants}
     return test
 
 

@@ -53,6 +53,10 @@ class Passes:
         """The id of the run that the status speaks of, or would be started next."""
         return run_id(UID, self.status.get("run", self.generation))
 
+    def of_run(self, run: int) -> Mapping[str, Any]:
+        """Return what pods of one of its runs state of it."""
+        return {"run_id": run_id(UID, run), "run": run}
+
     def identity(self) -> TestIdentity:
         """Return the object's metadata."""
         return TestIdentity("load-tests", "quickstart", UID, self.generation)

@@ -58,6 +58,7 @@ class SimRun:
     """The children of one run. `stage` is None until the master prints, `summary` until it ends."""
 
     run_id: str
+    run: int
     pods: dict[str, PodFacts] = field(default_factory=dict)
     stage: Stage | None = None
     connected: int = 0
@@ -69,7 +70,8 @@ class SimRun:
         roles = {"target": Role.TARGET, "master": Role.MASTER}
         roles |= {f"worker-{index}": Role.WORKER for index in range(WORKERS)}
         for name, role in roles.items():
-            fresh = pod(role, name=f"{self.run_id}-{name}", run_id=self.run_id, phase="Pending", ready=False)
+            of_run = {"run_id": self.run_id, "run": self.run}
+            fresh = pod(role, name=f"{self.run_id}-{name}", **of_run, phase="Pending", ready=False)
             self.pods.setdefault(fresh.name, fresh)
 
     def change(self, name: str, **facts: Any) -> None:
@@ -169,7 +171,7 @@ class SimCluster:
         done = _STEPS_OF_A_PASS[:steps]
         if decision.start and "start" in done:
             assert isinstance(plan, Plan)
-            self.runs.setdefault(plan.run_id, SimRun(plan.run_id)).create()
+            self.runs.setdefault(plan.run_id, SimRun(plan.run_id, plan.run)).create()
         if decision.store is not None and "store" in done:
             self.stored.add(decision.store["metadata"]["name"])
         if decision.status is not None and "status" in done:

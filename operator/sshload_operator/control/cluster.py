@@ -14,7 +14,7 @@ import aiohttp
 
 from sshload_operator.api.kinds import API_VERSION, LEASE_API_VERSION, Kind
 from sshload_operator.control.access import Access, AccessError
-from sshload_operator.control.lean_json import read_json
+from sshload_operator.control.lean_json import read_json, read_page
 
 FIELD_MANAGER: Final = "sshload"
 
@@ -295,7 +295,7 @@ class Cluster:
 
         Nothing of a page is held when this has returned, so that it is gone before the next one is read.
         """
-        page = read_json(await self._send(request))
+        page = await read_page(await self._send(request))
         found.extend(map(facts, page["items"]))
         return str(page["metadata"].get("continue") or "")
 

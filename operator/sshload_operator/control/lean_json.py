@@ -2,8 +2,11 @@
 
 Any client may fill an object's metadata. The API server stores managedFields as a client wrote them: up to 1.5 MB,
 which take twenty times as much memory once parsed, or 10,000 levels deep, where json.loads gives up at about 1,000.
+Whoever may create pods can fill a pod's spec with 500,000 values. What is dropped is cut from the text before it is
+parsed, because the event loop, which all tests share, stands still meanwhile.
 """
 
+import asyncio
 import gc
 import json
 import re
@@ -17,6 +20,10 @@ from sshload_operator.api.kinds import API_VERSION, LEASE_API_VERSION
 _STRING: Final = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 # managedFields is a list. No list is nested in it: its fields are objects.
 _MANAGED_FIELDS: Final = re.compile(rb'"managedFields":\[(?:[^"\]]++|' + _STRING + rb")*+\]", re.DOTALL)
+# Where it begins, the API server says which kind of object an answer or an event has.
+_KIND: Final = rb'(?:"kind":"[A-Za-z]+",)?"apiVersion":"([^"\\]*)"'
+_OBJECT: Final = re.compile(rb'\{(?:"type":"[A-Z]+","object":\{)?' + _KIND)
+_PAGE: Final = re.compile(rb"\{" + _KIND + rb',(?:"metadata":\{[^{}]*\},)?"items":\[')
 _ALL_BUT_BRACKETS: Final = re.compile(_STRING + rb'|[^\[\]{}"]++', re.DOTALL)
 _STRINGS_AND_BRACKETS: Final = re.compile(_STRING + rb"|[\[\]{}]", re.DOTALL)
 # Our own objects have 20. An older CRD let deeper ones pass: the rest is read, so that the object can be refused.
@@ -29,6 +36,7 @@ _READ_PREFIXES: Final = ("sshload.dev/", "argocd.argoproj.io/", "kustomize.toolk
 _MOST_READ: Final = 20
 _MARK_CHARACTERS: Final = 1_024
 _WITH_SPEC: Final = (API_VERSION, LEASE_API_VERSION)
+_WITH_SPEC_AS_BYTES: Final = tuple(version.encode() for version in _WITH_SPEC)
 _LARGE_BYTES: Final = 16 * 1024
 # A collection holds up the event loop, which all tests share, for as long as reading 512 KiB does.
 _COLLECTED_EVERY_BYTES: Final = 512 * 1024
@@ -53,19 +61,97 @@ class _LargeAnswers:
 _LARGE_ANSWERS: Final = _LargeAnswers()
 
 
+def _bracketed(levels: int) -> bytes:
+    """Return a pattern of an object or list of so many levels at most, as `re` knows no recursion."""
+    pattern = rb"[\[{][^\[\]{}]*+[\]}]"
+    for _ in range(levels):
+        pattern = rb'[\[{](?:[^\[\]{}"]++|' + _STRING + rb"|" + pattern + rb")*+[\]}]"
+    return pattern
+
+
+_BRACKETED: Final = re.compile(_bracketed(_LEVELS), re.DOTALL)
+# Within a string there would be a backslash before each quotation mark.
+_SPEC: Final = re.compile(rb'"spec":' + _bracketed(_LEVELS), re.DOTALL)
+
+
 def read_json(text: bytes) -> Any:
-    """Return an answer of the API server (an object, a list, or an event of a watch) with lean objects.
+    """Return an answer of the API server (an object or an event of a watch) with a lean object.
 
     A lean object has no managedFields. It has a spec only if it is of one of our kinds or a Lease. If it has more than
     100 labels or annotations, or 16 KiB of them, it keeps at most 20 of sshload and of GitOps controllers, none longer
-    than 1 KiB. null stands for what is nested deeper than 100 levels. Each object of a list is made lean before the
-    next is parsed. Raises ValueError if the text is not JSON.
+    than 1 KiB. null stands for what is nested deeper than 100 levels. Raises ValueError if the text is not JSON.
     """
+    _take_in(text)
+    lean = _MANAGED_FIELDS.sub(b'"managedFields":[]', text)
+    kind = _OBJECT.match(lean)
+    if kind is None:
+        return _read_unusual(text)
+    lean = _without_spec(lean, kind[1])
+    whole = _BRACKETED.match(lean)
+    if whole is None or lean[whole.end() :].strip():
+        return _read_unusual(text)
+    try:
+        found = _parse(lean)
+    except ValueError:
+        return _read_unusual(text)
+    return _read_unusual(text) if "items" in found else found
+
+
+async def read_page(text: bytes) -> Any:
+    """Return a page of a list with lean objects, or what `read_json` returns of any other answer.
+
+    Each object is made lean before the next one is parsed, and others have their turns in between.
+    """
+    lean = _MANAGED_FIELDS.sub(b'"managedFields":[]', text)
+    page = _PAGE.match(lean)
+    if page is None:
+        return read_json(text)
+    items, position = [], page.end() - 1
+    while lean[position : position + 1] in (b"[", b","):
+        item = _BRACKETED.match(lean, position + 1)
+        if item is None or lean[item.start() : item.start() + 1] != b"{":
+            break
+        _take_in(item[0])
+        try:
+            items.append(_parse(_without_spec(item[0], page[1])))
+        except ValueError:
+            return _read_unusual(text)
+        position = item.end()
+        await asyncio.sleep(0)
+    try:
+        around = json.loads(lean[: page.end()] + lean[max(position, page.end()) :])
+    except (ValueError, RecursionError):
+        return _read_unusual(text)
+    return _read_unusual(text) if around["items"] else {**around, "items": items}
+
+
+def _take_in(text: bytes) -> None:
     if len(text) > _LARGE_BYTES:
         _LARGE_ANSWERS.take_in(len(text))
+
+
+def _without_spec(text: bytes, api_version: bytes) -> bytes:
+    """Return an object that is not of our kinds with each spec empty, wherever it stands."""
+    return text if api_version in _WITH_SPEC_AS_BYTES else _SPEC.sub(b'"spec":{}', text)
+
+
+def _parse(text: bytes) -> dict[str, Any]:
+    """Return an object, or an event with one, and that object lean."""
+    found: dict[str, Any] = json.loads(text)
+    for place in (found, found.get("object")):
+        if isinstance(place, dict):
+            _lean(place)
+    return found
+
+
+def _read_unusual(text: bytes) -> Any:
+    """Return an answer that is nested too deep, or has another form than that of the API server. It takes longer.
+
+    An older CRD lets a field with the name managedFields and with nested lists pass.
+    """
     try:
         return json.loads(_shallow(_MANAGED_FIELDS.sub(b'"managedFields":[]', text)), object_hook=_lean)
-    except ValueError:  # an older CRD lets a field of this name with nested lists pass
+    except ValueError:
         return json.loads(_shallow(text), object_hook=_lean)
 
 

@@ -16,10 +16,9 @@ from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import COMPARISON, TEST, Kind
 from sshload_operator.control.announcement import About, announce
 from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
-from sshload_operator.control.live_objects import Rest, Wait
+from sshload_operator.control.live_objects import Rest
 from sshload_operator.control.owned_tests import OwnedTests, OwnerPass, delete_owned_test, is_controlled_by
 from sshload_operator.decision.comparison.decide import (
-    GOING_PASS_S,
     ComparisonDecision,
     ComparisonSight,
     Refused,
@@ -43,6 +42,8 @@ from sshload_operator.state import Manifest
 
 _REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 _LIST_EVERY_S: Final = 300.0
+# A pass holds the spec of each variant as it is written and as it is parsed: 10 MB of the largest.
+_PASSES_AT_ONCE: Final = 2
 
 Tests = OwnedTests[SeenTest]
 
@@ -62,6 +63,7 @@ class ComparisonKind:
     kind: Kind = COMPARISON
     label: str = COMPARISON_LABEL
     list_every_s: float = _LIST_EVERY_S
+    passes_at_once: int = _PASSES_AT_ONCE
 
     def __init__(self, installation: Installation) -> None:
         self._installation = installation
@@ -164,6 +166,4 @@ async def _write(
     about = About(COMPARISON, metadata["namespace"], metadata["name"], metadata["uid"], occasion)
     await announce(cluster, about, (said for said in decision.announcements if tests.is_news(about, said)), now)
     wait_s = decision.requeue_after_s
-    if wait_s is None:
-        return OwnerPass(newest, Rest())
-    return OwnerPass(newest, Wait(wait_s) if wait_s <= GOING_PASS_S else tests.park(wait_s, now))
+    return OwnerPass(newest, Rest() if wait_s is None else tests.park(wait_s, now))

@@ -2,15 +2,16 @@
 
 Watch events only mark an object dirty. An object at rest holds no task and no memory here, but for a timer where it is
 to be looked at again. One that is parked holds in addition what its kind keeps of it, and which version is known. The
-body of either is read again for its next pass, and so is that of an object whose first pass has to wait for its turn:
-any number of objects may have to wait, and a body may be large. What a pass over an object does, and what is seen of it
-between passes, is its kind's own.
+body of either is read again for its next pass. So is that of an object whose pass failed, or whose pass has to wait for
+its turn, but for one that is to wait with its body: any number of objects may have to wait, and a body may be large.
+What a pass over an object does, and what is seen of it between passes, is its kind's own.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from contextvars import Context
 from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
@@ -236,7 +237,7 @@ class LiveObjects(Generic[S]):
             live.newest = Stamp.of(body)
             live.told = live.newest.version
         self._live[key] = live
-        live.task = asyncio.create_task(self._work(key, live), name=f"{key[0]}/{key[1]}")
+        live.task = asyncio.create_task(self._work(key, live), name=f"{key[0]}/{key[1]}", context=_no_context())
         return live
 
     def _forget(self, key: Key, uid: str) -> None:
@@ -265,33 +266,34 @@ class LiveObjects(Generic[S]):
 
     async def _work(self, key: Key, live: Live[S]) -> None:
         """Do passes until the object may rest. The one edge where unforeseen errors end."""
-        failures, last_error, is_first = 0, "", True
+        failures, last_error, has_waited = 0, "", False
         while True:
             following: Next
             try:
-                following = await self._pass(key, live, is_first=is_first)
+                following = await self._pass(key, live, has_waited=has_waited)
                 failures, last_error = 0, ""
             except Exception as error:  # noqa: BLE001 - one object's failure, foreseen or not, must not stop the others
                 self._count_failure()
                 last_error = _report(key, error, last_error)
+                live.name_only()
                 following = Wait(_BACK_OFF_S[min(failures, len(_BACK_OFF_S) - 1)])
                 failures += 1
             if not isinstance(following, Wait) and not live.dirty.is_set():
                 break
-            is_first = False
+            has_waited = isinstance(following, Wait)
             with suppress(TimeoutError):
                 await asyncio.wait_for(live.dirty.wait(), following.at_most_s if isinstance(following, Wait) else None)
             await asyncio.sleep(_SETTLE_S)
         if self._live.get(key) is live:
             self._rest(key, live, following)
 
-    async def _pass(self, key: Key, live: Live[S], *, is_first: bool) -> Next:
-        """Do one pass in turn, and none where there is nothing to do or ask."""
+    async def _pass(self, key: Key, live: Live[S], *, has_waited: bool) -> Next:
+        """Do one pass in turn, and none where nothing is to be done or asked. One that `has_waited` keeps its body."""
         live.dirty.clear()
         following = self._passes.at_once(live)
         if following is not None:
             return following
-        if is_first and self._turns.locked():
+        if not has_waited and self._turns.locked():
             live.name_only()
         async with self._turns:
             live.dirty.clear()
@@ -310,7 +312,13 @@ class LiveObjects(Generic[S]):
             self._set_alarm(key, following.wake_after_s)
 
     def _set_alarm(self, key: Key, after_s: float) -> None:
-        self._alarms[key] = asyncio.get_running_loop().call_later(after_s, self._ring, key)
+        loop = asyncio.get_running_loop()
+        self._alarms[key] = loop.call_later(after_s, self._ring, key, context=_no_context())
+
+
+def _no_context() -> Context:
+    """Return a context for a task or timer. kopf's has the body of the event, and would live as long as they do."""
+    return Context()
 
 
 def key_of(body: Object) -> Key:

@@ -12,7 +12,7 @@ from sshload_operator.api.kinds import SCHEDULE, TEST, Kind
 from sshload_operator.api.schedule.spec import ScheduleSpec, check_schedule_name, parse_schedule
 from sshload_operator.control.announcement import About, announce
 from sshload_operator.control.cluster import ApiError, Cluster, Object, object_path
-from sshload_operator.control.live_objects import Rest, Wait
+from sshload_operator.control.live_objects import Rest
 from sshload_operator.control.owned_tests import OwnedTests, OwnerPass, delete_owned_test, is_controlled_by, refresh
 from sshload_operator.decision.schedule.decide import ScheduleDecision, decide
 from sshload_operator.decision.schedule.facts import (
@@ -30,6 +30,8 @@ from sshload_operator.state import Manifest
 # What the API server will say again however often it is asked.
 _REFUSED: Final = (HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY)
 _LIST_EVERY_S: Final = 300.0
+# A pass is short, and holds a body, what was parsed of it, and the answer to its write: 1 MB of the largest.
+_PASSES_AT_ONCE: Final = 8
 # Before a test is made, what is under way is looked up: the watch may be behind.
 _FRESH_S: Final = 2.0
 # A look at what is there, the creation, and the status; another look in between takes one more.
@@ -44,6 +46,7 @@ class ScheduleKind:
     kind: Kind = SCHEDULE
     label: str = SCHEDULE_LABEL
     list_every_s: float = _LIST_EVERY_S
+    passes_at_once: int = _PASSES_AT_ONCE
 
     def facts(self, test: Object) -> ScheduledTest:
         """Return what matters of a test to its schedule."""
@@ -65,7 +68,7 @@ class ScheduleKind:
             obstacle = await _create(cluster, body, tests, decision.create)
             if obstacle is None:
                 await _announce(cluster, body, tests, decision, now)
-        return OwnerPass(body, Wait(0.0))
+        return OwnerPass(body, tests.park(0.0, now))
 
 
 def _question(body: Object, tests: Tests, obstacle: Obstacle | None, now: datetime) -> Question:

@@ -30,8 +30,6 @@ from sshload_operator.control.logs import log_about
 from sshload_operator.state import Announcement
 
 _REMEMBERED_ANNOUNCEMENTS: Final = 50
-# A pass is short, and holds a body, what was parsed of it, and the answer to its write: 1 MB of the largest.
-_PASSES_AT_ONCE: Final = 8
 # A clock that is set tells nobody.
 _LONGEST_SLEEP_S: Final = 60.0
 
@@ -125,12 +123,14 @@ class OwnerPass:
 class OwnerKind(Protocol[F]):
     """One kind of owners: SSHLoadTestSchedule or SSHLoadTestComparison.
 
-    `label` is the tests' label with the owner's name. The tests are listed anew in a pass after `list_every_s`.
+    `label` is the tests' label with the owner's name. The tests are listed anew in a pass after `list_every_s`. A pass
+    may take memory, so only `passes_at_once` go on at a time.
     """
 
     kind: Kind
     label: str
     list_every_s: float
+    passes_at_once: int
 
     def facts(self, test: Object) -> F:
         """Return what matters of a test to its owner; equal facts wake nobody."""
@@ -152,7 +152,7 @@ class LiveOwners(LiveObjects[OwnedTests[F]]):
         begin: Callable[[Key], object],
         count_failure: Callable[[], None],
     ) -> None:
-        super().__init__(_OwnerPasses(cluster, kind, begin), count_failure, _PASSES_AT_ONCE)
+        super().__init__(_OwnerPasses(cluster, kind, begin), count_failure, kind.passes_at_once)
         self._kind = kind
 
     def test_changed(self, event_type: str | None, test: Object) -> None:

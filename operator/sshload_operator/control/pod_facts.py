@@ -39,6 +39,7 @@ def pod_facts(pod: Mapping[str, Any]) -> PodFacts | None:
         exit_code=exit_code,
         termination_message=last_words,
         disruption=_disruption(status),
+        run=membership.run,
     )
 
 

@@ -23,7 +23,7 @@ import aiohttp
 from yarl import URL
 
 from sshload_operator.control.access import Access
-from sshload_operator.control.lean_json import read_json
+from sshload_operator.control.lean_json import read_json, read_page
 
 _LOG = logging.getLogger(__name__)
 _BACK_OFF_S: Final = (1.0, 1.0, 2.0, 3.0)
@@ -152,7 +152,7 @@ class _Answer(aiohttp.ClientResponse):
         self.status, self.content = HTTPStatus.OK, lines
 
     async def json(self, **_: Any) -> Any:
-        return read_json(await self.read())
+        return await read_page(await self.read())
 
 
 class _Lines:

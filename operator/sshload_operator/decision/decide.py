@@ -39,7 +39,8 @@ STARTING_PASS_S = 1.0
 RUNNING_PASS_S = 5.0
 COLLECTING_PASS_S = 0.5
 _AFTER_LOAD_S = 0.3
-_RUNS_LOOKED_AT = 1_000  # a tenant can raise the generation without end
+# Sweeping a run takes ten requests. Whoever may make pods can state any number of runs.
+_LEFTOVERS_AT_ONCE = 10
 _SHORTEST_PASS_S = 0.05
 _SUSPENDED = "spec.suspend holds the test back. Set it to false to run it"
 _PAUSED = "this installation begins no runs at present (chart value paused)"
@@ -63,22 +64,25 @@ class _Pass:
     observed: Observed
     now: datetime
 
-    def leftovers(self, *keep: str) -> tuple[str, ...]:
-        """Return this test's runs other than these whose pods are there and not yet being deleted.
+    def leftovers(self, keep: str = "") -> tuple[str, ...]:
+        """Return this test's runs other than this one whose pods are there and not yet being deleted, ten at most.
 
-        What is swept has names that are made from the run id, so an id that a pod merely states is never taken.
+        What is swept has names that are made from the run id, so an id that a pod merely states is never taken: it has
+        to follow from the number of the run that the pod states too. Of more runs, each pass takes others, by chance.
         """
-        stated = {pod.run_id for pod in self.observed.pods if not pod.deleting} - {*keep}
-        if not stated:
-            return ()
-        last = range(self.test.generation, max(0, self.test.generation - _RUNS_LOOKED_AT), -1)
-        own = {*(run_id(self.test.uid, run) for run in last), self.remembered_run_id}
-        return tuple(sorted(stated & own))
+        stated = {(pod.run_id, pod.run) for pod in self.observed.pods if not pod.deleting and pod.run_id != keep}
+        own = sorted({claimed for claimed, run in stated if claimed in (self.remembered_run_id, self._id_of(run))})
+        first = self.now.microsecond % len(own) if len(own) > _LEFTOVERS_AT_ONCE else 0
+        return tuple(sorted([*own[first:], *own[:first]][:_LEFTOVERS_AT_ONCE]))
 
     @property
     def remembered_run_id(self) -> str:
         """The id of the run that is remembered, empty where there is none, or none that the test can have had."""
-        return run_id(self.test.uid, self.remembered.run) if _is_run_of(self.test, self.remembered.run) else ""
+        return self._id_of(self.remembered.run)
+
+    def _id_of(self, run: int) -> str:
+        """Return the id of a run, empty where the test cannot have had it."""
+        return run_id(self.test.uid, run) if _is_run_of(self.test, run) else ""
 
     @property
     def is_finished_as_written(self) -> bool:
@@ -360,7 +364,8 @@ def _finish(this: _Pass, situation: Situation, found: Ending) -> Decision:
 def _old_runs(this: _Pass, situation: Situation) -> tuple[str, ...]:
     """Return the runs whose children are to go: an older one that was under way, and any that left pods behind."""
     superseded = {this.unfinished_run_id} if not situation.resumed else set()
-    return tuple(sorted({*this.leftovers(), *superseded} - {situation.plan.run_id, ""}))
+    keep = situation.plan.run_id
+    return tuple(sorted({*this.leftovers(keep), *superseded} - {keep, ""}))
 
 
 def _replaced(this: _Pass, situation: Situation) -> tuple[str, ...]:

@@ -17,21 +17,27 @@ from sshload_operator.state import Role
 
 TEST_LABEL = f"{GROUP}/test"
 RUN_ID_LABEL = f"{GROUP}/run-id"
+RUN_LABEL = f"{GROUP}/run"
 ROLE_LABEL = f"{GROUP}/role"
 PROOF_SHA256_ANNOTATION = f"{GROUP}/proof-sha256"
 _JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
 _TEST_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _RUN_ID = re.compile(r"[0-9a-f]{10}")
+_RUN = re.compile(r"[1-9][0-9]{0,18}")
 
 
 @dataclass(frozen=True, slots=True)
 class Membership:
-    """The run that a pod or Job belongs to, by its labels and its controller; `controller_uid` is the latter's uid."""
+    """The run that a pod or Job belongs to, by its labels and its controller; `controller_uid` is the latter's uid.
+
+    `run` is the number of the run, from which its id is made: 0 where no label states it.
+    """
 
     test: str
     run_id: str
     role: Role
     controller_uid: str
+    run: int = 0
 
 
 def run_labels(plan: Plan) -> dict[str, str]:
@@ -41,6 +47,7 @@ def run_labels(plan: Plan) -> dict[str, str]:
         "app.kubernetes.io/managed-by": "sshload-operator",
         TEST_LABEL: plan.test.name,
         RUN_ID_LABEL: plan.run_id,
+        RUN_LABEL: str(plan.run),
     }
 
 
@@ -93,7 +100,8 @@ def _claimed(metadata: Mapping[str, Any]) -> Membership | None:
     test, run_id, role = (labels.get(label, "") for label in (TEST_LABEL, RUN_ID_LABEL, ROLE_LABEL))
     if _TEST_NAME.fullmatch(test) is None or _RUN_ID.fullmatch(run_id) is None or role not in set(Role):
         return None
-    return Membership(test, run_id, Role(role), controller_uid=str(_controller(metadata).get("uid", "")))
+    controller_uid, run = str(_controller(metadata).get("uid", "")), labels.get(RUN_LABEL, "")
+    return Membership(test, run_id, Role(role), controller_uid, int(run) if _RUN.fullmatch(run) is not None else 0)
 
 
 def _controller(metadata: Mapping[str, Any]) -> Mapping[str, Any]:

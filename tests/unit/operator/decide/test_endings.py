@@ -431,16 +431,37 @@ def test_workers_that_ended_well_are_not_lost(running: Passes) -> None:
 
 def test_the_pods_of_another_run_do_not_count(running: Passes) -> None:
     running.generation = 3
-    earlier = run_id(UID, 2)
-    stranger = pod(Role.TARGET, run_id=earlier, phase="Failed", exit_code=137)
+    stranger = pod(Role.TARGET, **running.of_run(2), phase="Failed", exit_code=137)
     decision = running.run(*ALL, stranger, after_s=1, snapshot=snapshot())
     assert "verdict" not in running.status
-    assert decision.sweep == (earlier,)
+    assert decision.sweep == (run_id(UID, 2),)
+
+
+@pytest.mark.parametrize("forged", [{}, {"phase": "Pending"}, {"phase": "Finished", "run": 4_000}, {"run": 4_001}])
+@pytest.mark.parametrize("changes", [{"abort": True}, {"suspend": True}, {"warmUp": "2s"}, {"load": "soon"}])
+def test_a_run_is_swept_however_often_the_spec_was_edited_since_and_whatever_the_status_says(
+    running: Passes, forged: dict[str, Any], changes: dict[str, Any]
+) -> None:
+    old = running.run_id
+    running.generation += 5_000
+    running.edit(**changes)
+    running.status = {**running.status, **forged} if forged else {}
+    left = [pod(one.role, name=one.name, **running.of_run(1)) for one in ALL]
+    assert old in running.run(*left, after_s=1).sweep
+
+
+def test_of_many_runs_that_pods_state_a_pass_sweeps_ten_and_others_the_next_time(running: Passes) -> None:
+    running.generation = 1_000
+    stated = [pod(Role.WORKER, name=f"worker-{run}", **running.of_run(run)) for run in range(100, 150)]
+    swept = [running.run(*ALL, *stated, after_s=1.000_007, snapshot=snapshot()).sweep for _ in range(100)]
+    assert {len(runs) for runs in swept} == {10}
+    assert {swept_id for runs in swept for swept_id in runs} == {pod.run_id for pod in stated}
 
 
 def test_a_run_id_that_no_run_of_the_test_has_is_not_swept(running: Passes) -> None:
     """Names of objects are made from it: "signing" would delete the Secret quickstart-signing-keys."""
-    strangers = [pod(Role.MASTER, run_id=stated, name=stated) for stated in ("signing", run_id("another uid", 1))]
+    claimed = ("signing", run_id("another uid", 1), run_id(UID, 2))
+    strangers = [pod(Role.MASTER, run_id=stated, run=1, name=stated) for stated in claimed]
     decision = running.run(*ALL, *strangers, after_s=1, snapshot=snapshot())
     assert decision.sweep == ()
 
@@ -452,7 +473,7 @@ def test_a_run_that_the_test_cannot_have_had_is_not_swept(running: Passes, phase
     forged = 10**6
     running.status = {**running.status, "run": forged, "phase": phase}
     running.edit(**changes)
-    decision = running.run(*ALL, pod(Role.MASTER, run_id=run_id(UID, forged), name="stated"), after_s=1)
+    decision = running.run(*ALL, pod(Role.MASTER, **running.of_run(forged), name="stated"), after_s=1)
     own = {run_id(UID, run) for run in range(1, running.generation + 1)}
     assert {*decision.sweep, *decision.replaced} <= own
 

@@ -288,7 +288,7 @@ def test_a_spec_that_becomes_readable_again_is_a_new_run(finished: Passes) -> No
 def test_children_of_a_run_that_was_never_written_down_are_swept() -> None:
     passes = Passes(SPEC)
     passes.edit(load=FASTER)
-    orphan = pod(Role.TARGET, run_id=run_id(UID, 1))
+    orphan = pod(Role.TARGET, **passes.of_run(1))
     assert passes.run(orphan).sweep == (run_id(UID, 1),)
 
 

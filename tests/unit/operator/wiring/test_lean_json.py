@@ -1,11 +1,16 @@
 """Which parts of the API server's answers the operator keeps."""
 
+import asyncio
 import gc
 import json
+import tracemalloc
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from sshload_operator.control.lean_json import read_json
+from hypothesis import given
+from hypothesis import strategies as st
+from sshload_operator.control.lean_json import read_json, read_page
 
 OURS = "sshload.dev/v1alpha1"
 WHOLE = 2  # the generation of a collection of all objects
@@ -17,6 +22,12 @@ def text(value: Any, **replaced: str) -> bytes:
     for word, by in replaced.items():
         written = written.replace(f'"{word}"', by)
     return written.encode()
+
+
+def read(value: Any, **replaced: str) -> Any:
+    """Return a value as the operator reads it from JSON."""
+    written = text(value, **replaced)
+    return asyncio.run(read_page(written)) if "items" in value else read_json(written)
 
 
 def nested(levels: int, name: str = "f:a") -> str:
@@ -42,7 +53,7 @@ def test_managed_fields_are_cut_from_objects_lists_and_events(place: str) -> Non
     }[place]
     fields = '[{"fieldsV1":' + nested(9_000) + '},{"fieldsV1":{"k:{\\"a\\":\\"]\\\\\\"\\"}":{"f:b":{}}}}]'
     without = json.loads(text(whole).replace(b',"managedFields":"FIELDS"', b""))
-    assert read_json(text(whole, FIELDS=fields)) == without
+    assert read(whole, FIELDS=fields) == without
 
 
 @pytest.mark.parametrize("levels", [900, 9_000, 200_000])
@@ -120,9 +131,91 @@ def test_many_large_answers_share_a_collection_of_garbage() -> None:
 def test_pods_and_jobs_lose_their_spec() -> None:
     pod = {"metadata": {"name": "a"}, "spec": {"containers": []}, "status": {"phase": "Running"}}
     lean = {"metadata": {"name": "a"}, "status": {"phase": "Running"}}
-    assert read_json(text({"apiVersion": "v1", "kind": "PodList", "items": [pod]}))["items"] == [lean]
+    for head in ({"kind": "PodList", "apiVersion": "v1", "metadata": {"continue": "next"}}, {"apiVersion": "v1"}, {}):
+        assert read({**head, "items": [pod, pod]}) == {**head, "items": [lean, lean]}
     event = read_json(text({"type": "ADDED", "object": {"apiVersion": "batch/v1", **pod}}))
     assert event["object"] == {"apiVersion": "batch/v1", **lean}
+
+
+@pytest.mark.parametrize(
+    "filled", ['{"imagePullSecrets":[' + "{}," * 400_000 + "{}]}", '{"args":["' + '","' * 400_000 + '"]}']
+)
+@pytest.mark.parametrize("place", ["alone", "in a list", "in an event"])
+def test_a_spec_that_is_dropped_is_not_parsed_whatever_number_of_values_it_has(place: str, filled: str) -> None:
+    kind = {"kind": "Pod", "apiVersion": "v1"}
+    pod = {
+        "metadata": {"name": "a", "annotations": {"spec": '"spec":{'}},
+        "spec": "SPEC",
+        "status": {"phase": "Running"},
+    }
+    whole: Any = {
+        "alone": {**kind, **pod},
+        "in a list": {"kind": "PodList", "apiVersion": "v1", "metadata": {}, "items": [pod] * 2},
+        "in an event": {"type": "ADDED", "object": {**kind, **pod}},
+    }[place]
+    written = text(whole, SPEC=filled)
+    without = json.loads(text(whole).replace(b'"spec":"SPEC",', b""))
+    tracemalloc.start()
+    try:
+        found = asyncio.run(read_page(written))
+        most_bytes = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found == without
+    assert most_bytes < 2 * len(written)
+
+
+WORDS = st.sampled_from(["metadata", "items", "managedFields", "a"]) | st.text('"\\\\[]{},:aé\n', max_size=4)
+VALUES = st.recursive(
+    st.none() | st.integers(0, 9) | WORDS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(WORDS, inner, max_size=3),
+    max_leaves=12,
+)
+KINDS = st.sampled_from([{"apiVersion": "v1"}, {"kind": "A", "apiVersion": "batch/v1"}, {"apiVersion": OURS}])
+OBJECTS = st.fixed_dictionaries({"metadata": st.just({"name": "a"}), "spec": VALUES, "status": VALUES})
+
+
+@given(kind=KINDS, objects=st.lists(OBJECTS, max_size=3))
+def test_objects_lists_and_events_are_read_as_in_any_other_form_of_json(
+    kind: dict[str, Any], objects: list[Any]
+) -> None:
+    """In another form, with spaces, the whole text is parsed before anything is dropped."""
+    events = [{"type": "ADDED", "object": {**kind, **found}} for found in objects]
+    for whole in ({**kind, "metadata": {}, "items": objects}, *events, *(event["object"] for event in events)):
+        written = text(whole)
+        if b"managedFields" not in written:
+            spaced = json.dumps(whole).encode()
+            assert asyncio.run(read_page(written)) == asyncio.run(read_page(spaced))
+
+
+def test_while_a_page_is_read_others_have_their_turns() -> None:
+    async def play() -> int:
+        turns = 0
+        reading = asyncio.create_task(read_page(text({"apiVersion": OURS, "items": [manifest(name="a")] * 5})))
+        while not reading.done():
+            turns += 1
+            await asyncio.sleep(0)
+        assert len(reading.result()["items"]) == 5
+        return turns
+
+    assert asyncio.run(play()) >= 5
+
+
+@pytest.mark.parametrize("items", ["{},]", "{}", "{}]", "{]}", nested(200) + "]", "[],{}]", "1,2]", "]"])
+def test_a_page_of_another_form_is_read_as_json_has_it(items: str) -> None:
+    """What is nested deeper than 100 levels excepted."""
+    written = f'{{"apiVersion":"v1","items":[{items},"metadata":{{}}}}'.encode()
+    expected, found = (said(parse, written) for parse in (json.loads, lambda page: asyncio.run(read_page(page))))
+    assert found == expected
+
+
+def said(parse: Callable[[bytes], Any], written: bytes) -> Any:
+    """Return what a text says, and of a list how many items it has; the class of the error where it is refused."""
+    try:
+        found = parse(written)
+    except ValueError as error:
+        return type(error)
+    return {**found, "items": len(found["items"])}
 
 
 def test_a_test_template_keeps_its_labels_and_spec() -> None:

@@ -14,7 +14,7 @@ from sshload_operator.control.cluster import Cluster
 from sshload_operator.control.live_comparisons import ComparisonKind
 from sshload_operator.control.live_objects import Park
 from sshload_operator.control.owned_tests import OwnedTests, OwnerPass
-from sshload_operator.decision.comparison.decide import REFUSED_PASS_S
+from sshload_operator.decision.comparison.decide import GOING_PASS_S, REFUSED_PASS_S
 from sshload_operator.decision.comparison.facts import SeenTest
 from sshload_operator.manifests.labels import TEST_LABEL
 
@@ -115,3 +115,4 @@ def test_a_test_that_a_quota_refuses_is_waited_for_with_the_reason_and_made_once
     assert says in status["message"]
     assert len(made) == 1
     assert let_in.body["status"]["reason"] == "TestStarting"
+    assert let_in.following == Park(GOING_PASS_S), "any number of comparisons may wait with a large spec"

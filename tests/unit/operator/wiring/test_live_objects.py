@@ -1,8 +1,13 @@
 """What is known of an object at rest or parked, and how many objects are worked on at once."""
 
 import asyncio
+import gc
+import weakref
+from contextvars import ContextVar, copy_context
 from typing import Any
 
+import pytest
+from sshload_operator.control.cluster import ApiError
 from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Park, Passes, Rest, Wait
 from until import until
 
@@ -122,6 +127,54 @@ def test_an_object_that_waits_for_its_turn_is_only_named_and_an_edit_meanwhile_k
         return passes.had_body
 
     assert asyncio.run(play()) == [True] * at_once + [False] * (many - at_once)
+
+
+def test_an_object_that_was_edited_in_mid_pass_is_only_named_while_it_waits_for_its_next_turn() -> None:
+    async def play() -> list[bool]:
+        passes = Blocked()
+        live = LiveObjects(passes, lambda: None, at_once=1)
+        live.object_changed("ADDED", body(3))
+        await until(lambda: len(passes.had_body) == 1)
+        live.object_changed("ADDED", body(3, name="two"))
+        live.object_changed("MODIFIED", body(4, generation=2))
+        await asyncio.sleep(0)
+        gate, passes.may_end = passes.may_end, asyncio.Event()
+        gate.set()
+        await until(lambda: len(passes.had_body) == 2)
+        found = live.find(("a", "one"))
+        assert found is not None
+        await until(lambda: found.body is None)
+        passes.may_end.set()
+        await until(lambda: len(passes.had_body) == 3)
+        await live.stop()
+        return passes.had_body
+
+    assert asyncio.run(play()) == [True, False, False]
+
+
+class Failing(Passes[None]):
+    """Passes that fail."""
+
+    def first_sight(self, _body: Any) -> None:
+        return None
+
+    async def do(self, _key: Key, _live: Live[None]) -> Next:
+        raise ApiError(500, "no")
+
+
+def test_an_object_whose_pass_failed_is_only_named_until_its_next_pass() -> None:
+    async def play() -> None:
+        failed: list[None] = []
+        live = LiveObjects(Failing(), lambda: failed.append(None))
+        live.object_changed("ADDED", body(3))
+        await until(lambda: bool(failed))
+        live.object_changed("MODIFIED", body(4))
+        found = live.find(("a", "one"))
+        assert found is not None
+        assert found.body is None
+        await live.stop()
+
+    asyncio.run(play())
 
 
 class Parking(Passes[list[str]]):
@@ -254,6 +307,42 @@ def test_an_object_that_was_made_anew_while_it_was_parked_is_taken_for_gone_unti
     passes = Parking(wake_after_s=0.01)
     passes.served["metadata"]["uid"] = "other"
     assert rung(passes) == ([["told 3", "gone"]], 1)
+
+
+EVENT: ContextVar[object] = ContextVar("event")
+
+
+class Event:
+    """What a handler of an event has in its context: as with kopf, the body."""
+
+
+def heard(live: LiveObjects[Any]) -> "weakref.ref[Event]":
+    """Tell of an object in the context of an event, and return that event."""
+
+    def hear(event: Event) -> None:
+        EVENT.set(event)
+        live.object_changed("ADDED", body(3))
+
+    event = Event()
+    copy_context().run(hear, event)
+    return weakref.ref(event)
+
+
+@pytest.mark.parametrize("passes", [Blocked(), Parking(wake_after_s=60.0)], ids=["in a pass", "parked with an alarm"])
+def test_an_event_is_not_kept_as_long_as_the_object_is_worked_on_or_parked(passes: Passes[Any]) -> None:
+    async def play() -> Event | None:
+        live = LiveObjects(passes, lambda: None)
+        event = heard(live)
+        found = live.known(("a", "one"))
+        await until(lambda: isinstance(passes, Blocked) or live.known(("a", "one")) is not found)
+        await asyncio.sleep(0.01)
+        assert live.known(("a", "one")) is not None
+        gc.collect()
+        kept = event()
+        await live.stop()
+        return kept
+
+    assert asyncio.run(play()) is None
 
 
 class Waits(Passes[None]):

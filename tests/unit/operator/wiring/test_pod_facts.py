@@ -96,6 +96,13 @@ def test_a_pod_is_ready_by_its_own_condition() -> None:
     assert facts.ready
 
 
+@pytest.mark.parametrize(("label", "run"), [("17", 17), ("", 0), ("0", 0), ("-1", 0), ("1.0", 0), ("9" * 63, 0)])
+def test_a_pod_states_the_number_of_its_run_by_a_label(label: str, run: int) -> None:
+    facts = pod_facts(pod(labels={**LABELS, "sshload.dev/run": label}))
+    assert facts is not None
+    assert facts.run == run
+
+
 def test_a_pod_on_its_way_out_is_deleting() -> None:
     facts = pod_facts(pod(deletionTimestamp="2026-11-21T00:00:00Z"))
     assert facts is not None

@@ -1,0 +1,59 @@
+"""The form of the API server's answers: in another one the operator reads them more slowly, as a whole."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from api_server import ApiServer
+from live_cluster import LiveCluster, load_test
+from sshload_operator.control import lean_json
+from sshload_operator.control.lean_json import read_json, read_page
+
+PODS, TESTS = "api/v1/namespaces/{}/pods", "apis/sshload.dev/v1alpha1/namespaces/{}/sshloadtests"
+POD: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "Pod",
+    "metadata": {"name": "one"},
+    "spec": {"containers": [{"name": "one", "image": "one"}]},
+}
+
+
+@pytest.fixture
+def cluster(api_server: ApiServer, monkeypatch: pytest.MonkeyPatch) -> LiveCluster:
+    """Return a namespace with three pods and three tests; an answer in a form of its own raises."""
+    found = api_server.namespace()
+    names = ("one", "two", "three")
+    found.create(*({**POD, "metadata": {"name": name}} for name in names), *(load_test(name) for name in names))
+
+    def refuse(text: bytes) -> None:
+        raise AssertionError(text)
+
+    monkeypatch.setattr(lean_json, "_read_unusual", refuse)
+    return found
+
+
+def answer(cluster: LiveCluster, path: str, query: str) -> bytes:
+    """Return what the API server answers, as it writes it."""
+    return cluster.kubectl("get", "--raw", f"/{path.format(cluster.namespace)}{query}").encode()
+
+
+@pytest.mark.parametrize(("path", "has_spec"), [(PODS, False), (TESTS, True)])
+@pytest.mark.parametrize("limit", [2, 5])
+def test_a_page_of_a_list_is_read_object_by_object(
+    cluster: LiveCluster, path: str, limit: int, *, has_spec: bool
+) -> None:
+    text = answer(cluster, path, f"?limit={limit}")
+    found, whole = asyncio.run(read_page(text)), json.loads(text)
+    assert found["metadata"] == whole["metadata"]
+    assert [one["metadata"]["name"] for one in found["items"]] == [one["metadata"]["name"] for one in whole["items"]]
+    assert {"spec" in one for one in found["items"]} == {has_spec}
+
+
+@pytest.mark.parametrize(("path", "has_spec"), [(PODS, False), (TESTS, True)])
+def test_events_and_objects_are_read_without_what_is_dropped(
+    cluster: LiveCluster, path: str, *, has_spec: bool
+) -> None:
+    events = [read_json(line) for line in answer(cluster, path, "?watch=1&timeoutSeconds=1").splitlines()]
+    assert [("spec" in event["object"]) for event in events] == [has_spec] * 3
+    assert ("spec" in read_json(answer(cluster, path, "/one"))) is has_spec
