@@ -103,6 +103,30 @@ class Sshd:
         Directive("PerSourceMaxStartups"),
         "Connections that may be unauthenticated at once from one address: a number, or none.",
     ]
+    per_source_net_block_size: Annotated[
+        str | None,
+        Text(
+            longest=6,
+            pattern=r"([0-9]|[12][0-9]|3[0-2])(:([0-9]|[1-9][0-9]|1[01][0-9]|12[0-8]))?",
+            wanted="the bits of an IPv4 address, and of an IPv6 address after a colon, such as 24:64",
+        ),
+        Directive("PerSourceNetBlockSize"),
+        "The bits of an address that count as one source for perSourceMaxStartups and perSourcePenalties: of IPv4, and"
+        " after a colon of IPv6, such as 24:64. Quote it.",
+    ]
+    max_auth_tries: Annotated[
+        int | None,
+        Whole(1, 1_000),
+        Directive("MaxAuthTries"),
+        "Attempts to log in that one connection may make.",
+    ]
+    unused_connection_timeout_s: Annotated[
+        float | None,
+        Duration("1s", "24h", whole_seconds=True),
+        Directive("UnusedConnectionTimeout"),
+        "How long a connection that has logged in may be without a channel before sshd closes it, in whole seconds."
+        " Without it, for ever. Held sessions have no channel.",
+    ]
     per_source_penalties: Annotated[
         str,
         Text(

@@ -12,6 +12,7 @@ def _sshd(name: str, value: Any, says: str = "") -> Bad:
 
 
 BAD: dict[str, Bad] = {
+    "block-size-of-no-address": _sshd("perSourceNetBlockSize", "33"),
     "max-startups-of-one-number": _sshd("maxStartups", "100"),
     "max-startups-as-a-number": _sshd("maxStartups", 100),
     "max-startups-in-words": _sshd("maxStartups", "many"),
