@@ -86,11 +86,8 @@ class ApiRequests:
         while True:
             response = self._send("GET", self._to(path, query), preload_content=False)
             try:
-                text = b""
-                for piece in response.stream():
-                    *lines, text = (text + piece).split(b"\n")
-                    yield from map(json.loads, lines)
-                assert response.status == HTTPStatus.OK, text.decode()
+                assert response.status == HTTPStatus.OK, response.read().decode()
+                yield from events_in(response.stream())
             except urllib3.exceptions.HTTPError as error:
                 raise AssertionError(f"the watch of {path}: {error}") from error
             finally:
@@ -152,3 +149,14 @@ def _resource(api_version: str, found: Mapping[str, Any]) -> Resource:
 def api_requests(kubeconfig: Path) -> ApiRequests:
     """Return what asks the API server of a kubeconfig, once for this process."""
     return ApiRequests(kubeconfig)
+
+
+def events_in(pieces: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
+    """Yield the events of a watch's answer, up to one that says that the API server ends it: an ERROR has no object."""
+    text = b""
+    for piece in pieces:
+        *lines, text = (text + piece).split(b"\n")
+        for event in map(json.loads, lines):
+            if event["type"] == "ERROR":
+                return
+            yield event
