@@ -4,7 +4,7 @@
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from enum import Enum
@@ -51,7 +51,7 @@ from sshload_operator.api.forms import (
 T = TypeVar("T")
 _UNIT: Final = re.compile(r"_(s|bytes)$")
 _MOST_PROBLEMS: Final = 50
-_COMPARED_CHARACTERS: Final = 60
+_SHOWN_CHARACTERS: Final = 60
 
 _UNREAD: Final = object()
 """What is read of a value that has problems."""
@@ -60,14 +60,28 @@ _UNREAD: Final = object()
 def read(shape: type[T], value: Any, path: str = "") -> T:
     """Return the instance of a declared class that `value` spells; raises SpecError with all that is wrong.
 
-    At most 50 problems are collected.
+    The first 50 problems are collected.
     """
     problems: list[Problem] = []
     hint: Any = shape
-    found: T = shape_of(hint).read(value, path, problems)
+    try:
+        found: T = shape_of(hint).read(value, path, problems)
+    except _EnoughError as enough:
+        raise SpecError.of(problems) from enough
     if problems:
         raise SpecError.of(problems)
     return found
+
+
+class _EnoughError(Exception):
+    """So much is wrong that no more is looked for: a tenant could fill a spec with unknown fields."""
+
+
+def _add(problems: list[Problem], found: Iterable[Problem]) -> None:
+    for problem in found:
+        problems.append(problem)
+        if len(problems) == _MOST_PROBLEMS:
+            raise _EnoughError
 
 
 def schema(shape: type) -> Schema:
@@ -242,7 +256,7 @@ class _Ruled:
         if found is _UNREAD:
             return found
         said = list(broken(self.rules, found, path))[:1]
-        problems += said
+        _add(problems, said)
         return _UNREAD if said else found
 
     def schema(self) -> Schema:
@@ -274,7 +288,7 @@ class _Scalar:
         try:
             found = FORMS[type(self.form)][0](self.form, value)
         except Misfit as misfit:
-            problems.append(Problem(path, str(misfit)))
+            _add(problems, [Problem(path, str(misfit))])
             return _UNREAD
         return str(found) if self.base is str else found
 
@@ -310,7 +324,7 @@ def _scalar(read_value: Callable[[], Any], path: str, problems: list[Problem]) -
     try:
         return read_value()
     except Misfit as misfit:
-        problems.append(Problem(path, str(misfit)))
+        _add(problems, [Problem(path, str(misfit))])
         return _UNREAD
 
 
@@ -340,16 +354,16 @@ class _List:
 
     def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
         if not isinstance(value, list):
-            problems.append(Problem(path, f"must be a list, not {kind(value)}"))
+            _add(problems, [Problem(path, f"must be a list, not {kind(value)}")])
             return _UNREAD
         if not self.bounds.least <= len(value) <= self.bounds.most:
             problem = f"must have from {self.bounds.least} to {self.bounds.most} items, not {len(value)}"
-            problems.append(Problem(path, problem))
+            _add(problems, [Problem(path, problem)])
             return _UNREAD
         before = len(problems)
         found = [self.item.read(one, f"{path}[{index}]", problems) for index, one in enumerate(value)]
         if len(problems) == before:
-            problems += self._repeated(value, path)
+            _add(problems, self._repeated(value, path))
         return _UNREAD if len(problems) > before else self.make(found)
 
     def _repeated(self, value: list[Any], path: str) -> Iterator[Problem]:
@@ -406,10 +420,10 @@ class _Map:
             return _UNREAD
         present = {key: item for key, item in entries.items() if item is not None}
         if len(present) > self.bounds.most:
-            problems.append(Problem(path, f"must have at most {self.bounds.most} entries, not {len(present)}"))
+            _add(problems, [Problem(path, f"must have at most {self.bounds.most} entries, not {len(present)}")])
             return _UNREAD
         before = len(problems)
-        found = {key: self.item.read(item, f"{path}.{key}", problems) for key, item in present.items()}
+        found = {key: self.item.read(item, _at(path, key), problems) for key, item in present.items()}
         return _UNREAD if len(problems) > before else found
 
     def schema(self) -> Schema:
@@ -421,7 +435,7 @@ def _entries(value: Any, path: str, problems: list[Problem]) -> Mapping[str, Any
     try:
         return read_object(value)
     except Misfit as misfit:
-        problems.append(Problem(path, str(misfit)))
+        _add(problems, [Problem(path, str(misfit))])
         return None
 
 
@@ -436,7 +450,7 @@ class _OneOf:
         if entries is None:
             return _UNREAD
         before = len(problems)
-        problems += _unknown(entries, self.members, path)
+        _add(problems, _unknown(entries, self.members, path))
         found = self.read_from(entries, path, problems)
         return _UNREAD if len(problems) > before else found
 
@@ -444,7 +458,7 @@ class _OneOf:
         """Return the value of the one kind among these entries."""
         given = [name for name in self.members if entries.get(name) is not None]
         if len(given) != 1:
-            problems.append(Problem(path, self.rule().message))
+            _add(problems, [Problem(path, self.rule().message)])
             return _UNREAD
         return self.members[given[0]].read(entries[given[0]], _at(path, given[0]), problems)
 
@@ -574,16 +588,14 @@ class _Object:
         if entries is None:
             return _UNREAD
         before = len(problems)
-        problems += _unknown(entries, self._known, path)
+        _add(problems, _unknown(entries, self._known, path))
         found = {**self._constants, **self._defaults}
         for name, member in self._fields.items():
             item = entries.get(name)
             if item is not None:
                 found[member.attribute] = member.shape.read(item, _at(path, name), problems)
             elif member.absent is None:
-                problems.append(Problem(_at(path, name), "is required, and missing"))
-            if len(problems) > _MOST_PROBLEMS:
-                return _UNREAD
+                _add(problems, [Problem(_at(path, name), "is required, and missing")])
         for inline in self._inline:
             if isinstance(inline.shape, _OneOf):
                 found[inline.attribute] = inline.shape.read_from(entries, path, problems)
@@ -594,7 +606,7 @@ class _Object:
     def _made(self, found: dict[str, Any], path: str, problems: list[Problem]) -> Any:
         made = self._make(**found)
         said = list(broken(self._rules, made, path))
-        problems += said
+        _add(problems, said)
         return _UNREAD if said else made
 
     def schema(self) -> Schema:
@@ -622,7 +634,8 @@ def _kept(**found: Any) -> dict[str, Any]:
 
 
 def _at(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+    named = name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…"  # a key may be of any length
+    return f"{path}.{named}" if path else named
 
 
 def _unknown(entries: Mapping[str, Any], known: Any, path: str) -> Iterator[Problem]:
@@ -630,5 +643,5 @@ def _unknown(entries: Mapping[str, Any], known: Any, path: str) -> Iterator[Prob
     for name in entries:
         if name in known:
             continue
-        near = get_close_matches(name, list(known), n=1) if len(name) <= _COMPARED_CHARACTERS else []
+        near = get_close_matches(name, list(known), n=1) if len(name) <= _SHOWN_CHARACTERS else []
         yield Problem(_at(path, name), f"unknown field; did you mean {near[0]}?" if near else "unknown field")

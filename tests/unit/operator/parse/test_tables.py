@@ -48,3 +48,20 @@ def test_a_number_of_a_file_has_64_bits(field: str, value: int) -> None:
 def test_a_size_of_a_file_has_64_bits() -> None:
     with pytest.raises(SpecError, match="must be a number of 64 bits"):
         parse(changed(SMALL, "client.windowSize", 16**10_000))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        pytest.param({**SMALL, **{f"field-{number}": 1 for number in range(1_000)}}, id="in one object"),
+        pytest.param(
+            changed(SMALL, "scenario.steps", [{"exec": {f"a{n}": 1 for n in range(50)}} for _ in range(15)]),
+            id="in many objects",
+        ),
+    ],
+)
+def test_of_endless_problems_the_first_fifty_are_collected(spec: Spec) -> None:
+    with pytest.raises(SpecError) as caught:
+        parse(spec)
+    assert len(caught.value.problems) == 50
+    assert str(caught.value).endswith("; and 45 more")
