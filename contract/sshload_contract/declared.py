@@ -8,7 +8,8 @@ means in plain words (a `str`), and its default. The operator derives the parser
 The name in a spec is the field's own in camel case, without the unit that its name ends with: `duration_s` is written
 `duration`. A field is required unless it may be None, is annotated with a `Default` or with what it is when `Absent`.
 A union of dataclasses is an object that has exactly one of their `kind`s as its key. A member whose class variable
-`written_bare` names one of its fields is written as that field alone: `sleep: 10s`.
+`written_bare` names one of its fields is written as that field alone: `sleep: 10s`. One whose class variable
+`written_as` is another class is written as that one declares (`WrittenAs`).
 
 A class variable `rules` holds what must be true of its fields together. The description of an object is the first
 paragraph of its class's docstring, unless the field that holds it has one.

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Annotated, ClassVar, Final, TypeAlias
 
-from sshload_contract.declared import Default, Duration, Items, Number, Rule, Whole
+from sshload_contract.declared import Default, Duration, Items, Number, Rule, Whole, exactly_one
 
 MOST: Final = 100_000
 """The most users, arrivals per second, connections of a burst and held sessions."""
@@ -65,11 +65,14 @@ class UsersLoad:
     think_time: Annotated[ThinkTime, NO_THINK_TIME]
 
 
+_RATE = Number(0, MOST, above=True)
+
+
 @dataclass(frozen=True, slots=True)
 class ArrivalsStage:
     """One stage: start `rate` iterations per second for `duration_s`."""
 
-    rate: Annotated[float, Number(0, MOST, above=True), "Iterations begun per second, over all workers."]
+    rate: Annotated[float, _RATE, "Iterations begun per second, over all workers."]
     duration_s: Annotated[LoadDuration, "How long the stage lasts."]
 
 
@@ -90,6 +93,37 @@ Seed: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
+class _WrittenArrivals:
+    """Open model: iterations begin when they are due, however long the earlier ones take.
+
+    Latency is measured from when an iteration was due. Either stages, or rate and duration for a single stage.
+    """
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        exactly_one(stages="stages", rate="rate"),
+        Rule(
+            "has(self.rate) == has(self.duration)",
+            "is required with rate, and only then",
+            lambda arrivals: (arrivals.rate is None) == (arrivals.duration_s is None),
+            at=".duration",
+        ),
+    )
+    rate: Annotated[float | None, _RATE, "Iterations begun per second, over all workers: short for a single stage."]
+    duration_s: Annotated[float | None, Duration("1s", "24h"), "How long the single stage lasts."]
+    stages: Annotated[
+        tuple[ArrivalsStage, ...] | None, _STAGES, "How many iterations per second for how long, in order."
+    ]
+    process: Process
+    max_in_flight: MaxInFlight
+    seed: Seed
+
+    def value(self) -> "ArrivalsLoad":
+        """Return the load, whose stages are those that are written, or the single one."""
+        stages = self.stages or (ArrivalsStage(self.rate or 0.0, self.duration_s or 0.0),)
+        return ArrivalsLoad(stages, self.process, self.max_in_flight, self.seed)
+
+
+@dataclass(frozen=True, slots=True)
 class ArrivalsLoad:
     """Open model: iterations begin when they are due, however long the earlier ones take.
 
@@ -98,6 +132,7 @@ class ArrivalsLoad:
     """
 
     kind: ClassVar[str] = "arrivals"
+    written_as: ClassVar[type] = _WrittenArrivals
     stages: Annotated[tuple[ArrivalsStage, ...], _STAGES, "How many iterations per second for how long, in order."]
     process: Process
     max_in_flight: MaxInFlight

@@ -190,7 +190,9 @@ def _plain_shape(base: Any) -> Shape:
 
 
 def _member_shape(member: Any) -> Shape:
-    """Return the shape of a member of a union: of the field alone that it is written as, if there is one."""
+    """Return the shape of a member of a union: of the field or the class that it is written as, if there is one."""
+    if hasattr(member, "written_as"):
+        return _Valued(shape_of(member.written_as))
     bare = getattr(member, "written_bare", "")
     if not bare:
         return shape_of(member)
@@ -475,7 +477,8 @@ class _OneOf:
 
 
 def _described(member: Shape) -> Schema:
-    description = description_of(member.shape) if isinstance(member, _Object) else ""
+    declared = member.of if isinstance(member, _Valued) else member
+    description = description_of(declared.shape) if isinstance(declared, _Object) else ""
     return {**({"description": description} if description else {}), **member.schema()}
 
 

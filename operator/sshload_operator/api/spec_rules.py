@@ -159,6 +159,13 @@ def _deadline_of(model: str, duration_in_cel: str) -> Rule:
     )
 
 
+def _stages_duration(model: str) -> str:
+    return f"self.load.{model}.stages.map(s, duration(s.duration)).sum()"
+
+
+_ARRIVALS_DURATION: Final = (
+    f"(has(self.load.arrivals.stages) ? {_stages_duration('arrivals')} : duration(self.load.arrivals.duration))"
+)
 _BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
 
 
@@ -180,13 +187,8 @@ def _too_short_for_search(spec: LoadTestSpec) -> str:
 
 
 _DEADLINE: Final = (
-    *(
-        _deadline_of(
-            model,
-            f"duration(self.deadline) >= {_BEFORE_LOAD} + self.load.{model}.stages.map(s, duration(s.duration)).sum()",
-        )
-        for model in ("arrivals", "users")
-    ),
+    _deadline_of("arrivals", f"duration(self.deadline) >= {_BEFORE_LOAD} + {_ARRIVALS_DURATION}"),
+    _deadline_of("users", f"duration(self.deadline) >= {_BEFORE_LOAD} + {_stages_duration('users')}"),
     _deadline_of(
         "burst",
         "(duration(self.deadline) - duration(self.startTimeout) - duration(self.warmUp)).getSeconds()"

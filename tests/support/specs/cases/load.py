@@ -7,6 +7,10 @@ from specs.small import SMALL
 from specs.spec import Spec, changed, without
 
 BAD: dict[str, Bad] = {
+    "arrivals-with-stages-and-a-rate": bad("load.arrivals.rate", 20, "spec.load.arrivals"),
+    "arrivals-with-a-rate-for-no-time": bad("load.arrivals", {"rate": 20}, "spec.load.arrivals.duration"),
+    "arrivals-for-a-time-at-no-rate": bad("load.arrivals", {"duration": "30s"}, "spec.load.arrivals"),
+    "arrivals-in-short-beyond-the-deadline": bad("load.arrivals", {"rate": 20, "duration": "1h"}, "spec.deadline"),
     "burst-repeated-with-a-point": bad("load.burst.repeat", 2.0, "spec", base=EXTERNAL_BURST),
     "no-load": Bad(without(SMALL, "load"), "spec.load"),
     "no-load-model": bad("load", {}, says="exactly one of users, arrivals, burst, hold and capacity must be set"),
@@ -40,6 +44,12 @@ BAD: dict[str, Bad] = {
 }
 
 GOOD: dict[str, Spec] = {
+    "arrivals-in-short": changed(SMALL, "load.arrivals", {"rate": 20, "duration": "30s", "process": "poisson"}),
+    "deadline-to-the-second-with-arrivals-in-short": {
+        **SMALL,
+        "load": {"arrivals": {"rate": 20, "duration": "30s"}},
+        "deadline": "155s",
+    },
     "deadline-to-the-second": changed(SMALL, "deadline", "155s"),
     "deadline-to-the-second-with-bursts": changed(EXTERNAL_BURST, "deadline", "420s"),
     "deadline-to-the-second-with-a-hold": changed(EXTERNAL_HOLD, "deadline", "305s"),

@@ -15,6 +15,7 @@ from sshload_contract.load import (
     UsersStage,
 )
 from sshload_operator.api.load_test import parse
+from sshload_operator.planning.plan import spec_hash
 
 
 def test_a_hold_asks_for_signs_of_life_and_probes_by_default() -> None:
@@ -47,3 +48,9 @@ def test_a_search_is_to_five_percent_and_confirmed_twice_by_default() -> None:
     capacity = parse(SEARCH_USERS).capacity
     assert capacity is not None
     assert (capacity.precision, capacity.confirm) == (0.05, 2)
+
+
+def test_arrivals_at_one_rate_are_a_single_stage_in_short() -> None:
+    short, long = ({"rate": 20, "duration": "30s"}, {"stages": [{"rate": 20, "duration": "30s"}]})
+    one, other = (parse({**SMALL, "load": {"arrivals": arrivals}}) for arrivals in (short, long))
+    assert (one, spec_hash(one)) == (other, spec_hash(other))
