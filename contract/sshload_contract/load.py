@@ -1,6 +1,20 @@
-"""Load: how many iterations begin when. Totals are over all workers."""
+"""Load: how many iterations begin when. Totals are over all workers.
 
-from dataclasses import dataclass
+Each model says the same of itself:
+
+- `unit`: what its amount counts; `amount`, and `at` for the same load with another amount, as a search tries them (of a
+  load of one stage)
+- `lasts_s`: the seconds of its measured part, with the last interval of a burst and the ramp of held sessions
+- `begins_together`: whether many iterations begin at once, so that a lag of the generator reshapes the load
+- `iterations`: how many the measured part begins, None if the server's speed decides
+- `warm_up_iterations`: how many the warm-up adds: at the first stage's rate, or one burst at its start
+- `most_at_once`: how many iterations may be in flight, None where nothing limits them; `most_connections` at once
+- `offered_rate`: iterations begun per second in the first stage, None if the server's speed decides; `most_rate`: the
+  most iterations or logins that it asks for per second, 0 where it asks for connections
+"""
+
+# ruff: noqa: D102 - the module describes once what each model says of itself
+from dataclasses import dataclass, replace
 from enum import StrEnum, unique
 from typing import Annotated, ClassVar, Final, TypeAlias
 
@@ -55,6 +69,11 @@ class UsersLoad:
     """Closed model: each user iterates, waits, and iterates again."""
 
     kind: ClassVar[str] = "users"
+    unit: ClassVar[str] = "users"
+    begins_together: ClassVar[bool] = True
+    iterations: ClassVar[None] = None
+    offered_rate: ClassVar[None] = None
+    most_rate: ClassVar[float] = 0.0
     stages: Annotated[tuple[UsersStage, ...], _STAGES, "How many users for how long, in order."]
     spawn_rate: Annotated[
         float,
@@ -63,6 +82,28 @@ class UsersLoad:
         "Users started per second until the stage has its number. 0 starts them all at once.",
     ]
     think_time: Annotated[ThinkTime, NO_THINK_TIME]
+
+    @property
+    def lasts_s(self) -> float:
+        return sum(stage.duration_s for stage in self.stages)
+
+    @property
+    def amount(self) -> float:
+        return self.stages[0].users
+
+    def at(self, amount: float) -> "UsersLoad":
+        return replace(self, stages=(replace(self.stages[0], users=round(amount)),))
+
+    def warm_up_iterations(self, _warm_up_s: float) -> float:
+        return 0.0
+
+    @property
+    def most_at_once(self) -> int:
+        return max(stage.users for stage in self.stages)
+
+    @property
+    def most_connections(self) -> int:
+        return self.most_at_once
 
 
 _RATE = Number(0, MOST, above=True)
@@ -133,10 +174,46 @@ class ArrivalsLoad:
 
     kind: ClassVar[str] = "arrivals"
     written_as: ClassVar[type] = _WrittenArrivals
+    unit: ClassVar[str] = "arrivals/s"
+    begins_together: ClassVar[bool] = False
     stages: Annotated[tuple[ArrivalsStage, ...], _STAGES, "How many iterations per second for how long, in order."]
     process: Process
     max_in_flight: MaxInFlight
     seed: Seed
+
+    @property
+    def lasts_s(self) -> float:
+        return sum(stage.duration_s for stage in self.stages)
+
+    @property
+    def amount(self) -> float:
+        return self.stages[0].rate
+
+    def at(self, amount: float) -> "ArrivalsLoad":
+        return replace(self, stages=(replace(self.stages[0], rate=amount),))
+
+    @property
+    def iterations(self) -> float:
+        return sum(stage.rate * stage.duration_s for stage in self.stages)
+
+    def warm_up_iterations(self, warm_up_s: float) -> float:
+        return self.stages[0].rate * warm_up_s
+
+    @property
+    def most_at_once(self) -> int:
+        return self.max_in_flight
+
+    @property
+    def most_connections(self) -> int:
+        return self.max_in_flight
+
+    @property
+    def offered_rate(self) -> float:
+        return self.stages[0].rate
+
+    @property
+    def most_rate(self) -> float:
+        return max(stage.rate for stage in self.stages)
 
 
 Repeat: TypeAlias = Annotated[int, Whole(1, 1000, read_by_rule=True), Default(1)]
@@ -153,9 +230,42 @@ class BurstLoad:
     """Many connections at one instant."""
 
     kind: ClassVar[str] = "burst"
+    unit: ClassVar[str] = "connections"
+    begins_together: ClassVar[bool] = True
+    most_rate: ClassVar[float] = 0.0
     connections: Annotated[int, Whole(1, MOST), "Iterations begun at the instant, over all workers."]
     repeat: Annotated[Repeat, "How many bursts."]
     interval_s: Interval
+
+    @property
+    def lasts_s(self) -> float:
+        return self.repeat * self.interval_s
+
+    @property
+    def amount(self) -> float:
+        return self.connections
+
+    def at(self, amount: float) -> "BurstLoad":
+        return replace(self, connections=round(amount))
+
+    @property
+    def iterations(self) -> float:
+        return float(self.connections * self.repeat)
+
+    def warm_up_iterations(self, warm_up_s: float) -> float:
+        return float(self.connections) if warm_up_s > 0 else 0.0
+
+    @property
+    def most_at_once(self) -> int:
+        return self.connections
+
+    @property
+    def most_connections(self) -> int:
+        return self.connections
+
+    @property
+    def offered_rate(self) -> float:
+        return self.connections / self.interval_s
 
 
 KeepAlive: TypeAlias = Annotated[
@@ -182,11 +292,46 @@ class HoldLoad:
     """
 
     kind: ClassVar[str] = "hold"
+    unit: ClassVar[str] = "sessions"
+    begins_together: ClassVar[bool] = False
+    most_at_once: ClassVar[None] = None
     sessions: Annotated[int, Whole(1, MOST), "Sessions that are logged in and held, over all workers."]
     ramp_up_s: Annotated[float, Duration("0s", "24h"), "The time over which the logins of the held sessions spread."]
     duration_s: Annotated[LoadDuration, "How long the sessions are held after that."]
     keep_alive_s: KeepAlive
     probe_rate: ProbeRate
+
+    @property
+    def lasts_s(self) -> float:
+        return self.ramp_up_s + self.duration_s
+
+    @property
+    def amount(self) -> float:
+        return self.sessions
+
+    def at(self, amount: float) -> "HoldLoad":
+        # The sessions log in at the same rate as before.
+        ramp_up_s = self.ramp_up_s * round(amount) / self.sessions
+        return replace(self, sessions=round(amount), ramp_up_s=ramp_up_s)
+
+    @property
+    def iterations(self) -> float:
+        return self.probe_rate * self.duration_s
+
+    def warm_up_iterations(self, _warm_up_s: float) -> float:
+        return 0.0
+
+    @property
+    def most_connections(self) -> int:
+        return self.sessions
+
+    @property
+    def offered_rate(self) -> float:
+        return self.probe_rate
+
+    @property
+    def most_rate(self) -> float:
+        return max(self.probe_rate, self.sessions / self.ramp_up_s if self.ramp_up_s else self.sessions)
 
 
 Load = UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad

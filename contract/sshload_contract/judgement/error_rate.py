@@ -7,7 +7,7 @@ from sshload_contract.judgement.judged import Judged
 from sshload_contract.judgement.made_load import TOLERATED_SHORTFALL, shortfall
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.words import in_words
-from sshload_contract.load import BurstLoad, Load, UsersLoad
+from sshload_contract.load import BurstLoad, Load
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import ErrorRateThreshold, ThresholdResult
@@ -85,7 +85,7 @@ def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSumm
     what an iteration takes. Users whom delays have set apart may have been spared most of such failures, as a burst.
     """
     unsure = _count(summary, _BY_TIME | _BY_CROWD)
-    if isinstance(load, BurstLoad | UsersLoad) and unsure:
+    if load.begins_together and unsure:
         return False
     if isinstance(load, BurstLoad) and not _is_burst_together(summary):
         return False

@@ -5,7 +5,7 @@ from sshload_contract.judgement.judged import Judged
 from sshload_contract.judgement.made_load import TOLERATED_SHORTFALL, shortfall
 from sshload_contract.judgement.own_delay import OwnDelay, own_delay
 from sshload_contract.judgement.words import duration_in_words, in_words
-from sshload_contract.load import BurstLoad, Load, UsersLoad
+from sshload_contract.load import Load, UsersLoad
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import LatencyThreshold, ThresholdResult
@@ -80,7 +80,7 @@ def _is_surely_met(
     threshold: LatencyThreshold, value_us: float, delay: OwnDelay, load: Load, summary: RunSummary
 ) -> bool:
     limit_us = threshold.below_s * _US_PER_S
-    kept_below_us = limit_us * CROWD_SHARE_OF_LIMIT if isinstance(load, BurstLoad | UsersLoad) else limit_us
+    kept_below_us = limit_us * CROWD_SHARE_OF_LIMIT if load.begins_together else limit_us
     return (
         threshold.step.rpartition(".")[2] in _SPANS
         and threshold.percentile >= _LEAST_PERCENTILE

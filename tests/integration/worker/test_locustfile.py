@@ -15,7 +15,6 @@ from locust.env import Environment
 from run_configs import arrivals, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.allow_list import AllowedTarget, AllowList
-from sshload_contract.capacity import amount_of
 from sshload_contract.load import BurstLoad, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.run_config import RunConfig, Scenario, SessionReuse
 from sshload_contract.run_summary import RunSummary
@@ -278,7 +277,7 @@ def totals_of(config: RunConfig) -> Totals:
         numbers=count(),
         ports=PortBoard(-1, 0),
     )
-    order = TrialOrder(number=0, amount=amount_of(config.load))
+    order = TrialOrder(number=0, amount=config.load.amount)
     TrialPart(equipment, order, Share(0, 1), monotonic_ns(), totals.add).run()
     return totals
 

@@ -15,7 +15,7 @@ from played_target import played_target, quiet
 from run_configs import EXEC_TRUE, LONG, arrivals, endpoint, run_config, scenario
 from runs import target_stats
 from ssh_server import SshServer
-from sshload_contract.capacity import Capacity, amount_of
+from sshload_contract.capacity import Capacity
 from sshload_contract.load import BurstLoad, HoldLoad, Load
 from sshload_contract.master_log import read_master_log
 from sshload_contract.run_config import RunConfig
@@ -39,7 +39,7 @@ ARRIVALS = arrivals(4, 1.0)
 def searching(server: SshServer, port: int, load: Load, most: float, **changes: Any) -> RunConfig:
     """Return a search from the load on, of iterations that take a second more than the login: so long is the trial."""
     target = replace(endpoint(server), port=port, known_hosts_path="")
-    capacity = Capacity(least=amount_of(load), most=most, precision=0.05, confirm=1, budget_s=120.0)
+    capacity = Capacity(least=load.amount, most=most, precision=0.05, confirm=1, budget_s=120.0)
     return replace(
         run_config(target, load, workers=2),
         scenario=scenario(EXEC_TRUE, SleepStep(1.0)),

@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import pytest
-from sshload_contract.capacity import amount_of, load_at
 from sshload_contract.load import (
     ArrivalProcess,
     ArrivalsLoad,
@@ -24,17 +23,17 @@ HOLD = HoldLoad(sessions=100, ramp_up_s=4.0, duration_s=30.0, keep_alive_s=5.0, 
 
 @pytest.mark.parametrize("load", [ARRIVALS, USERS, BURST, HOLD], ids=lambda load: load.kind)
 def test_a_load_of_its_own_amount_is_itself(load: Load) -> None:
-    assert load_at(load, amount_of(load)) == load
+    assert load.at(load.amount) == load
 
 
 @pytest.mark.parametrize("load", [ARRIVALS, USERS, BURST, HOLD], ids=lambda load: load.kind)
 def test_another_amount_is_there_when_asked_for(load: Load) -> None:
-    assert amount_of(load_at(load, 40)) == 40
+    assert load.at(40).amount == 40
 
 
 def test_a_rate_need_not_be_whole() -> None:
-    assert amount_of(load_at(ARRIVALS, 12.5)) == 12.5
+    assert ARRIVALS.at(12.5).amount == 12.5
 
 
 def test_held_sessions_log_in_at_the_same_rate_whatever_their_number() -> None:
-    assert load_at(HOLD, 250) == replace(HOLD, sessions=250, ramp_up_s=10.0)
+    assert HOLD.at(250) == replace(HOLD, sessions=250, ramp_up_s=10.0)

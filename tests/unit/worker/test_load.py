@@ -18,7 +18,6 @@ from sshload_contract.vocabulary import Window
 from sshload_worker.pacing.load import (
     Share,
     arrivals,
-    duration_s,
     held_logins,
     keep_alives,
     user_changes,
@@ -99,7 +98,7 @@ def test_arrivals_never_go_back_and_end_with_the_load(
 ) -> None:
     offsets = list(arrivals(load, warm_up_s))
     assert all(before <= after for before, after in pairwise(offsets))
-    assert all(0 <= offset <= warm_up_s + duration_s(load) for offset in offsets)
+    assert all(0 <= offset <= warm_up_s + load.lasts_s for offset in offsets)
 
 
 def test_constant_arrivals_are_evenly_spaced_stage_by_stage() -> None:
@@ -141,7 +140,7 @@ def test_the_same_seed_gives_the_same_poisson_arrivals() -> None:
 def test_a_burst_has_all_its_connections_at_one_instant() -> None:
     load = BurstLoad(connections=3, repeat=2, interval_s=10)
     assert list(arrivals(load, 0.0)) == [0.0] * 3 + [10.0] * 3
-    assert duration_s(load) == 20
+    assert load.lasts_s == 20
 
 
 def test_a_burst_warms_up_with_one_burst_of_its_own() -> None:
@@ -226,7 +225,7 @@ def test_keep_alives_go_round_all_sessions_evenly_each_once_in_its_interval(load
     asked = list(keep_alives(load, warm_up_s))
     assert bool(asked) <= (load.keep_alive_s > 0)
     assert [number for _, number in asked] == [count % load.sessions for count in range(len(asked))]
-    assert all(warm_up_s < at_s < warm_up_s + duration_s(load) for at_s, _ in asked)
+    assert all(warm_up_s < at_s < warm_up_s + load.lasts_s for at_s, _ in asked)
     for number in range(load.sessions):
         own = [at_s for at_s, asked_number in asked if asked_number == number]
         for before, after in pairwise(own):
@@ -236,4 +235,4 @@ def test_keep_alives_go_round_all_sessions_evenly_each_once_in_its_interval(load
 def test_probes_begin_after_the_ramp_and_before_it_only_in_the_warm_up() -> None:
     load = HoldLoad(sessions=5, ramp_up_s=10, duration_s=2, keep_alive_s=0, probe_rate=1)
     assert list(arrivals(load, 3.0)) == [0.0, 1.0, 2.0, 13.0, 14.0]
-    assert duration_s(load) == 12
+    assert load.lasts_s == 12

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from run_configs import NOWHERE, TOKEN, arrivals, run_config
 from runs import errors, held_step, load, summary
-from sshload_contract.capacity import Capacity, amount_of
+from sshload_contract.capacity import Capacity
 from sshload_contract.codec import from_json, to_json
 from sshload_contract.load import BurstLoad, HoldLoad, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.master_log import read_master_log, summary_lines
@@ -67,7 +67,7 @@ def test_the_limit_is_found_in_the_unit_of_the_load(model: Load) -> None:
     assert result.upper is not None
     assert 123 / 1.05 <= result.lower <= 123 < result.upper <= 123 * 1.05
     assert [(trial.number, trial.amount) for trial in result.trials] == [(one.number, one.amount) for one in orders]
-    assert [amount_of(order.config(config).load) for order in orders] == [order.amount for order in orders]
+    assert [order.config(config).load.amount for order in orders] == [order.amount for order in orders]
 
 
 def test_the_trial_that_passed_last_at_the_capacity_stands_for_the_run() -> None:

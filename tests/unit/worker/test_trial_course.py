@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
-from sshload_contract.capacity import Capacity, amount_of
+from sshload_contract.capacity import Capacity
 from sshload_contract.load import HoldLoad, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.reporting import first_report_s, report_interval_s
 from sshload_contract.run_summary import EarlyEnd
@@ -39,7 +39,7 @@ def recorder(trial: int) -> Recorder:
 
 def test_a_trial_has_a_load_of_its_own_and_all_else_of_the_run() -> None:
     trial = course().config
-    assert amount_of(trial.load) == 20.0
+    assert trial.load.amount == 20.0
     assert replace(trial, load=RUN.load) == RUN
 
 

@@ -13,7 +13,6 @@ from sshload_contract.vocabulary import Outcome, Window
 from sshload_worker.pacing.load import (
     Share,
     arrivals,
-    duration_s,
     held_logins,
     keep_alives,
     user_changes,
@@ -41,7 +40,7 @@ class Generator:
         self._recorder = iteration.recorder
         self._start_ns = start_ns
         self._warm_up_end_ns = start_ns + int(config.warm_up_s * _NS_PER_S)
-        self._end_ns = self._warm_up_end_ns + int(duration_s(config.load) * _NS_PER_S)
+        self._end_ns = self._warm_up_end_ns + int(config.load.lasts_s * _NS_PER_S)
         self._running = Group()
         self._beside = Group()
         self._asking = Group()

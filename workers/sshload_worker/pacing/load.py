@@ -6,7 +6,6 @@ from itertools import accumulate, count, islice, pairwise
 from random import Random
 from typing import TypeVar
 
-from sshload_contract.capacity import load_at
 from sshload_contract.load import (
     ArrivalProcess,
     ArrivalsLoad,
@@ -52,17 +51,6 @@ class UserChange:
     begins: bool
 
 
-def duration_s(load: Load) -> float:
-    """Return the duration of the measured part of the load; a burst's last interval counts as one."""
-    match load:
-        case BurstLoad(repeat=repeat, interval_s=interval_s):
-            return repeat * interval_s
-        case HoldLoad(ramp_up_s=ramp_up_s):
-            return ramp_up_s + load.duration_s
-        case ArrivalsLoad(stages=stages) | UsersLoad(stages=stages):
-            return sum(stage.duration_s for stage in stages)
-
-
 def window_at(offset_s: float, warm_up_s: float) -> Window:
     """Return the window of an iteration that is due at `offset_s`."""
     return Window.WARM_UP if offset_s < warm_up_s else Window.MEASURED
@@ -100,7 +88,7 @@ def keep_alives(load: HoldLoad, warm_up_s: float) -> Iterator[tuple[float, int]]
     """Yield when which held session (counted over all workers) asks for a sign of life: evenly, each in its turn."""
     if load.keep_alive_s <= 0:
         return
-    end_s = warm_up_s + duration_s(load)
+    end_s = warm_up_s + load.lasts_s
     for number in count(1):
         at_s = warm_up_s + load.keep_alive_s * number / load.sessions
         if at_s >= end_s:
@@ -172,4 +160,4 @@ class TrialOrder:
 
     def config(self, run: RunConfig) -> RunConfig:
         """Return the config of this trial: the run's, but for the amount of its load."""
-        return replace(run, load=load_at(run.load, self.amount)) if self.number else run
+        return replace(run, load=run.load.at(self.amount)) if self.number else run

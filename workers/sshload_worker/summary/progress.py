@@ -8,7 +8,6 @@ from sshload_contract.sample import ArrivalCounts
 from sshload_contract.snapshot import PROBLEM_LIMIT_CHARACTERS, SNAPSHOT_VERSION, SearchProgress, Snapshot, Stage
 from sshload_contract.vocabulary import Outcome, Step, Window
 
-from sshload_worker.pacing.load import duration_s
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.merge import NO_COUNTS, Totals, add_counts, subtract_counts
 
@@ -183,4 +182,4 @@ def snapshot(run_id: str, standing: RunState, before: Progress, now: Progress) -
 
 
 def _planned_s(config: RunConfig) -> float:
-    return config.warm_up_s + duration_s(config.load)
+    return config.warm_up_s + config.load.lasts_s

@@ -18,7 +18,7 @@ from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCoun
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import Outcome, RunEnd, Window, is_of_jump_host
 
-from sshload_worker.pacing.load import before_iterations_s, duration_s
+from sshload_worker.pacing.load import before_iterations_s
 from sshload_worker.summary.merge import Totals, worst_health
 from sshload_worker.summary.refusals import classify_refusals
 from sshload_worker.summary.slices import Slices
@@ -85,7 +85,7 @@ def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, floa
 
     A burst load's last interval ends with its last iteration.
     """
-    planned_s = duration_s(config.load)
+    planned_s = config.load.lasts_s
     warm_up_s = min(config.warm_up_s, elapsed_s)
     measured_s = min(planned_s, elapsed_s - warm_up_s)
     if isinstance(config.load, BurstLoad) and not planned_s:

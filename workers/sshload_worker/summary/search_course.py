@@ -5,7 +5,6 @@ A run that searches nothing is a course of one trial, with nothing found.
 
 from dataclasses import replace
 
-from sshload_contract.capacity import amount_of
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load
 from sshload_contract.run_config import RunConfig
@@ -13,7 +12,7 @@ from sshload_contract.run_summary import CapacityResult, RunSummary, StepStats, 
 from sshload_contract.snapshot import SearchProgress
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, Step, TrialState, Window
 
-from sshload_worker.pacing.load import TrialOrder, duration_s
+from sshload_worker.pacing.load import TrialOrder
 from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, SearchResult, next_step, partial_result
 from sshload_worker.summary.trial_course import TrialCourse
 from sshload_worker.summary.trial_verdict import judge_trial
@@ -31,7 +30,7 @@ class SearchCourse:
 
     def first_order(self) -> TrialOrder:
         """Return the trial to begin with: a search's least load, or the run's."""
-        return self.next_order() or TrialOrder(number=0, amount=amount_of(self._config.load))
+        return self.next_order() or TrialOrder(number=0, amount=self._config.load.amount)
 
     def next_order(self) -> TrialOrder | None:
         """Return the trial to try next, None where all is found."""
@@ -43,7 +42,7 @@ class SearchCourse:
     def has_time_for(self, order: TrialOrder, at_s: float) -> bool:
         """Return whether a trial's load, begun `at_s` after the start of the first, ends within the search's budget."""
         capacity, trial = self._config.capacity, order.config(self._config)
-        length_s = trial.start_lead_s + trial.warm_up_s + duration_s(trial.load)
+        length_s = trial.start_lead_s + trial.warm_up_s + trial.load.lasts_s
         return capacity is None or at_s + length_s <= capacity.budget_s
 
     def add(self, over: TrialCourse, summary: RunSummary, started_s: float) -> None:

@@ -12,7 +12,7 @@ from sshload_contract.run_summary import EarlyEnd, RunSummary
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 
-from sshload_worker.pacing.load import TrialOrder, duration_s
+from sshload_worker.pacing.load import TrialOrder
 from sshload_worker.summary.hopeless import unrecoverable_threshold
 from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, adds_enough, progress
@@ -30,7 +30,7 @@ class HeldRange:
         self._holds = isinstance(load, HoldLoad)
         ramp_up_s = load.ramp_up_s if isinstance(load, HoldLoad) else 0.0
         self._begin_s = config.warm_up_s + ramp_up_s + oldest_word_s(config.workers)
-        self._end_s = config.warm_up_s + duration_s(load)
+        self._end_s = config.warm_up_s + load.lasts_s
         self.most: int | None = None
         self.least: int | None = None
 
@@ -54,7 +54,7 @@ class TrialCourse:
     def __init__(self, order: TrialOrder, run: RunConfig, mark_interval_s: float) -> None:
         self.order = order
         self.config = order.config(run)
-        self.planned_s = self.config.warm_up_s + duration_s(self.config.load)
+        self.planned_s = self.config.warm_up_s + self.config.load.lasts_s
         self.totals = Totals()
         self.target_activity = ""
         self.target_before: TargetStats | None = None
