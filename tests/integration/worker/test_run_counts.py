@@ -129,7 +129,7 @@ def test_users_of_a_closed_port_are_told_of_it_and_the_run_ends(sshd: SshServer,
     """An instant refusal must not keep the event loop from anything else: the run still ends in time."""
     with played_target() as stats_url:
         target = replace(endpoint(sshd), port=free_port(), known_hosts_path="")
-        load = UsersLoad((UsersStage(users=2, duration_s=1.0),), 0.0, 0.0, 0.0)
+        load = UsersLoad((UsersStage(users=2, duration_s=1.0),), 0.0, ThinkTime(0.0, 0.0))
         config = replace(run_config(target, load), stats_url=stats_url)
         with whole_run(tmp_path, config) as run:
             summary = run.summary()
