@@ -71,10 +71,10 @@ def test_too_few_samples_for_a_percentile_are_inconclusive(tmp_path: Path) -> No
 
 
 def test_a_configuration_that_sshd_rejects_is_an_error_with_its_message(tmp_path: Path) -> None:
-    target = {"managed": {"sshd": {"extraConfig": {"MaxAuthTries": "many"}}}}
+    target = {"managed": {"sshd": {"extraConfig": {"ClientAliveCountMax": "many"}}}}
     ended = sshload("run", write_test(tmp_path, target=target), "--output", "json")
     assert (ended.code, ended.status["reason"]) == (4, "SshdConfigRejected"), ended.err
-    assert "MaxAuthTries" in ended.status["message"] or "integer" in ended.status["message"]
+    assert "ClientAliveCountMax" in ended.status["message"] or "integer" in ended.status["message"]
     assert "results" not in ended.status
 
 
