@@ -1,8 +1,6 @@
 """Capacity: what is searched for: the highest amount of load at which every threshold holds."""
 
-from dataclasses import dataclass, replace
-
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+from dataclasses import dataclass
 
 GIVEN_UP_AFTER = 2
 """A search gives an amount up once its unjudged trials, as `unjudged` counts them, are so many."""
@@ -32,29 +30,3 @@ def unjudged(invalid: int, stolen: int, judged: int) -> float:
     Four of them count as one: steal comes and goes whatever the load is, so the next trial may well be judged.
     """
     return invalid + stolen / _STOLEN_AS_ONE - judged
-
-
-def amount_of(load: Load) -> float:
-    """Return the amount of a load of one stage, in its unit."""
-    match load:
-        case ArrivalsLoad(stages=stages):
-            return stages[0].rate
-        case UsersLoad(stages=stages):
-            return stages[0].users
-        case BurstLoad(connections=connections):
-            return connections
-        case HoldLoad(sessions=sessions):
-            return sessions
-
-
-def load_at(load: Load, amount: float) -> Load:
-    """Return the load of one stage with another amount. Held sessions log in at the same rate as before."""
-    match load:
-        case ArrivalsLoad(stages=stages):
-            return replace(load, stages=(replace(stages[0], rate=amount),))
-        case UsersLoad(stages=stages):
-            return replace(load, stages=(replace(stages[0], users=round(amount)),))
-        case BurstLoad():
-            return replace(load, connections=round(amount))
-        case HoldLoad(sessions=sessions, ramp_up_s=ramp_up_s):
-            return replace(load, sessions=round(amount), ramp_up_s=ramp_up_s * round(amount) / sessions)

@@ -1,7 +1,7 @@
-"""The search for the capacity: between which two amounts of one load model it looks, and how closely."""
+"""The search for the capacity: between which amounts of a load model it looks, how closely, and how long it takes."""
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, TypeAlias
+from typing import Annotated, ClassVar, Final, TypeAlias
 
 from sshload_contract.capacity import Capacity
 from sshload_contract.declared import Default, Inline, Number, Percentage, Rule, Whole
@@ -26,10 +26,12 @@ from sshload_contract.load import (
     UsersStage,
 )
 
-from sshload_operator.api.durations import whole_milliseconds
+ENDING_RESERVE_S: Final = 90.0
+"""What is kept of the deadline for what follows the last trial: its drain (a minute at most), reports and results."""
 
 CONFIRM_MOST = 5
-_MILLISECONDS = 1000
+_MILLISECONDS: Final = 1_000
+_MICROSECONDS: Final = 1_000_000
 _SLOWEST_LOGIN_RATE = 0.01
 
 _MIN = "The least amount to try, with which the search begins."
@@ -167,3 +169,26 @@ class Search:
             confirm=self.confirm,
             budget_s=budget_s,
         )
+
+
+def search_budget_s(deadline_s: float, start_timeout_s: float) -> float:
+    """Return how long all trials together may take, though the start takes as long as it may; never below 0."""
+    return max(0.0, deadline_s - start_timeout_s - ENDING_RESERVE_S)
+
+
+def least_trials(confirm: int) -> int:
+    """Return how many trials a search that finds both bounds takes at least: each of them, and what confirms it."""
+    return 2 * (confirm + 1)
+
+
+def least_trial_ms(load: Load, warm_up_s: float) -> int:
+    """Return how many milliseconds the least trial takes, `load`, without its drain, counted as the CRD counts them."""
+    if isinstance(load, HoldLoad):
+        ramp_up_ms = int(load.ramp_up_s * _MILLISECONDS)
+        return whole_milliseconds(warm_up_s) + ramp_up_ms + whole_milliseconds(load.duration_s)
+    return whole_milliseconds(warm_up_s) + whole_milliseconds(load.lasts_s)
+
+
+def whole_milliseconds(seconds: float) -> int:
+    """Return the milliseconds of a duration as it is written, without fractions."""
+    return round(seconds * _MICROSECONDS) // 1_000

@@ -25,10 +25,9 @@ from sshload_contract.run_config import Scenario, SessionReuse
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import Threshold
 
-from sshload_operator.api.durations import search_budget_s
 from sshload_operator.api.errors import shown
 from sshload_operator.api.pods import ConfigMapName, Pods
-from sshload_operator.api.search import Search
+from sshload_operator.api.search import Search, search_budget_s
 from sshload_operator.api.shapes import stated
 from sshload_operator.api.target import ExternalTarget, JumpHost, Target
 from sshload_operator.api.thresholds import CapacityThreshold, RelativeThreshold, WrittenThreshold

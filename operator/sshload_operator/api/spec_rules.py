@@ -12,14 +12,13 @@ from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Step, measured_step
 
-from sshload_operator.api.durations import (
+from sshload_operator.api.errors import shown
+from sshload_operator.api.search import (
     ENDING_RESERVE_S,
     least_trial_ms,
     least_trials,
-    load_duration_s,
     whole_milliseconds,
 )
-from sshload_operator.api.errors import shown
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency
@@ -139,7 +138,7 @@ _LIBRARIES: Final = (
 
 
 def _needed_s(spec: LoadTestSpec) -> float:
-    return spec.start_timeout_s + spec.warm_up_s + load_duration_s(spec.load)
+    return spec.start_timeout_s + spec.warm_up_s + spec.load.lasts_s
 
 
 def _deadline_of(model: str, duration_in_cel: str) -> Rule:

@@ -15,7 +15,6 @@ from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.hold_cautions import hold_cautions
-from sshload_operator.planning.iterations import measured_iterations, most_at_once, warm_up_iterations
 from sshload_operator.planning.plan import Plan
 from sshload_operator.planning.samples import most_attempts, most_samples
 from sshload_operator.planning.search import likely_trials, most_load
@@ -128,7 +127,7 @@ def _costly_library(plan: Plan) -> Iterator[str]:
 
 def _channels_above_max_sessions(plan: Plan) -> Iterator[str]:
     """Speak of a pool whose sessions carry more channels at once than the server takes on one connection."""
-    target, scenario, at_once = plan.spec.target, plan.spec.scenario, most_at_once(most_load(plan.spec))
+    target, scenario, at_once = plan.spec.target, plan.spec.scenario, most_load(plan.spec).most_at_once
     if isinstance(target, ExternalTarget) or scenario.session_reuse is not SessionReuse.POOL or at_once is None:
         return
     allowed = _MAX_SESSIONS_OF_SSHD if target.sshd.max_sessions is None else target.sshd.max_sessions
@@ -150,11 +149,11 @@ def _home_too_small(plan: Plan) -> Iterator[str]:
     if isinstance(target, ExternalTarget):
         return
     written = written_bytes(plan.spec.scenario.steps)
-    certain_at_once = 1 if isinstance(load, ArrivalsLoad) else most_at_once(load) or 1
+    certain_at_once = 1 if isinstance(load, ArrivalsLoad) else load.most_at_once or 1
     room_bytes = target.fixtures.spare_bytes - written.once - written.while_running * certain_at_once
     trials = 1 if plan.spec.capacity is None else likely_trials(plan.spec.capacity, load)
-    measured = measured_iterations(load)
-    iterations = None if measured is None else trials * (measured + warm_up_iterations(load, plan.spec.warm_up_s))
+    measured = load.iterations
+    iterations = None if measured is None else trials * (measured + load.warm_up_iterations(plan.spec.warm_up_s))
     if room_bytes < 0:
         filled = "by the first iterations"
     elif written.each and (iterations is None or iterations * written.each > room_bytes):

@@ -7,12 +7,11 @@ server that even the least is too much.
 from collections.abc import Iterator
 
 from sshload_contract.judgement.words import in_words
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load
+from sshload_contract.load import HoldLoad
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import LatencyThreshold, ThroughputThreshold
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.planning.iterations import measured_iterations
 from sshload_operator.planning.samples import most_samples
 
 
@@ -25,7 +24,7 @@ def impossible_search(spec: LoadTestSpec) -> str:
 
 
 def _no_probe(spec: LoadTestSpec) -> Iterator[str]:
-    probes = measured_iterations(spec.load) if isinstance(spec.load, HoldLoad) else None
+    probes = spec.load.iterations if isinstance(spec.load, HoldLoad) else None
     if probes is not None and probes < 1:
         yield f"a trial of {_least(spec)} begins not one probe: make its duration longer, or raise {_raise(spec)}"
 
@@ -47,25 +46,13 @@ def _too_few_samples(spec: LoadTestSpec) -> Iterator[str]:
 
 
 def _too_much_throughput(spec: LoadTestSpec) -> Iterator[str]:
-    offered = _offered_rate(spec.load)
+    offered = spec.load.offered_rate
     for threshold in spec.thresholds:
         if isinstance(threshold, ThroughputThreshold) and offered is not None and threshold.above >= offered:
             yield (
                 f"spec.thresholds: {in_words(threshold)} cannot hold in a trial of {_least(spec)}, which begins"
                 f" {offered:.4g} iterations per second: lower it, or raise {_raise(spec)}"
             )
-
-
-def _offered_rate(load: Load) -> float | None:
-    match load:
-        case ArrivalsLoad(stages=stages):
-            return stages[0].rate
-        case BurstLoad(connections=connections, interval_s=interval_s):
-            return connections / interval_s
-        case HoldLoad(probe_rate=probe_rate):
-            return probe_rate
-        case _:
-            return None
 
 
 def _least(spec: LoadTestSpec) -> str:

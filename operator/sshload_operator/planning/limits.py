@@ -2,9 +2,6 @@
 
 from dataclasses import dataclass
 
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
-
-from sshload_operator.api.durations import load_duration_s
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.planning.search import most_load
 
@@ -28,11 +25,11 @@ class Limits:
 def beyond_limits(spec: LoadTestSpec, limits: Limits) -> str:
     """Return which limit a test exceeds, with both numbers; empty where it keeps all."""
     load = most_load(spec)
-    duration_s = spec.deadline_s if spec.capacity is not None else spec.warm_up_s + load_duration_s(load)
+    duration_s = spec.deadline_s if spec.capacity is not None else spec.warm_up_s + load.lasts_s
     asked = (
         ("spec.workers.replicas", spec.workers.replicas, limits.worker_pods, "worker pods"),
-        ("spec.load", _most_rate(load), limits.rate, "iterations per second"),
-        ("spec.load", _most_connections(load), limits.connections, "connections at once"),
+        ("spec.load", load.most_rate, limits.rate, "iterations per second"),
+        ("spec.load", load.most_connections, limits.connections, "connections at once"),
         ("spec.load", duration_s, limits.duration_s, "seconds"),
     )
     return next(
@@ -43,25 +40,3 @@ def beyond_limits(spec: LoadTestSpec, limits: Limits) -> str:
         ),
         "",
     )
-
-
-def _most_rate(load: Load) -> float:
-    match load:
-        case ArrivalsLoad(stages=stages):
-            return max(stage.rate for stage in stages)
-        case HoldLoad(sessions=sessions, ramp_up_s=ramp_up_s, probe_rate=probe_rate):
-            return max(probe_rate, sessions / ramp_up_s if ramp_up_s else sessions)
-        case UsersLoad() | BurstLoad():
-            return 0.0  # what these ask for is connections
-
-
-def _most_connections(load: Load) -> int:
-    match load:
-        case ArrivalsLoad(max_in_flight=in_flight):
-            return in_flight
-        case UsersLoad(stages=stages):
-            return max(stage.users for stage in stages)
-        case BurstLoad(connections=connections):
-            return connections
-        case HoldLoad(sessions=sessions):
-            return sessions

@@ -8,7 +8,6 @@ from typing import Any
 
 from sshload_contract.allow_list import AllowList
 
-from sshload_operator.api.durations import load_duration_s
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.limits import Limits
@@ -143,7 +142,7 @@ def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation
         spec=spec,
         spec_hash=spec_hash(spec),
         installation=installation,
-        load_s=spec.warm_up_s + load_duration_s(spec.load),
+        load_s=spec.warm_up_s + spec.load.lasts_s,
         processes_per_pod=processes_per_pod(spec.workers, installation.worker_resources),
         installed=_installed(spec, installation),
     )

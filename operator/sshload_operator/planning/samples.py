@@ -8,7 +8,6 @@ from sshload_contract.steps import ShellStep
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.planning.iterations import measured_iterations
 
 _HELD = "held"
 _JUMP_HOST = "via"
@@ -49,7 +48,7 @@ def _of_held_sessions(load: HoldLoad, timing: str) -> float:
 def _most_iterations(spec: LoadTestSpec, load: Load) -> float | None:
     """Return the iterations of a load; of users as many as their pauses leave time for."""
     if not isinstance(load, UsersLoad):
-        return measured_iterations(load)
+        return load.iterations
     pause_s = load.think_time.min_s + spec.scenario.slept_s
     if pause_s == 0:
         return None

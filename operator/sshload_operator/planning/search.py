@@ -3,10 +3,9 @@
 from itertools import pairwise
 from math import ceil, log, log2, sqrt
 
-from sshload_contract.capacity import Capacity, load_at
+from sshload_contract.capacity import Capacity
 from sshload_contract.load import ArrivalsLoad, Load
 
-from sshload_operator.api.durations import load_duration_s
 from sshload_operator.api.spec import LoadTestSpec
 
 # Of docs/design/20261121-the-search.md: how the loads grow until one fails, and how near neighbours are.
@@ -16,7 +15,7 @@ _STEPS_PER_PRECISION = 2
 
 def most_load(spec: LoadTestSpec) -> Load:
     """Return the largest load that the run may make: a search's at its most, any other as it is."""
-    return spec.load if spec.capacity is None else load_at(spec.load, spec.capacity.most)
+    return spec.load if spec.capacity is None else spec.load.at(spec.capacity.most)
 
 
 def likely_trials(capacity: Capacity, load: Load) -> int:
@@ -33,7 +32,7 @@ def likely_trials(capacity: Capacity, load: Load) -> int:
 
 def likely_trial_s(spec: LoadTestSpec, capacity: Capacity) -> float:
     """Return how long a trial halfway up takes, without its drain: of held sessions the ramp grows with them."""
-    return spec.warm_up_s + load_duration_s(load_at(spec.load, sqrt(capacity.least * capacity.most)))
+    return spec.warm_up_s + spec.load.at(sqrt(capacity.least * capacity.most)).lasts_s
 
 
 def _steps(low: float, high: float, precision: float, *, whole: bool) -> float:

@@ -25,7 +25,8 @@ def healthy(tmp_path_factory: pytest.TempPathFactory, logs: Path) -> Ended:
 def failing(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """Return how a run ended whose command fails, with its table."""
     steps = [{"exec": {"name": "leave", "command": "exit 3"}}]
-    return measured(write_test(tmp_path_factory.mktemp("failing"), scenario={"steps": steps}), output="table")
+    failing = {"scenario": {"steps": steps}, "thresholds": [{"errorRate": {"below": "1%"}}]}
+    return measured(write_test(tmp_path_factory.mktemp("failing"), **failing), output="table")
 
 
 def test_a_healthy_run_passes_and_every_login_is_accounted_for(healthy: Ended) -> None:

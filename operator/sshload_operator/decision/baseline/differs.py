@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sshload_contract.capacity import load_at
 from sshload_contract.codec import to_plain
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, ThinkTime, UsersLoad
 
@@ -65,7 +64,7 @@ def _server(server: ExternalTarget) -> str:
 
 def _load(spec: LoadTestSpec) -> object:
     """Return what the load is at each moment. How long it lasts, where it stays the same, tells only of the noise."""
-    load = spec.load if spec.capacity is None else load_at(spec.load, 1)
+    load = spec.load if spec.capacity is None else spec.load.at(1)
     match load:
         case ArrivalsLoad(stages=(stage,), process=process):
             return f"{stage.rate:g} arrivals/s, {process}"

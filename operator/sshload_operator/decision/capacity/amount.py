@@ -1,21 +1,8 @@
 """Amounts of load as people read them, each with its unit."""
 
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+from sshload_contract.load import Load
 from sshload_contract.run_summary import CapacityResult
 from sshload_contract.vocabulary import SearchEnd
-
-
-def unit(load: Load) -> str:
-    """Return the unit in which a search over this load counts."""
-    match load:
-        case ArrivalsLoad():
-            return "arrivals/s"
-        case UsersLoad():
-            return "users"
-        case BurstLoad():
-            return "connections"
-        case HoldLoad():
-            return "sessions"
 
 
 def digits(amount: float) -> str:
@@ -25,7 +12,7 @@ def digits(amount: float) -> str:
 
 def in_words(amount: float, load: Load) -> str:
     """Return an amount with its unit: `118 arrivals/s`."""
-    return f"{digits(amount)} {unit(load)}"
+    return f"{digits(amount)} {load.unit}"
 
 
 def capacity_in_words(found: CapacityResult, load: Load) -> str | None:

@@ -8,7 +8,7 @@ from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary, Trial
 from sshload_contract.snapshot import SearchProgress
 
-from sshload_operator.decision.capacity.amount import digits, unit
+from sshload_operator.decision.capacity.amount import digits
 from sshload_operator.decision.capacity.limited_by import LimitedBy, limited_by
 from sshload_operator.decision.capacity.thresholds import known
 from sshload_operator.decision.capacity.trials import reported_trial
@@ -29,7 +29,7 @@ def capacity_status(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
         {
             "inWords": known(plan, found),
             "value": _amount(found.lower),
-            "unit": unit(plan.spec.load),
+            "unit": plan.spec.load.unit,
             "lowerBound": _amount(found.lower),
             "upperBound": _amount(found.upper),
             "end": str(found.end),
@@ -46,7 +46,7 @@ def search_progress(plan: Plan, search: SearchProgress) -> dict[str, Any]:
         {
             "trial": search.trial,
             "amount": _amount(search.amount),
-            "unit": unit(plan.spec.load),
+            "unit": plan.spec.load.unit,
             "lowerBound": _amount(search.lower),
             "upperBound": _amount(search.upper),
         }

@@ -2,7 +2,6 @@
 
 from math import isclose
 
-from sshload_contract.capacity import load_at
 from sshload_contract.load import Load
 from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
 from sshload_contract.vocabulary import TrialState
@@ -15,7 +14,7 @@ _SAME_AMOUNT = 1e-9
 def measured_load(plan: Plan, summary: RunSummary) -> Load:
     """Return the load that a summary describes: the plan's, or of a search, that of its reported trial."""
     reported = reported_trial(summary.capacity) if summary.capacity is not None else None
-    return plan.spec.load if reported is None else load_at(plan.spec.load, reported.amount)
+    return plan.spec.load if reported is None else plan.spec.load.at(reported.amount)
 
 
 def reported_trial(found: CapacityResult) -> Trial | None:

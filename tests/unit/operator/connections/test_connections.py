@@ -1,4 +1,4 @@
-"""most_begun_within and load_duration_s: held against the schedule that the workers really follow."""
+"""most_begun_within: held against the schedule that the workers really follow."""
 
 from collections import deque
 from collections.abc import Iterable
@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad
-from sshload_operator.api.durations import load_duration_s
 from sshload_operator.planning.connections import most_begun_within
 from sshload_worker.pacing import load as schedule
 
@@ -38,14 +37,3 @@ def test_arrivals_are_as_many_as_the_schedule_begins(
 @given(st.builds(BurstLoad, st.integers(1, 20), st.integers(1, 20), SECONDS), WARM_UPS, SECONDS)
 def test_bursts_are_as_many_as_the_schedule_begins(load: BurstLoad, warm_up_s: float, stretch_s: float) -> None:
     assert most_begun_within(load, warm_up_s, stretch_s) == counted(schedule.arrivals(load, warm_up_s), stretch_s)
-
-
-@given(STAGES)
-def test_a_load_lasts_as_long_as_the_workers_hold_it(stages: list[ArrivalsStage]) -> None:
-    load = ArrivalsLoad(tuple(stages), ArrivalProcess.CONSTANT, max_in_flight=1, seed=1)
-    assert load_duration_s(load) == schedule.duration_s(load)
-
-
-@given(st.builds(BurstLoad, st.integers(1, 20), st.integers(1, 20), SECONDS))
-def test_bursts_last_as_long_as_the_workers_hold_them(load: BurstLoad) -> None:
-    assert load_duration_s(load) == schedule.duration_s(load)

@@ -10,7 +10,6 @@ from short_examples import least_iterations
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import LatencyThreshold
 from sshload_operator.api.comparison.spec import parse_comparison
-from sshload_operator.api.durations import load_duration_s
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.schedule.spec import check_schedule_name, parse_schedule
@@ -83,7 +82,7 @@ def test_an_example_makes_enough_samples_for_its_percentiles(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in EXAMPLES if "managed" in written(name)["target"]])
 def test_an_example_with_a_target_of_its_own_takes_less_than_a_minute(name: str) -> None:
     spec = read(name)
-    assert spec.warm_up_s + load_duration_s(spec.load) < 60
+    assert spec.warm_up_s + spec.load.lasts_s < 60
 
 
 def variants(name: str) -> dict[str, LoadTestSpec]:
@@ -100,7 +99,7 @@ def test_every_variant_of_a_comparison_is_a_test_as_good_as_its_base(name: str) 
         wanted = [threshold.percentile for threshold in spec.thresholds if isinstance(threshold, LatencyThreshold)]
         assert wanted
         assert all(least_iterations(spec, SLOWEST_ITERATION_S) >= samples_needed(percentile) for percentile in wanted)
-        assert spec.warm_up_s + load_duration_s(spec.load) < 60
+        assert spec.warm_up_s + spec.load.lasts_s < 60
         refusal = preflight(make_plan(TestIdentity("default", variant, "uid", 1), spec, INSTALLATION, 1))
         assert (refusal is None) == (not spec.via)
 

@@ -8,7 +8,6 @@ from short_examples import EXAMPLES, SHORT_LOADS, least_iterations, short_exampl
 from sshload_contract.judgement.binomial import tries_needed
 from sshload_contract.percentile import samples_needed
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
-from sshload_operator.api.durations import load_duration_s
 from sshload_operator.api.load_test import parse
 
 ON_OTHER_SERVERS = {"05-own-server", "09-jump-host"}
@@ -45,7 +44,7 @@ def test_a_short_load_makes_enough_samples_and_takes_seconds(name: str) -> None:
     judged = [one for one in spec.thresholds if spec.capacity is None or not isinstance(one, ErrorRateThreshold)]
     needed = [_needed(threshold) for threshold in judged]
     assert least_iterations(spec, LONGEST_ITERATION_S) >= max(needed, default=0)
-    assert spec.warm_up_s + load_duration_s(spec.load) <= LONGEST_S
+    assert spec.warm_up_s + spec.load.lasts_s <= LONGEST_S
 
 
 def _needed(threshold: Threshold) -> int:

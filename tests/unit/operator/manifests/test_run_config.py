@@ -10,7 +10,6 @@ from specs.relative import RELATIVE
 from specs.search import SEARCH_ARRIVALS, SEARCH_HOLD, SEARCHES
 from specs.spec import changed
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
-from sshload_contract.capacity import amount_of
 from sshload_contract.codec import from_json
 from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.target_config import TargetConfig
@@ -64,7 +63,7 @@ def test_a_search_is_told_from_its_least_trial_on(spec: dict[str, Any]) -> None:
     config = from_json(RunConfig, told(plan)["run.json"])
     assert config.capacity is not None
     assert (config.capacity, config.load) == (plan.spec.capacity, plan.spec.load)
-    assert amount_of(config.load) == config.capacity.least
+    assert config.load.amount == config.capacity.least
 
 
 def test_a_trial_has_to_keep_what_is_held_against_a_run_and_nothing_else() -> None:

@@ -8,7 +8,6 @@ from logins import logins, throttled
 from plans import EXTERNAL, plan, quickstart
 from runs import load, summary
 from searches import failed, passed, search_plan, searched
-from sshload_contract.capacity import amount_of
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.sample import ErrorCount
 from sshload_contract.vocabulary import Outcome, Window
@@ -94,7 +93,7 @@ def test_connections_that_were_closed_without_a_word_are_told() -> None:
 def test_of_a_search_it_is_the_load_of_the_reported_trial() -> None:
     plan_of_search = search_plan("users")
     found = searched(passed(16), failed(32), lower=16, upper=32, steps=logins(600, 0))
-    assert amount_of(plan_of_search.spec.load) == 10
+    assert plan_of_search.spec.load.amount == 10
     assert_users(measured_logins(plan_of_search, found)[0], 16, away_s=16 / 20 - 0.060)
 
 
