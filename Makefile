@@ -129,8 +129,8 @@ cluster-build: ## only compile it
 cluster-down: ## stop it; what was compiled stays
 	@$(CLUSTER) down
 
-generate: venv ## write the CRDs and the reference pages from the declarations of the API
-	@for script in crds reference chart_reference; do $(PYTHON) scripts/$$script.py || exit; done
+generate: venv ## write the CRDs, the schemas for editors and the reference pages
+	@for script in crds editor_schemas reference chart_reference; do $(PYTHON) scripts/$$script.py || exit; done
 
 lock: venv ## lock requirements/*.txt anew, after a change of dependencies in pyproject.toml
 	@scripts/lock
