@@ -74,9 +74,11 @@ def page(kind: Kind) -> str:
                     f" `kubectl explain {names['singular']}.spec --recursive` shows the same."
                 ),
                 "This page is made from the CRD by `scripts/reference.py`.",
-                f"[A JSON schema](schemas/{kind.name.lower()}.json) lets an editor complete and check a file: with the YAML"
-                " language server, begin it with"
-                f" `# yaml-language-server: $schema=PATH/{kind.name.lower()}.json`.",
+                (
+                    f"[A JSON schema](schemas/{kind.name.lower()}.json) lets an editor complete and check a file: with"
+                    " the YAML language server, begin it with"
+                    f" `# yaml-language-server: $schema=PATH/{kind.name.lower()}.json`."
+                ),
                 "",
                 WRITING,
                 *_section("spec", top["spec"], kind.elsewhere),
