@@ -39,9 +39,36 @@ Threshold = LatencyThreshold | ErrorRateThreshold | ThroughputThreshold
 
 
 @dataclass(frozen=True, slots=True)
+class Terms:
+    """What a threshold demands, for programs: its `kind` as in a spec, its limit, and the unit of that.
+
+    A latency has a `step` and a percentile.
+    """
+
+    kind: str
+    limit: float
+    unit: str
+    step: str = ""
+    percentile: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ThresholdResult:
-    """One threshold as judged: its text, what was seen (None: too few samples) and whether it held (None likewise)."""
+    """One threshold as judged: its text, what was seen (None: too few samples) and whether it held (None likewise).
+
+    `terms` say the same as the text. `value` is what was seen in the unit of the limit, and `low` and `high` are its
+    95 % confidence interval where it has one.
+    """
 
     threshold: str
     observed: str | None
     passed: bool | None
+    terms: Terms | None = None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    @property
+    def key(self) -> Terms | str:
+        """Which threshold it is. The master of the release before says that in words only."""
+        return self.terms or self.threshold

@@ -112,8 +112,13 @@ def remembered(written: Mapping[str, Any] | None) -> Remembered:
 
 
 def _threshold(result: ThresholdResult) -> dict[str, Any]:
+    terms = result.terms
+    of_limit = {} if terms is None else {"kind": terms.kind, "limit": rounded(terms.limit), "unit": terms.unit}
+    of_step = {} if terms is None else {"step": terms.step or None, "percentile": terms.percentile}
+    seen = {"value": result.value, "low": result.low, "high": result.high}
+    figures = {name: None if figure is None else rounded(figure) for name, figure in seen.items()}
     words = {"threshold": result.threshold, "observed": result.observed, "passed": result.passed}
-    return stated(words)
+    return stated({**words, **of_limit, **of_step, **figures})
 
 
 def _baseline(ref: BaselineRef) -> dict[str, Any]:

@@ -40,6 +40,12 @@ def test_the_largest_burst_is_found_that_max_startups_lets_in(tmp_path: Path) ->
         "threshold": "capacity above 3 connections",
         "observed": "4 connections",
         "passed": True,
+        "kind": "capacity",
+        "limit": 3,
+        "unit": "connections",
+        "value": 4,
+        "low": 4,
+        "high": 5,
     }
     assert "trial 1 at 1 connections" in ended.err
 

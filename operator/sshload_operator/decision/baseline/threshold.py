@@ -1,10 +1,10 @@
 """One threshold relative to a baseline: met, broken, or lost in the noise of the two runs."""
 
 from dataclasses import dataclass
-from math import ceil, inf, log
+from math import ceil, inf, isinf, log
 
 from sshload_contract.percentile import percentile_key, samples_needed
-from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.thresholds import Terms, ThresholdResult
 
 from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency, RelativeThreshold, RelativeThroughput
 from sshload_operator.decision.baseline.measured import Bounds, Status, capacity, completed_rate, latency_ms
@@ -13,6 +13,8 @@ from sshload_operator.state import Reason
 
 # Beyond so many times the length, a longer load is no advice.
 _MOST_TIMES_LONGER = 100
+_PERCENT = 100
+_UNIT = "% of the baseline"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,19 @@ def in_words(threshold: RelativeThreshold) -> str:
 
 def unjudged(threshold: RelativeThreshold) -> ThresholdResult:
     """Return the result of a threshold for which there is no baseline."""
-    return ThresholdResult(in_words(threshold), None, None)
+    return ThresholdResult(in_words(threshold), None, None, _terms(threshold))
+
+
+def _terms(threshold: RelativeThreshold) -> Terms:
+    limit = threshold.within * _PERCENT
+    if isinstance(threshold, RelativeLatency):
+        return Terms("latency", limit, _UNIT, threshold.step, threshold.percentile)
+    return Terms("throughput" if isinstance(threshold, RelativeThroughput) else "capacity", limit, _UNIT)
+
+
+def _change(ratio: float) -> float | None:
+    """Return how far a figure is from the baseline's, in percent of that; None where it is not bounded."""
+    return None if isinf(ratio) else (ratio - 1) * _PERCENT
 
 
 def judge_relative(threshold: RelativeThreshold, new: Status, base: Status) -> RelativeResult:
@@ -62,11 +76,14 @@ def judge_relative(threshold: RelativeThreshold, new: Status, base: Status) -> R
     words, found = in_words(threshold), compared.ratio
     if found is None:
         message = f"{words} cannot be judged: it was {compared.new}, and {compared.base} in the baseline"
-        return RelativeResult(ThresholdResult(words, compared.new, None), compared.new, Reason.NO_BASELINE, message)
+        return RelativeResult(
+            ThresholdResult(words, compared.new, None, _terms(threshold)), compared.new, Reason.NO_BASELINE, message
+        )
     between = f"{_bound(found.low)} to {_bound(found.high)}"
     figures = f"{compared.new}, {found.value:.3g} ({between}) times the baseline's {compared.base}"
     passed = _holds(threshold, found)
-    result = ThresholdResult(words, figures, passed)
+    change = (_change(found.value), _change(found.low), _change(found.high))
+    result = ThresholdResult(words, figures, passed, _terms(threshold), *change)
     if passed is not None:
         return RelativeResult(result, figures)
     return RelativeResult(

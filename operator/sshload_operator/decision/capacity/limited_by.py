@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
 from sshload_contract.steps import ForwardStep
-from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Outcome, TrialState, Window
 
 from sshload_operator.api.target import ManagedTarget
@@ -59,7 +59,7 @@ def limited_by(plan: Plan, summary: RunSummary) -> LimitedBy | None:
         amount=found.upper,
         failed=len(failed),
         broken=len(breaking),
-        threshold=first,
+        threshold=last.threshold if last is not None else None,
         observed=last.observed if last is not None else failed[-1].message or None,
         short_of=short_of,
         message=message,
@@ -80,15 +80,15 @@ def sentence(limit: LimitedBy, plan: Plan) -> str:
     return f"{broke}. The server was short of {lacked}"
 
 
-def _first_broken(failed: tuple[Trial, ...]) -> str | None:
+def _first_broken(failed: tuple[Trial, ...]) -> Terms | str | None:
     """Return the threshold that broke in most of the trials; of several the one that the spec has first."""
-    names = Counter(result.threshold for trial in failed for result in trial.thresholds if result.passed is False)
-    order = [result.threshold for result in failed[0].thresholds]
-    return min(names, key=lambda name: (-names[name], order.index(name) if name in order else len(order)), default=None)
+    broken = Counter(result.key for trial in failed for result in trial.thresholds if result.passed is False)
+    order = [result.key for result in failed[0].thresholds]
+    return min(broken, key=lambda one: (-broken[one], order.index(one) if one in order else len(order)), default=None)
 
 
-def _broken(trial: Trial, threshold: str) -> ThresholdResult | None:
-    found = (result for result in trial.thresholds if result.threshold == threshold and result.passed is False)
+def _broken(trial: Trial, which: Terms | str | None) -> ThresholdResult | None:
+    found = (result for result in trial.thresholds if result.key == which and result.passed is False)
     return next(found, None)
 
 

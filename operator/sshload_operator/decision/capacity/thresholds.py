@@ -1,7 +1,7 @@
 """What was promised of the capacity itself, held against what the search found."""
 
 from sshload_contract.run_summary import CapacityResult, RunSummary
-from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import SearchEnd
 
 from sshload_operator.api.thresholds import CapacityThreshold, RelativeCapacity
@@ -30,15 +30,17 @@ def known(plan: Plan, found: CapacityResult) -> str | None:
 
 def _judge(threshold: CapacityThreshold, plan: Plan, summary: RunSummary) -> ThresholdResult:
     words = f"capacity above {in_words(threshold.above, plan.spec.load)}"
+    terms = Terms(threshold.kind, threshold.above, plan.spec.load.unit)
     found = summary.capacity
     if found is None:
-        return ThresholdResult(words, None, None)
+        return ThresholdResult(words, None, None, terms)
     passed: bool | None = None
     if found.lower is not None and found.lower > threshold.above and found.end in _CONFIRMED_LOWER:
         passed = True
     elif found.end is SearchEnd.FOUND or _is_below(plan, found, threshold.above):
         passed = False
-    return ThresholdResult(words, known(plan, found), passed)
+    value = found.lower if found.end is SearchEnd.FOUND else None
+    return ThresholdResult(words, known(plan, found), passed, terms, value, found.lower, found.upper)
 
 
 def _is_below(plan: Plan, found: CapacityResult, amount: float) -> bool:

@@ -1,5 +1,6 @@
 """Whether a search ended at its least load only for too few samples, which says nothing of the server."""
 
+from sshload_contract.judgement.threshold import terms_of
 from sshload_contract.judgement.words import in_words
 from sshload_contract.percentile import samples_needed
 from sshload_contract.run_summary import CapacityResult, Trial
@@ -26,10 +27,10 @@ def unjudged_least(plan: Plan, found: CapacityResult) -> Trial | None:
 def _had_too_few(plan: Plan, trial: Trial) -> bool:
     if any(result.passed is False for result in trial.thresholds):
         return False
-    unknown = {result.threshold for result in trial.thresholds if result.passed is None}
+    unknown = {result.key for result in trial.thresholds if result.passed is None}
     needed = (
         samples_needed(threshold.percentile)
         for threshold in plan.spec.thresholds
-        if isinstance(threshold, LatencyThreshold) and in_words(threshold) in unknown
+        if isinstance(threshold, LatencyThreshold) and unknown & {terms_of(threshold), in_words(threshold)}
     )
     return trial.load.started < max(needed, default=0)

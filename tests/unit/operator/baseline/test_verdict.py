@@ -13,6 +13,14 @@ from sshload_contract.run_summary import RunSummary
 
 SCHEMA = status_schema()
 P90 = "p90 of total within 10 % of the baseline"
+TERMS = {
+    "threshold": P90,
+    "kind": "latency",
+    "step": "total",
+    "percentile": 90,
+    "limit": 10,
+    "unit": "% of the baseline",
+}
 
 
 def against(found: RunSummary, *tests: Any, **changes: Any) -> Passes:
@@ -29,7 +37,14 @@ def test_a_run_as_fast_as_its_baseline_passes_and_says_so() -> None:
         f"the thresholds were met: {P90} before: 61.2 ms, 1.02 (1.01 to 1.03) times the baseline's 60 ms"
     )
     assert passes.status["thresholds"] == [
-        {"threshold": P90, "observed": "61.2 ms, 1.02 (1.01 to 1.03) times the baseline's 60 ms", "passed": True}
+        {
+            **TERMS,
+            "observed": "61.2 ms, 1.02 (1.01 to 1.03) times the baseline's 60 ms",
+            "passed": True,
+            "value": 2.0,
+            "low": 0.575,
+            "high": 3.445,
+        }
     ]
 
 
@@ -125,7 +140,7 @@ def test_a_run_whose_generator_lagged_is_invalid_for_nothing_can_be_held_against
     assert passes.said() == ("Invalid", "GeneratorSaturated")
     assert "300 ms of the generator's own delay" in passes.status["message"]
     assert passes.status["results"]["generator"]["latenciesMayIncludeMs"] == 300
-    assert passes.status["thresholds"] == [{"threshold": P90}]
+    assert passes.status["thresholds"] == [TERMS]
 
 
 def test_a_run_whose_generator_lagged_for_steal_says_so() -> None:
@@ -160,7 +175,7 @@ def test_without_a_baseline_nothing_passes() -> None:
     passes = against(slower(1.0))
     assert passes.said() == ("Inconclusive", "NoBaseline")
     assert passes.status["message"] == "there is no SSHLoadTest before in the namespace load-tests"
-    assert passes.status["thresholds"] == [{"threshold": P90}]
+    assert passes.status["thresholds"] == [TERMS]
     assert passes.condition("Passed")["status"] == "Unknown"
 
 

@@ -8,6 +8,7 @@ from plans import EXTERNAL, plan, quickstart
 from runs import WARM_UP_LOGINS, errors, generator, held_step, load, steps, summary, target_stats
 from sshload_contract.run_summary import EarlyEnd, RunSummary
 from sshload_contract.sample import ErrorCount
+from sshload_contract.thresholds import Terms
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Verdict, Window
 from sshload_operator.decision.verdict import judge
 from sshload_operator.state import Judgement, Reason
@@ -316,3 +317,23 @@ def test_an_invalid_run_names_every_limit_that_it_broke() -> None:
     message = judged(found).message
     assert "1 reports of workers never reached the master" in message
     assert "25409 of its 28232 source ports" in message
+
+
+def test_each_result_says_its_terms_and_what_was_seen_for_programs() -> None:
+    judgement = judged(summary(), P99_BELOW_2S, ERRORS_BELOW_1_PERCENT, THROUGHPUT_ABOVE_19)
+    terms = [
+        Terms("latency", 2_000, "ms", "total", 99),
+        Terms("errorRate", 1, "%"),
+        Terms("throughput", 19, "/s"),
+    ]
+    assert [result.terms for result in judgement.thresholds] == terms
+    latency, errors_seen, throughput = (result.value for result in judgement.thresholds)
+    assert latency is not None
+    assert 0 < latency < 2_000
+    assert errors_seen == 0
+    assert throughput == summary().load.completed_rate
+
+
+def test_of_what_was_not_seen_no_value_is_told() -> None:
+    (result,) = judged(too_few(summary()), P99_BELOW_2S).thresholds
+    assert (result.terms, result.value) == (Terms("latency", 2_000, "ms", "total", 99), None)
