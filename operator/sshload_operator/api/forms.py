@@ -35,6 +35,7 @@ _PERCENTAGE_CHARACTERS: Final = 10
 _SIZE_CHARACTERS: Final = 20
 _CLASS_OR_ESCAPE: Final = re.compile(r"\\.|\[\^?\]?(\\.|[^\]\\])*\]")
 _GROUP: Final = re.compile(r"\([^()]*\)")
+_FREE_FORM_VALUES: Final = 32 * 1024
 _SIZE_PATTERN: Final = "^[0-9]{1,12}(k|M|G|Ki|Mi|Gi)?$"
 
 
@@ -45,7 +46,8 @@ class Misfit(Exception):  # noqa: N818 - it never leaves this package: it become
 def read_text(form: Text, value: Any) -> str:
     """Read a string."""
     if not isinstance(value, str):
-        raise Misfit(f"must be a string, not {kind(value)}; put it in quotes")
+        hint = "; put it in quotes" if isinstance(value, bool | int | float) else ""
+        raise Misfit(f"must be a string, not {kind(value)}{hint}")
     if not form.shortest <= len(value) <= form.longest:
         raise Misfit(f"must have from {form.shortest} to {form.longest} characters, not {len(value)}")
     if form.pattern and re.fullmatch(form.pattern, value) is None:
@@ -138,12 +140,10 @@ def _number_schema(form: Number) -> Schema:
 
 
 def _read_duration(form: Duration, value: Any) -> float:
-    if isinstance(value, int) and not isinstance(value, bool):
-        raise Misfit(
-            f"is {value}, but must be a duration: write {value}s"
-            if 0 <= value < _INT32_MOST
-            else "must be a duration such as 30s"
-        )
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if 0 <= value < _INT32_MOST:
+            raise Misfit(f"is {value:g}, but must be a duration: write {value:g}s")
+        raise Misfit("must be a duration such as 30s")
     written = read_text(Text(_DURATION_CHARACTERS), value)
     try:
         seconds = duration_s(written, whole_seconds=form.whole_seconds)
@@ -256,17 +256,21 @@ def read_object(value: Any) -> Mapping[str, Any]:
         raise Misfit(f"must be an object, not {kind(value)}")
     for key in value:
         if not isinstance(key, str):
-            raise Misfit(f"has the key {key!r}, which is no string")
+            raise Misfit(f"has a key that is {kind(key)}, not a string; put it in quotes")
     return value
 
 
 def _read_free_form(form: FreeForm, value: Any) -> Mapping[str, Any]:
-    whole_object = read_object(value)
+    """Read an object that YAML may have let contain itself, so that its values have no end."""
+    whole_object, count = read_object(value), 0
     level: list[Any] = [whole_object]
     for _ in range(form.levels):
         level = [inner for item in level for inner in _inner(item)]
         if not level:
             return whole_object
+        count += len(level)
+        if count > _FREE_FORM_VALUES:
+            raise Misfit(f"has more than {_FREE_FORM_VALUES} values")
     raise Misfit(f"is nested more than {form.levels} levels deep")
 
 
@@ -298,7 +302,12 @@ def _check_64_bits(value: float) -> None:
 
 def _check_range(value: float, least: float, most: float) -> None:
     if not least <= value <= most:
-        raise Misfit(f"is {value:g}, but must be from {least:g} to {most:g}")
+        raise Misfit(f"is {_figure(value)}, but must be from {_figure(least)} to {_figure(most)}")
+
+
+def _figure(value: float) -> str:
+    """Return a number as it would be written: a whole one with all its digits."""
+    return str(int(value)) if value == int(value) else f"{value:g}"
 
 
 FORMS: Final[Mapping[type, tuple[ReadForm, Callable[[Any], Schema]]]] = {

@@ -115,6 +115,8 @@ def _plain(value: Any) -> Any:
             return {name: stated(item) for name, item in value.items()}
         case Enum():
             return value.value
+        case float():
+            return value + 0.0  # -0.0 is 0.0
         case _:
             return value
 
@@ -238,12 +240,17 @@ def _with_rules(schema_of_value: Schema, rules: tuple[Rule, ...]) -> Schema:
 
 
 def broken(rules: tuple[Rule, ...], value: Any, path: str) -> Iterator[Problem]:
-    """Yield the problems of a value, in the order of the rules, with at most one for each place."""
+    """Yield the problems of a value, in the order of the rules, with at most one for each place.
+
+    Where the value as a whole is wrong, the rules that follow may not rely on it and are not asked.
+    """
     blamed = set()
     for rule in rules:
         if rule.at not in blamed and (text := rule.problem(value)):
             blamed.add(rule.at)
             yield Problem(f"{path}{rule.at}" if path else rule.at.removeprefix("."), text)
+            if not rule.at:
+                return
 
 
 @dataclass(frozen=True, slots=True)

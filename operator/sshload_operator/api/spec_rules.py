@@ -163,7 +163,8 @@ def _stages_duration(model: str) -> str:
 
 
 _ARRIVALS_DURATION: Final = (
-    f"(has(self.load.arrivals.stages) ? {_stages_duration('arrivals')} : duration(self.load.arrivals.duration))"
+    f"(has(self.load.arrivals.stages) ? {_stages_duration('arrivals')} :"
+    " duration(self.load.arrivals.?duration.orValue('0s')))"
 )
 _BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
 

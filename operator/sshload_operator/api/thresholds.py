@@ -132,7 +132,7 @@ class WrittenThreshold:
         Rule(
             "!self.?abortOnFail.orValue(false) || has(self.errorRate) || has(self.latency) && has(self.latency.below)",
             "is for latency.below and errorRate: only the end shows whether another threshold is broken",
-            lambda one: not one.abort_on_fail or isinstance(one.value(), LatencyThreshold | ErrorRateThreshold),
+            lambda one: not one.abort_on_fail or one.can_be_unrecoverable,
             at=".abortOnFail",
         ),
     )
@@ -147,6 +147,11 @@ class WrittenThreshold:
     error_rate: _ErrorRate | None
     throughput: _Throughput | None
     capacity: _Capacity | None
+
+    @property
+    def can_be_unrecoverable(self) -> bool:
+        """Whether the threshold may be broken whatever the rest of the load brings."""
+        return self.error_rate is not None or (self.latency is not None and self.latency.below_s is not None)
 
     def value(self) -> AnyThreshold:
         """Return the threshold of the kind that is set."""

@@ -73,6 +73,10 @@ BAD: Mapping[str, tuple[Spec, str]] = {
         with_second(patch={"load": BURST}),
         "spec.variants[1].patch: makes an invalid test of variant b: spec.load: exactly one of",
     ),
+    "a patch with a threshold of no kind": (
+        with_second(patch={"thresholds": [{"abortOnFail": True}]}),
+        "spec.variants[1].patch: makes an invalid test of variant b: spec.thresholds[0]: exactly one of latency",
+    ),
     "a patch that sets abort": (with_second(patch={"abort": True}), "spec.variants[1].patch.abort: must not be set"),
     "a patch with a time to live": (
         with_second(patch={"ttlAfterFinished": {"passed": "1h"}}),
@@ -98,6 +102,7 @@ BAD: Mapping[str, tuple[Spec, str]] = {
 # What only the sum of base and patch shows, which the CRD never sees.
 PATCHED = (
     "a patch that contradicts the base",
+    "a patch with a threshold of no kind",
     "a patch that sets abort",
     "a patch with a time to live",
     "removing what is not there",

@@ -157,6 +157,8 @@ def parse_comparison(name: str, body_spec: Mapping[str, Any]) -> ComparisonSpec:
     problems: list[Problem] = []
     written = collect(lambda: read(WrittenComparison, body_spec, "spec"), problems)
     base = body_spec.get("base") if isinstance(body_spec, Mapping) else None
+    if any(problem.path == "spec.base" for problem in problems):
+        base = None
     parsed = collect(lambda: parse(base, "spec.base"), problems) if isinstance(base, Mapping) else None
     if written is None or parsed is None:
         raise SpecError.of(problems)

@@ -65,7 +65,7 @@ def canonical(expression: str) -> str:
 
     Macros (`@daily`) are written out. An expression that names no day that exists, as 30 February, is refused.
     """
-    texts = _MACROS.get(expression, expression).lower().split()
+    texts = re.split(" +", _MACROS.get(expression, expression).lower())  # no other space, as in the CRD
     if len(texts) != len(_FIELDS) or (expression.startswith("@") and expression not in _MACROS):
         raise ValueError(
             "is no cron expression of five fields, and none of @hourly, @daily, @weekly, @monthly, @yearly"

@@ -21,6 +21,7 @@ from sshload_operator.api.spec import NAME_PATTERN, LoadTestSpec
 SCHEDULE_NAME_CHARACTERS: Final = 31
 """The name of a test is the schedule's, a hyphen, and the minutes since 1970: eight digits until the year 2160."""
 
+_TESTS: Final = "spec.testTemplate.spec"
 _MOST_DEADLINE_S: Final = 31_536_000
 _MOST_KEPT: Final = 100
 _KEPT: Final = Whole(0, _MOST_KEPT)
@@ -182,8 +183,8 @@ def parse_schedule(body_spec: Mapping[str, Any]) -> ScheduleSpec:
     """
     problems: list[Problem] = []
     written = collect(lambda: read(WrittenSchedule, body_spec, "spec"), problems)
-    tests = _tests_of(body_spec)
-    parsed = None if tests is None else collect(lambda: parse(tests, "spec.testTemplate.spec"), problems)
+    tests = None if any(path.startswith(_TESTS) for path, _ in problems) else _tests_of(body_spec)
+    parsed = None if tests is None else collect(lambda: parse(tests, _TESTS), problems)
     if written is None or parsed is None:
         raise SpecError.of(problems)
     return _values(written, parsed)

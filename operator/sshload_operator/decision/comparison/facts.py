@@ -1,17 +1,20 @@
 """What is known of a comparison: what is seen of its tests, and what its status remembers."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from sshload_contract.vocabulary import Invalidity, Verdict
 
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.load_test import parse
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.comparison.figures import MEASURED, Figures, figures, most_telling
 from sshload_operator.decision.comparison.plan import COMPARISON_RUN_LABEL, Place
 from sshload_operator.decision.comparison.words import ComparisonPhase, ComparisonVerdict
 from sshload_operator.decision.findings import word
+from sshload_operator.planning.plan import spec_hash as hash_of_spec
 from sshload_operator.state import Condition, Phase, Reason
 
 MOST_REPEATS = 2
@@ -25,7 +28,8 @@ _LAGGED = frozenset(Reason(why) for why in Invalidity if why.is_own_delay)
 class SeenTest:
     """One test as the API server shows it. `verdict` is None until it is finished; `figures` are empty till then.
 
-    `run_id` is the comparison's run that it was made for, `spec_hash` that of what it has measured. `own_delay_ms` is
+    `run_id` is the comparison's run that it was made for, `spec_hash` that of what it has measured, and `spec` what it
+    was told then, for a status is of this generation once there is a verdict. `own_delay_ms` is
     how much of its figures may be the generator's own delay, None where it is too little to matter.
     """
 
@@ -40,6 +44,16 @@ class SeenTest:
     spec_hash: str
     figures: Figures
     own_delay_ms: float | None
+    spec: Mapping[str, Any] = field(default_factory=dict)
+
+    def has_measured(self, spec_hash: str) -> bool:
+        """Tell whether it has measured the spec of this hash. An operator of another release may hash otherwise."""
+        if self.spec_hash == spec_hash:
+            return True
+        try:
+            return bool(self.spec_hash) and hash_of_spec(parse(self.spec)) == spec_hash
+        except SpecError:
+            return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,19 +115,20 @@ def seen_test(test: Mapping[str, Any]) -> SeenTest:
         spec_hash=status.get("specHash", "") if verdict else "",
         figures=figures(status) if verdict in MEASURED else {},
         own_delay_ms=None if "capacity" in status else own_delay_ms(status),
+        spec=test["spec"],
     )
 
 
 def test_run(place: Place, test: SeenTest, verdict: Verdict, most_figures: int, repeats: int) -> TestRun:
     """Return what is to be remembered of a test that is over with this verdict, after so many others of its place."""
     lagged = (verdict is Verdict.INVALID and test.reason in _LAGGED) or (
-        verdict in MEASURED and test.own_delay_ms is not None and test.spec_hash == place.spec_hash
+        verdict in MEASURED and test.own_delay_ms is not None and test.has_measured(place.spec_hash)
     )
     kept = most_telling(test.figures, most_figures)
     problem = ""
     if verdict not in MEASURED:
         problem = f"{verdict}: {test.message}"
-    elif test.spec_hash != place.spec_hash:
+    elif not test.has_measured(place.spec_hash):
         problem = "its spec was changed by somebody, so that it did not measure the variant"
     elif test.own_delay_ms is not None:
         problem = f"{verdict}, but its figures may include {test.own_delay_ms:.4g} ms of the generator's own delay"

@@ -10,6 +10,9 @@ from specs.spec import Spec, changed
 _LATENCY = {"step": "total", "percentile": 99, "below": "2s"}
 
 BAD: dict[str, Bad] = {
+    "threshold-of-no-kind-that-aborts": bad(
+        "thresholds", [{"abortOnFail": True}], "spec.thresholds[0]", "exactly one of latency, errorRate"
+    ),
     "threshold-of-nothing": Bad(
         with_thresholds({}), "spec.thresholds[0]", "exactly one of latency, errorRate, throughput and"
     ),

@@ -253,6 +253,12 @@ def test_a_test_whose_spec_somebody_changed_has_not_measured_the_variant() -> No
     assert "its spec was changed" in world.status["message"]
 
 
+def test_a_test_that_ended_under_a_release_that_hashes_otherwise_has_measured_the_variant() -> None:
+    world = started()
+    play(world, {"cmp-1-a": {**measured(), "specHash": "0123456789abcdef"}})
+    assert said(world)[0] == "Conclusive", world.status["message"]
+
+
 def test_a_test_that_was_changed_and_runs_anew_is_not_over() -> None:
     world = started()
     world.end("cmp-1-a", pods_stay=True)

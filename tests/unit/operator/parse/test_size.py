@@ -52,3 +52,28 @@ def test_a_comparisons_base_and_each_variant_are_no_larger_than_a_test() -> None
     variants = [{"name": "a"}, {"name": "b", "patch": {"workers": on_nodes(3_000)["workers"]}}]
     with pytest.raises(SpecError, match=rf"makes an invalid test of variant b: spec: {TOO_LARGE}"):
         parse_comparison("c", comparison_spec(variants=variants))
+
+
+def endless() -> dict[str, Any]:
+    """Return a value that doubles with each level, as YAML's aliases can say."""
+    value: dict[str, Any] = {}
+    value.update({"a": value, "b": value})
+    return value
+
+
+def test_a_template_a_base_and_a_patch_without_end_are_refused_by_their_first_values() -> None:
+    with pytest.raises(SpecError) as template:
+        parse_schedule({"schedule": "0 3 * * *", "testTemplate": {"spec": endless()}})
+    assert str(template.value) == "spec.testTemplate.spec: has more than 32768 values"
+    with pytest.raises(SpecError) as base:
+        parse_comparison("c", comparison_spec(base=endless()))
+    assert str(base.value) == "spec.base: has more than 32768 values"
+    variants = [{"name": "a"}, {"name": "b", "patch": endless()}]
+    with pytest.raises(SpecError, match=r"^spec\.variants\[1\]\.patch: has more than 32768 values$"):
+        parse_comparison("c", comparison_spec(variants=variants))
+
+
+@pytest.mark.parametrize("key", [5, 10**5_000, None, True], ids=["a number", "a huge number", "null", "a flag"])
+def test_a_key_that_is_no_string_is_refused_whatever_its_size(key: Any) -> None:
+    with pytest.raises(SpecError, match=r"has a key that is (a number|null|a boolean), not a string"):
+        parse({**SMALL, key: 1})

@@ -29,7 +29,7 @@ def test_a_number_of_a_file_must_be_finite(value: float) -> None:
 
 
 def test_a_key_of_a_file_must_be_a_string() -> None:
-    with pytest.raises(SpecError, match=r"spec.target: has the key 1, which is no string"):
+    with pytest.raises(SpecError, match=r"spec.target: has a key that is a number"):
         parse({**SMALL, "target": {1: {}}})
 
 
