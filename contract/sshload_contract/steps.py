@@ -113,17 +113,29 @@ class ExecStep:
 
 
 @dataclass(frozen=True, slots=True)
-class SftpReadStep:
+class _OnePath:
+    """A step on one path."""
+
+    name: _Name
+    path: _Path
+
+
+@dataclass(frozen=True, slots=True)
+class _Download(_OnePath):
+    """A step that reads a file."""
+
+    expect_bytes: _ExpectedSize
+    expect_sha256: _ExpectedSha256
+
+
+@dataclass(frozen=True, slots=True)
+class SftpReadStep(_Download):
     """Read a file over SFTP to its end."""
 
     kind: ClassVar[str] = "sftpRead"
     timings: ClassVar[tuple[Step, ...]] = (
         Step.SUBSYSTEM, Step.OPEN, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.SFTP_READ,
     )  # fmt: skip
-    name: _Name
-    path: _Path
-    expect_bytes: _ExpectedSize
-    expect_sha256: _ExpectedSha256
 
 
 @unique
@@ -143,17 +155,21 @@ _Verify: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class SftpWriteStep:
+class _Upload(_OnePath):
+    """A step that writes a file."""
+
+    size_bytes: _WrittenSize
+    verify: _Verify
+
+
+@dataclass(frozen=True, slots=True)
+class SftpWriteStep(_Upload):
     """Write a file over SFTP. A file that is there is replaced."""
 
     kind: ClassVar[str] = "sftpWrite"
     timings: ClassVar[tuple[Step, ...]] = (
         Step.SUBSYSTEM, Step.OPEN, Step.WRITE, Step.CLOSE, Step.VERIFY, Step.SFTP_WRITE,
     )  # fmt: skip
-    name: _Name
-    path: _Path
-    size_bytes: _WrittenSize
-    verify: _Verify
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,33 +188,27 @@ class SftpListStep:
 
 
 @dataclass(frozen=True, slots=True)
-class SftpStatStep:
+class SftpStatStep(_OnePath):
     """Ask for a file's attributes over SFTP."""
 
     kind: ClassVar[str] = "sftpStat"
     timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_STAT)
-    name: _Name
-    path: _Path
 
 
 @dataclass(frozen=True, slots=True)
-class SftpMkdirStep:
+class SftpMkdirStep(_OnePath):
     """Make a directory over SFTP."""
 
     kind: ClassVar[str] = "sftpMkdir"
     timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_MKDIR)
-    name: _Name
-    path: _Path
 
 
 @dataclass(frozen=True, slots=True)
-class SftpRmdirStep:
+class SftpRmdirStep(_OnePath):
     """Remove an empty directory over SFTP."""
 
     kind: ClassVar[str] = "sftpRmdir"
     timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_RMDIR)
-    name: _Name
-    path: _Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,37 +223,27 @@ class SftpRenameStep:
 
 
 @dataclass(frozen=True, slots=True)
-class SftpRemoveStep:
+class SftpRemoveStep(_OnePath):
     """Remove a file over SFTP."""
 
     kind: ClassVar[str] = "sftpRemove"
     timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_REMOVE)
-    name: _Name
-    path: _Path
 
 
 @dataclass(frozen=True, slots=True)
-class ScpReadStep:
+class ScpReadStep(_Download):
     """Read a file by scp."""
 
     kind: ClassVar[str] = "scpRead"
     timings: ClassVar[tuple[Step, ...]] = (Step.OPEN, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.SCP_READ)
-    name: _Name
-    path: _Path
-    expect_bytes: _ExpectedSize
-    expect_sha256: _ExpectedSha256
 
 
 @dataclass(frozen=True, slots=True)
-class ScpWriteStep:
+class ScpWriteStep(_Upload):
     """Write a file by scp. A file that is there is replaced."""
 
     kind: ClassVar[str] = "scpWrite"
     timings: ClassVar[tuple[Step, ...]] = (Step.OPEN, Step.WRITE, Step.CLOSE, Step.VERIFY, Step.SCP_WRITE)
-    name: _Name
-    path: _Path
-    size_bytes: _WrittenSize
-    verify: _Verify
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ def enumeration_schema(members: type[Enum]) -> Schema:
     return _words_schema(Words(tuple(member.value for member in members)))
 
 
-def read_flag(_: Any, value: Any) -> bool:
+def read_flag(value: Any) -> bool:
     """Read true or false."""
     if not isinstance(value, bool):
         raise Misfit(f"must be true or false, not {kind(value)}")
@@ -102,7 +102,7 @@ def read_flag(_: Any, value: Any) -> bool:
 
 
 def _read_true(form: TrueOnly, value: Any) -> bool:
-    if not read_flag(form, value):
+    if not read_flag(value):
         raise Misfit(form.otherwise)
     return True
 

@@ -38,12 +38,12 @@ def spec_schema() -> Schema:
     return {**found, "x-kubernetes-validations": rule_schemas(SPEC_RULES)}
 
 
-def check_name(name: str) -> None:
-    """Raise SpecError for a test's name that the CRD refuses, because the names of its pods are made from it."""
-    if len(name) > NAME_CHARACTERS or re.fullmatch(NAME_PATTERN, name) is None:
+def check_name(name: str, most: int = NAME_CHARACTERS) -> None:
+    """Raise SpecError for a name that the CRD refuses, because the names of other objects are made from it."""
+    if len(name) > most or re.fullmatch(NAME_PATTERN, name) is None:
         raise SpecError(
             "metadata.name",
-            f"is {name!r}, but must be at most {NAME_CHARACTERS} lower-case letters, digits and hyphens, beginning"
+            f"is {name!r}, but must be at most {most} lower-case letters, digits and hyphens, beginning"
             " with a letter and ending with a letter or digit",
         )
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from difflib import get_close_matches
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -170,7 +170,7 @@ def _bare_shape(base: Any, notes: tuple[Any, ...]) -> Shape:
             written = shape_of(note.shape)
             return written if is_typeddict(note.shape) else _Valued(written)
         if type(note) in FORMS:
-            return _Scalar(note, base)
+            return _scalar(note, base)
     return _container_shape(base, notes) if get_args(base) else _plain_shape(base)
 
 
@@ -185,9 +185,9 @@ def _container_shape(base: Any, notes: tuple[Any, ...]) -> Shape:
 
 def _plain_shape(base: Any) -> Shape:
     if base is bool:
-        return _Flag()
+        return _Scalar(read_flag, lambda: {"type": "boolean"})
     if issubclass(base, Enum):
-        return _Enumeration(base)
+        return _Scalar(partial(read_enumeration, base), partial(enumeration_schema, base))
     return _Object(base, _members_of(base), getattr(base, "rules", ()))
 
 
@@ -288,53 +288,27 @@ class _Valued:
 
 @dataclass(frozen=True, slots=True)
 class _Scalar:
-    """A single value of a form."""
+    """A single value. `of_value` reads it, or raises Misfit; `of_schema` makes its schema."""
 
-    form: Any
-    base: Any
+    of_value: Callable[[Any], Any]
+    of_schema: Callable[[], Schema]
 
     def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
         try:
-            found = FORMS[type(self.form)][0](self.form, value)
+            return self.of_value(value)
         except Misfit as misfit:
             _add(problems, [Problem(path, str(misfit))])
             return _UNREAD
-        return str(found) if self.base is str else found
 
     def schema(self) -> Schema:
-        return FORMS[type(self.form)][1](self.form)
+        return self.of_schema()
 
 
-@dataclass(frozen=True, slots=True)
-class _Flag:
-    """True or false."""
-
-    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
-        return _scalar(lambda: read_flag(None, value), path, problems)
-
-    def schema(self) -> Schema:
-        return {"type": "boolean"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Enumeration:
-    """A member of an enumeration."""
-
-    members: type[Enum]
-
-    def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
-        return _scalar(lambda: read_enumeration(self.members, value), path, problems)
-
-    def schema(self) -> Schema:
-        return enumeration_schema(self.members)
-
-
-def _scalar(read_value: Callable[[], Any], path: str, problems: list[Problem]) -> Any:
-    try:
-        return read_value()
-    except Misfit as misfit:
-        _add(problems, [Problem(path, str(misfit))])
-        return _UNREAD
+def _scalar(form: Any, base: Any) -> _Scalar:
+    """Return the shape of a form. What is kept as a string may be written as a number (WholeOrText)."""
+    read_form, schema_of_form = FORMS[type(form)]
+    read_value = partial(read_form, form)
+    return _Scalar((lambda value: str(read_value(value))) if base is str else read_value, partial(schema_of_form, form))
 
 
 @dataclass(frozen=True, slots=True)
@@ -576,18 +550,18 @@ class _Object:
         self.shape = shape
         self._rules = rules
         self._fields = {member.name: member for member in members if member.name}
-        self._inline = [member for member in members if isinstance(member.shape, _OneOf) and not member.name]
+        self._inline = [(m, m.shape) for m in members if isinstance(m.shape, _OneOf) and not m.name]
         self._constants = {m.attribute: m.shape.value for m in members if isinstance(m.shape, _Constant)}
         self._defaults = {
             member.attribute: member.value_if_absent() for member in self._fields.values() if member.absent is not None
         }
-        self._known = [*self._fields, *(name for one in self._inline for name in _kinds(one))]
+        self._known = [*self._fields, *(name for _, union in self._inline for name in union.members)]
         self._make = _kept if is_typeddict(shape) else shape
 
     def members(self) -> Iterator[_Member]:
         """Yield the fields that a spec has, the inline ones last."""
         yield from self._fields.values()
-        yield from self._inline
+        yield from (member for member, _ in self._inline)
 
     def if_absent(self, member: _Member) -> Any:
         """Return what a field that may be absent holds if it is."""
@@ -606,9 +580,8 @@ class _Object:
                 found[member.attribute] = member.shape.read(item, _at(path, name), problems)
             elif member.absent is None:
                 _add(problems, [Problem(_at(path, name), "is required, and missing")])
-        for inline in self._inline:
-            if isinstance(inline.shape, _OneOf):
-                found[inline.attribute] = inline.shape.read_from(entries, path, problems)
+        for member, union in self._inline:
+            found[member.attribute] = union.read_from(entries, path, problems)
         if len(problems) > before:
             return _UNREAD
         return self._made(found, path, problems)
@@ -622,10 +595,9 @@ class _Object:
     def schema(self) -> Schema:
         properties = {name: member.schema() for name, member in self._fields.items()}
         rules = self._rules
-        for one in self._inline:
-            if isinstance(one.shape, _OneOf):
-                properties |= one.shape.properties()
-                rules = (one.shape.rule(), *rules)
+        for _, union in self._inline:
+            properties |= union.properties()
+            rules = (union.rule(), *rules)
         required = [name for name, member in self._fields.items() if member.absent is None]
         schema_of_object = {
             "type": "object",
@@ -633,10 +605,6 @@ class _Object:
             "properties": properties,
         }
         return _with_rules(schema_of_object, rules)
-
-
-def _kinds(member: _Member) -> list[str]:
-    return list(member.shape.members) if isinstance(member.shape, _OneOf) else []
 
 
 def _kept(**found: Any) -> dict[str, Any]:

@@ -1,6 +1,5 @@
 """The spec of an SSHLoadTestSchedule: as it is written (`WrittenSchedule`), and as values (`ScheduleSpec`)."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,11 +11,11 @@ from sshload_contract.declared import Absent, Default, Duration, Entries, FreeFo
 from sshload_contract.quantities import duration_s
 
 from sshload_operator.api.errors import Problem, SpecError, collect, shown
-from sshload_operator.api.load_test import parse
+from sshload_operator.api.load_test import check_name, parse
 from sshload_operator.api.schedule.calendars import Calendar, CronCalendar, EveryCalendar
 from sshload_operator.api.schedule.cron import EVERY, SCHEDULE_RULES, canonical
 from sshload_operator.api.shapes import read
-from sshload_operator.api.spec import NAME_PATTERN, LoadTestSpec
+from sshload_operator.api.spec import LoadTestSpec
 
 SCHEDULE_NAME_CHARACTERS: Final = 31
 """The name of a test is the schedule's, a hyphen, and the minutes since 1970: eight digits until the year 2160."""
@@ -223,9 +222,4 @@ def _calendar(schedule: str, zone: ZoneInfo) -> Calendar:
 
 def check_schedule_name(name: str) -> None:
     """Raise SpecError for a schedule's name that the CRD refuses, because the names of its tests are made from it."""
-    if len(name) > SCHEDULE_NAME_CHARACTERS or re.fullmatch(NAME_PATTERN, name) is None:
-        raise SpecError(
-            "metadata.name",
-            f"is {name!r}, but must be at most {SCHEDULE_NAME_CHARACTERS} lower-case letters, digits and hyphens,"
-            " beginning with a letter and ending with a letter or digit",
-        )
+    check_name(name, SCHEDULE_NAME_CHARACTERS)

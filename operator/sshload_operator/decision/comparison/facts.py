@@ -121,14 +121,13 @@ def seen_test(test: Mapping[str, Any]) -> SeenTest:
 
 def test_run(place: Place, test: SeenTest, verdict: Verdict, most_figures: int, repeats: int) -> TestRun:
     """Return what is to be remembered of a test that is over with this verdict, after so many others of its place."""
-    lagged = (verdict is Verdict.INVALID and test.reason in _LAGGED) or (
-        verdict in MEASURED and test.own_delay_ms is not None and test.has_measured(place.spec_hash)
-    )
+    measured_it = verdict in MEASURED and test.has_measured(place.spec_hash)
+    lagged = (verdict is Verdict.INVALID and test.reason in _LAGGED) or (measured_it and test.own_delay_ms is not None)
     kept = most_telling(test.figures, most_figures)
     problem = ""
     if verdict not in MEASURED:
         problem = f"{verdict}: {test.message}"
-    elif not test.has_measured(place.spec_hash):
+    elif not measured_it:
         problem = "its spec was changed by somebody, so that it did not measure the variant"
     elif test.own_delay_ms is not None:
         problem = f"{verdict}, but its figures may include {test.own_delay_ms:.4g} ms of the generator's own delay"
