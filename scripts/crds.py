@@ -49,7 +49,7 @@ def _crd(plural: str, spec: Schema) -> str:
 
 
 class _Dumper(yaml.SafeDumper):
-    """Writes what stands in several places anew in each of them: kubectl shall find no anchors."""
+    """Writes a repeated part in full each time, because kubectl should find no YAML anchors."""
 
     def ignore_aliases(self, _: object) -> bool:
         return True

@@ -148,7 +148,7 @@ class WrittenComparison:
         bool,
         Default(False),
         "Ends the comparison and the test that is under way. What was measured by then is kept. Set to false, it"
-        " compares anew.",
+        " compares again.",
     ]
 
 
