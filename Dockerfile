@@ -73,10 +73,10 @@ USER 10001:10001
 WORKDIR /tmp
 ENTRYPOINT ["python", "-m", "sshload_operator"]
 
-# Auth by agent starts an ssh-agent.
+# Auth by agent starts an ssh-agent, and the step rsync runs rsync.
 FROM base AS worker
 ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
-RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages openssh-client
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages openssh-client rsync
 COPY --from=worker-venv /opt/sshload /opt/sshload
 COPY --from=project /opt/sshload /opt/sshload
 USER 10001:10001
@@ -86,7 +86,7 @@ ENTRYPOINT ["python", "-m", "sshload_worker"]
 # Host keys are made when a target starts: none may come with the image.
 FROM base AS target
 ARG SOURCE_DATE_EPOCH DEBIAN_SNAPSHOT
-RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages git openssh-server \
+RUN --mount=type=bind,source=scripts/image-packages,target=/mnt/image-packages sh /mnt/image-packages git openssh-server rsync \
  && rm -f /etc/ssh/ssh_host_*
 COPY --from=target-venv /opt/sshload /opt/sshload
 COPY --from=project /opt/sshload /opt/sshload

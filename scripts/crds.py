@@ -1,25 +1,64 @@
-"""Write the CRDs: what is declared in sshload_operator.api gives the schemas of the specs, and scripts/crds the rest.
+"""Write the CRDs from what is declared in sshload_operator.api.
 
 The chart links to them, and has them whole once it is packaged.
 """
 
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 from merge_patch_schema import merge_patch_schema
+from sshload_contract.declared import Rule
 from sshload_operator.api.comparison.spec import WrittenComparison
-from sshload_operator.api.load_test import spec_schema
+from sshload_operator.api.kinds import COMPARISON, GROUP, SCHEDULE, TEST, VERSION, Kind
+from sshload_operator.api.load_test import NOT_ITS_OWN_BASELINE, spec_schema
 from sshload_operator.api.schedule.spec import WrittenSchedule
-from sshload_operator.api.shapes import description_of, schema
+from sshload_operator.api.shapes import description_of, rule_schemas, schema
 from sshload_operator.api.spec import WrittenSpec
+from sshload_operator.api.status.comparison import ComparisonStatus
+from sshload_operator.api.status.head import UNSEEN, Column, written
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.schedule import ScheduleStatus
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 CRDS: Final = ROOT / "crds"
-_OTHERWISE: Final = ROOT / "scripts/crds"
+_STEPS: Final = re.compile(r"\.(\w+)|\['(\w+)'[^]]*\]|\[[^]]*\]")
 
 Schema = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Declared:
+    """A kind with what its CRD says of it, beside its spec. `rules` hold of the whole object."""
+
+    kind: Kind
+    description: str
+    status: type[TestStatus] | type[ScheduleStatus] | type[ComparisonStatus]
+    rules: tuple[Rule, ...] = ()
+
+
+_DECLARED: Final = (
+    _Declared(
+        TEST,
+        "A load test of one SSH server. Applying it runs it once; changing its spec runs it again.",
+        TestStatus,
+        (NOT_ITS_OWN_BASELINE,),
+    ),
+    _Declared(
+        SCHEDULE,
+        "Load tests at set times, as a CronJob makes Jobs. Each run is an SSHLoadTest of its own.",
+        ScheduleStatus,
+    ),
+    _Declared(
+        COMPARISON,
+        "Compares variants of one load test, such as two settings of sshd. Applying it runs the tests of all variants"
+        " in rounds, one test after the other; changing its spec runs them again.",
+        ComparisonStatus,
+    ),
+)
 
 
 def specs() -> Mapping[str, Schema]:
@@ -32,20 +71,79 @@ def specs() -> Mapping[str, Schema]:
     patch = comparisons["properties"]["variants"]["items"]["properties"]["patch"]
     patch |= {"properties": merge_patch_schema(tests)["properties"]}
     del patch["x-kubernetes-preserve-unknown-fields"]
-    return {"sshloadtests": tests, "sshloadtestschedules": schedules, "sshloadtestcomparisons": comparisons}
+    return {TEST.plural: tests, SCHEDULE.plural: schedules, COMPARISON.plural: comparisons}
 
 
-def written() -> dict[Path, str]:
+def texts() -> dict[Path, str]:
     """Return the text of every CRD."""
-    return {CRDS / f"{plural}.yaml": _crd(plural, spec) for plural, spec in specs().items()}
+    of_specs = specs()
+    return {
+        CRDS / f"{declared.kind.plural}.yaml": _text(_crd(declared, of_specs[declared.kind.plural]))
+        for declared in _DECLARED
+    }
 
 
-def _crd(plural: str, spec: Schema) -> str:
-    crd = yaml.safe_load((_OTHERWISE / f"{plural}.yaml").read_text(encoding="utf-8"))
-    whole = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    whole["properties"] = {"spec": spec, **whole["properties"]}
+def _text(crd: Schema) -> str:
     text = yaml.dump(crd, Dumper=_Dumper, sort_keys=False, default_flow_style=None, width=120, allow_unicode=True)
     return f"# Written by scripts/crds.py.\n{text}"
+
+
+def _crd(declared: _Declared, spec: Schema) -> Schema:
+    kind = declared.kind
+    fields = {"spec": spec, "status": _status(declared.status)}
+    names = {
+        "kind": kind.name,
+        "listKind": f"{kind.name}List",
+        "plural": kind.plural,
+        "singular": kind.name.lower(),
+        "shortNames": [kind.short],
+        "categories": ["sshload"],
+    }
+    whole = {
+        "description": declared.description,
+        "type": "object",
+        "required": ["spec"],
+        **({"x-kubernetes-validations": rule_schemas(declared.rules)} if declared.rules else {}),
+        "properties": fields,
+    }
+    age = {
+        "name": "Age",
+        "type": "date",
+        "jsonPath": ".metadata.creationTimestamp",
+        "description": f"Time since the {kind.word} was created.",
+    }
+    version = {
+        "name": VERSION,
+        "served": True,
+        "storage": True,
+        "subresources": {"status": {}},
+        "additionalPrinterColumns": [*(_column(column, fields) for column in declared.status.columns), age],
+        "schema": {"openAPIV3Schema": whole},
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{GROUP}"},
+        "spec": {"group": GROUP, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+
+
+def _status(shape: type) -> Schema:
+    return {"description": description_of(shape), **schema(shape), "default": written(UNSEEN)}
+
+
+def _column(column: Column, fields: Mapping[str, Schema]) -> Schema:
+    """Return a column as a CRD has it, with the type and the description of the field that it shows."""
+    shown: Schema = {"properties": fields}
+    for name, first_of_several in _STEPS.findall(column.path):
+        shown = shown["properties"][name or first_of_several] if name or first_of_several else shown["items"]
+    return {
+        "name": column.name,
+        "type": "date" if shown.get("format") == "date-time" and not column.as_text else shown["type"],
+        "jsonPath": column.path,
+        **({"priority": 1} if column.wide else {}),
+        "description": column.description or shown["description"],
+    }
 
 
 class _Dumper(yaml.SafeDumper):
@@ -57,7 +155,7 @@ class _Dumper(yaml.SafeDumper):
 
 def main() -> None:
     """Write all CRDs."""
-    for path, text in written().items():
+    for path, text in texts().items():
         path.write_text(text, encoding="utf-8")
 
 

@@ -37,5 +37,9 @@ class PercentileText(NamedTuple):
 
 Count: TypeAlias = Annotated[int, Range(0, _MOST)]
 Ordinal: TypeAlias = Annotated[int, Range(1, _MOST)]
+MOST_STAGES = 50
+"""The most stages of a load."""
+
+StageNumber: TypeAlias = Annotated[int, Range(0, MOST_STAGES)]
 Amount: TypeAlias = Annotated[float, Range(0, _MOST)]
 PercentileKey: TypeAlias = Annotated[str, PercentileText()]

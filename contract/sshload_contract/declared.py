@@ -1,18 +1,21 @@
-"""How a field of the API is written in a spec: annotations of the fields of dataclasses.
+"""How a field of the API is written in a spec or a status: annotations of the fields of dataclasses.
 
 A field is declared once, where the class that holds its value is: its type, one of the forms below, what the field
 means in plain words (a `str`), and its default. The operator derives the parser, the CRDs and the reference from that:
 
     rate: Annotated[float, Number(0, 100_000, above=True), "Iterations begun per second, over all workers."]
 
-The name in a spec is the field's own in camel case, without the unit that its name ends with: `duration_s` is written
-`duration`. A field is required unless it may be None, is annotated with a `Default` or with what it is when `Absent`.
-A union of dataclasses is an object that has exactly one of their `kind`s as its key. A member whose class variable
-`written_bare` names one of its fields is written as that field alone: `sleep: 10s`. One whose class variable
-`written_as` is another class is written as that one declares (`WrittenAs`).
+The name in a spec or status is the field's own in camel case. A `Duration` and a `Size` are written with their unit, so
+that their names leave out theirs: `duration_s` is written `duration`. A field is required unless it may be None, is
+annotated with a `Default` or with what it is when `Absent`. A union of dataclasses is an object that has exactly one of
+their `kind`s as its key. A member whose class variable `written_bare` names one of its fields is written as that field
+alone: `sleep: 10s`. One whose class variable `written_as` is another class is written as that one declares
+(`WrittenAs`).
 
-A class variable `rules` holds what must be true of its fields together. The description of an object is the first
-paragraph of its class's docstring, unless the field that holds it has one.
+A class variable `rules` holds what must be true of its fields together. A field that is used only with the installer's
+permission is annotated with a `Permission`; a member of a union has it as its class variable `permission`.
+
+The description of an object is the first paragraph of its class's docstring, unless the field that holds it has one.
 """
 
 from collections.abc import Callable
@@ -51,11 +54,16 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A number from `least` to `most`, without `least` itself where it has to be `above` it."""
+    """A number from `least` to `most`, which may be infinite, without `least` itself where it has to be `above` it."""
 
     least: float
     most: float
     above: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Timestamp:
+    """A time as Kubernetes writes it, in whole seconds of UTC. The value is a datetime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +173,20 @@ class WrittenAs:
     """The field is written as this class declares, whose method `value` returns what the field holds."""
 
     shape: type
+
+
+@dataclass(frozen=True, slots=True)
+class Permission:
+    """Using the field takes the installer's permission: the chart's value `permitted` has a flag of this `name`."""
+
+    name: str
+    by_default: bool = False
+
+    @property
+    def in_words(self) -> str:
+        """What the description of the field says of it."""
+        granted = "unless the installation forbids it" if self.by_default else "only where the installation permits it"
+        return f"Accepted {granted} (permitted.{self.name})."
 
 
 @dataclass(frozen=True, slots=True)

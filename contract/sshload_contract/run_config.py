@@ -10,7 +10,7 @@ from sshload_contract.load import Load
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import Threshold
 
-RUN_CONFIG_VERSION = 7
+RUN_CONFIG_VERSION = 8
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sshload_contract.bounds import Amount, Count, PercentileKey
+from sshload_contract.bounds import Amount, Count, PercentileKey, StageNumber
 from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ThresholdResult
@@ -60,6 +60,18 @@ class LoadStats:
     completed_rate: Amount
     held_most: Count | None
     held_least: Count | None
+
+
+@dataclass(frozen=True, slots=True)
+class StageStats:
+    """One stage of a load with several, by the iterations that were due in it. `number` counts from 1.
+
+    `total` is the whole iteration, None where none ended.
+    """
+
+    number: StageNumber
+    load: LoadStats
+    total: StepStats | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +187,7 @@ class RunSummary:
     were held, just before they were let go (None for any load but hold). `capacity` is None where none was searched.
     `login_failure` is that of a run that ended as LOGIN_FAILED, None in any other. `early_end` is None unless the load
     was ended for a broken threshold: such a run has COMPLETED, and its measured window ends there.
+    `stages` are those of a load with several, as far as they were reached.
     `omitted` names what was left out because the whole was too large. `run_json` is the RunConfig as the master read
     it, empty where a master of another release does not say it.
     """
@@ -201,6 +214,7 @@ class RunSummary:
     histograms: tuple[EncodedHistogram, ...]
     omitted: tuple[str, ...]
     run_json: str = ""
+    stages: tuple[StageStats, ...] = ()
 
 
 def smaller_and_smaller(summary: RunSummary) -> Iterator[RunSummary]:
@@ -220,6 +234,7 @@ def smaller_and_smaller(summary: RunSummary) -> Iterator[RunSummary]:
         steps=(),
         errors=(),
         negotiated=(),
+        stages=(),
         message=summary.message[:_SHORT_MESSAGE_CHARACTERS],
         omitted=("all but the totals",),
     )

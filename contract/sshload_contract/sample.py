@@ -3,21 +3,25 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sshload_contract.bounds import Amount, Count, Ordinal
+from sshload_contract.bounds import Amount, Count, Ordinal, StageNumber
 from sshload_contract.vocabulary import Outcome, Window
 
-REPORT_VERSION = 8
+REPORT_VERSION = 9
 
 
 @dataclass(frozen=True, slots=True)
 class EncodedHistogram:
-    """An HDR histogram (1 us to 100 h, 3 digits) of one step and outcome, in the V2 compressed base64 encoding."""
+    """An HDR histogram (1 us to 100 h, 3 digits) of one step and outcome, in the V2 compressed base64 encoding.
+
+    `stage` is the stage of whole iterations, from 1, of a load with several; 0 of all else.
+    """
 
     step: str
     window: Window
     outcome: Outcome
     count: Count
     data: str
+    stage: StageNumber = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,14 @@ class ArrivalCounts:
     completed_inside: Count
     late: Count
     dropped: Count
+
+
+@dataclass(frozen=True, slots=True)
+class StageCounts:
+    """Iterations that were due in one stage of a load with several; `completed_inside` ended well before its end."""
+
+    stage: StageNumber
+    counts: ArrivalCounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +148,7 @@ class Report:
     users: Count
     held: Count
     counts: Mapping[Window, ArrivalCounts]
+    stages: tuple[StageCounts, ...]
     histograms: tuple[EncodedHistogram, ...]
     transferred: tuple[ByteCount, ...]
     late: tuple[LateCount, ...]

@@ -6,11 +6,14 @@ from enum import StrEnum, unique
 from ipaddress import IPv6Address, ip_address
 from typing import Annotated, ClassVar, TypeAlias
 
-from sshload_contract.declared import Absent, Default, Duration, Named, Rule, Size, Text, Whole
+from sshload_contract.declared import Absent, Default, Duration, Inline, Named, Permission, Rule, Size, Text, Whole
 from sshload_contract.vocabulary import STEP_NAME_LIMIT_CHARACTERS, STEP_NAME_PATTERN, Step
 
 OPENSSH_FILE_LIMIT_BYTES = 2**30
 """The largest file that OpenSSH's programs may write: it lies on the worker's disk first, which others share."""
+
+RSYNC_FILE_LIMIT_BYTES = 32 * 2**20
+"""What the worker processes of a pod may hold of files for rsync: they lie in its /tmp, which is memory."""
 
 _ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(\\.|[^\]\\])*\]", re.DOTALL)
 _POSSESSIVE = re.compile(r"([*+?]|\{[0-9,]+\})\+")
@@ -269,6 +272,7 @@ class ForwardStep:
     """Let the server connect to a host and port (direct-tcpip, RFC 4254 section 7.2), send, and wait for an answer."""
 
     kind: ClassVar[str] = "forward"
+    permission: ClassVar[Permission] = Permission("forwardSteps", by_default=True)
     timings: ClassVar[tuple[Step, ...]] = (Step.CHANNEL_OPEN, Step.ECHO, Step.CLOSE, Step.FORWARD)
     name: _Name
     host: Annotated[Host, "Its name or address, as the server resolves it."]
@@ -287,6 +291,43 @@ class GitUploadPackStep:
     )  # fmt: skip
     name: _Name
     repository: _Path
+
+
+@dataclass(frozen=True, slots=True)
+class RsyncDownload:
+    """Fetch a file, or a directory with all below it. The worker drops what comes."""
+
+    kind: ClassVar[str] = "download"
+    path: _Path
+    expect_files: Annotated[
+        int | None, Whole(0, 10_000_000), "The number of files that counts as success, without directories and links."
+    ]
+    expect_bytes: Annotated[int | None, _FILE_SIZE, Named("expectSize"), "Their size, likewise, taken together."]
+
+
+@dataclass(frozen=True, slots=True)
+class RsyncUpload:
+    """Bring a directory up to date with files that the worker makes.
+
+    They are the same in every iteration, so that only the first one with a path sends their content.
+    """
+
+    kind: ClassVar[str] = "upload"
+    path: Annotated[str, _PATH, "The directory, in one that exists. A relative path begins in the home directory."]
+    files: Annotated[int, Whole(1, 10_000), Default(1), "How many files there are."]
+    size_bytes: Annotated[int, Size("0", "16Mi", example="1Mi"), "The size of each of them. At most 16Mi."]
+    delete: Annotated[bool, Default(False), "Whether to delete all else in the directory (--delete)."]
+
+
+@dataclass(frozen=True, slots=True)
+class RsyncStep:
+    """Run rsync, the real program on both sides, over the session: exactly one of download and upload."""
+
+    kind: ClassVar[str] = "rsync"
+    timings: ClassVar[tuple[Step, ...]] = (Step.CHANNEL_OPEN, Step.EXEC, Step.TRANSFER, Step.CLOSE, Step.RSYNC)
+    name: _Name
+    transfer: Annotated[RsyncDownload | RsyncUpload, Inline()]
+    compress: Annotated[bool, Default(False), "Whether rsync compresses what it sends (--compress)."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -314,5 +355,6 @@ ScenarioStep = (
     | ShellStep
     | ForwardStep
     | GitUploadPackStep
+    | RsyncStep
     | SleepStep
 )

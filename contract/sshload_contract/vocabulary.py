@@ -33,6 +33,7 @@ class Step(StrEnum):
     READ = "read"
     WRITE = "write"
     CLOSE = "close"
+    TRANSFER = "transfer"
     VERIFY = "verify"
     KEEP_ALIVE = "keepAlive"
     COMMAND = "command"
@@ -49,6 +50,7 @@ class Step(StrEnum):
     SHELL = "shell"
     FORWARD = "forward"
     GIT_UPLOAD_PACK = "gitUploadPack"
+    RSYNC = "rsync"
     HOLD = "hold"
     TOTAL = "total"
 

@@ -10,10 +10,10 @@ from pathlib import Path
 import prometheus_client
 from sshload_contract.image_user import name_own_user
 
+from sshload_operator.control.api_server.lease import Terms
 from sshload_operator.control.handlers import Operator, Options
-from sshload_operator.control.lease import Terms
 from sshload_operator.control.logs import FORMATS, set_up_log
-from sshload_operator.control.serving_certificate import CertificateError
+from sshload_operator.control.metrics.serving_certificate import CertificateError
 from sshload_operator.planning.installation import read_installation
 
 

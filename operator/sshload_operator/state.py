@@ -1,17 +1,15 @@
-"""The operator's words and the values between its stages: what is observed, remembered and decided.
+"""The operator's words and the values between its stages: what is observed and decided.
 
-Every phase, condition type and reason is spelled here, once.
+The phases, condition types and reasons of a test are spelled here, once; those of other kinds in `api/<kind>/words.py`.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from enum import StrEnum, unique
 from typing import Any
 
 from sshload_contract.master_log import MasterLog
-from sshload_contract.thresholds import ThresholdResult
-from sshload_contract.vocabulary import Invalidity, Verdict
+from sshload_contract.vocabulary import Invalidity
 
 Manifest = Mapping[str, Any]
 
@@ -184,7 +182,7 @@ class PodFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class BaselineSight:
+class ObservedBaseline:
     """Where a run's baseline was looked for: the SSHLoadTests that may be it, as the API server shows them.
 
     For a baseline that is named, that test or none; else, of the same schedule, the last one that fits and the oldest,
@@ -193,16 +191,6 @@ class BaselineSight:
 
     tests: tuple[Manifest, ...]
     problem: str
-
-
-@dataclass(frozen=True, slots=True)
-class BaselineRef:
-    """The test that a run was held against, or was to be. `uid` is empty outside of a cluster."""
-
-    test: str
-    uid: str
-    verdict: Verdict | None
-    completion_time: datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,51 +207,10 @@ class Observed:
     pods: tuple[PodFacts, ...]
     log: MasterLog | None
     rejected_message: str
-    baseline: BaselineSight | None = None
+    baseline: ObservedBaseline | None = None
     queued: int = 0
     unread: str = ""
     disrupted: tuple[PodFacts, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Condition:
-    """One condition as Kubernetes writes it. Its type and reason are words of the object's kind."""
-
-    type: StrEnum
-    status: ConditionStatus
-    reason: StrEnum
-    message: str
-    last_transition_time: datetime
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """What the object's status says of the past, which is all that survives a restart of the operator.
-
-    `run` is the generation that the current run was started for, and `spec_hash` the hash of what it measures; both
-    are empty (0, "") before the first run. `written` is the whole status as it stands, so that what a pass does not
-    know anew (the results of a finished run) is written again as it was.
-    """
-
-    run: int
-    spec_hash: str
-    phase: Phase | None
-    verdict: Verdict | None
-    start_time: datetime | None
-    completion_time: datetime | None
-    conditions: tuple[Condition, ...]
-    written: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """The verdict on a summary. `baseline` is the test that had a say in it, None where none had."""
-
-    verdict: Verdict
-    reason: Reason
-    message: str
-    thresholds: tuple[ThresholdResult, ...]
-    baseline: BaselineRef | None = None
 
 
 @dataclass(frozen=True, slots=True)

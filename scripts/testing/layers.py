@@ -71,7 +71,7 @@ PACKAGES = Need(
     "packages",
     (
         "scripts/debian-packages", "cmake", "gcc", "git", "iproute2", "libc6-dev", "make", "openssh-client",
-        "openssh-server", "patch", "prometheus", "python3-dev", "shellcheck", "util-linux", "zlib1g-dev",
+        "openssh-server", "patch", "prometheus", "python3-dev", "rsync", "shellcheck", "util-linux", "zlib1g-dev",
     ),
 )  # fmt: skip
 SSH_LIBRARY = Need("ssh library", ("scripts/own-ssh2", ".venv/bin/python", "--install"))

@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from sshload_operator.api.kinds import TEST
-from sshload_operator.control.access import find_access
-from sshload_operator.control.cluster import Cluster, Object, collection_path, object_path
+from sshload_operator.control.api_server.client import api_client
+from sshload_operator.control.api_server.cluster import Cluster, Object, collection_path, object_path
 
 ROOT = Path(__file__).parents[2]
 NAMESPACE = "sshload-bench"
@@ -183,7 +183,7 @@ def load_test(name: str, duration: str, **spec: Any) -> Object:
 @asynccontextmanager
 async def connected() -> AsyncIterator[Cluster]:
     """Connect to the API server as KUBECONFIG says."""
-    cluster = Cluster(await find_access(os.environ["KUBECONFIG"]), lambda _verb, _resource: None)
+    cluster = Cluster(await api_client(os.environ["KUBECONFIG"]), lambda _verb, _resource: None)
     try:
         yield cluster
     finally:

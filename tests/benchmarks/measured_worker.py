@@ -78,8 +78,8 @@ def note_ports(iterations: list[tuple[int, int, int]]) -> None:
             iterations.append((port, due.at_ns, latency_us))
         return goes_on
 
-    def record_noted(self: Any, name: str, begin_ns: int, outcome: Outcome) -> None:
-        total(self, name, begin_ns, outcome)
+    def record_noted(self: Any, name: str, begin_ns: int, outcome: Outcome, stage: int = 0) -> None:
+        total(self, name, begin_ns, outcome, stage)
         if name == str(Step.TOTAL):
             latencies_us[getcurrent()] = (monotonic_ns() - begin_ns) // 1_000
 

@@ -113,7 +113,7 @@ def relative(status: dict[str, Any]) -> list[dict[str, Any]]:
 def test_figures_are_in_the_status_with_their_intervals(quickstart: dict[str, Any]) -> None:
     login = step(quickstart, "login")
     (median,) = (one for one in login["intervals"] if one["percentile"] == 50)
-    assert median["lowMs"] <= median["ms"] == login["p50Ms"] <= median["highMs"]
+    assert median["lowMs"] <= median["ms"] <= median["highMs"]
     assert quickstart["results"]["completedRateLow"] < quickstart["results"]["completedRate"]
 
 

@@ -9,7 +9,7 @@ from live_cluster import LiveCluster, load_test
 def outcomes(status: dict[str, Any]) -> dict[str, int]:
     """Return how many iterations ended in each outcome but ok."""
     counts: dict[str, int] = {}
-    for error in status["results"]["errors"]:
+    for error in status["results"].get("errors", []):
         counts[error["outcome"]] = counts.get(error["outcome"], 0) + error["count"]
     return counts
 

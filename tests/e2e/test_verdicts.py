@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 from live_cluster import LiveCluster, condition, load_test
+from statuses import percentile_of
 
 
 def test_a_file_gives_the_same_account_without_a_cluster(cluster: LiveCluster, tmp_path: Path) -> None:
@@ -39,7 +40,7 @@ def test_too_few_samples_for_a_percentile_are_inconclusive_and_show_no_number(cl
     thresholds = [{"latency": {"step": "total", "percentile": 99.9, "below": "2s"}}]
     status = cluster.run(load_test("few", thresholds=thresholds))
     assert (status["verdict"], status["reason"]) == ("Inconclusive", "TooFewSamples")
-    assert "p999Ms" not in step(status, "total")
+    assert percentile_of(step(status, "total"), 99.9) is None
     assert "observed" not in status["thresholds"][0]
 
 
@@ -53,7 +54,7 @@ def test_max_startups_at_its_default_shows_in_a_burst_as_dropped_connections(clu
         )
     )
     assert status["verdict"] == "Failed", status["message"]
-    dropped = sum(item["count"] for item in status["results"]["errors"] if item["outcome"] == "throttled")
+    dropped = sum(item["count"] for item in status["results"].get("errors", []) if item["outcome"] == "throttled")
     assert dropped > 0
     assert status["results"]["burst"]["attempted"] == 60
     assert status["results"]["burst"]["established"] == 60 - dropped

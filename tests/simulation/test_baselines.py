@@ -11,7 +11,6 @@ from functools import cache
 from itertools import islice
 from math import exp, sqrt
 from random import Random
-from typing import Any
 
 import pytest
 from _pytest.mark import ParameterSet
@@ -19,9 +18,11 @@ from plans import plan
 from run_configs import NOWHERE, arrivals, run_config
 from runs import summary
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.thresholds import RelativeLatency
+from sshload_operator.decision.baseline.measured import latency_ms
 from sshload_operator.decision.baseline.threshold import judge_relative
-from sshload_operator.decision.results import to_status
+from sshload_operator.decision.results import results_status
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.report import RunCourse, run_summary
@@ -85,7 +86,7 @@ def stalls(random: Random, _count: int) -> Iterator[float]:
         yield TYPICAL_US * exp(SPREAD * random.gauss(0, 1)) + STALL_US * left / STALL_LENGTH
 
 
-def run(server: Latencies, random: Random, count: int, slower: float) -> Mapping[str, Any]:
+def run(server: Latencies, random: Random, count: int, slower: float) -> TestStatus:
     """Return what the status of a run of so many iterations says."""
     latencies = (round(slower * latency) for latency in islice(server(random, count), count))
     whole, slices = LatencyHistogram(), Slices()
@@ -95,17 +96,17 @@ def run(server: Latencies, random: Random, count: int, slower: float) -> Mapping
         whole.merge(part)
     totals = Totals(histograms={(Step.TOTAL, Window.MEASURED, Outcome.OK): whole}, slices=slices)
     made = run_summary(CONFIG, totals, COURSE)
-    return {"results": to_status(PLAN, replace(summary(count), steps=made.steps))}
+    return TestStatus(results=results_status(PLAN, replace(summary(count), steps=made.steps)))
 
 
 @cache
-def runs(server: Latencies, count: int, slower: float, seed: int) -> Sequence[Mapping[str, Any]]:
+def runs(server: Latencies, count: int, slower: float, seed: int) -> Sequence[TestStatus]:
     """Return runs of a server; another seed makes others, independent of these."""
     random = Random(seed)  # noqa: S311 - repeatable, and nothing secret
     return [run(server, random, count, slower) for _ in range(PAIRS if count < LONG else PAIRS_OF_LONG_RUNS)]
 
 
-def pairs(server: Latencies, count: int, slower: float) -> Iterable[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+def pairs(server: Latencies, count: int, slower: float) -> Iterable[tuple[TestStatus, TestStatus]]:
     """Return pairs of runs, of which the first is slower. The second ones are the same, however slow the first are."""
     return zip(runs(server, count, slower, 1), runs(server, count, 1.0, 2), strict=True)
 
@@ -184,6 +185,8 @@ def test_taken_for_independent_moods_would_be_called_a_change() -> None:
     noise = 1.96 * MEDIAN_FACTOR * SPREAD * sqrt(2 / 1_200)
     called = 0
     for new, base in pairs(moods(0.05), 1_200, 1.0):
-        ours, theirs = (found["results"]["steps"][0]["p50Ms"] for found in (new, base))
-        called += ours / theirs > 1.02 * exp(noise)
+        ours, theirs = (latency_ms(found, "total", 50.0) for found in (new, base))
+        assert ours is not None
+        assert theirs is not None
+        called += ours.value / theirs.value > 1.02 * exp(noise)
     assert called / PAIRS > 0.2

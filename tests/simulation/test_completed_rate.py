@@ -124,7 +124,7 @@ def intervals(samples: int, latencies: Chances, failures: Chances) -> list[tuple
         quickstart(load={"arrivals": {"stages": [{"rate": RATE, "duration": duration}]}}, warmUp=f"{WARM_UP_S}s")
     )
     bounds = (completed_rate_interval(asked, run) for run in played(samples, latencies, failures))
-    return [(one["completedRateLow"], one["completedRateHigh"]) for one in bounds]
+    return [(one.low, one.high) for one in bounds if one is not None]
 
 
 @pytest.mark.parametrize("samples", [300, 1_000])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from lags import delayed
 from runs import errors, generator, pod, summary
-from sim_cluster import DEADLINE_S, WORKERS, SimCluster, SimRun
+from sim_cluster import DEADLINE_S, STEPS_OF_A_PASS, WORKERS, SimCluster, SimRun
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import Outcome, RunEnd
@@ -75,7 +75,7 @@ class LifeCycle(RuleBasedStateMachine):
         again = world.decide()
         assert replace(again, requeue_after_s=None) == NOTHING_TO_DO
 
-    @rule(steps=st.integers(min_value=0, max_value=4))
+    @rule(steps=st.integers(min_value=0, max_value=STEPS_OF_A_PASS - 1))
     def operator_is_killed_in_mid_pass_and_restarts(self, steps: int) -> None:
         if self.world.exists and self.world.operator_up:
             self.world.operator_pass(steps)

@@ -12,7 +12,7 @@ from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Step
 from sshload_operator.planning.plan import Installation
-from sshload_operator.state import BaselineSight, Role
+from sshload_operator.state import ObservedBaseline, Role
 
 WITHIN = [{"latency": {"step": "total", "percentile": 90, "within": "10%"}}]
 PODS = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))
@@ -51,12 +51,12 @@ def slower(times: float, noise: float = 0.01, **changes: Any) -> RunSummary:
 def run_to_end(
     spec: Mapping[str, Any],
     found: RunSummary,
-    sight: BaselineSight | None = None,
+    observed_baseline: ObservedBaseline | None = None,
     now: datetime | None = None,
     installation: Installation = ALLOWING,
 ) -> Passes:
     """Return a test that has run to its end and found this, beside these other tests."""
-    passes = Passes(spec=spec, beside=sight, installation=installation)
+    passes = Passes(spec=spec, beside=observed_baseline, installation=installation)
     if now is not None:
         passes.now = now
     passes.run()
@@ -79,6 +79,6 @@ def finished(
     return {"metadata": metadata, "spec": passes.spec, "status": {**passes.status, **status}}
 
 
-def seen(*tests: Mapping[str, Any]) -> BaselineSight:
+def seen(*tests: Mapping[str, Any]) -> ObservedBaseline:
     """Return what an operator sees that finds these tests."""
-    return BaselineSight(tests, "")
+    return ObservedBaseline(tests, "")

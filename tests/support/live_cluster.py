@@ -12,6 +12,7 @@ from typing import Any
 
 from api_requests import APPLY, JSON, MERGE, ApiRequests, Resource, api_requests
 from generator_reruns import rerun_while_lagging
+from sshload_operator.api.names import label_value
 
 Manifest = Mapping[str, Any]
 LOAD_POD_KINDS = "deployments,jobs,pods"
@@ -98,7 +99,7 @@ class LiveCluster:
         """Return kind/name of everything made for the test, objects on their way out excepted."""
         return [
             f"{item['kind']}/{item['metadata']['name']}"
-            for item in self.labelled(kinds, f"sshload.dev/test={test}")
+            for item in self.labelled(kinds, f"sshload.dev/test={label_value(test)}")
             if "deletionTimestamp" not in item["metadata"]
         ]
 

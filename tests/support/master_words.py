@@ -10,6 +10,7 @@ from played_pods import PlayedPods
 from runs import snapshot, summary
 from sshload_contract.master_log import snapshot_line, summary_lines
 from sshload_contract.run_summary import RunSummary
+from sshload_operator.manifests.names import Part, run_child_name
 
 
 def says_running(proxy: ApiProxy, pods: PlayedPods) -> None:
@@ -48,7 +49,7 @@ def packed_words(text: bytes, token: str) -> str:
 
 def run_token(pods: PlayedPods) -> str:
     """Return the token of the run, which its pods find in the run's Secret."""
-    data: dict[str, str] = pods.cluster.get("secret", f"{pods.test}-{_run_id(pods)}-keys")["data"]
+    data: dict[str, str] = pods.cluster.get("secret", run_child_name(pods.test, _run_id(pods), Part.KEYS))["data"]
     return b64decode(data["run_token"]).decode()
 
 

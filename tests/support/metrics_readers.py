@@ -6,7 +6,7 @@ from pathlib import Path
 
 import yaml
 from live_cluster import LiveCluster
-from sshload_operator.control.self_signed import key_and_certificate
+from sshload_operator.control.metrics.self_signed import key_and_certificate
 
 _RBAC = "rbac.authorization.k8s.io"
 

@@ -126,8 +126,8 @@ def problems(fault: NetworkFault, ended: Ended) -> Iterator[str]:
         yield f"no results: {ended.err}"
         return
     results: dict[str, Any] = ended.status["results"]
-    counted = {error["outcome"]: 0 for error in results["errors"]}
-    for error in results["errors"]:
+    counted = {error["outcome"]: 0 for error in results.get("errors", [])}
+    for error in results.get("errors", []):
         counted[error["outcome"]] += error["count"]
     if results["failures"] != sum(counted.values()):
         yield f"{results['failures']} failures, of which the outcomes are {counted}"

@@ -12,7 +12,7 @@ from one_iteration import prepare, unexpected
 from sshload_contract.run_config import RunConfig
 from sshload_contract.vocabulary import Outcome, Step, Window
 from sshload_worker.pacing.generator import Generator
-from sshload_worker.pacing.load import Share
+from sshload_worker.pacing.share import Share
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder

@@ -11,10 +11,11 @@ from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Snapshot
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.status.head import remembered
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.decide import current_run, decide
-from sshload_operator.decision.status import remembered
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, run_id, spec_hash
-from sshload_operator.state import BaselineSight, Decision, Observed, PodFacts
+from sshload_operator.state import Decision, Observed, ObservedBaseline, PodFacts
 
 UID = "11111111-2222-3333-4444-555555555555"
 START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
@@ -33,7 +34,7 @@ class Passes:
     status: Mapping[str, Any] = field(default_factory=dict)
     now: datetime = START
     installation: Installation = INSTALLATION
-    beside: BaselineSight | None = None
+    beside: ObservedBaseline | None = None
     queued: int = 0
     unread: str = ""
     disrupted: tuple[PodFacts, ...] = ()
@@ -46,7 +47,8 @@ class Passes:
             spec = parse(self.spec)
         except SpecError as error:
             return error
-        return make_plan(test, spec, self.installation, current_run(test, spec_hash(spec), remembered(self.status)))
+        run = current_run(test, spec_hash(spec), remembered(TestStatus, self.status))
+        return make_plan(test, spec, self.installation, run)
 
     @property
     def run_id(self) -> str:
@@ -91,7 +93,7 @@ class Passes:
         observed = Observed(
             mine, log, rejected, baseline=self.beside, queued=self.queued, unread=self.unread, disrupted=gone
         )
-        decision = decide(self.identity(), self.plan, remembered(self.status), observed, self.now)
+        decision = decide(self.identity(), self.plan, remembered(TestStatus, self.status), observed, self.now)
         if decision.status is not None:
             self.status = decision.status
         return decision

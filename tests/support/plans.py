@@ -7,8 +7,15 @@ from typing import Any
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_contract.master_log import proof_sha256
 from sshload_operator.api.load_test import parse
-from sshload_operator.planning.plan import Installation, Permitted, Plan, Resolvers, RunPods, TestIdentity
-from sshload_operator.planning.processes import processes_per_pod
+from sshload_operator.planning.plan import (
+    EVERYTHING_PERMITTED,
+    Installation,
+    Plan,
+    Resolvers,
+    RunPods,
+    TestIdentity,
+    processes_per_pod,
+)
 
 TOKEN = "0f" * 32
 PROOF_SHA256 = proof_sha256(TOKEN)
@@ -19,7 +26,7 @@ INSTALLATION = Installation(
     image_pull_secrets=(),
     worker_resources={"requests": {"cpu": "1", "memory": "1Gi"}, "limits": {"cpu": "1", "memory": "1Gi"}},
     allow_list=AllowList((), ()),
-    permitted=Permitted(custom_images=True, locustfiles=True, forward_steps=True),
+    permitted=EVERYTHING_PERMITTED,
     resolvers=Resolvers(peers=(), cidrs=(), ports=()),
     one_address=False,
     run_pods=RunPods(

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from live_cluster import LiveCluster
+from sshload_operator.api.names import label_value
 
 # What pods report: containers have no name here, for each role has its own.
 READY: Mapping[str, Any] = {
@@ -61,7 +62,7 @@ class PlayedPods:
         self.cluster.gone(left, f"pods of {self.test}")
 
     def _labelled(self, kinds: str, *labels: str) -> list[dict[str, Any]]:
-        return self.cluster.labelled(kinds, ",".join((f"sshload.dev/test={self.test}", *labels)))
+        return self.cluster.labelled(kinds, ",".join((f"sshload.dev/test={label_value(self.test)}", *labels)))
 
 
 def pod_of(maker: Mapping[str, Any], index: int) -> Mapping[str, Any]:
@@ -74,6 +75,7 @@ def pod_of(maker: Mapping[str, Any], index: int) -> Mapping[str, Any]:
     metadata = {
         "name": f"{maker['metadata']['name']}-{index}",
         "labels": template["metadata"]["labels"],
+        "annotations": template["metadata"]["annotations"],
         "ownerReferences": [owner],
     }
     return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}

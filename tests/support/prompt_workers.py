@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from sshload_operator.local.priority import at_real_time, may_run_at_real_time
+from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 
 _PROC = Path("/proc")
 _WORKER = b"sshload_worker\0--role\0worker\0"

@@ -10,6 +10,7 @@ from sshload_contract.sample import (
     LateCount,
     NegotiatedCount,
     Report,
+    StageCounts,
 )
 from sshload_contract.vocabulary import Outcome, Window
 
@@ -25,6 +26,7 @@ REPORT = Report(
     users=0,
     held=0,
     counts={Window.MEASURED: ArrivalCounts(9, 8, 6, 2, 6, 1, 0)},
+    stages=(StageCounts(2, ArrivalCounts(4, 4, 3, 1, 3, 0, 0)),),
     histograms=(),
     transferred=(ByteCount("read", Window.MEASURED, 700),),
     late=(LateCount("read", Window.MEASURED, 1, 70),),

@@ -1,6 +1,6 @@
 """A schedule in virtual time: its object, its tests, a clock that tests set, and an operator that may be away.
 
-It plays the API server and the tests' own runs; passes are what control/live_schedules.py does, by the same decisions.
+It plays the API server and the tests' own runs; passes are what control/live/schedules.py does, by the same decisions.
 """
 
 import json
@@ -13,13 +13,14 @@ from typing import Any
 from specs.small import SMALL
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.schedule.spec import ScheduleSpec, parse_schedule
+from sshload_operator.api.status.head import remembered
+from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.decision.schedule.decide import ScheduleDecision, decide
 from sshload_operator.decision.schedule.facts import (
     Obstacle,
-    Question,
     ScheduledTest,
     ScheduleIdentity,
-    remembered,
+    ScheduleSituation,
     scheduled_test,
 )
 
@@ -91,7 +92,7 @@ class SimSchedule:
     def run_pass(self, *, killed_after_create: bool = False) -> "SimSchedule":
         """Do one pass."""
         for _ in range(_ROUNDS):
-            decision = self.last = decide(self._question())
+            decision = self.last = decide(self._situation())
             self._delete(decision.replace)
             self.events += [str(said.reason) for _, said in decision.announcements]
             if decision.create is not None:
@@ -139,11 +140,11 @@ class SimSchedule:
             self.tests[name]["ends"] = self.now + self.duration
         self.made.append(name)
 
-    def _question(self) -> Question:
-        return Question(
+    def _situation(self) -> ScheduleSituation:
+        return ScheduleSituation(
             schedule=ScheduleIdentity("ns", "nightly", UID, self.generation, self.created),
             spec=_parsed(json.dumps(self.spec)),
-            memory=remembered(self.status),
+            remembered=remembered(ScheduleStatus, self.status),
             tests=tuple(scheduled_test(test) for test in self.tests.values()),
             obstacle=self.obstacle,
             now=self.now,

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, ReplayLoad, TraceRef, UsersLoad
+from sshload_contract.load.recorded import Trace, read_trace
 from sshload_contract.quantities import duration_s
-from sshload_operator.api.comparison.merge_patch import merged
+from sshload_operator.api.comparison.spec import merged
 from sshload_operator.api.spec import LoadTestSpec
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -46,6 +47,8 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "20-baseline": {"arrivals": {"stages": [{"rate": 20, "duration": "16s"}]}},
     "21-api-sustained": {"arrivals": {"stages": [{"rate": 45, "duration": "8s"}]}},
     "22-api-burst": {"burst": {"connections": 30, "repeat": 1}},
+    "23-replay": {"replay": {"duration": "14s"}},
+    "24-rsync": {"arrivals": {"stages": [{"rate": 5, "duration": "7s"}]}},
 }
 """A merge patch for the load of each example, by the name of its file. The others run as they are written."""
 
@@ -99,3 +102,14 @@ def least_iterations(spec: LoadTestSpec, slowest_s: float) -> float:
             return rate * duration_s
         case UsersLoad(stages=stages):
             return sum(stage.users * stage.duration_s for stage in stages) / slowest_s
+        case ReplayLoad() as load:
+            return sum(offset >= spec.warm_up_s for offset in load.replayed(_trace(load.trace), spec.warm_up_s))
+
+
+def _trace(wanted: TraceRef) -> Trace:
+    """Return the trace that the ConfigMap of an example holds."""
+    documents = [one for path in EXAMPLES.glob("*.yaml") for one in yaml.safe_load_all(path.read_text())]
+    (data,) = (
+        one["data"] for one in documents if (one["kind"], one["metadata"]["name"]) == ("ConfigMap", wanted.config_map)
+    )
+    return read_trace(data[wanted.key].splitlines())

@@ -1,11 +1,12 @@
 """A simulated cluster: one test object, its runs, and everybody who acts on them but the operator's decision.
 
 It plays the API server (the object and its status), the controllers and the kubelet (pods), and the master (its log).
-`operator_pass` does what reconcile.py does, and can be cut short anywhere, as a killed operator is.
+`operator_pass` carries decisions out by the operator's own code, and can be cut short anywhere, as if the
+operator was killed.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cache
@@ -19,10 +20,13 @@ from sshload_contract.snapshot import Stage
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.status.head import Remembered, remembered
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.control.run.execute import Status, execute
 from sshload_operator.decision.decide import current_run, decide
-from sshload_operator.decision.status import remembered
+from sshload_operator.manifests import results_ref
 from sshload_operator.planning.plan import Plan, TestIdentity, make_plan, spec_hash
-from sshload_operator.state import Decision, Observed, PodFacts, Remembered, Role
+from sshload_operator.state import Announcement, Decision, Manifest, Observed, PodFacts, Role
 
 WORKERS = 2
 DEADLINE_S = 180.0
@@ -33,7 +37,8 @@ _SPEC = quickstart(
     warmUp="5s",
     ttlAfterFinished={"passed": "10m", "failed": "20m"},
 )
-_STEPS_OF_A_PASS = ("start", "store", "status", "half a sweep", "sweep")
+STEPS_OF_A_PASS = 7
+"""Discard, start, store, status, two of a sweep, deletion."""
 
 
 @cache
@@ -112,7 +117,7 @@ class SimCluster:
     rejected: str = ""
     now: datetime = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
     operator_up: bool = True
-    _read: tuple[Mapping[str, Any], Remembered] | None = None
+    _read: tuple[Mapping[str, Any], Remembered[TestStatus]] | None = None
     _written: tuple[Mapping[str, Any], str] | None = None
 
     @property
@@ -127,10 +132,10 @@ class SimCluster:
         return _planned(test, text, current_run(test, parsed[1], self.memory))
 
     @property
-    def memory(self) -> Remembered:
+    def memory(self) -> Remembered[TestStatus]:
         """What the operator reads in the status, read once per status: it is asked for many times in each step."""
         if self._read is None or self._read[0] is not self.status:
-            self._read = self.status, remembered(self.status)
+            self._read = self.status, remembered(TestStatus, self.status)
         return self._read[1]
 
     @property
@@ -165,22 +170,15 @@ class SimCluster:
         observed = Observed(tuple(self.pods()), run.log() if run is not None else None, rejected)
         return decide(self.identity(), self.plan, self.memory, observed, self.now)
 
-    def operator_pass(self, steps: int = len(_STEPS_OF_A_PASS)) -> Decision:
-        """Decide and apply, killed after so many steps."""
-        decision, plan = self.decide(), self.plan
-        done = _STEPS_OF_A_PASS[:steps]
-        if decision.start and "start" in done:
-            assert isinstance(plan, Plan)
-            self.runs.setdefault(plan.run_id, SimRun(plan.run_id, plan.run)).create()
-        if decision.store is not None and "store" in done:
-            self.stored.add(decision.store["metadata"]["name"])
-        if decision.status is not None and "status" in done:
-            self.status = decision.status
-        for run_id in decision.sweep:
-            self._sweep(run_id, whole="sweep" in done, half="half a sweep" in done)
-        if decision.delete_self and "sweep" in done:
-            self.delete()
-        return decision
+    def operator_pass(self, steps: int = STEPS_OF_A_PASS) -> Decision:
+        """Decide and carry out, killed after so many steps."""
+        decision = self.decide()
+        passing = execute(decision, self.plan, SimWorld(self, steps))
+        try:
+            passing.send(None)  # nothing in it waits
+        except (StopIteration, KilledError):
+            return decision
+        raise AssertionError("a simulated world makes nobody wait")
 
     def delete(self) -> None:
         """Delete the object; garbage collection takes the children."""
@@ -193,10 +191,62 @@ class SimCluster:
         self.exists, self.uid, self.generation, self.status = True, f"uid-{number}", 1, {}
         self.spec = _SPEC
 
-    def _sweep(self, run_id: str, *, whole: bool, half: bool) -> None:
-        run = self.runs.get(run_id)
-        if run is None:
-            return
-        for found in list(run.pods.values()):
-            if whole or (half and found.role is not Role.MASTER):
-                run.change(found.name, deleting=True)
+
+class KilledError(Exception):
+    """The operator was killed between two deeds."""
+
+
+@dataclass(slots=True)
+class SimWorld:
+    """The cluster as the world in which a decision is carried out, until the operator is killed after so many steps."""
+
+    cluster: SimCluster
+    steps: int
+
+    async def discard_results(self, run_ids: Sequence[str]) -> None:
+        """Take away what was stored of a run."""
+        self._step()
+        self.cluster.stored -= {results_ref(self.cluster.identity(), run_id).name for run_id in run_ids}
+
+    async def start(self, plan: Plan) -> None:
+        """Apply the children."""
+        self._step()
+        self.cluster.runs.setdefault(plan.run_id, SimRun(plan.run_id, plan.run)).create()
+
+    async def store(self, results: Manifest, status: Status) -> Status:
+        """Store the results."""
+        self._step()
+        self.cluster.stored.add(results["metadata"]["name"])
+        return status
+
+    async def write_status(self, status: Status) -> bool:
+        """Write the status."""
+        self._step()
+        self.cluster.status = status
+        return True
+
+    async def sweep(self, run_ids: Sequence[str]) -> None:
+        """Delete the pods, the masters' last."""
+        for masters in (False, True):
+            self._step()
+            for run_id in run_ids:
+                for found in self._pods(run_id):
+                    if (found.role is Role.MASTER) is masters:
+                        self.cluster.runs[run_id].change(found.name, deleting=True)
+
+    def _pods(self, run_id: str) -> list[PodFacts]:
+        run = self.cluster.runs.get(run_id)
+        return [] if run is None else list(run.pods.values())
+
+    async def announce(self, announcements: Sequence[Announcement]) -> None:
+        """Nobody listens."""
+
+    async def delete_test(self) -> None:
+        """Delete the object."""
+        self._step()
+        self.cluster.delete()
+
+    def _step(self) -> None:
+        if self.steps == 0:
+            raise KilledError
+        self.steps -= 1

@@ -1,6 +1,6 @@
 """A simulated world of one comparison: its object, its tests and their pods, and an operator that may be killed.
 
-`operator_pass` does what live_comparisons.py does, and can be cut short between any two of its requests.
+`operator_pass` does what control/live/comparisons.py does, and can be cut short between any two of its requests.
 """
 
 import json
@@ -13,17 +13,20 @@ from typing import Any
 
 from plans import INSTALLATION, quickstart
 from sshload_operator.api.comparison.spec import ComparisonSpec, parse_comparison
+from sshload_operator.api.comparison.words import ComparisonReason
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.status.comparison import ComparisonStatus
+from sshload_operator.api.status.head import remembered
 from sshload_operator.decision.comparison.decide import (
     ComparisonDecision,
-    ComparisonSight,
+    ObservedComparison,
     Refused,
     current_comparison_run,
     decide_comparison,
     looked_for,
 )
-from sshload_operator.decision.comparison.facts import seen_test
+from sshload_operator.decision.comparison.facts import observed_test
 from sshload_operator.decision.comparison.plan import (
     ComparisonPlan,
     comparison_hash,
@@ -31,9 +34,8 @@ from sshload_operator.decision.comparison.plan import (
     refusal,
     test_manifest,
 )
-from sshload_operator.decision.comparison.status import comparison_past
-from sshload_operator.decision.comparison.words import ComparisonReason
 from sshload_operator.planning.plan import TestIdentity, spec_hash
+from statuses import RESULTS, step_json
 
 Status = Mapping[str, Any]
 STEPS_OF_A_PASS = 6
@@ -59,18 +61,18 @@ def measured(p50_ms: float = 10.0, error_percent: float = 0.0, verdict: str = "P
         "reason": "NoThresholds",
         "message": "done",
         "results": {
-            "completedRate": 20.0,
+            **RESULTS,
             "errorPercent": error_percent,
-            "steps": [{"step": "login", "p50Ms": p50_ms / 2}, {"step": "total", "p50Ms": p50_ms}],
+            "steps": [step_json("login", {50: p50_ms / 2}), step_json("total", {50: p50_ms})],
         },
     }
 
 
 @cache
-def _parsed(name: str, text: str) -> tuple[ComparisonSpec, str] | SpecError:
+def _parsed(text: str) -> tuple[ComparisonSpec, str] | SpecError:
     """Return a spec with its hash, or why it cannot be parsed; the same few are parsed thousands of times."""
     try:
-        spec = parse_comparison(name, json.loads(text))
+        spec = parse_comparison(json.loads(text))
     except SpecError as error:
         return error
     return spec, comparison_hash(spec)
@@ -78,7 +80,7 @@ def _parsed(name: str, text: str) -> tuple[ComparisonSpec, str] | SpecError:
 
 @cache
 def _planned(comparison: TestIdentity, text: str, run: int) -> ComparisonPlan | SpecError:
-    parsed = _parsed(comparison.name, text)
+    parsed = _parsed(text)
     assert not isinstance(parsed, SpecError)
     spec, _ = parsed
     return make_comparison_plan(comparison, spec, run)
@@ -107,12 +109,14 @@ class SimComparison:
     def plan(self) -> ComparisonPlan | SpecError:
         """The plan as the operator makes it."""
         text = json.dumps(self.spec)
-        parsed = _parsed(self.comparison.name, text)
+        parsed = _parsed(text)
         if isinstance(parsed, SpecError):
             return parsed
         _, measures = parsed
         return _planned(
-            self.comparison, text, current_comparison_run(self.comparison, measures, comparison_past(self.status))
+            self.comparison,
+            text,
+            current_comparison_run(self.comparison, measures, remembered(ComparisonStatus, self.status)),
         )
 
     # the user
@@ -192,15 +196,15 @@ class SimComparison:
 
     def decide(self, *, look: bool, refused: Refused | None = None) -> ComparisonDecision:
         """Ask for the decision on the world as it is."""
-        seen = tuple(seen_test(test) for test in self.tests.values())
+        seen = tuple(observed_test(test) for test in self.tests.values())
         plan = self.plan
         names = looked_for(plan, seen) if isinstance(plan, ComparisonPlan) else frozenset()
         pods = sorted(pod for name in names for pod in self.pods.get(name, ())) if look else None
         if look and isinstance(plan, ComparisonPlan):
             found = refusal(plan, INSTALLATION)
             refused = refused or (None if found is None else Refused(ComparisonReason(found[0].value), found[1]))
-        sight = ComparisonSight(seen, pods, refused)
-        return decide_comparison(self.comparison, plan, comparison_past(self.status), sight, self.now)
+        observed = ObservedComparison(seen, pods, refused)
+        return decide_comparison(self.comparison, plan, remembered(ComparisonStatus, self.status), observed, self.now)
 
     def _pass(self, request: Callable[[Callable[[], None]], None]) -> None:
         decision = self.decide(look=False)

@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from itertools import count
 from random import Random
 
-from sshload_operator.decision.max_startups.service import LoginService
+from sshload_operator.decision.max_startups.arrivals import LoginService
 from sshload_operator.decision.max_startups.setting import MaxStartups
 
 Works = Callable[[Random], float]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sshload_contract.load import HoldLoad, Load
+from sshload_contract.load import Load
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Step, Window, measured_step
 
@@ -33,9 +33,7 @@ def attempts(load: Load, summary: RunSummary) -> Attempts:
 
 def held_sessions(load: Load, summary: RunSummary) -> Attempts:
     """Return the sessions that were to be held, none for any load but hold."""
-    if not isinstance(load, HoldLoad):
-        return Attempts(0, 0)
-    asked = load.sessions
+    asked = load.held_sessions
     to_the_end = sum(
         step.count for step in summary.steps if step.step == _HELD_TO_THE_END and step.window is Window.MEASURED
     )

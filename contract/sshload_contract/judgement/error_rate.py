@@ -3,10 +3,9 @@
 from sshload_contract.judgement.attempts import Attempts, attempts
 from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
 from sshload_contract.judgement.figures import total_step
-from sshload_contract.judgement.judged import Judged
+from sshload_contract.judgement.judged import Judged, in_words
 from sshload_contract.judgement.made_load import TOLERATED_SHORTFALL, shortfall
 from sshload_contract.judgement.own_delay import own_delay
-from sshload_contract.judgement.words import in_words
 from sshload_contract.load import BurstLoad, Load
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary

@@ -1,11 +1,10 @@
 """Whether a promise on a latency was kept, with what the generator's own delay may have changed in it."""
 
 from sshload_contract.judgement.figures import find_step
-from sshload_contract.judgement.judged import Judged
+from sshload_contract.judgement.judged import Judged, duration_in_words, in_words
 from sshload_contract.judgement.made_load import TOLERATED_SHORTFALL, shortfall
 from sshload_contract.judgement.own_delay import OwnDelay, own_delay
-from sshload_contract.judgement.words import duration_in_words, in_words
-from sshload_contract.load import Load, UsersLoad
+from sshload_contract.load import Load
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import LatencyThreshold, ThresholdResult
@@ -49,7 +48,7 @@ def judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary) 
         return Judged(ThresholdResult(words, None, None))
     observed, limit_us = duration_in_words(value_us), threshold.below_s * _US_PER_S
     delay = own_delay(summary)
-    shortest_us = 0 if isinstance(load, UsersLoad) else step.min_us or 0
+    shortest_us = 0 if load.most_users else step.min_us or 0
     if SURE_SHARE_OF_SHORTEST * shortest_us - ADDED_DELAYS * delay.p50_us >= limit_us:
         return Judged(ThresholdResult(words, observed, passed=False))
     if delay.is_small(threshold.percentile, limit_us):

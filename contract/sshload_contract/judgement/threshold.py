@@ -6,10 +6,9 @@ from dataclasses import replace
 from sshload_contract.judgement.attempts import attempts
 from sshload_contract.judgement.error_rate import judge_error_rate
 from sshload_contract.judgement.figures import find_step
-from sshload_contract.judgement.judged import Judged
+from sshload_contract.judgement.judged import Judged, in_words
 from sshload_contract.judgement.latency import judge_latency
 from sshload_contract.judgement.throughput import judge_throughput
-from sshload_contract.judgement.words import in_words
 from sshload_contract.load import Load
 from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.run_summary import RunSummary

@@ -1,11 +1,10 @@
 """Whether a promise on the throughput was kept, with what the generator's own delay may have changed in it."""
 
-from sshload_contract.judgement.judged import Judged
+from sshload_contract.judgement.judged import Judged, in_words
 from sshload_contract.judgement.latency import ADDED_DELAYS, HIDDEN_DELAYS
 from sshload_contract.judgement.made_load import shortfall
 from sshload_contract.judgement.own_delay import own_delay
-from sshload_contract.judgement.words import in_words
-from sshload_contract.load import Load, UsersLoad
+from sshload_contract.load import Load
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import ThresholdResult, ThroughputThreshold
 
@@ -31,7 +30,7 @@ def judge_throughput(threshold: ThroughputThreshold, load: Load, summary: RunSum
     if delay.is_small_beside_any_limit:
         return Judged(ThresholdResult(words, observed, passed=rate > threshold.above))
     moved = summary.load.offered_rate * _share_of_window(delay.largest_us, summary)
-    at_end = max(stage.users for stage in load.stages) / _duration_s(summary) if isinstance(load, UsersLoad) else 0.0
+    at_end = load.most_users / _duration_s(summary)
     sure = CROWD_SHARE_OF_RATE * rate if load.begins_together else rate
     if sure - HIDDEN_DELAYS * moved - at_end > threshold.above:
         return Judged(ThresholdResult(words, observed, passed=True))

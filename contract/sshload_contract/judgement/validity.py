@@ -155,7 +155,7 @@ def arrivals_dropped(summary: RunSummary) -> Defect | None:
     message = (
         f"{load.dropped} of {load.scheduled} arrivals found maxInFlight iterations under way and were not begun "
         f"(limit 0): {load.achieved_rate:.1f}/s were begun of {load.offered_rate:.1f}/s. "
-        f"Raise spec.load.arrivals.maxInFlight, or lower the rate to what the server keeps up with"
+        "Raise maxInFlight of spec.load, or lower the load to what the server keeps up with"
     )
     return Defect(Invalidity.ARRIVALS_DROPPED, message)
 

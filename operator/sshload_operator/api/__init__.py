@@ -1,1 +1,1 @@
-"""The SSHLoadTest as values: its spec, parsed once and strictly."""
+"""The objects of the three kinds as values: specs parsed once and strictly, and statuses."""

@@ -5,8 +5,9 @@ A value is read as the API server validates it: a whole number may be written 5.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
 from enum import Enum
-from math import isfinite
+from math import isfinite, isinf
 from typing import Any, Final, TypeAlias
 
 from sshload_contract.declared import (
@@ -16,6 +17,7 @@ from sshload_contract.declared import (
     Percentage,
     Size,
     Text,
+    Timestamp,
     TrueOnly,
     Whole,
     WholeOrText,
@@ -33,6 +35,7 @@ _INT64_MOST: Final = 2**63 - 1
 _DURATION_CHARACTERS: Final = 20
 _PERCENTAGE_CHARACTERS: Final = 10
 _SIZE_CHARACTERS: Final = 20
+_TIMESTAMP_CHARACTERS: Final = 64
 _CLASS_OR_ESCAPE: Final = re.compile(r"\\.|\[\^?\]?(\\.|[^\]\\])*\]")
 _GROUP: Final = re.compile(r"\([^()]*\)")
 _FREE_FORM_VALUES: Final = 32 * 1024
@@ -135,8 +138,26 @@ def _read_number(form: Number, value: Any) -> float:
 
 
 def _number_schema(form: Number) -> Schema:
-    exclusive = {"exclusiveMinimum": True} if form.above else {}
-    return {"type": "number", "minimum": form.least, **exclusive, "maximum": form.most}
+    schema: Schema = {"type": "number"}
+    if not isinf(form.least):
+        schema["minimum"] = form.least
+    if form.above:
+        schema["exclusiveMinimum"] = True
+    return schema if isinf(form.most) else {**schema, "maximum": form.most}
+
+
+def read_timestamp(_form: Timestamp, value: Any) -> datetime:
+    """Read a time. The API server takes some that Python does not, such as the year 0 and a zone 99 hours away."""
+    written = read_text(Text(_TIMESTAMP_CHARACTERS), value)
+    try:
+        return datetime.fromisoformat(written).astimezone(UTC)
+    except (ValueError, OverflowError) as error:
+        raise Misfit(f"is {shown(written)}, but must be a time such as 2026-06-01T10:00:00Z") from error
+
+
+def timestamp_text(time: datetime) -> str:
+    """Return a time as Kubernetes writes it."""
+    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _read_duration(form: Duration, value: Any) -> float:
@@ -307,7 +328,7 @@ def _check_range(value: float, least: float, most: float) -> None:
 
 def _figure(value: float) -> str:
     """Return a number as it would be written: a whole one with all its digits."""
-    return str(int(value)) if value == int(value) else f"{value:g}"
+    return str(int(value)) if isfinite(value) and value == int(value) else f"{value:g}"
 
 
 FORMS: Final[Mapping[type, tuple[ReadForm, Callable[[Any], Schema]]]] = {
@@ -316,6 +337,7 @@ FORMS: Final[Mapping[type, tuple[ReadForm, Callable[[Any], Schema]]]] = {
     TrueOnly: (_read_true, lambda _: {"type": "boolean", "enum": [True]}),
     Whole: (_read_whole, _whole_schema),
     Number: (_read_number, _number_schema),
+    Timestamp: (read_timestamp, lambda _: {"type": "string", "format": "date-time"}),
     Duration: (_read_duration, _duration_schema),
     Percentage: (_read_percentage, _percentage_schema),
     Size: (_read_size, _size_schema),

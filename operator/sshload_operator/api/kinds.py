@@ -11,14 +11,15 @@ LEASE_API_VERSION: Final = "coordination.k8s.io/v1"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind, by its name in objects (`SSHLoadTest`), in paths (`sshloadtests`), and in sentences (`test`)."""
+    """One kind: its name in objects (`SSHLoadTest`), in paths (`sshloadtests`), in sentences (`test`) and in short."""
 
     name: str
     plural: str
     word: str
+    short: str
 
 
-TEST: Final = Kind("SSHLoadTest", "sshloadtests", "test")
-SCHEDULE: Final = Kind("SSHLoadTestSchedule", "sshloadtestschedules", "schedule")
-COMPARISON: Final = Kind("SSHLoadTestComparison", "sshloadtestcomparisons", "comparison")
+TEST: Final = Kind("SSHLoadTest", "sshloadtests", "test", "slt")
+SCHEDULE: Final = Kind("SSHLoadTestSchedule", "sshloadtestschedules", "schedule", "slts")
+COMPARISON: Final = Kind("SSHLoadTestComparison", "sshloadtestcomparisons", "comparison", "sltc")
 KINDS: Final = (TEST, SCHEDULE, COMPARISON)

@@ -6,14 +6,15 @@ the parser bounds the size of a whole spec, because a CRD cannot.
 """
 
 import json
-import re
 from collections.abc import Mapping
 from typing import Any, Final
+
+from sshload_contract.declared import Rule
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.forms import Schema
 from sshload_operator.api.shapes import broken, read, rule_schemas, schema
-from sshload_operator.api.spec import NAME_CHARACTERS, NAME_PATTERN, LoadTestSpec, WrittenSpec
+from sshload_operator.api.spec import LoadTestSpec, WrittenSpec
 from sshload_operator.api.spec_rules import SPEC_RULES
 
 SPEC_LIMIT_BYTES: Final = 32 * 1024
@@ -38,14 +39,14 @@ def spec_schema() -> Schema:
     return {**found, "x-kubernetes-validations": rule_schemas(SPEC_RULES)}
 
 
-def check_name(name: str, most: int = NAME_CHARACTERS) -> None:
-    """Raise SpecError for a name that the CRD refuses, because the names of other objects are made from it."""
-    if len(name) > most or re.fullmatch(NAME_PATTERN, name) is None:
-        raise SpecError(
-            "metadata.name",
-            f"is {name!r}, but must be at most {most} lower-case letters, digits and hyphens, beginning"
-            " with a letter and ending with a letter or digit",
-        )
+NOT_ITS_OWN_BASELINE: Final = Rule(
+    "!has(self.spec.baseline) || !has(self.spec.baseline.testRef)"
+    " || self.spec.baseline.testRef.name != self.metadata.name",
+    "a test cannot be its own baseline",
+    lambda named: named[1].baseline is None or named[1].baseline.test != named[0],
+    at=".spec.baseline.testRef.name",
+)
+"""Holds of the name of a test and its spec."""
 
 
 def check_size(spec: Mapping[str, Any], path: str = "spec") -> None:

@@ -1,5 +1,6 @@
 """Files of our kinds as people write them: YAML documents, of which those of our API group are wanted."""
 
+import json
 import sys
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import yaml
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, GROUP, SCHEDULE, TEST, Kind
-from sshload_operator.api.load_test import check_name
+from sshload_operator.api.names import check_name
 
 _KINDS = {kind.name: kind for kind in (TEST, SCHEDULE, COMPARISON)}
 _ANY_KIND = f"{TEST.name}, {SCHEDULE.name} or {COMPARISON.name}"
@@ -164,3 +165,17 @@ def _object(document: dict[Any, Any], key: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise SpecError(key, f"is a {type(value).__name__}, expected an object")
     return value
+
+
+def read_finished_test(path: Path) -> Mapping[str, Any]:
+    """Return the SSHLoadTest of a JSON file, with its status; raises SpecError, and OSError where it is unreadable."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise SpecError(str(path), f"is not JSON: {error}. sshload run -o json prints it") from error
+    if not isinstance(found, dict) or found.get("kind") != TEST.name:
+        raise SpecError(str(path), f"is no {TEST.name}. sshload run -o json prints one")
+    parts = (found.get("metadata"), found.get("spec"), found.get("status"))
+    if not all(isinstance(part, dict) for part in parts) or not isinstance(found["metadata"].get("name"), str):
+        raise SpecError(str(path), "has no name, spec or status. sshload run -o json prints all of them")
+    return found

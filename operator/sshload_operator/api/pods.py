@@ -1,48 +1,41 @@
-"""The pods of a run: their image, resources and place. What a pod tells the scheduler stays as Kubernetes writes it.
+"""The pods of a run: their image, resources and place, and what the installer may permit to add to them.
+
+What a pod tells the scheduler stays as Kubernetes writes it.
 
 Fields and bounds of the Kubernetes objects are those of Kubernetes 1.36. What the fields mean together is checked by
 the API server when the pod is made.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, Final, Required, TypeAlias, TypedDict
+from typing import Annotated, Any, ClassVar, Final, Required, TypeAlias, TypedDict
 
 from sshload_contract.declared import (
     Absent,
+    Default,
     Entries,
+    Inline,
     Items,
+    Permission,
+    Rule,
+    Size,
     Text,
     Whole,
     WholeOrText,
     Words,
     WrittenAs,
+    exactly_one,
 )
+from sshload_contract.references import OBJECT_NAME, ConfigMapKey, ObjectName, SecretName
 
 _INT32_MOST: Final = 2**31 - 1
 _INT64_MOST: Final = 2**63 - 1
 _LABEL_KEY_CHARACTERS: Final = 317  # 253 of the prefix, the slash, and 63 of the name
 
-_OBJECT_NAME: Final = Text(
-    longest=253, pattern=r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", wanted="the name of a Kubernetes object"
+_LABEL_VALUE: Final = Text(
+    longest=63, pattern=r"([A-Za-z0-9]([A-Za-z0-9_.-]*[A-Za-z0-9])?)?", wanted="the value of a label"
 )
-ObjectName: TypeAlias = Annotated[str, _OBJECT_NAME]
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
-    """A reference to an object of this namespace. Its value is the name."""
-
-    name: Annotated[ObjectName, "The object's name."]
-
-    def value(self) -> str:
-        """Return the name."""
-        return self.name
-
-
-SecretName: TypeAlias = Annotated[str, WrittenAs(Reference)]
-ConfigMapName: TypeAlias = Annotated[str, WrittenAs(Reference)]
-
 LabelValue: TypeAlias = Annotated[str, Text(longest=63), "The label's value."]
 _LabelKey: TypeAlias = Annotated[str, Text(shortest=1, longest=_LABEL_KEY_CHARACTERS), "The label's key."]
 _LabelKeys: TypeAlias = Annotated[list[_LabelKey], Items(most=10)]
@@ -252,12 +245,125 @@ class Placement:
     priority_class_name: Annotated[str, Text(longest=253), Absent(""), "The priority class of the pods."]
 
 
+_READ_BY_US: Final = (
+    r"(LOCUST|SSHLOAD|PYTHON|LD_|GLIBC_|MALLOC_|GCONV|OPENSSL|GEVENT|GREENLET|SSH|GIT_|RSYNC|KUBERNETES_|BASH|LC_|LANG"
+    r"|LIBEV_|KRB5|JOB_COMPLETION_INDEX$|ENV$|IFS$|PATH$|HOME$|SHELL$|TMPDIR$|TEMP$|TMP$|LOCPATH$|NLSPATH$|HOSTALIASES$|LOCALDOMAIN$"
+    r"|RES_OPTIONS$)"
+)
+"""Names of variables that the programs of a run read, or the libraries below them."""
+
+_LABEL_KEY: Final = r"([a-z0-9][a-z0-9.-]{0,251}[a-z0-9]/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
+_RESERVED_KEY: Final = r"([a-z0-9.-]*[.])?(sshload[.]dev|kubernetes[.]io|k8s[.]io)/.*"
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMapKeyRef:
+    """A key of a ConfigMap of this namespace."""
+
+    name: Annotated[ObjectName, "The ConfigMap's name."]
+    key: Annotated[ConfigMapKey, "The key."]
+
+
+@dataclass(frozen=True, slots=True)
+class ValueFrom:
+    """Where a value is read. Of a Secret it cannot be: mount that by volumes."""
+
+    config_map_key_ref: ConfigMapKeyRef
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One variable: exactly one of value and valueFrom."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (exactly_one(value="value", valueFrom="value_from"),)
+    name: Annotated[
+        str,
+        Text(shortest=1, longest=100, pattern=r"[A-Za-z_][A-Za-z0-9_]*", wanted="the name of a variable"),
+        Rule(
+            f"!self.matches('^{_READ_BY_US}')",
+            "is of a variable that sshload's programs or their libraries read: take another name",
+            lambda name: re.match(_READ_BY_US, name) is None,
+        ),
+        "Its name, none that sshload's programs or their libraries read, such as LOCUST_..., PYTHON... and PATH.",
+    ]
+    value: Annotated[str | None, Text(longest=4096, pattern=r"[^\x00]*", wanted="a text"), "Its value."]
+    value_from: ValueFrom | None
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigMapVolume:
+    """The keys of a ConfigMap of this namespace, as files."""
+
+    kind: ClassVar[str] = "configMap"
+    permission: ClassVar[Permission] = Permission("configMapVolumes")
+    name: Annotated[ObjectName, "The ConfigMap's name."]
+
+
+@dataclass(frozen=True, slots=True)
+class SecretVolume:
+    """The keys of a Secret of this namespace, as files."""
+
+    kind: ClassVar[str] = "secret"
+    permission: ClassVar[Permission] = Permission("secretVolumes")
+    secret_name: Annotated[ObjectName, "The Secret's name."]
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyDirVolume:
+    """Room on the node's disk, for as long as the pod lives."""
+
+    kind: ClassVar[str] = "emptyDir"
+    permission: ClassVar[Permission] = Permission("emptyDirVolumes")
+    size_limit_bytes: Annotated[int, Size("1", "100Gi", example="1Gi"), "How much may be written. At most 100Gi."]
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimVolume:
+    """What a PersistentVolumeClaim of this namespace is bound to. All pods of a run mount it."""
+
+    kind: ClassVar[str] = "persistentVolumeClaim"
+    permission: ClassVar[Permission] = Permission("persistentVolumeClaims")
+    claim_name: Annotated[ObjectName, "The claim's name."]
+
+
+@dataclass(frozen=True, slots=True)
+class Volume:
+    """One volume: exactly one of configMap, secret, emptyDir and persistentVolumeClaim."""
+
+    mount_path: Annotated[
+        str,
+        Text(longest=253, pattern=r"/mnt(/[A-Za-z0-9_-][A-Za-z0-9._-]*)+", wanted="a path below /mnt"),
+        "Where it is mounted, a path below /mnt.",
+    ]
+    read_only: Annotated[
+        bool, Default(False), "Whether nothing may be written. To a ConfigMap and a Secret nothing may in any case."
+    ]
+    source: Annotated[ConfigMapVolume | SecretVolume | EmptyDirVolume | ClaimVolume, Inline()]
+
+
+def _of_keys(what: str) -> tuple[Rule, ...]:
+    """Return the rules for the keys of a map of labels or annotations."""
+    return (
+        Rule(
+            f"self.all(key, key.matches('^{_LABEL_KEY}$'))",
+            f"must have keys that Kubernetes accepts, such as team or example.com/{what}",
+            lambda found: all(re.fullmatch(_LABEL_KEY, key) for key in found),
+        ),
+        Rule(
+            f"self.all(key, !key.matches('^{_RESERVED_KEY}$'))",
+            "must have no keys of sshload.dev, kubernetes.io and k8s.io, which are reserved",
+            lambda found: not any(re.fullmatch(_RESERVED_KEY, key) for key in found),
+        ),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Pods(Placement):
     """What the pods of a run have in common. An empty `image` means the installation's."""
 
     image: Annotated[
         str,
+        Permission("customImages", by_default=True),
         Text(longest=500, pattern=r"[A-Za-z0-9][A-Za-z0-9._:/@-]*", wanted="an image"),
         Absent(""),
         "The pods' image. Without it, the installation's.",
@@ -267,4 +373,45 @@ class Pods(Placement):
         Items(most=10, key=("name",)),
         Absent(()),
         "Secrets of this namespace that may pull the image.",
+    ]
+    env: Annotated[
+        tuple[Annotated[Variable, "One variable."], ...],
+        Items(most=50, key=("name",)),
+        Absent(()),
+        Permission("env"),
+        "Variables of the environment, for a locustfile or an image of your own. Not for credentials: whoever may read"
+        " the test or its pods can read them.",
+    ]
+    labels: Annotated[
+        Mapping[str, Annotated[str, _LABEL_VALUE, "The label's value."]],
+        Entries(20),
+        *_of_keys("team"),
+        Absent({}),
+        Permission("podLabels"),
+        "Labels of the pods. Services and NetworkPolicies of the namespace may select pods by them.",
+    ]
+    annotations: Annotated[
+        Mapping[str, Annotated[str, Text(longest=4096), "The annotation's value."]],
+        Entries(20),
+        *_of_keys("note"),
+        Absent({}),
+        Permission("podAnnotations"),
+        "Annotations of the pods, which network plugins and injectors may obey.",
+    ]
+    service_account_name: Annotated[
+        str,
+        OBJECT_NAME,
+        Absent(""),
+        Permission("serviceAccountName"),
+        "The pods' ServiceAccount, for its pull secrets and for what a cloud grants to its pods. No token of it is"
+        " mounted.",
+    ]
+    runtime_class_name: Annotated[
+        str, OBJECT_NAME, Absent(""), Permission("runtimeClassName"), "The pods' RuntimeClass, such as gvisor."
+    ]
+    volumes: Annotated[
+        tuple[Annotated[Volume, "One volume."], ...],
+        Items(most=10, key=("mountPath",)),
+        Absent(()),
+        "Volumes that the pods mount. Each kind takes a permission of its own.",
     ]

@@ -6,22 +6,28 @@ from typing import Annotated, ClassVar, Final, TypeAlias
 from sshload_contract.capacity import Capacity
 from sshload_contract.declared import Default, Inline, Number, Percentage, Rule, Whole
 from sshload_contract.load import (
+    FACTOR,
     MOST,
     NO_THINK_TIME,
     ArrivalsLoad,
     ArrivalsStage,
     BurstLoad,
+    CopySeed,
     HoldLoad,
     Interval,
     KeepAlive,
     Load,
     LoadDuration,
     MaxInFlight,
+    MaxRate,
     ProbeRate,
     Process,
     Repeat,
+    ReplayLoad,
     Seed,
+    Speed,
     ThinkTime,
+    TraceRef,
     UsersLoad,
     UsersStage,
 )
@@ -38,6 +44,7 @@ _MIN = "The least amount to try, with which the search begins."
 _MAX = "The greatest amount to try."
 _Whole: TypeAlias = Annotated[int, Whole(1, MOST, read_by_rule=True)]
 _Rate: TypeAlias = Annotated[float, Number(0, MOST, above=True)]
+_Factor: TypeAlias = Annotated[float, FACTOR]
 _ORDER = Rule("self.min <= self.max", "must not be less than min", lambda search: search.min <= search.max, at=".max")
 
 
@@ -136,12 +143,33 @@ class HoldSearch:
 
 
 @dataclass(frozen=True, slots=True)
+class ReplaySearch:
+    """The highest amplification of recorded arrivals. Each trial replays the trace from its beginning."""
+
+    kind: ClassVar[str] = "replay"
+    rules: ClassVar[tuple[Rule, ...]] = (_ORDER,)
+    min: Annotated[_Factor, _MIN]
+    max: Annotated[_Factor, _MAX]
+    trace: TraceRef
+    duration_s: Annotated[LoadDuration, "How long each trial lasts, after its warm-up."]
+    speed: Speed
+    max_rate: MaxRate
+    max_in_flight: MaxInFlight
+    seed: CopySeed
+
+    def least_load(self) -> Load:
+        """Return the load of the least trial."""
+        rest = (self.max_rate, self.max_in_flight, self.seed)
+        return ReplayLoad(self.trace, self.duration_s, self.speed, self.min, *rest, trace_path="")
+
+
+@dataclass(frozen=True, slots=True)
 class Search:
     """The search for the capacity: the highest load at which every threshold holds.
 
     The load is tried at one amount after another, each a trial with a warmUp of its own, until the highest amount that
     holds and the lowest that does not are as near to each other as precision asks. Exactly one of users, arrivals,
-    burst and hold says what the amount is of.
+    burst, hold and replay says what the amount is of.
     """
 
     kind: ClassVar[str] = "capacity"
@@ -158,7 +186,7 @@ class Search:
         "How many further trials must confirm each bound. Trials near the limit contradict each other: with 0, chance"
         " may decide.",
     ]
-    model: Annotated[UsersSearch | ArrivalsSearch | BurstSearch | HoldSearch, Inline()]
+    model: Annotated[UsersSearch | ArrivalsSearch | BurstSearch | HoldSearch | ReplaySearch, Inline()]
 
     def capacity(self, budget_s: float) -> Capacity:
         """Return the search of a run that has so many seconds for all trials."""

@@ -6,9 +6,11 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
+from datetime import datetime
 from difflib import get_close_matches
 from enum import Enum
 from functools import cache, partial
+from itertools import islice
 from types import NoneType, UnionType
 from typing import (
     Annotated,
@@ -27,11 +29,14 @@ from typing import (
 from sshload_contract.declared import (
     Absent,
     Default,
+    Duration,
     Entries,
     Inline,
     Items,
     Named,
+    Permission,
     Rule,
+    Size,
     Unwritten,
     WrittenAs,
     exactly_one,
@@ -46,6 +51,7 @@ from sshload_operator.api.forms import (
     read_enumeration,
     read_flag,
     read_object,
+    timestamp_text,
 )
 
 T = TypeVar("T")
@@ -70,6 +76,16 @@ def read(shape: type[T], value: Any, path: str = "") -> T:
         raise SpecError.of(problems) from enough
     if problems:
         raise SpecError.of(problems)
+    return found
+
+
+def read_fitting(shape: type[T], value: Any) -> T:
+    """Return the instance of a declared class that `value` states as far as it fits; the rest is as if absent.
+
+    For a status, which an older release or a person may have written. The class has no required field. Of a list or a
+    map with too many entries the first are read.
+    """
+    found: T = _object_of(shape).fitting(value if isinstance(value, Mapping) else {})
     return found
 
 
@@ -104,7 +120,26 @@ def stated(value: Any) -> Any:
             found |= {member.name: stated(held)} if member.name else stated(held)
     bare = getattr(value, "written_bare", "")
     content = getattr(value, bare) if bare else found
-    return {value.kind: content} if hasattr(value, "kind") else content
+    kind_of_union = getattr(type(value), "kind", None)
+    return {kind_of_union: content} if isinstance(kind_of_union, str) else content
+
+
+def permissions_taken(value: Any, path: str) -> Iterator[tuple[str, Permission]]:
+    """Yield each field of an instance of a declared class, the value at `path`, that is used by permission only."""
+    if isinstance(value, tuple | list):
+        for index, item in enumerate(value):
+            yield from permissions_taken(item, f"{path}[{index}]")
+    if not is_dataclass(value) or isinstance(value, type):
+        return
+    path = _at(path, getattr(value, "kind", ""))
+    if hasattr(value, "permission"):
+        yield path, value.permission
+    shape = _object_of(type(value))
+    for member in shape.members():
+        held, inside = getattr(value, member.attribute), _at(path, member.name)
+        if member.permission is not None and held != shape.if_absent(member):
+            yield inside, member.permission
+        yield from permissions_taken(held, inside)
 
 
 def _plain(value: Any) -> Any:
@@ -115,6 +150,8 @@ def _plain(value: Any) -> Any:
             return {name: stated(item) for name, item in value.items()}
         case Enum():
             return value.value
+        case datetime():
+            return timestamp_text(value)
         case float():
             return value + 0.0  # -0.0 is 0.0
         case _:
@@ -134,6 +171,9 @@ class Shape(Protocol):
 
     def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
         """Return the value."""
+
+    def fitting(self, value: Any) -> Any:
+        """Return the value, without what does not fit; _UNREAD where it does not fit as a whole."""
 
     def schema(self) -> Schema:
         """Its schema, without rules, default and description."""
@@ -180,10 +220,14 @@ def _container_shape(base: Any, notes: tuple[Any, ...]) -> Shape:
         return _OneOf({member.kind: _member_shape(member) for member in arguments if member is not NoneType})
     if origin in (tuple, list):
         return _List(_note(notes, Items), shape_of(arguments[0]), _description(arguments[0]), origin)
+    if is_dataclass(origin):
+        return _Object(base.__origin__, _members_of(origin, arguments), getattr(origin, "rules", ()))
     return _Map(_note(notes, Entries), shape_of(arguments[1]), _description(arguments[1]))
 
 
 def _plain_shape(base: Any) -> Shape:
+    if isinstance(base, TypeVar):
+        return _plain_shape(base.__bound__)  # of a generic class whose arguments are not known: it is only written
     if base is bool:
         return _Scalar(read_flag, lambda: {"type": "boolean"})
     if issubclass(base, Enum):
@@ -217,6 +261,7 @@ def _description(hint: Any) -> str:
 
 def description_of(shape: type) -> str:
     """Return a class's docstring in one line."""
+    shape = get_origin(shape) or shape
     return " ".join((shape.__doc__ or "").split()) if is_dataclass(shape) or is_typeddict(shape) else ""
 
 
@@ -268,6 +313,10 @@ class _Ruled:
         _add(problems, said)
         return _UNREAD if said else found
 
+    def fitting(self, value: Any) -> Any:
+        found = self.of.fitting(value)
+        return _UNREAD if found is _UNREAD or any(broken(self.rules, found, "")) else found
+
     def schema(self) -> Schema:
         return _with_rules(self.of.schema(), self.rules)
 
@@ -280,6 +329,10 @@ class _Valued:
 
     def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
         found = self.of.read(value, path, problems)
+        return found if found is _UNREAD else found.value()
+
+    def fitting(self, value: Any) -> Any:
+        found = self.of.fitting(value)
         return found if found is _UNREAD else found.value()
 
     def schema(self) -> Schema:
@@ -298,6 +351,12 @@ class _Scalar:
             return self.of_value(value)
         except Misfit as misfit:
             _add(problems, [Problem(path, str(misfit))])
+            return _UNREAD
+
+    def fitting(self, value: Any) -> Any:
+        try:
+            return self.of_value(value)
+        except Misfit:
             return _UNREAD
 
     def schema(self) -> Schema:
@@ -320,6 +379,10 @@ class _Bare:
 
     def read(self, value: Any, path: str, problems: list[Problem]) -> Any:
         found = self.of.read(value, path, problems)
+        return found if found is _UNREAD else self.make(found)
+
+    def fitting(self, value: Any) -> Any:
+        found = self.of.fitting(value)
         return found if found is _UNREAD else self.make(found)
 
     def schema(self) -> Schema:
@@ -348,6 +411,12 @@ class _List:
         if len(problems) == before:
             _add(problems, self._repeated(value, path))
         return _UNREAD if len(problems) > before else self.make(found)
+
+    def fitting(self, value: Any) -> Any:
+        if not isinstance(value, list | tuple):
+            return _UNREAD
+        items = (self.item.fitting(one) for one in value[: self.bounds.most])
+        return self.make([item for item in items if item is not _UNREAD])
 
     def _repeated(self, value: list[Any], path: str) -> Iterator[Problem]:
         if not self.bounds.key and not self.bounds.distinct:
@@ -409,6 +478,12 @@ class _Map:
         found = {key: self.item.read(item, _at(path, key), problems) for key, item in present.items()}
         return _UNREAD if len(problems) > before else found
 
+    def fitting(self, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return _UNREAD
+        entries = ((key, self.item.fitting(item)) for key, item in islice(value.items(), self.bounds.most))
+        return {key: item for key, item in entries if isinstance(key, str) and item is not _UNREAD}
+
     def schema(self) -> Schema:
         values = {"description": self.description, **self.item.schema()}
         return {"type": "object", "maxProperties": self.bounds.most, "additionalProperties": values}
@@ -445,6 +520,10 @@ class _OneOf:
             return _UNREAD
         return self.members[given[0]].read(entries[given[0]], _at(path, given[0]), problems)
 
+    def fitting(self, value: Any) -> Any:
+        given = [name for name in self.members if isinstance(value, Mapping) and value.get(name) is not None]
+        return self.members[given[0]].fitting(value[given[0]]) if len(given) == 1 else _UNREAD
+
     def rule(self) -> Rule:
         """Return the rule that exactly one of the kinds is set."""
         return exactly_one(**{name: name for name in self.members})
@@ -459,8 +538,10 @@ class _OneOf:
 
 def _described(member: Shape) -> Schema:
     declared = member.of if isinstance(member, _Valued) else member
-    description = description_of(declared.shape) if isinstance(declared, _Object) else ""
-    return {**({"description": description} if description else {}), **member.schema()}
+    if not isinstance(declared, _Object):
+        return member.schema()
+    permission = getattr(declared.shape, "permission", None)
+    return {**_said(description_of(declared.shape), permission), **member.schema()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -472,6 +553,7 @@ class _Member:
     shape: Shape
     description: str
     absent: Default | Absent | None
+    permission: Permission | None = None
 
     def value_if_absent(self) -> Any:
         """Return the value of the field if it is absent."""
@@ -486,17 +568,27 @@ class _Member:
 
     def schema(self) -> Schema:
         default = {"default": self.absent.written} if isinstance(self.absent, Default) else {}
-        return {**({"description": self.description} if self.description else {}), **self.shape.schema(), **default}
+        return {**_said(self.description, self.permission), **self.shape.schema(), **default}
 
 
-def _members_of(shape: type) -> tuple[_Member, ...]:
+def _said(description: str, permission: Permission | None) -> Schema:
+    words = " ".join(filter(None, (description, permission.in_words if permission is not None else "")))
+    return {"description": words} if words else {}
+
+
+def _members_of(shape: Any, arguments: tuple[Any, ...] = ()) -> tuple[_Member, ...]:
+    """Return the fields of a class. `arguments` are the types that a generic class is declared with."""
     hints = get_type_hints(shape, include_extras=True)
+    if arguments:
+        hints = {name: hint[arguments] if getattr(hint, "__parameters__", ()) else hint for name, hint in hints.items()}
     if is_typeddict(shape):
         required: frozenset[str] = vars(shape)["__required_keys__"]
         return tuple(
             _member(name, name, hint, () if name in required else (Absent(_UNREAD),)) for name, hint in hints.items()
         )
-    return tuple(_member(_written_name(field.name), field.name, hints[field.name]) for field in fields(shape))
+    return tuple(
+        _member(_written_name(field.name, hints[field.name]), field.name, hints[field.name]) for field in fields(shape)
+    )
 
 
 def _member(name: str, attribute: str, hint: Any, more: tuple[Any, ...] = ()) -> _Member:
@@ -515,6 +607,7 @@ def _member(name: str, attribute: str, hint: Any, more: tuple[Any, ...] = ()) ->
         shape_of(hint),
         _description(hint),
         absent[-1] if absent else None,
+        next((note for note in notes if isinstance(note, Permission)), None),
     )
 
 
@@ -527,6 +620,9 @@ class _Constant:
     def read(self, _value: Any, _path: str, _problems: list[Problem]) -> Any:
         return self.value
 
+    def fitting(self, _value: Any) -> Any:
+        return self.value
+
     def schema(self) -> Schema:
         return {}
 
@@ -537,9 +633,11 @@ def _may_be_none(hint: Any) -> bool:
     return get_origin(hint) in (Union, UnionType) and NoneType in get_args(hint)
 
 
-def _written_name(attribute: str) -> str:
-    """Return the camel case of an attribute without the unit at its end."""
-    head, *tail = _UNIT.sub("", attribute).split("_")
+def _written_name(attribute: str, hint: Any) -> str:
+    """Return the camel case of an attribute, without the unit at its end where the value is written with one."""
+    _, notes = _unwrapped(hint)
+    has_unit = any(isinstance(note, Duration | Size) for note in notes)
+    head, *tail = (_UNIT.sub("", attribute) if has_unit else attribute).split("_")
     return head + "".join(word.capitalize() for word in tail)
 
 
@@ -586,6 +684,24 @@ class _Object:
             return _UNREAD
         return self._made(found, path, problems)
 
+    def fitting(self, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            return _UNREAD
+        found = {**self._constants, **self._defaults}
+        for name, member in self._fields.items():
+            item = value.get(name)
+            read = _UNREAD if item is None else member.shape.fitting(item)
+            if read is not _UNREAD:
+                found[member.attribute] = read
+            elif member.absent is None:
+                return _UNREAD
+        for member, union in self._inline:
+            found[member.attribute] = union.fitting(value)
+            if found[member.attribute] is _UNREAD:
+                return _UNREAD
+        made = self._make(**found)
+        return _UNREAD if any(broken(self._rules, made, "")) else made
+
     def _made(self, found: dict[str, Any], path: str, problems: list[Problem]) -> Any:
         made = self._make(**found)
         said = list(broken(self._rules, made, path))
@@ -612,6 +728,8 @@ def _kept(**found: Any) -> dict[str, Any]:
 
 
 def _at(path: str, name: str) -> str:
+    if not name:
+        return path
     named = name if len(name) <= _SHOWN_CHARACTERS else f"{name[:_SHOWN_CHARACTERS]}…"  # a key may be of any length
     return f"{path}.{named}" if path else named
 
@@ -623,3 +741,27 @@ def _unknown(entries: Mapping[str, Any], known: Any, path: str) -> Iterator[Prob
             continue
         near = get_close_matches(name, list(known), n=1) if len(name) <= _SHOWN_CHARACTERS else []
         yield Problem(_at(path, name), f"unknown field; did you mean {near[0]}?" if near else "unknown field")
+
+
+def permissions_of(shape: type) -> frozenset[Permission]:
+    """Return every permission that an instance of a declared class may take."""
+    hint: Any = shape
+    return frozenset(_permissions_below(shape_of(hint)))
+
+
+def _permissions_below(shape: Shape) -> Iterator[Permission]:
+    match shape:
+        case _Ruled() | _Valued() | _Bare():
+            yield from _permissions_below(shape.of)
+        case _List() | _Map():
+            yield from _permissions_below(shape.item)
+        case _OneOf():
+            for member in shape.members.values():
+                yield from _permissions_below(member)
+        case _Object():
+            if hasattr(shape.shape, "permission"):
+                yield shape.shape.permission
+            for field in shape.members():
+                if field.permission is not None:
+                    yield field.permission
+                yield from _permissions_below(field.shape)

@@ -13,6 +13,7 @@ from sshload_contract.declared import (
     Entries,
     Items,
     Named,
+    Permission,
     Rule,
     Text,
     TrueOnly,
@@ -20,21 +21,23 @@ from sshload_contract.declared import (
     WrittenAs,
     exactly_one,
 )
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, ReplayLoad, UsersLoad
+from sshload_contract.references import ConfigMapFile, ConfigMapKey, ConfigMapName
 from sshload_contract.run_config import Scenario, SessionReuse
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import Threshold
 
 from sshload_operator.api.errors import shown
-from sshload_operator.api.pods import ConfigMapName, Pods
+from sshload_operator.api.names import NAME_CHARACTERS, NAME_PATTERN
+from sshload_operator.api.pods import Pods
 from sshload_operator.api.search import Search, search_budget_s
-from sshload_operator.api.shapes import stated
+from sshload_operator.api.shapes import permissions_of, permissions_taken, stated
 from sshload_operator.api.target import ExternalTarget, JumpHost, Target
 from sshload_operator.api.thresholds import CapacityThreshold, RelativeThreshold, WrittenThreshold
 
-NAME_PATTERN: Final = r"[a-z]([-a-z0-9]*[a-z0-9])?"
-NAME_CHARACTERS: Final = 40
-"""The names of a test's pods are made from its name, so it is shorter than Kubernetes allows."""
+LOCUSTFILE: Final = "locustfile.py"
+TRACE: Final = "trace.txt"
+"""What the workers call the files that ConfigMaps hold for them."""
 
 _SESSIONS_MOST: Final = 100_000
 
@@ -44,12 +47,7 @@ class LocustfileRef:
     """A Locust file whose users are built on sshload's SSHUser, in place of steps."""
 
     config_map: Annotated[ConfigMapName, Named("configMapRef"), "The ConfigMap of this namespace that holds the file."]
-    key: Annotated[
-        str,
-        Text(longest=253, pattern=r"[A-Za-z0-9_][A-Za-z0-9_.-]*", wanted="a key of a ConfigMap, such as locustfile.py"),
-        Default("locustfile.py"),
-        "Its key in the ConfigMap.",
-    ]
+    key: Annotated[ConfigMapKey, Default("locustfile.py"), "Its key in the ConfigMap."]
 
 
 def _names_of(steps: tuple[ScenarioStep, ...]) -> list[str]:
@@ -108,7 +106,7 @@ class WrittenScenario:
         Whole(1, _SESSIONS_MOST, read_by_rule=True),
         "Sessions in the pool, over all workers. At least one for each worker process.",
     ]
-    locustfile: LocustfileRef | None
+    locustfile: Annotated[LocustfileRef | None, Permission("locustfiles", by_default=True)]
     steps: Annotated[
         _Steps | None,
         "What is done after the login, in order. Each step is measured by itself. Empty for the login alone."
@@ -218,7 +216,7 @@ class LoadTestSpec:
     """A whole SSHLoadTest spec. Of fields that change nothing of what is measured, `triggers` alone make a new run.
 
     `load` is that of the least trial where `capacity` is searched. `stated` is what the spec states, by its own names
-    (shapes.stated).
+    (shapes.stated); `permissions` are those that it takes, each with the field that takes it.
     """
 
     target: Target
@@ -243,6 +241,14 @@ class LoadTestSpec:
     suspend: bool
     login_before_load: bool = True
     stated: Mapping[str, Any] = field(default_factory=dict, compare=False, repr=False)
+    permissions: tuple[tuple[str, Permission], ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def files(self) -> Mapping[str, ConfigMapFile]:
+        """The files that ConfigMaps hold for the workers, by what the workers call them."""
+        trace = self.load.trace if isinstance(self.load, ReplayLoad) else None
+        files: dict[str, ConfigMapFile | None] = {LOCUSTFILE: self.locustfile, TRACE: trace}
+        return {name: file for name, file in files.items() if file is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +267,8 @@ class WrittenSpec:
     client: Annotated[WrittenClient, Default({"library": "ssh2-python", "controlMaster": False, "auth": "publickey"})]
     scenario: WrittenScenario
     load: Annotated[
-        UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | Search,
-        "How many iterations begin when: exactly one of users, arrivals, burst, hold and capacity.",
+        UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | ReplayLoad | Search,
+        "How many iterations begin when: exactly one of users, arrivals, burst, hold, replay and capacity.",
     ]
     login_before_load: Annotated[
         bool,
@@ -345,4 +351,9 @@ class WrittenSpec:
             suspend=self.suspend,
             login_before_load=self.login_before_load,
             stated=stated(self),
+            permissions=tuple(permissions_taken(self, "spec")),
         )
+
+
+PERMISSIONS: Final = permissions_of(WrittenSpec)
+"""Every permission that a test may take."""

@@ -6,7 +6,7 @@ from typing import Final
 
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Library
 from sshload_contract.declared import Rule
-from sshload_contract.load import HoldLoad, UsersLoad
+from sshload_contract.load import UsersLoad
 from sshload_contract.run_config import SessionReuse
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
@@ -111,7 +111,7 @@ def _no_keep_alive(load: str) -> Rule:
         f"the library openssh cannot check that a session is alive: {load}.keepAlive must be 0s",
         lambda spec: (
             spec.client.library is not Library.OPENSSH
-            or not isinstance(spec.load, HoldLoad)
+            or not spec.load.held_sessions
             or (spec.capacity is None) != (load == "load.hold")
             or not spec.load.keep_alive_s
         ),
@@ -194,6 +194,7 @@ _DEADLINE: Final = (
         "(duration(self.deadline) - duration(self.startTimeout) - duration(self.warmUp)).getSeconds()"
         " >= duration(self.load.burst.interval).getSeconds() * self.load.burst.repeat",
     ),
+    _deadline_of("replay", f"duration(self.deadline) >= {_BEFORE_LOAD} + duration(self.load.replay.duration)"),
     _deadline_of(
         "hold",
         f"duration(self.deadline) >= {_BEFORE_LOAD}"
@@ -205,6 +206,7 @@ _DEADLINE: Final = (
         " >= 2 * (self.load.capacity.confirm + 1) * (duration(self.warmUp).getMilliseconds()"
         " + (has(self.load.capacity.arrivals) ? duration(self.load.capacity.arrivals.duration).getMilliseconds()"
         " : has(self.load.capacity.users) ? duration(self.load.capacity.users.duration).getMilliseconds()"
+        " : has(self.load.capacity.replay) ? duration(self.load.capacity.replay.duration).getMilliseconds()"
         " : has(self.load.capacity.burst)"
         " ? self.load.capacity.burst.repeat * duration(self.load.capacity.burst.interval).getMilliseconds()"
         " : has(self.load.capacity.hold) && self.load.capacity.hold.loginRate >= 0.01"
@@ -229,7 +231,7 @@ def _measured(spec: LoadTestSpec) -> Iterator[str]:
     yield from map(str, _LOGIN_STEPS)
     for place in range(1, len(spec.via) + 1):
         yield from (measured_step(f"via{place}", timing) for timing in _LOGIN_STEPS)
-    if isinstance(spec.load, HoldLoad):
+    if spec.load.held_sessions:
         yield from (measured_step("held", timing) for timing in _HELD_STEPS)
     for step in spec.scenario.steps:
         if not isinstance(step, SleepStep):
@@ -300,7 +302,7 @@ _THRESHOLDS: Final = (
         " || self.thresholds.all(t, !t.?abortOnFail.orValue(false))",
         "abortOnFail is for load.users, load.arrivals and load.burst: a search's trials are meant to break thresholds,"
         " and held sessions are judged when they end",
-        lambda spec: not _aborting(spec) or (spec.capacity is None and not isinstance(spec.load, HoldLoad)),
+        lambda spec: not _aborting(spec) or (spec.capacity is None and not spec.load.held_sessions),
         at=".thresholds",
     ),
     Rule(

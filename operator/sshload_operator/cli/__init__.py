@@ -1,1 +1,1 @@
-"""`sshload run`, `watch` and `validate`."""
+"""The commands of `sshload`."""

@@ -2,15 +2,21 @@
 
 import re
 import sys
-from argparse import ArgumentParser, ArgumentTypeError, RawDescriptionHelpFormatter
-from collections.abc import Callable
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import NoReturn
 
 from sshload_contract.allow_list import AllowedTarget, entry_problem
 
 from sshload_operator.api.kinds import COMPARISON, TEST, Kind
+from sshload_operator.api.spec import LOCUSTFILE, TRACE
 from sshload_operator.cli.exit_code import ExitCode
+from sshload_operator.local.config_map_files import option
+from sshload_operator.local.credentials import Credentials
+from sshload_operator.local.files import OwnFiles
 
 _EXIT_CODES = """\
 exit codes:
@@ -27,6 +33,8 @@ _HOST_AND_PORT = re.compile(r"(?:\[(?P<bracketed>[^\[\]]+)\]|(?P<plain>[^:\[\]]+
 _MAX_PORT = 65_535
 VIA_OPTIONS = ("identity", "certificate", "passphrase-file", "password-file", "known-hosts")
 """The files of a jump host, as the options `--via-...` name them."""
+FILE_OPTIONS = {LOCUSTFILE: "the locustfile", TRACE: "the trace of arrivals"}
+"""The files that ConfigMaps hold in a cluster, and what they are."""
 
 
 class _Parser(ArgumentParser):
@@ -38,13 +46,14 @@ class _Parser(ArgumentParser):
 
 
 def command_line() -> ArgumentParser:
-    """Return the parser. `command` is run, watch, compare or validate; the rest is that command's."""
+    """Return the parser. `command` is run, watch, compare, validate or trace; the rest is that command's."""
     parser = _parser(_Parser, prog="sshload", description="Find out how much SSH a server takes.")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _fill_run(_parser(commands.add_parser, "run", help="run a test here, without a cluster"))
     _fill_watch(_parser(commands.add_parser, "watch", help="follow a test in a cluster to its end"))
     _fill_compare(_parser(commands.add_parser, "compare", help="follow a comparison in a cluster to its end"))
     _fill_validate(_parser(commands.add_parser, "validate", help="check files without running them"))
+    _fill_trace(_parser(commands.add_parser, "trace", help="make a trace for load.replay from an sshd's log"))
     return parser
 
 
@@ -106,9 +115,8 @@ def _fill_run(run: ArgumentParser) -> None:
     via = run.add_argument_group("for jump hosts: the same, each for the HOST that spec.via names; repeatable")
     for name in VIA_OPTIONS:
         via.add_argument(f"--via-{name}", metavar="HOST=FILE", type=host_and_file, action="append", default=[])
-    run.add_argument(
-        "--locustfile", metavar="FILE", type=Path, help="the locustfile, where no ConfigMap in FILE holds it"
-    )
+    for name, what in FILE_OPTIONS.items():
+        run.add_argument(option(name), metavar="FILE", type=Path, help=f"{what}, if no ConfigMap in the file holds it")
 
 
 def _fill_watch(watch: ArgumentParser) -> None:
@@ -134,6 +142,31 @@ def _fill_validate(validate: ArgumentParser) -> None:
     )
 
 
+def _fill_trace(trace: ArgumentParser) -> None:
+    trace.description = (
+        "Make a trace of when connections came to an sshd, from its log. The trace has times only: no address, no user."
+    )
+    trace.add_argument(
+        "files",
+        metavar="FILE",
+        type=Path,
+        nargs="+",
+        help="auth.log, or what journalctl prints (-o short-iso-precise, -o json), or - for the standard input",
+    )
+    for name, what in (("since", "the trace begins"), ("until", "the trace ends")):
+        trace.add_argument(f"--{name}", metavar="TIME", type=moment, help=f"when {what}, such as 2026-11-16T09:00")
+    trace.add_argument("-o", "--out", metavar="FILE", type=Path, help="write the trace there, not to standard output")
+    trace.add_argument("--config-map", metavar="NAME", help="write it as a ConfigMap of this name")
+
+
+def moment(text: str) -> datetime:
+    """Return the time that a text such as 2026-11-16T09:00 or 2026-11-16 09:00+01:00 says; raises ArgumentTypeError."""
+    try:
+        return datetime.fromisoformat(text).astimezone()
+    except ValueError:
+        raise ArgumentTypeError(f"{text!r} is not a time such as 2026-11-16T09:00") from None
+
+
 def _add_followed(parser: ArgumentParser, kind: Kind) -> None:
     """Add which object is followed, where and for how long."""
     parser.add_argument("name", metavar="NAME", help=f"the name of the {kind.name}")
@@ -152,3 +185,25 @@ def _add_output(parser: ArgumentParser) -> None:
         default="table",
         help="how to print the result (default: %(default)s)",
     )
+
+
+def own_files(arguments: Namespace) -> OwnFiles:
+    """Return the files that the arguments of `sshload run` name."""
+    return OwnFiles(
+        test=arguments.file,
+        target=Credentials(**{_field(option): getattr(arguments, _field(option)) for option in VIA_OPTIONS}),
+        via=_by_host(arguments),
+        files={name: path for name in FILE_OPTIONS if (path := getattr(arguments, Path(name).stem)) is not None},
+    )
+
+
+def _by_host(arguments: Namespace) -> Mapping[str, Credentials]:
+    found: dict[str, Credentials] = {}
+    for name in VIA_OPTIONS:
+        for host, file in getattr(arguments, f"via_{_field(name)}"):
+            found[host] = replace(found.get(host, Credentials()), **{_field(name): file})
+    return found
+
+
+def _field(option: str) -> str:
+    return option.replace("-", "_")

@@ -1,4 +1,4 @@
-"""The command `sshload`: run a test here, follow one or a comparison in a cluster, or check files.
+"""The command `sshload`: run a test here, follow one or a comparison in a cluster, check files, or record a trace.
 
 Results go to standard output, everything else to standard error. The exit code is the verdict's (`exit_code.py`).
 """
@@ -9,32 +9,37 @@ import sys
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
 
 from sshload_contract.codec import to_json
 
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.finished_test import read_finished_test
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, TEST, Kind
-from sshload_operator.api.load_test_file import Document, read_load_tests
-from sshload_operator.cli.arguments import command_line
-from sshload_operator.cli.comparison_table import comparison_text, progress_status
-from sshload_operator.cli.exit_code import ExitCode, comparison_exit_code, exit_code
-from sshload_operator.cli.own_files import own_files
-from sshload_operator.cli.plain_text import Status, printable
-from sshload_operator.cli.progress_line import ProgressLine
+from sshload_operator.api.load_test_file import Document, read_finished_test, read_load_tests
+from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.status.comparison import ComparisonStatus
+from sshload_operator.api.status.head import written
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.cli.arguments import command_line, own_files
+from sshload_operator.cli.comparison_table import comparison_progress, comparison_text
+from sshload_operator.cli.exit_code import ExitCode, exit_code
+from sshload_operator.cli.make_trace import TraceError, make_trace
+from sshload_operator.cli.plain_text import printable
+from sshload_operator.cli.progress_line import ProgressLine, progress_text
 from sshload_operator.cli.result_table import result_text
 from sshload_operator.cli.validation import check
-from sshload_operator.control.keys import KeysError
+from sshload_operator.control.run.keys import KeysError
 from sshload_operator.local.run import LocalOptions, LocalResult, run_locally
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.state import Reason
+
+S = TypeVar("S", TestStatus, ComparisonStatus)
 
 
 def main() -> NoReturn:
     """Run the command line and exit with its code."""
     arguments = command_line().parse_args()
-    commands = {"run": _run, "watch": _watch, "compare": _compare, "validate": _validate}
+    commands = {"run": _run, "watch": _watch, "compare": _compare, "validate": _validate, "trace": _trace}
     sys.exit(commands[arguments.command](arguments))
 
 
@@ -50,7 +55,7 @@ def _run(arguments: Namespace) -> ExitCode:
     line.close()
     if arguments.logs is not None:
         _keep_summary(result, arguments.logs)
-    if result.status["reason"] == Reason.TARGET_NOT_ALLOWED:
+    if result.status.reason == Reason.TARGET_NOT_ALLOWED:
         _complain("here, --allow-target HOST[:PORT] allows it")
     namespace = document.namespace or "default"
     finished = {
@@ -58,26 +63,26 @@ def _run(arguments: Namespace) -> ExitCode:
         "kind": TEST.name,
         "metadata": {"name": document.name, "namespace": namespace},
         "spec": document.spec,
-        "status": result.status,
+        "status": written(result.status),
     }
-    _print(finished, result_text, arguments.output)
-    return exit_code(result.status["verdict"])
+    _print(finished, result_text(result.status), arguments.output)
+    return exit_code(result.status.verdict)
 
 
-def _watch(arguments: Namespace) -> int:
-    return _follow(arguments, TEST, lambda status: status, result_text, exit_code)
+def _watch(arguments: Namespace) -> ExitCode:
+    return _follow(arguments, TEST, TestStatus, progress_text, result_text)
 
 
-def _compare(arguments: Namespace) -> int:
-    return _follow(arguments, COMPARISON, progress_status, comparison_text, comparison_exit_code)
+def _compare(arguments: Namespace) -> ExitCode:
+    return _follow(arguments, COMPARISON, ComparisonStatus, comparison_progress, comparison_text)
 
 
 def _follow(
     arguments: Namespace,
     kind: Kind,
-    progress: Callable[[Status], Status],
-    text: Callable[[Status], str],
-    code: Callable[[str], ExitCode],
+    shape: type[S],
+    progress: Callable[[S], str],
+    text: Callable[[S], str],
 ) -> ExitCode:
     """Wait until the object in the cluster is finished, print its result and return its verdict's code."""
     # The API client takes half a second to import, and the other commands have no need of it.
@@ -94,9 +99,11 @@ def _follow(
         kubeconfig=arguments.kubeconfig,
         context=arguments.context,
         timeout_s=arguments.timeout,
+        shape=shape,
+        progress=progress,
     )
     try:
-        finished = asyncio.run(watch(watched, lambda status: line.show(progress(status))))
+        finished = asyncio.run(watch(watched, line.show))
     except WatchError as error:
         line.close()
         _complain(str(error))
@@ -106,13 +113,25 @@ def _follow(
         _complain(f"no longer watched; the {kind.name} goes on in the cluster")
         return ExitCode.INTERRUPTED
     line.close()
-    _print(finished, text, arguments.output)
-    return code(finished["status"]["verdict"])
+    status = read_fitting(shape, finished["status"])
+    _print(finished, text(status), arguments.output)
+    return exit_code(status.verdict)
 
 
 def _validate(arguments: Namespace) -> ExitCode:
     checks = [check(path) for path in arguments.files]
     return ExitCode.PASSED if all(checks) else ExitCode.ERROR
+
+
+def _trace(arguments: Namespace) -> ExitCode:
+    try:
+        notes = make_trace(arguments)
+    except (TraceError, OSError) as error:
+        _complain(f"{', '.join(map(str, arguments.files))}: {error}")
+        return ExitCode.ERROR
+    for note in notes:
+        _complain(note)
+    return ExitCode.PASSED
 
 
 def _only_test(path: Path, name: str | None) -> Document:
@@ -136,7 +155,7 @@ def _local_options(arguments: Namespace, line: ProgressLine) -> LocalOptions:
         baseline=read_finished_test(arguments.baseline) if arguments.baseline is not None else None,
         logs=arguments.logs,
         note=line.say,
-        progress=line.show,
+        progress=lambda status: line.show(progress_text(status)),
     )
 
 
@@ -145,9 +164,9 @@ def _keep_summary(result: LocalResult, logs: Path) -> None:
         (logs / "summary.json").write_text(to_json(result.summary), encoding="utf-8")
 
 
-def _print(finished: Mapping[str, Any], text: Callable[[Status], str], output: str) -> None:
-    """Print a finished object, as a table or whole."""
-    sys.stdout.write(f"{json.dumps(finished, indent=2)}\n" if output == "json" else text(finished["status"]))
+def _print(finished: Mapping[str, Any], text: str, output: str) -> None:
+    """Print a finished object, as text or whole."""
+    sys.stdout.write(f"{json.dumps(finished, indent=2)}\n" if output == "json" else text)
 
 
 def _complain(text: str) -> None:

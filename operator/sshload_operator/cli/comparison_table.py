@@ -2,49 +2,50 @@
 
 from collections.abc import Iterator, Mapping
 
-from sshload_operator.cli.plain_text import Status, columns, milliseconds, printable
+from sshload_operator.api.comparison.words import ComparisonPhase, Difference
+from sshload_operator.api.status.comparison import ComparedFigure, ComparisonStatus, VariantResult
+from sshload_operator.cli.plain_text import ABSENT, columns, milliseconds, printable
 from sshload_operator.decision.comparison.figures import place
-from sshload_operator.decision.comparison.words import ComparisonPhase, Difference
 
-_ABSENT = "-"
-_NO_DIFFERENCE = "no difference"
 _HEAD = ("figure", "95 % interval", "difference")
 _GROUPED_FROM = 100.0
+_WORDS = {Difference.NONE: "no difference", Difference.UNKNOWN: ABSENT, None: ABSENT}
 
 
-def comparison_text(status: Status) -> str:
+def comparison_text(status: ComparisonStatus) -> str:
     """Return the whole result, the verdict last. What the status does not state is shown as `-`."""
     sections = [*_tables(status), *_unmeasured(status), _verdict(status)]
     return "\n\n".join(sections) + "\n"
 
 
-def progress_status(status: Status) -> Status:
-    """Return what the progress line shows of a comparison that is under way."""
-    phase, message = status.get("phase", ComparisonPhase.PENDING), status.get("message", "")
-    tests = f"{status['progress']} tests over, " if "progress" in status else ""
-    return {"phase": phase, "message": f"{tests}{message}"}
+def comparison_progress(status: ComparisonStatus) -> str:
+    """Return where a comparison stands, in one line."""
+    tests = f"{status.progress} tests over, " if status.progress else ""
+    said = f"{tests}{status.message}"
+    phase = status.phase or ComparisonPhase.PENDING
+    return printable(f"{phase}: {said}" if said else phase)
 
 
-def _tables(status: Status) -> Iterator[str]:
-    variants = status.get("results", {}).get("variants", ())
+def _tables(status: ComparisonStatus) -> Iterator[str]:
+    variants = () if status.results is None else status.results.variants
     for variant in variants[1:]:
         figure, interval, difference = _HEAD
-        head = (figure, printable(variants[0]["name"]), printable(variant["name"]), "ratio", interval, difference)
+        head = (figure, printable(variants[0].name), printable(variant.name), "ratio", interval, difference)
         yield columns(head, list(_rows(_by_key(variants[0]), _by_key(variant))), left=1, last_left=True)
 
 
-def _by_key(variant: Status) -> dict[tuple[str, str], Status]:
-    return {(one.get("step", ""), one["figure"]): one for one in variant["figures"]}
+def _by_key(variant: VariantResult) -> dict[tuple[str, str], ComparedFigure]:
+    return {(one.step, one.figure): one for one in variant.figures}
 
 
 def _rows(
-    first: Mapping[tuple[str, str], Status], other: Mapping[tuple[str, str], Status]
+    first: Mapping[tuple[str, str], ComparedFigure], other: Mapping[tuple[str, str], ComparedFigure]
 ) -> Iterator[tuple[str, ...]]:
     """Yield a row for each figure that either variant has."""
     for key in sorted({*first, *other}, key=lambda key: place(".".join(filter(None, key)))):
         theirs, ours = first.get(key), other.get(key)
-        beside = ours or {}
-        yield _name(key), _value(theirs), _value(ours), _change(beside), _interval(beside), _difference(beside)
+        beside = (ABSENT, ABSENT, ABSENT) if ours is None else (_change(ours), _interval(ours), _difference(ours))
+        yield _name(key), _value(theirs), _value(ours), *beside
 
 
 def _name(key: tuple[str, str]) -> str:
@@ -52,42 +53,40 @@ def _name(key: tuple[str, str]) -> str:
     return printable(f"{step} {figure.removesuffix('Ms')} ms" if step else figure)
 
 
-def _value(one: Status | None) -> str:
+def _value(one: ComparedFigure | None) -> str:
     if one is None:
-        return _ABSENT
-    value = one["value"]
-    if one["figure"].endswith("Ms"):
-        return milliseconds(value)
-    return f"{value:,.0f}" if value >= _GROUPED_FROM else f"{value:.3g}"
+        return ABSENT
+    if one.figure.endswith("Ms"):
+        return milliseconds(one.value)
+    return f"{one.value:,.0f}" if one.value >= _GROUPED_FROM else f"{one.value:.3g}"
 
 
-def _change(one: Status) -> str:
-    if "points" in one:
-        return f"{one['points']:+.3g} points"
-    return f"{one['ratio']:.3f}" if "ratio" in one else _ABSENT
+def _change(one: ComparedFigure) -> str:
+    if one.points is not None:
+        return f"{one.points:+.3g} points"
+    return ABSENT if one.ratio is None else f"{one.ratio:.3f}"
 
 
-def _interval(one: Status) -> str:
-    if "low" not in one or "high" not in one:
-        return _ABSENT
-    form = "{:+.3g} to {:+.3g}" if "points" in one else "{:.3f} to {:.3f}"
-    return form.format(one["low"], one["high"])
+def _interval(one: ComparedFigure) -> str:
+    if one.low is None or one.high is None:
+        return ABSENT
+    form = "{:.3f} to {:.3f}" if one.points is None else "{:+.3g} to {:+.3g}"
+    return form.format(one.low, one.high)
 
 
-def _difference(one: Status) -> str:
-    word: str = one.get("difference", Difference.UNKNOWN)
-    return {str(Difference.NONE): _NO_DIFFERENCE, str(Difference.UNKNOWN): _ABSENT}.get(word, word)
+def _difference(one: ComparedFigure) -> str:
+    return _WORDS.get(one.difference, str(one.difference))
 
 
-def _unmeasured(status: Status) -> Iterator[str]:
+def _unmeasured(status: ComparisonStatus) -> Iterator[str]:
     """Yield a line for each test that gave no figures, all together."""
-    lost = [test for test in status.get("tests", ()) if "problem" in test]
+    lost = [test for test in status.tests if test.problem]
     if lost:
-        yield "\n".join(f"{printable(test['test'])} gave no figures: {printable(test['problem'])}" for test in lost)
+        yield "\n".join(f"{printable(test.test)} gave no figures: {printable(test.problem)}" for test in lost)
 
 
-def _verdict(status: Status) -> str:
-    if status.get("phase") != ComparisonPhase.FINISHED:
-        return f"no verdict yet: {status.get('phase', ComparisonPhase.PENDING)}"
-    verdict, reason = status.get("verdict", _ABSENT), status.get("reason", _ABSENT)
-    return f"verdict    {verdict} ({reason})\n           {printable(status.get('message', ''))}"
+def _verdict(status: ComparisonStatus) -> str:
+    if status.phase is not ComparisonPhase.FINISHED:
+        return f"no verdict yet: {status.phase or ComparisonPhase.PENDING}"
+    said = f"{status.verdict or ABSENT} ({status.reason or ABSENT})"
+    return f"verdict    {said}\n           {printable(status.message)}"

@@ -4,7 +4,7 @@ from enum import IntEnum, unique
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.decision.comparison.words import ComparisonVerdict
+from sshload_operator.api.comparison.words import ComparisonVerdict
 
 
 @unique
@@ -24,12 +24,11 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-def exit_code(verdict: str) -> ExitCode:
-    """Return the code of a verdict as it stands in a status; raises KeyError for a word that is none."""
-    return ExitCode[Verdict(verdict).name]
+def exit_code(verdict: Verdict | ComparisonVerdict | None) -> ExitCode:
+    """Return the code of a verdict. A comparison that is conclusive has passed, whatever it found.
 
-
-def comparison_exit_code(verdict: str) -> ExitCode:
-    """Return the code of a comparison's verdict: 0 where it is conclusive, whatever it found."""
-    word = ComparisonVerdict(verdict)
-    return ExitCode.PASSED if word is ComparisonVerdict.CONCLUSIVE else ExitCode[word.name]
+    A finished object whose verdict this version does not know is an ERROR.
+    """
+    if verdict is None:
+        return ExitCode.ERROR
+    return ExitCode.PASSED if verdict is ComparisonVerdict.CONCLUSIVE else ExitCode[verdict.name]

@@ -1,9 +1,7 @@
 """Text for a terminal: figures in as many digits as mean anything, columns, and no character that steers it."""
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
-Status = Mapping[str, Any]
 ABSENT = "-"
 _PLAIN_FROM_MS = 100.0
 _ONE_DECIMAL_FROM_MS = 10.0

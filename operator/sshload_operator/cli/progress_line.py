@@ -2,43 +2,41 @@
 
 import os
 import time
-from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import TextIO
 
+from sshload_operator.api.status.capacity import SearchStatus
+from sshload_operator.api.status.load_test import TestHead
 from sshload_operator.cli.capacity_table import between
-from sshload_operator.cli.plain_text import Status, milliseconds, printable
+from sshload_operator.cli.plain_text import milliseconds, printable
+from sshload_operator.state import Phase
 
 _LINE_EVERY_S = 5.0
 _COLUMNS = 79
 _CLEAR = "\r\x1b[K"
 
 
-def progress_text(status: Mapping[str, Any]) -> str:
-    """Return where the run stands, in one line."""
-    phase = status.get("phase", "Pending")
-    progress = status.get("progress")
-    if progress is None or phase == "Finished":
-        message = status.get("message", "")
-        return printable(f"{phase}: {message}" if message else str(phase))
-    whole_s = progress["elapsedSeconds"] + progress["remainingSeconds"]
-    percent = progress.get("errorPercent")
-    held = f"{progress['held']:,} held  " if progress.get("held") else ""
+def progress_text(status: TestHead) -> str:
+    """Return where a test stands, in one line."""
+    phase, progress = status.phase or Phase.PENDING, status.progress
+    if progress is None or phase is Phase.FINISHED:
+        return printable(f"{phase}: {status.message}" if status.message else phase)
+    whole_s = progress.elapsed_seconds + progress.remaining_seconds
+    held = f"{progress.held:,} held  " if progress.held else ""
     return (
-        f"{phase} {progress.get('stage', '')} {_search(progress)}{progress['elapsedSeconds']:.0f}/{whole_s:.0f} s  "
-        f"{progress['offeredRate']:,.1f}/s offered  {progress['completedRate']:,.1f}/s completed  "
-        f"{held}{progress['inFlight']:,} in flight  p99 {milliseconds(progress.get('p99Ms'))} ms  "
-        f"{progress['failures']:,} of {progress['iterations']:,} failed"
-        f"{'' if percent is None else f' ({percent:.2f} %)'}"
+        f"{phase} {progress.stage or ''} {_search(progress.search)}{progress.elapsed_seconds:.0f}/{whole_s:.0f} s  "
+        f"{progress.offered_rate:,.1f}/s offered  {progress.completed_rate:,.1f}/s completed  "
+        f"{held}{progress.in_flight:,} in flight  p99 {milliseconds(progress.p99_ms)} ms  "
+        f"{progress.failures:,} of {progress.iterations:,} failed"
+        f"{'' if progress.error_percent is None else f' ({progress.error_percent:.2f} %)'}"
     )
 
 
-def _search(progress: Status) -> str:
+def _search(search: SearchStatus | None) -> str:
     """Return which trial of a search it is; empty where there is no search."""
-    search = progress.get("search")
     if search is None:
         return ""
-    bounds = between(search.get("lowerBound"), search.get("upperBound"))
-    at = f"trial {search['trial']} at {search['amount']:,.6g} {search['unit']}"
+    bounds = between(search.lower_bound, search.upper_bound)
+    at = f"trial {search.trial} at {search.amount:,.6g} {search.unit}"
     return f"{at}, {bounds}  " if bounds else f"{at}  "
 
 
@@ -51,9 +49,8 @@ class ProgressLine:
         self._shown = ""
         self._shown_at_s = 0.0
 
-    def show(self, status: Mapping[str, Any]) -> None:
+    def show(self, text: str) -> None:
         """Show where the run stands, unless that was just said."""
-        text = progress_text(status)
         if self._rewrite:
             if text != self._shown:
                 self._stream.write(f"{_CLEAR}{text[: self._columns()]}")

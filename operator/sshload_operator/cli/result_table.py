@@ -2,192 +2,236 @@
 
 from collections.abc import Iterator, Sequence
 
+from sshload_operator.api.forms import timestamp_text
+from sshload_operator.api.status.load_test import BaselineStatus, TestStatus, ThresholdStatus
+from sshload_operator.api.status.results import (
+    Agreement,
+    FailureCount,
+    FreshLogin,
+    GeneratorResult,
+    Results,
+    StageResult,
+    StepResult,
+    TargetResult,
+)
 from sshload_operator.cli.capacity_table import capacity_lines
-from sshload_operator.cli.max_startups_line import max_startups_line
-from sshload_operator.cli.plain_text import ABSENT, Status, bytes_per_second, columns, milliseconds, printable
+from sshload_operator.cli.plain_text import ABSENT, bytes_per_second, columns, milliseconds, printable
 from sshload_operator.state import Phase
 
-_LATENCIES = (("p50 ms", "p50Ms"), ("p90 ms", "p90Ms"), ("p99 ms", "p99Ms"), ("max ms", "maxMs"))
+_PERCENTILES = (50, 90, 99)
+_HEADS = tuple(f"p{percentile} ms" for percentile in _PERCENTILES)
 _MEGA = 1_000_000
 
 
-def result_text(status: Status) -> str:
+def result_text(status: TestStatus) -> str:
     """Return the whole result, the verdict last. What the status does not state is left out, or shown as `-`.
 
     Text from servers is printed without control characters.
     """
     sections = [
-        *capacity_lines(status.get("capacity")),
-        *_results(status.get("results")),
-        *_thresholds(status.get("thresholds", ())),
-        *_baseline(status.get("baseline")),
+        *capacity_lines(status.capacity),
+        *_results(status.results),
+        *_thresholds(status.thresholds),
+        *_baseline(status.baseline),
         _verdict(status),
     ]
     return "\n\n".join(sections) + "\n"
 
 
-def _results(results: Status | None) -> Iterator[str]:
+def _results(results: Results | None) -> Iterator[str]:
     if results is None:
         return
     yield _headline(results)
-    if results.get("steps"):
-        yield _steps(results["steps"])
-    if results.get("errors"):
-        yield _errors(results["errors"])
-    measured_by = [*_negotiated(results), *_generator(results), *_target(results), *max_startups_line(results)]
+    if results.stages:
+        yield _stages(results.stages)
+    if results.steps:
+        yield _steps(results.steps)
+    if results.errors:
+        yield _errors(results.errors)
+    measured_by = [
+        *map(_agreement, results.negotiated),
+        *_generator(results.generator),
+        *_target(results.target),
+        *_max_startups(results),
+    ]
     if measured_by:
         yield "\n".join(measured_by)
 
 
-def _headline(results: Status) -> str:
-    percent, hold = results.get("errorPercent"), results.get("hold")
+def _headline(results: Results) -> str:
+    percent, hold = results.error_percent, results.hold
     share = "" if percent is None or hold else f" ({percent:.2f} %)"
     text = (
-        f"{results['iterations']:,} iterations measured in {results['durationSeconds']:,.1f} s, "
-        f"{results['failures']:,} failed{share}\n"
-        f"{results['offeredRate']:,.1f}/s offered, {results['achievedRate']:,.1f}/s begun, "
-        f"{results['completedRate']:,.1f}/s completed"
+        f"{results.iterations:,} iterations measured in {results.duration_seconds:,.1f} s, "
+        f"{results.failures:,} failed{share}\n"
+        f"{results.offered_rate:,.1f}/s offered, {results.achieved_rate:,.1f}/s begun, "
+        f"{results.completed_rate:,.1f}/s completed"
     )
     if hold:
         of_all = "" if percent is None else f"; with them, {percent:.2f} % failed"
-        text += f"\n{hold['heldMost']:,} sessions held at most, {hold['heldLeast']:,} at least{of_all}"
-        text += _fresh_login(hold.get("freshLogin", {}))
+        text += f"\n{hold.held_most:,} sessions held at most, {hold.held_least:,} at least{of_all}"
+        text += _fresh_login(hold.fresh_login or FreshLogin())
     return text
 
 
-def _fresh_login(login: Status) -> str:
+def _fresh_login(login: FreshLogin) -> str:
     """Return a newcomer's login beside the held sessions and without them; nothing where neither is stated."""
-    if "p50Ms" not in login:
+    if login.p50_ms is None:
         return ""
-    text = f"\na fresh login beside them took {milliseconds(login['p50Ms'])} ms (p50)"
-    if "p50Ratio" in login:
-        text += f", {milliseconds(login['aloneP50Ms'])} ms with nothing held: {login['p50Ratio']:.2f} times as long"
-    if "p50RatioLow" in login and "p50RatioHigh" in login:
-        text += f" ({login['p50RatioLow']:.2f} to {login['p50RatioHigh']:.2f})"
+    text = f"\na fresh login beside them took {milliseconds(login.p50_ms)} ms (p50)"
+    if login.p50_ratio is not None:
+        text += f", {milliseconds(login.alone_p50_ms)} ms with nothing held: {login.p50_ratio:.2f} times as long"
+    if login.p50_ratio_low is not None and login.p50_ratio_high is not None:
+        text += f" ({login.p50_ratio_low:.2f} to {login.p50_ratio_high:.2f})"
     return text
 
 
-def _steps(steps: Sequence[Status]) -> str:
-    moves = any("bytesPerSecond" in step for step in steps)
-    head = ("step", "count", "failures", "rate/s", *(title for title, _ in _LATENCIES))
+def _steps(steps: Sequence[StepResult]) -> str:
+    moves = any(step.bytes_per_second is not None for step in steps)
+    latencies = [
+        tuple(milliseconds(value) for value in (*map(step.percentile_ms, _PERCENTILES), step.max_ms)) for step in steps
+    ]
     rows = [
         (
-            printable(step["step"]),
-            f"{step['count']:,}",
-            f"{step['failures']:,}",
-            f"{step['rate']:,.1f}",
-            *(milliseconds(step.get(key)) for _, key in _LATENCIES),
-            *((_moved(step),) if moves else ()),
+            printable(step.step),
+            f"{step.count:,}",
+            f"{step.failures:,}",
+            f"{step.rate:,.1f}",
+            *of_step,
+            *(("" if step.bytes_per_second is None else bytes_per_second(step.bytes_per_second),) if moves else ()),
         )
-        for step in steps
+        for step, of_step in zip(steps, latencies, strict=True)
     ]
-    table = columns((*head, "moved") if moves else head, rows, left=1)
-    if any(ABSENT in row[4 : 4 + len(_LATENCIES)] for row in rows):
+    head = ("step", "count", "failures", "rate/s", *_HEADS, "max ms", *(("moved",) if moves else ()))
+    table = columns(head, rows, left=1)
+    if any(ABSENT in of_step for of_step in latencies):
         table += f"\n{ABSENT}: too few samples to state it"
     return table
 
 
-def _moved(step: Status) -> str:
-    return bytes_per_second(step["bytesPerSecond"]) if "bytesPerSecond" in step else ""
+def _stages(stages: Sequence[StageResult]) -> str:
+    of_users = any(stage.users is not None for stage in stages)
+    head = ("stage", "users" if of_users else "offered/s", "completed/s", "iterations", "failures", *_HEADS)
+    rows = [
+        (
+            str(stage.stage),
+            _users(stage) if of_users else f"{stage.offered_rate:,.1f}",
+            f"{stage.completed_rate:,.1f}",
+            f"{stage.iterations:,}",
+            f"{stage.failures:,}",
+            *map(milliseconds, (stage.p50_ms, stage.p90_ms, stage.p99_ms)),
+        )
+        for stage in stages
+    ]
+    return columns(head, rows, left=0)
 
 
-def _errors(errors: Sequence[Status]) -> str:
+def _users(stage: StageResult) -> str:
+    if stage.users is None:
+        return ABSENT
+    return f"{stage.users:,}" if stage.to_users is None else f"{stage.users:,} to {stage.to_users:,}"
+
+
+def _errors(errors: Sequence[FailureCount]) -> str:
     head = ("failed step", "outcome", "count", "first message")
     rows = [
         (
-            printable(error["step"]),
-            printable(error["outcome"]),
-            f"{error['count']:,}",
-            printable(error.get("firstMessage", "")),
+            printable(error.step),
+            printable(error.outcome),
+            f"{error.count:,}",
+            printable(error.first_message or ""),
         )
         for error in errors
     ]
     return columns(head, rows, left=2, last_left=True)
 
 
-def _negotiated(results: Status) -> Iterator[str]:
-    for one in results.get("negotiated", ()):
-        words = (one["serverVersion"], one["kex"], one["hostKey"], one["cipher"], one["mac"])
-        yield f"server     {printable(', '.join(word for word in words if word))}: {one['count']:,} logins"
+def _agreement(one: Agreement) -> str:
+    words = (one.server_version, one.kex, one.host_key, one.cipher, one.mac)
+    return f"server     {printable(', '.join(word for word in words if word))}: {one.count:,} logins"
 
 
-def _generator(results: Status) -> Iterator[str]:
-    generator = results.get("generator", {})
+def _generator(generator: GeneratorResult | None) -> Iterator[str]:
+    if generator is None:
+        return
+    connected, expected = generator.workers_connected, generator.workers_expected
+    is_run_delay_untold = generator.cpu_percent is not None and generator.run_delay_percent is None
     words = [
-        text.format(generator[key])
-        for key, text in (
-            ("cpuPercent", "CPU {:.0f} % of a core"),
-            ("runDelayPercent", "waited {:.1f} % for a CPU"),
-            ("stolenPercent", "{:.1f} % stolen by the host"),
-            ("loopLagP99Ms", "event loop lag p99 {:.1f} ms"),
-            ("lateArrivals", "{:,} late"),
-            ("droppedArrivals", "{:,} dropped"),
-        )
-        if key in generator
+        *([f"{connected} of {expected} took part"] if connected is not None and expected is not None else []),
+        *_stated("CPU {:.0f} % of a core", generator.cpu_percent),
+        *_stated("waited {:.1f} % for a CPU", generator.run_delay_percent),
+        *_stated("{:.1f} % stolen by the host", generator.stolen_percent),
+        *_stated("event loop lag p99 {:.1f} ms", generator.loop_lag_p99_ms),
+        *_stated("{:,} late", generator.late_arrivals),
+        *_stated("{:,} dropped", generator.dropped_arrivals),
+        *(["this kernel does not tell how long it waited for a CPU"] if is_run_delay_untold else []),
     ]
-    if "cpuPercent" in generator and "runDelayPercent" not in generator:
-        words.append("this kernel does not tell how long it waited for a CPU")
-    if "workersConnected" in generator and "workersExpected" in generator:
-        words.insert(0, f"{generator['workersConnected']} of {generator['workersExpected']} took part")
     if words:
         yield f"workers    {', '.join(words)}"
 
 
-def _target(results: Status) -> Iterator[str]:
-    target = results.get("target", {})
+def _target(target: TargetResult | None) -> Iterator[str]:
+    if target is None:
+        return
     words = [
-        text.format(target[key])
-        for key, text in (
-            ("accepted", "{:,} logins accepted"),
-            ("clientLogins", "the workers count {:,}"),
-            ("authFailed", "{:,} refused for credentials"),
-            ("cpuPerLoginMs", "{:.1f} ms CPU per login"),
-        )
-        if key in target
-    ]
-    words += _per_session(target)
-    dropped = target.get("dropped", {})
-    count = dropped.get("maxStartups", 0) + dropped.get("penalty", 0)
-    if count:
-        words.append(f"{'at least ' if dropped.get('lowerBound') else ''}{count:,} connections dropped")
-    words += [
-        text.format(target[key])
-        for key, text in (
-            ("oomKills", "{:,} processes killed for want of memory"),
-            ("refusedForks", "{:,} processes could not be started"),
-        )
-        if target.get(key)
+        *_stated("{:,} logins accepted", target.accepted),
+        *_stated("the workers count {:,}", target.client_logins),
+        *_stated("{:,} refused for credentials", target.auth_failed),
+        *_stated("{:.1f} ms CPU per login", target.cpu_per_login_ms),
+        *_per_session(target),
+        *_dropped(target),
+        *_stated("{:,} processes killed for want of memory", target.oom_kills or None),
+        *_stated("{:,} processes could not be started", target.refused_forks or None),
     ]
     if words:
         yield f"target     {', '.join(words)}"
 
 
-def _per_session(target: Status) -> Iterator[str]:
-    if "memoryPerSessionBytes" in target:
-        at_most = "at most " if target.get("memoryPerSessionUpperBound") else ""
-        yield f"{at_most}{target['memoryPerSessionBytes'] / _MEGA:.2f} MB per held session"
+def _stated(text: str, figure: float | None) -> Iterator[str]:
+    """Yield a figure in its words, nothing where the status does not state it."""
+    if figure is not None:
+        yield text.format(figure)
 
 
-def _thresholds(thresholds: Sequence[Status]) -> Iterator[str]:
+def _per_session(target: TargetResult) -> Iterator[str]:
+    if target.memory_per_session_bytes is not None:
+        at_most = "at most " if target.memory_per_session_upper_bound else ""
+        yield f"{at_most}{target.memory_per_session_bytes / _MEGA:.2f} MB per held session"
+
+
+def _dropped(target: TargetResult) -> Iterator[str]:
+    dropped = target.dropped
+    count = 0 if dropped is None else (dropped.max_startups or 0) + (dropped.penalty or 0)
+    if dropped is not None and count:
+        yield f"{'at least ' if dropped.lower_bound else ''}{count:,} connections dropped"
+
+
+def _max_startups(results: Results) -> Iterator[str]:
+    if results.max_startups is not None:
+        yield f"startups   {printable(results.max_startups.message)}"
+
+
+def _thresholds(thresholds: Sequence[ThresholdStatus]) -> Iterator[str]:
     if not thresholds:
         return
     words = {True: "met", False: "BROKEN", None: "unknown"}
     rows = [
-        (printable(one["threshold"]), printable(one.get("observed", ABSENT)), words[one.get("passed")])
+        (printable(one.threshold), printable(ABSENT if one.observed is None else one.observed), words[one.passed])
         for one in thresholds
     ]
     yield columns(("threshold", "observed", "held"), rows, left=3)
 
 
-def _baseline(baseline: Status | None) -> Iterator[str]:
-    if baseline is not None:
-        words = (baseline.get("verdict"), baseline.get("completionTime"))
-        known = ", ".join(word for word in words if word)
-        yield f"baseline   {printable(baseline['test'])}{f' ({known})' if known else ''}"
+def _baseline(baseline: BaselineStatus | None) -> Iterator[str]:
+    if baseline is None:
+        return
+    ended = "" if baseline.completion_time is None else timestamp_text(baseline.completion_time)
+    known = ", ".join(filter(None, (baseline.verdict, ended)))
+    yield f"baseline   {printable(baseline.test)}{f' ({known})' if known else ''}"
 
 
-def _verdict(status: Status) -> str:
-    if status.get("phase") != Phase.FINISHED:
-        return f"no verdict yet: {status.get('phase', Phase.PENDING)}"
-    reason, message = status.get("reason", ABSENT), printable(status.get("message", ""))
-    return f"verdict    {status['verdict']} ({reason})\n           {message}"
+def _verdict(status: TestStatus) -> str:
+    if status.phase is not Phase.FINISHED:
+        return f"no verdict yet: {status.phase or Phase.PENDING}"
+    said = f"{status.verdict or ABSENT} ({status.reason or ABSENT})"
+    return f"verdict    {said}\n           {printable(status.message)}"

@@ -14,14 +14,14 @@ from sshload_contract.allow_list import AllowList
 from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE
-from sshload_operator.api.load_test import parse
+from sshload_operator.api.load_test import NOT_ITS_OWN_BASELINE, parse
 from sshload_operator.api.load_test_file import Document, NoObjectsError, files_in, read_objects
-from sshload_operator.api.schedule.spec import check_schedule_name, parse_schedule
+from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.cli.plain_text import printable
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.destinations import allowing
-from sshload_operator.planning.plan import Installation, Permitted, Resolvers, TestIdentity, make_plan
+from sshload_operator.planning.plan import EVERYTHING_PERMITTED, Installation, Resolvers, TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
 
 _NOWHERE = Installation(
@@ -31,7 +31,7 @@ _NOWHERE = Installation(
     image_pull_secrets=(),
     worker_resources={},
     allow_list=AllowList((), ()),
-    permitted=Permitted(custom_images=True, locustfiles=True, forward_steps=True),
+    permitted=EVERYTHING_PERMITTED,
     resolvers=Resolvers(peers=(), cidrs=(), ports=()),
     one_address=False,
 )
@@ -90,15 +90,15 @@ def _check_object(label: str, document: Document) -> bool:
 def _tests(document: Document) -> Iterator[tuple[str, LoadTestSpec]]:
     """Yield the spec of each test that would be run, with the words that name it; raises SpecError."""
     if document.kind is SCHEDULE:
-        check_schedule_name(document.name)
         yield "", parse(parse_schedule(document.spec).template.spec)
     elif document.kind is COMPARISON:
-        for variant in parse_comparison(document.name, document.spec).variants:
+        for variant in parse_comparison(document.spec).variants:
             yield f": variant {variant.name}", variant.spec
     else:
         spec = parse(document.spec)
-        if spec.baseline is not None and spec.baseline.test == document.name:
-            raise SpecError("spec.baseline.testRef.name", "a test cannot be its own baseline")
+        problem = NOT_ITS_OWN_BASELINE.problem((document.name, spec))
+        if problem:
+            raise SpecError(NOT_ITS_OWN_BASELINE.at.removeprefix("."), problem)
         yield "", spec
 
 

@@ -16,16 +16,16 @@ from typing import Any, Final
 import kopf
 
 from sshload_operator.api.kinds import COMPARISON, GROUP, KINDS, SCHEDULE, TEST, VERSION
-from sshload_operator.control.access import find_access
-from sshload_operator.control.bearer_check import BearerCheck
-from sshload_operator.control.cluster import ANSWER_LIMIT_S, LIST_PAGE, ApiError, Cluster
-from sshload_operator.control.lease import Leases, Terms
-from sshload_operator.control.live_kinds import LiveKinds
-from sshload_operator.control.metrics import OperatorMetrics
-from sshload_operator.control.metrics_server import Guard, MetricsServer
+from sshload_operator.control.api_server.client import api_client
+from sshload_operator.control.api_server.cluster import ANSWER_LIMIT_S, LIST_PAGE, ApiError, Cluster
+from sshload_operator.control.api_server.lease import Leases, Terms
+from sshload_operator.control.api_server.watch_session import Listed, watch_session
+from sshload_operator.control.live.kinds import LiveKinds
+from sshload_operator.control.metrics.bearer_check import BearerCheck
+from sshload_operator.control.metrics.operator_metrics import OperatorMetrics
+from sshload_operator.control.metrics.server import Guard, MetricsServer
+from sshload_operator.control.metrics.serving_certificate import ServingCertificate
 from sshload_operator.control.probe_server import ProbeServer
-from sshload_operator.control.serving_certificate import ServingCertificate
-from sshload_operator.control.watch_session import Listed, watch_session
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation
 
@@ -77,8 +77,7 @@ class Operator:
         if self._certificate is not None:
             await self._certificate.context()
         await self._probes.start()
-        access = await find_access()
-        cluster = Cluster(access, self._metrics.count_api_request)
+        cluster = Cluster(await api_client(), self._metrics.count_api_request)
         options = self._options
         self._leases = Leases(cluster, options.namespaces, options.lease_namespace, options.lease)
         try:
@@ -119,7 +118,7 @@ class Operator:
         kopf.on.event(GROUP, VERSION, TEST.plural, registry=registry)(self._test_changed)
         for kind in _OWNERS:
             kopf.on.event(GROUP, VERSION, kind.plural, registry=registry)(self._owner_changed)
-        kopf.on.event("pods", labels=labels, registry=registry)(self._pod_changed)
+        kopf.on.event("", "v1", "pods", labels=labels, registry=registry)(self._pod_changed)
         kopf.on.event("batch", "v1", "jobs", labels=labels, registry=registry)(self._job_changed)
         return registry
 
@@ -127,7 +126,7 @@ class Operator:
         for name in _NOISY_LOGGERS:
             logging.getLogger(name).setLevel(logging.WARNING)
         assert self._leases is not None  # noqa: S101 - `run` has taken them
-        self._cluster = Cluster(self._leases.guard(await find_access()), self._metrics.count_api_request)
+        self._cluster = Cluster(await api_client(), self._metrics.count_api_request, self._leases.are_held)
         await self._server.start(self._guard(self._cluster))
         self._live = LiveKinds(self._cluster, self._options.installation, self._metrics)  # from now on it says ready
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
@@ -144,8 +143,9 @@ class Operator:
 
     async def _log_in(self, **_: Any) -> kopf.AiohttpSession:
         """Let kopf reach the API server exactly as the operator's own requests do."""
-        access = await find_access()
-        return kopf.AiohttpSession(server=access.server, aiohttp_session=await watch_session(access, self._listed))
+        client = await api_client()
+        session = watch_session(client, self._listed)
+        return kopf.AiohttpSession(server=client.configuration.host, aiohttp_session=session)
 
     def _listed(self, listed: Listed) -> None:
         if self._live is not None:

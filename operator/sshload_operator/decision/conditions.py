@@ -11,7 +11,7 @@ from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.target import ExternalTarget
 from sshload_operator.decision.blockers import Blocker, target_blocker, workers_blocker
-from sshload_operator.decision.capacity.amount import digits, in_words
+from sshload_operator.decision.capacity.trials import amount_in_words, digits
 from sshload_operator.decision.endings import Ending
 from sshload_operator.decision.findings import Finding
 from sshload_operator.decision.situation import Situation
@@ -143,7 +143,7 @@ def _load(situation: Situation) -> str:
     plan, capacity = situation.plan, situation.plan.spec.capacity
     if capacity is None:
         return f"the load runs for {plan.load_s:g} s"
-    return f"the capacity is searched from {digits(capacity.least)} to {in_words(capacity.most, plan.spec.load)}"
+    return f"the capacity is searched from {digits(capacity.least)} to {amount_in_words(capacity.most, plan.spec.load)}"
 
 
 _SWEPT_WORKERS = Finding(ConditionStatus.FALSE, Reason.RUN_FINISHED, "no run is under way, so there are no workers")

@@ -5,21 +5,23 @@ to abort; what holds the test back (suspended, paused, queued); a new run (the f
 measured); an ending of the run under way; its phase.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.errors import SpecError
+from sshload_operator.api.status.head import Remembered, written
+from sshload_operator.api.status.load_test import Progress, TestHead, TestStatus
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.blockers import target_blocker, workers_blocker
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.conditions import finished, held_back, under_way
 from sshload_operator.decision.endings import Ending, ending
-from sshload_operator.decision.findings import conditions
-from sshload_operator.decision.results import to_status
+from sshload_operator.decision.findings import MESSAGE_LIMIT_CHARACTERS, conditions
+from sshload_operator.decision.results import results_status
 from sshload_operator.decision.situation import Situation
-from sshload_operator.decision.status import Standing, progress, status
+from sshload_operator.decision.status import progress, threshold_status
 from sshload_operator.decision.turns import next_look_at_queue_s
 from sshload_operator.manifests import Part, child_name, results_config_map
 from sshload_operator.planning.cautions import cautions
@@ -32,7 +34,6 @@ from sshload_operator.state import (
     Observed,
     Phase,
     Reason,
-    Remembered,
 )
 
 STARTING_PASS_S = 1.0
@@ -56,11 +57,11 @@ _ORDINARY = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Pass:
+class _Reconciliation:
     """The arguments of one decision, kept together."""
 
     test: TestIdentity
-    remembered: Remembered
+    remembered: Remembered[TestHead]
     observed: Observed
     now: datetime
 
@@ -78,7 +79,7 @@ class _Pass:
     @property
     def remembered_run_id(self) -> str:
         """The id of the run that is remembered, empty where there is none, or none that the test can have had."""
-        return self._id_of(self.remembered.run)
+        return self._id_of(self.remembered.status.run)
 
     def _id_of(self, run: int) -> str:
         """Return the id of a run, empty where the test cannot have had it."""
@@ -87,15 +88,14 @@ class _Pass:
     @property
     def is_finished_as_written(self) -> bool:
         """Whether the status is the end of a run of the spec as it stands: that verdict stays, come what may."""
-        seen = self.remembered.written.get("observedGeneration")
-        return (
-            self.remembered.phase is Phase.FINISHED and bool(self.remembered.spec_hash) and seen == self.test.generation
-        )
+        status = self.remembered.status
+        seen = status.observed_generation == self.test.generation
+        return status.phase is Phase.FINISHED and bool(status.spec_hash) and seen
 
     @property
     def unfinished_run_id(self) -> str:
         """The id of the run that is remembered as being under way, else empty."""
-        return "" if self.remembered.phase in (Phase.PENDING, Phase.FINISHED) else self.remembered_run_id
+        return "" if self.remembered.status.phase in (Phase.PENDING, Phase.FINISHED) else self.remembered_run_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,11 +110,11 @@ class _Actions:
     requeue_after_s: float | None = None
 
 
-def current_run(test: TestIdentity, spec_hash: str, remembered: Remembered) -> int:
+def current_run(test: TestIdentity, spec_hash: str, remembered: Remembered[TestHead]) -> int:
     """Return for which run the plan is to be made: the remembered one while it measures the same, else a new one."""
-    if not is_same_spec(spec_hash, test.generation, remembered.written) or remembered.verdict is Verdict.ABORTED:
+    if not is_same_spec(spec_hash, test.generation, remembered.status) or remembered.status.verdict is Verdict.ABORTED:
         return test.generation
-    return remembered.run if _is_run_of(test, remembered.run) else test.generation
+    return remembered.status.run if _is_run_of(test, remembered.status.run) else test.generation
 
 
 def _is_run_of(test: TestIdentity, run: int) -> bool:
@@ -127,17 +127,17 @@ def _is_run_of(test: TestIdentity, run: int) -> bool:
 
 
 def decide(
-    test: TestIdentity, plan: Plan | SpecError, remembered: Remembered, observed: Observed, now: datetime
+    test: TestIdentity, plan: Plan | SpecError, remembered: Remembered[TestHead], observed: Observed, now: datetime
 ) -> Decision:
     """Return what is to be done now. Total: every combination of facts has a decision."""
-    this = _Pass(test, remembered, observed, now)
+    this, past = _Reconciliation(test, remembered, observed, now), remembered.status
     if isinstance(plan, SpecError):
         return _keep_unreadable(this) if this.is_finished_as_written else _refuse(this, plan)
-    same = is_same_spec(plan.spec_hash, test.generation, remembered.written)
-    if same and remembered.phase is Phase.FINISHED and (remembered.verdict is not Verdict.ABORTED or plan.spec.abort):
+    same = is_same_spec(plan.spec_hash, test.generation, past)
+    if same and past.phase is Phase.FINISHED and (past.verdict is not Verdict.ABORTED or plan.spec.abort):
         return _keep_finished(this, plan)
-    resumed = same and remembered.phase is not Phase.FINISHED
-    plan = as_begun(plan, remembered.written) if resumed and remembered.start_time is not None else plan
+    resumed = same and past.phase is not Phase.FINISHED
+    plan = as_begun(plan, past) if resumed and past.start_time is not None else plan
     situation = Situation(plan, remembered, observed, resumed, now)
     if plan.spec.abort:
         return _finish(this, situation, _aborted(situation))
@@ -149,13 +149,13 @@ def decide(
     return _finish(this, situation, found) if found is not None else _go_on(this, situation)
 
 
-def _refuse(this: _Pass, error: SpecError) -> Decision:
+def _refuse(this: _Reconciliation, error: SpecError) -> Decision:
     """Finish a test whose spec cannot be read. Its hash is forgotten, so that any readable spec is a new run."""
     found = Ending(Verdict.ERROR, Reason.INVALID_SPEC, str(error))
-    before = this.remembered
+    before = this.remembered.status
     refused_before = before.phase is Phase.FINISHED and not before.spec_hash and before.run == this.test.generation
-    standing = Standing(
-        generation=this.test.generation,
+    status = TestStatus(
+        observed_generation=this.test.generation,
         run=this.test.generation,
         spec_hash="",
         phase=Phase.FINISHED,
@@ -168,10 +168,10 @@ def _refuse(this: _Pass, error: SpecError) -> Decision:
     sweep = {*this.leftovers(), this.unfinished_run_id} - {""}
     edited = before.run not in (0, this.test.generation)
     replaced = (this.remembered_run_id,) if edited and this.remembered_run_id else ()
-    return _decision(this, standing, _Actions(replaced=replaced, sweep=tuple(sorted(sweep))))
+    return _decision(this, status, _Actions(replaced=replaced, sweep=tuple(sorted(sweep))))
 
 
-def _keep_unreadable(this: _Pass) -> Decision:
+def _keep_unreadable(this: _Reconciliation) -> Decision:
     """Leave the verdict of an older operator, whose spec this one does not read."""
     return Decision(
         status=None,
@@ -185,14 +185,14 @@ def _keep_unreadable(this: _Pass) -> Decision:
     )
 
 
-def _keep_finished(this: _Pass, plan: Plan) -> Decision:
+def _keep_finished(this: _Reconciliation, plan: Plan) -> Decision:
     """Leave a verdict as it stands, take away what is left of its run, and the test itself when its time is over."""
     remembered = this.remembered
-    written = {**remembered.written, "observedGeneration": this.test.generation}
+    whole = remembered.seen_at(this.test.generation)
     left_s = _time_left_s(this, plan)
     over = left_s is not None and left_s <= 0
     return Decision(
-        status=None if written == remembered.written or over else written,
+        status=None if whole == remembered.written or over else whole,
         start=False,
         replaced=(),
         store=None,
@@ -203,11 +203,11 @@ def _keep_finished(this: _Pass, plan: Plan) -> Decision:
     )
 
 
-def _time_left_s(this: _Pass, plan: Plan) -> float | None:
-    ttl_s = _time_to_live_s(plan, this.remembered.verdict)
-    if ttl_s is None or this.remembered.completion_time is None:
+def _time_left_s(this: _Reconciliation, plan: Plan) -> float | None:
+    ttl_s = _time_to_live_s(plan, this.remembered.status.verdict)
+    if ttl_s is None or this.remembered.status.completion_time is None:
         return None
-    return ttl_s - (this.now - this.remembered.completion_time).total_seconds()
+    return ttl_s - (this.now - this.remembered.status.completion_time).total_seconds()
 
 
 def _time_to_live_s(plan: Plan, verdict: Verdict | None) -> float | None:
@@ -221,7 +221,7 @@ def _aborted(situation: Situation) -> Ending:
     return Ending(Verdict.ABORTED, Reason.ABORT_REQUESTED, message)
 
 
-def _start(this: _Pass, situation: Situation) -> Decision:
+def _start(this: _Reconciliation, situation: Situation) -> Decision:
     """Begin a new run; one that measures something else and is under way ends as Aborted in the same pass."""
     plan = situation.plan
     refusal = preflight(plan)
@@ -237,12 +237,12 @@ def _start(this: _Pass, situation: Situation) -> Decision:
     return _go_on(this, situation)
 
 
-def may_begin(plan: Plan | SpecError, remembered: Remembered) -> bool:
+def may_begin(plan: Plan | SpecError, remembered: Remembered[TestHead]) -> bool:
     """Whether a run would begin now if nothing but other tests were in its way: so only such tests queue."""
     if isinstance(plan, SpecError) or plan.spec.abort or plan.spec.suspend or plan.installation.paused:
         return False
-    same = is_same_spec(plan.spec_hash, plan.test.generation, remembered.written)
-    begins = not same or (remembered.phase is Phase.FINISHED and remembered.verdict is Verdict.ABORTED)
+    same = is_same_spec(plan.spec_hash, plan.test.generation, remembered.status)
+    begins = not same or (remembered.status.phase is Phase.FINISHED and remembered.status.verdict is Verdict.ABORTED)
     return begins and preflight(plan) is None
 
 
@@ -257,17 +257,17 @@ def _queue(situation: Situation) -> str:
     )
 
 
-def _hold_back(this: _Pass, situation: Situation, reason: Reason, message: str) -> Decision:
+def _hold_back(this: _Reconciliation, situation: Situation, reason: Reason, message: str) -> Decision:
     """Let no run begin; one that is under way ends without a verdict. No hash is kept, so that it begins anew later."""
-    standing = Standing(
-        generation=this.test.generation,
+    status = TestStatus(
+        observed_generation=this.test.generation,
         run=situation.plan.run,
         spec_hash="",
         phase=Phase.PENDING,
         reason=reason,
         message=message,
         conditions=conditions(
-            held_back(reason, message, managed=situation.managed), this.remembered.conditions, this.now
+            held_back(reason, message, managed=situation.managed), this.remembered.status.conditions, this.now
         ),
     )
     actions = _Actions(
@@ -276,25 +276,25 @@ def _hold_back(this: _Pass, situation: Situation, reason: Reason, message: str) 
         announcements=_superseded(this, situation),
         requeue_after_s=next_look_at_queue_s(situation.observed.queued) if reason is Reason.QUEUED else None,
     )
-    return _decision(this, standing, actions)
+    return _decision(this, status, actions)
 
 
-def _go_on(this: _Pass, situation: Situation) -> Decision:
+def _go_on(this: _Reconciliation, situation: Situation) -> Decision:
     plan, phase, snapshot = situation.plan, situation.phase, situation.snapshot
     headline, findings = under_way(situation)
-    standing = Standing(
-        generation=this.test.generation,
+    status = TestStatus(
+        observed_generation=this.test.generation,
         run=plan.run,
         spec_hash=plan.spec_hash,
         phase=phase,
         reason=headline.reason,
         message=headline.message,
-        conditions=conditions(findings, this.remembered.conditions, this.now),
+        conditions=conditions(findings, this.remembered.status.conditions, this.now),
         start_time=situation.start_time,
         progress=progress(situation.plan, snapshot)
         if snapshot is not None and phase is Phase.RUNNING
         else _old_progress(situation),
-        installed=plan.installed,
+        installed_resources=plan.installed,
     )
     actions = _Actions(
         start=not situation.resumed,
@@ -303,11 +303,11 @@ def _go_on(this: _Pass, situation: Situation) -> Decision:
         announcements=(*_superseded(this, situation), *_cautions(situation)),
         requeue_after_s=_requeue_after_s(situation),
     )
-    return _decision(this, standing, actions)
+    return _decision(this, status, actions)
 
 
-def _old_progress(situation: Situation) -> Manifest | None:
-    return situation.remembered.written.get("progress") if situation.resumed else None
+def _old_progress(situation: Situation) -> Progress | None:
+    return situation.remembered.status.progress if situation.resumed else None
 
 
 def _requeue_after_s(situation: Situation) -> float:
@@ -330,26 +330,26 @@ def _pace_s(situation: Situation) -> float:
     return min(RUNNING_PASS_S, max(COLLECTING_PASS_S, left_s))
 
 
-def _finish(this: _Pass, situation: Situation, found: Ending) -> Decision:
+def _finish(this: _Reconciliation, situation: Situation, found: Ending) -> Decision:
     plan, summary = situation.plan, found.summary
     managed = isinstance(plan.spec.target, ManagedTarget)
-    standing = Standing(
-        generation=this.test.generation,
+    status = TestStatus(
+        observed_generation=this.test.generation,
         run=plan.run,
         spec_hash=plan.spec_hash,
         phase=Phase.FINISHED,
         reason=found.reason,
         message=found.message,
-        conditions=conditions(finished(found, managed=managed), this.remembered.conditions, this.now),
+        conditions=conditions(finished(found, managed=managed), this.remembered.status.conditions, this.now),
         verdict=found.verdict,
         start_time=situation.start_time,
         completion_time=this.now,
-        results=to_status(plan, summary) if summary is not None else None,
+        results=results_status(plan, summary) if summary is not None else None,
         capacity=capacity_status(plan, summary) if summary is not None else None,
-        thresholds=found.thresholds,
+        thresholds=tuple(map(threshold_status, found.thresholds)),
         baseline=found.baseline,
         results_config_map=child_name(plan, Part.RESULTS) if summary is not None else "",
-        installed=plan.installed if situation.resumed else None,
+        installed_resources=plan.installed if situation.resumed else None,
     )
     actions = _Actions(
         replaced=_replaced(this, situation),
@@ -358,26 +358,26 @@ def _finish(this: _Pass, situation: Situation, found: Ending) -> Decision:
         announcements=_superseded(this, situation),
         requeue_after_s=_time_to_live_s(plan, found.verdict),
     )
-    return _decision(this, standing, actions)
+    return _decision(this, status, actions)
 
 
-def _old_runs(this: _Pass, situation: Situation) -> tuple[str, ...]:
+def _old_runs(this: _Reconciliation, situation: Situation) -> tuple[str, ...]:
     """Return the runs whose children are to go: an older one that was under way, and any that left pods behind."""
     superseded = {this.unfinished_run_id} if not situation.resumed else set()
     keep = situation.plan.run_id
     return tuple(sorted({*this.leftovers(keep), *superseded} - {keep, ""}))
 
 
-def _replaced(this: _Pass, situation: Situation) -> tuple[str, ...]:
+def _replaced(this: _Reconciliation, situation: Situation) -> tuple[str, ...]:
     """Return the run whose results the status speaks of no longer."""
     before = this.remembered_run_id
     return () if situation.resumed or before in ("", situation.plan.run_id) else (before,)
 
 
-def _superseded(this: _Pass, situation: Situation) -> tuple[Announcement, ...]:
+def _superseded(this: _Reconciliation, situation: Situation) -> tuple[Announcement, ...]:
     if situation.resumed or not this.unfinished_run_id:
         return ()
-    message = f"run {this.remembered.run} ended as {Verdict.ABORTED}: the spec changed while it was under way"
+    message = f"run {this.remembered.status.run} ended as {Verdict.ABORTED}: the spec changed while it was under way"
     return (Announcement(Reason.SPEC_CHANGED, message, warning=False),)
 
 
@@ -387,25 +387,25 @@ def _cautions(situation: Situation) -> tuple[Announcement, ...]:
     return tuple(Announcement(Reason.CAUTION, text, warning=True) for text in said)
 
 
-def _decision(this: _Pass, standing: Standing, actions: _Actions) -> Decision:
-    whole = status(standing)
+def _decision(this: _Reconciliation, status: TestStatus, actions: _Actions) -> Decision:
+    whole = written(replace(status, message=status.message[:MESSAGE_LIMIT_CHARACTERS]))
     return Decision(
         status=None if whole == this.remembered.written else whole,
         start=actions.start,
         replaced=actions.replaced,
         store=actions.store,
         sweep=actions.sweep,
-        announcements=(*actions.announcements, *_news(this, standing)),
+        announcements=(*actions.announcements, *_news(this, status)),
         delete_self=False,
         requeue_after_s=actions.requeue_after_s,
     )
 
 
-def _news(this: _Pass, standing: Standing) -> tuple[Announcement, ...]:
+def _news(this: _Reconciliation, status: TestStatus) -> tuple[Announcement, ...]:
     """Announce a change of run, phase or reason, and nothing twice."""
-    written = this.remembered.written
-    before = (written.get("run"), written.get("phase"), written.get("reason"))
-    if before == (standing.run, standing.phase, standing.reason):
+    before, after = ((one.run, one.phase, one.reason) for one in (this.remembered.status, status))
+    if before == after:
         return ()
-    good = standing.verdict in (Verdict.PASSED, Verdict.ABORTED) or standing.reason in _ORDINARY
-    return (Announcement(standing.reason, standing.message, warning=not good),)
+    reason = Reason(status.reason)
+    good = status.verdict in (Verdict.PASSED, Verdict.ABORTED) or reason in _ORDINARY
+    return (Announcement(reason, status.message, warning=not good),)

@@ -8,6 +8,7 @@ from sshload_contract.snapshot import Stage
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
 
+from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
 from sshload_operator.decision.baseline.judge import against_baseline
 from sshload_operator.decision.blockers import (
     Blocker,
@@ -18,10 +19,11 @@ from sshload_operator.decision.blockers import (
     workers_blocker,
 )
 from sshload_operator.decision.capacity.status import capacity_status
-from sshload_operator.decision.results import to_status
+from sshload_operator.decision.findings import Judgement
+from sshload_operator.decision.results import results_status
 from sshload_operator.decision.situation import Situation
 from sshload_operator.decision.verdict import judge
-from sshload_operator.state import BaselineRef, BaselineSight, ConditionType, Judgement, PodFacts, Reason, Role
+from sshload_operator.state import ConditionType, ObservedBaseline, PodFacts, Reason, Role
 
 _PODS_NAMED = 3
 _EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h: the target's own word for a configuration that sshd rejects
@@ -40,7 +42,7 @@ class Ending:
     about: ConditionType | None = None
     summary: RunSummary | None = None
     thresholds: tuple[ThresholdResult, ...] = ()
-    baseline: BaselineRef | None = None
+    baseline: BaselineStatus | None = None
 
 
 def ending(situation: Situation) -> Ending | None:
@@ -77,9 +79,9 @@ def _judgement(situation: Situation, summary: RunSummary) -> Judgement:
     by_itself = judge(plan, summary)
     if not plan.spec.relative_thresholds:
         return by_itself
-    measured = {"results": to_status(plan, summary), "capacity": capacity_status(plan, summary)}
+    measured = TestStatus(results=results_status(plan, summary), capacity=capacity_status(plan, summary))
     observed = situation.observed
-    baseline = observed.baseline or BaselineSight((), observed.unread)
+    baseline = observed.baseline or ObservedBaseline((), observed.unread)
     return against_baseline(plan, by_itself, measured, baseline, situation.start_time)
 
 

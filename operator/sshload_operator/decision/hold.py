@@ -1,28 +1,37 @@
 """What held sessions are and cost: how many, what each takes of a managed target, and what a newcomer sees of them."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, replace
 
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary, StepStats
 from sshload_contract.vocabulary import Step, Window
 
-from sshload_operator.decision.figures import milliseconds, rounded, stated
+from sshload_operator.api.status.results import FreshLogin, HoldResult
+from sshload_operator.decision.figures import milliseconds, rounded
 
 _MEDIAN = percentile_key(50)
 
 
-def held(summary: RunSummary) -> dict[str, Any] | None:
+def held(summary: RunSummary) -> HoldResult | None:
     """Return what was held after the ramp, None where the run ended before."""
     load = summary.load
     if load.held_most is None or load.held_least is None:
         return None
-    figures = {"heldMost": load.held_most, "heldLeast": load.held_least, "freshLogin": _fresh_login(summary)}
-    return stated(figures)
+    return HoldResult(load.held_most, load.held_least, _fresh_login(summary))
 
 
-def per_session(summary: RunSummary) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class PerSession:
+    """What a target took for each session that it had; `upper_bound` says that it may have taken less memory."""
+
+    memory_bytes: int
+    processes: float
+    upper_bound: bool
+
+
+def per_session(summary: RunSummary) -> PerSession | None:
     """Return what the target took for each session that it had when the most were held, beyond what it took idle.
 
     What it says of itself is of one instant, so its own count of sessions is the divisor: a probe's counts as well.
@@ -30,36 +39,35 @@ def per_session(summary: RunSummary) -> dict[str, Any]:
     """
     before, then = summary.target_before, summary.target_held
     if before is None or then is None or then.accepted < before.accepted:
-        return {}
+        return None
     sessions = then.sessions - before.sessions
     memory_bytes, processes = then.memory_bytes - before.memory_bytes, then.processes - before.processes
     if sessions <= 0 or memory_bytes <= 0 or processes <= 0:
-        return {}
-    return {
-        "memoryPerSessionBytes": round(memory_bytes / sessions),
-        "memoryPerSessionUpperBound": then.memory_is_upper_bound,
-        "processesPerSession": rounded(processes / sessions),
-    }
+        return None
+    return PerSession(round(memory_bytes / sessions), rounded(processes / sessions), then.memory_is_upper_bound)
 
 
-def _fresh_login(summary: RunSummary) -> dict[str, Any] | None:
+def _fresh_login(summary: RunSummary) -> FreshLogin | None:
     """Return the login of the probes beside the held sessions and, of the warm-up, with nothing held.
 
     The bounds of the ratio set each median's 95 % interval against the other's, so they hold it in 90 % of all runs at
     least.
     """
     beside, alone = (find_step(summary, Step.LOGIN, window) for window in (Window.MEASURED, Window.WARM_UP))
-    figures = {
-        "p50Ms": milliseconds(_percentile_us(beside, 50)),
-        "p99Ms": milliseconds(_percentile_us(beside, 99)),
-        "aloneP50Ms": milliseconds(_percentile_us(alone, 50)),
-        "aloneP99Ms": milliseconds(_percentile_us(alone, 99)),
-    }
+    found = FreshLogin(
+        p50_ms=milliseconds(_percentile_us(beside, 50)),
+        p99_ms=milliseconds(_percentile_us(beside, 99)),
+        alone_p50_ms=milliseconds(_percentile_us(alone, 50)),
+        alone_p99_ms=milliseconds(_percentile_us(alone, 99)),
+    )
     if beside is not None and alone is not None:
-        figures["p50Ratio"] = _ratio(beside.percentiles_us, alone.percentiles_us)
-        figures["p50RatioLow"] = _ratio(beside.percentiles_low_us, alone.percentiles_high_us)
-        figures["p50RatioHigh"] = _ratio(beside.percentiles_high_us, alone.percentiles_low_us)
-    return stated(figures) or None
+        found = replace(
+            found,
+            p50_ratio=_ratio(beside.percentiles_us, alone.percentiles_us),
+            p50_ratio_low=_ratio(beside.percentiles_low_us, alone.percentiles_high_us),
+            p50_ratio_high=_ratio(beside.percentiles_high_us, alone.percentiles_low_us),
+        )
+    return None if found == FreshLogin() else found
 
 
 def _ratio(medians_us: Mapping[str, int | None], to_us: Mapping[str, int | None]) -> float | None:

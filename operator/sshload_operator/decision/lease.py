@@ -21,7 +21,7 @@ class FoundLease:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
+class ObservedLease:
     """The newest version of a Lease that was seen, and when it was seen first, by the clock of who looks."""
 
     lease: FoundLease
@@ -46,14 +46,14 @@ class WaitFor:
 LeaseStep: TypeAlias = Take | WaitFor
 
 
-def seen(before: Sighting | None, found: FoundLease | None, now_s: float) -> Sighting | None:
+def seen(before: ObservedLease | None, found: FoundLease | None, now_s: float) -> ObservedLease | None:
     """Return the sighting that follows from a look: a version seen before keeps the time of its first sight."""
     if found is None or (before is not None and before.lease.version == found.version):
         return before if found is not None else None
-    return Sighting(found, now_s)
+    return ObservedLease(found, now_s)
 
 
-def lease_step(sighting: Sighting | None, now_s: float, asker: str) -> LeaseStep:
+def lease_step(sighting: ObservedLease | None, now_s: float, asker: str) -> LeaseStep:
     """Return what `asker` may do with a Lease, None where there is none."""
     if sighting is None:
         return Take("")

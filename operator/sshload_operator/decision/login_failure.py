@@ -6,7 +6,7 @@ from sshload_contract.run_summary import LoginFailure
 from sshload_contract.vocabulary import Outcome, Verdict
 
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.decision.opinion import Opinion
+from sshload_operator.decision.findings import Conclusion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
 
@@ -90,7 +90,7 @@ _MEANINGS = {
 }
 
 
-def by_login_failure(plan: Plan, failure: LoginFailure) -> Opinion:
+def by_login_failure(plan: Plan, failure: LoginFailure) -> Conclusion:
     """Return the verdict on a run whose load was not begun because a worker could not log in."""
     meaning = _NO_ADDRESS if failure.outcome is None else _MEANINGS.get(failure.outcome, _OTHER)
     role = f"jump host {failure.jump_host}" if failure.jump_host else "the target"

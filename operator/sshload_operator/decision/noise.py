@@ -1,37 +1,43 @@
 """How much of a run's figures is chance: their 95 % confidence intervals, as a status has them."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from math import exp, hypot, sqrt
-from typing import Any
 
-from sshload_contract.load import ArrivalProcess, ArrivalsLoad, UsersLoad
 from sshload_contract.run_summary import RunSummary, SeriesPoint, StepStats
 from sshload_contract.spread import FEWEST_SLICES, failures_width, rate_width, spread, variance_of_sum
 
-from sshload_operator.decision.figures import milliseconds, rounded, stated
+from sshload_operator.api.status.results import Percentile
+from sshload_operator.decision.figures import milliseconds, rounded
 from sshload_operator.planning.plan import Plan
 
 _Z_95 = 1.96
 
 
-def percentile_intervals(step: StepStats) -> list[dict[str, Any]]:
+@dataclass(frozen=True, slots=True)
+class RateBounds:
+    """What a completed rate lies between, by its 95 % confidence interval."""
+
+    low: float
+    high: float
+
+
+def percentile_intervals(step: StepStats) -> tuple[Percentile, ...]:
     """Return each percentile of a step that is stated, with its interval as far as the samples bound it."""
-    return [
-        stated(
-            {
-                "percentile": float(key),
-                "ms": milliseconds(value_us),
-                "lowMs": milliseconds(step.percentiles_low_us.get(key)),
-                "highMs": milliseconds(step.percentiles_high_us.get(key)),
-            }
+    return tuple(
+        Percentile(
+            percentile=float(key),
+            ms=milliseconds(value_us),
+            low_ms=milliseconds(step.percentiles_low_us.get(key)),
+            high_ms=milliseconds(step.percentiles_high_us.get(key)),
         )
         for key, value_us in step.percentiles_us.items()
         if value_us is not None
-    ]
+    )
 
 
-def completed_rate_interval(plan: Plan, summary: RunSummary) -> dict[str, float]:
-    """Return the bounds of `completedRate`, none where nothing ended well.
+def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | None:
+    """Return the bounds of the completed rate, None where nothing ended well.
 
     Arrivals that are evenly spaced and all begun complete as many as are due, but for those that fail and those that
     are still under way at the end: only these two are chance. Of a disturbance that the run did not see its interval
@@ -40,23 +46,19 @@ def completed_rate_interval(plan: Plan, summary: RunSummary) -> dict[str, float]
     """
     load = summary.load
     if not load.completed_rate or not load.offered_rate:
-        return {}
+        return None
     inside = load.completed_rate * load.scheduled / load.offered_rate  # those that succeed after the window have no say
     measured = list(_measured(plan, summary)) if plan.spec.capacity is None else []
     if _is_even(plan, summary) and len(measured) >= FEWEST_SLICES:
         low, high = _bounds_of_even_arrivals(summary, inside, measured)
     else:
         low, high = _bounds_of_events(plan, summary, inside, measured)
-    return {
-        "completedRateLow": rounded(load.completed_rate * low / inside),
-        "completedRateHigh": rounded(load.completed_rate * high / inside),
-    }
+    return RateBounds(rounded(load.completed_rate * low / inside), rounded(load.completed_rate * high / inside))
 
 
 def _is_even(plan: Plan, summary: RunSummary) -> bool:
     """Tell whether arrivals were evenly spaced, and each of them begun."""
-    load = plan.spec.load
-    return isinstance(load, ArrivalsLoad) and load.process is ArrivalProcess.CONSTANT and not summary.load.dropped
+    return plan.spec.load.is_even and not summary.load.dropped
 
 
 def _bounds_of_even_arrivals(
@@ -86,7 +88,7 @@ def _bounds_of_events(
 
 def _rate_spread(plan: Plan, summary: RunSummary, measured: list[tuple[float, SeriesPoint]]) -> float:
     """Return by how much the rate of a closed load varies more than that of independent events, per user's time."""
-    if not isinstance(plan.spec.load, UsersLoad):
+    if not plan.spec.load.most_users:
         return 1.0
     with_users = [(duration_s, point) for duration_s, point in measured if point.users]
     weights = [point.users * duration_s for duration_s, point in with_users]

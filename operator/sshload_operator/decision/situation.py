@@ -6,16 +6,17 @@ from datetime import datetime
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Snapshot, Stage
 
+from sshload_operator.api.status.conditions import Condition
+from sshload_operator.api.status.head import Remembered
+from sshload_operator.api.status.load_test import TestHead
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import (
-    Condition,
     ConditionStatus,
     ConditionType,
     Observed,
     Phase,
     PodFacts,
-    Remembered,
     Role,
 )
 
@@ -28,7 +29,7 @@ class Situation:
     """One pass over one run. `resumed` says that `remembered` speaks of this run, and not of an earlier one."""
 
     plan: Plan
-    remembered: Remembered
+    remembered: Remembered[TestHead]
     observed: Observed
     resumed: bool
     now: datetime
@@ -41,7 +42,7 @@ class Situation:
     @property
     def start_time(self) -> datetime:
         """When the run was started: as remembered, else now. A clock that was put back never makes it the future."""
-        return min((self.remembered.start_time if self.resumed else None) or self.now, self.now)
+        return min((self.remembered.status.start_time if self.resumed else None) or self.now, self.now)
 
     @property
     def elapsed_s(self) -> float:
@@ -51,7 +52,7 @@ class Situation:
     @property
     def last_phase(self) -> Phase | None:
         """The phase in which the last pass left this run, None in its first pass."""
-        return self.remembered.phase if self.resumed else None
+        return self.remembered.status.phase if self.resumed else None
 
     @property
     def snapshot(self) -> Snapshot | None:
@@ -115,9 +116,9 @@ class Situation:
         pod = next(mine, None)
         return "" if pod is None else f"pod {pod.name} had the condition DisruptionTarget ({pod.disruption})"
 
-    def remembered_condition(self, kind: ConditionType) -> Condition | None:
+    def remembered_condition(self, kind: ConditionType) -> Condition[ConditionType] | None:
         """Return a condition as this run's last pass left it."""
-        found = (condition for condition in self.remembered.conditions if condition.type is kind)
+        found = (condition for condition in self.remembered.status.conditions if condition.type is kind)
         return next(found, None) if self.resumed else None
 
     def false_for_s(self, kind: ConditionType) -> float:

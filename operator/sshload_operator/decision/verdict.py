@@ -16,13 +16,18 @@ from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
 
 from sshload_operator.api.target import ExternalTarget, ManagedTarget
 from sshload_operator.decision.capacity.generator_limit import by_generator_limit
-from sshload_operator.decision.capacity.thresholds import capacity_results
 from sshload_operator.decision.capacity.trials import measured_load
-from sshload_operator.decision.capacity.verdict import by_search, capacity_broken, capacity_kept, search_so_far
+from sshload_operator.decision.capacity.verdict import (
+    by_search,
+    capacity_broken,
+    capacity_kept,
+    capacity_results,
+    search_so_far,
+)
+from sshload_operator.decision.findings import Conclusion, Judgement
 from sshload_operator.decision.login_failure import by_login_failure
-from sshload_operator.decision.opinion import Opinion
 from sshload_operator.planning.plan import Plan
-from sshload_operator.state import Judgement, Reason
+from sshload_operator.state import Reason
 
 _ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
     RunEnd.WORKER_LOST: (
@@ -84,7 +89,7 @@ def _early(plan: Plan, early: EarlyEnd) -> str:
     )
 
 
-def _by_end(plan: Plan, summary: RunSummary) -> Opinion | None:
+def _by_end(plan: Plan, summary: RunSummary) -> Conclusion | None:
     if summary.end is RunEnd.COMPLETED:
         return None
     if summary.login_failure is not None:
@@ -96,7 +101,7 @@ def _by_end(plan: Plan, summary: RunSummary) -> Opinion | None:
     return verdict, reason, f"{message}{search_so_far(plan, summary)}"
 
 
-def _by_emptiness(load: Load, summary: RunSummary) -> Opinion | None:
+def _by_emptiness(load: Load, summary: RunSummary) -> Conclusion | None:
     if summary.load.started > 0 or held_sessions(load, summary).ended:
         return None
     message = (
@@ -106,7 +111,7 @@ def _by_emptiness(load: Load, summary: RunSummary) -> Opinion | None:
     return Verdict.INVALID, Reason.NO_REQUESTS, message
 
 
-def _by_common_refusal(plan: Plan, summary: RunSummary) -> Opinion | None:
+def _by_common_refusal(plan: Plan, summary: RunSummary) -> Conclusion | None:
     """Where nothing ended well, and all for the same reason, the test is set up wrongly: it measured nothing."""
     tried = attempts(measured_load(plan, summary), summary)
     if tried.failed < tried.ended or tried.failed == 0:
@@ -136,24 +141,24 @@ def _whose(plan: Plan, field: str) -> str:
     return " or ".join(fields) or "the run, which sshload made: somebody has changed it"
 
 
-def _by_validity(plan: Plan, summary: RunSummary) -> Opinion | None:
+def _by_validity(plan: Plan, summary: RunSummary) -> Conclusion | None:
     found = defects(summary, managed=isinstance(plan.spec.target, ManagedTarget))
     if not found:
         return None
     return Verdict.INVALID, Reason(found[0].invalidity), ". Also: ".join(defect.message for defect in found)
 
 
-def _by_dropped_arrivals(summary: RunSummary) -> Opinion | None:
+def _by_dropped_arrivals(summary: RunSummary) -> Conclusion | None:
     defect = arrivals_dropped(summary)
     return None if defect is None else (Verdict.INVALID, Reason(defect.invalidity), defect.message)
 
 
-def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Opinion | None:
+def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Conclusion | None:
     broken = [f"{result.threshold}, but it was {result.observed}" for result in results if result.passed is False]
     return (Verdict.FAILED, Reason.THRESHOLD_BROKEN, "; ".join(broken)) if broken else None
 
 
-def _by_own_delay(judged: tuple[Judged, ...], summary: RunSummary) -> Opinion | None:
+def _by_own_delay(judged: tuple[Judged, ...], summary: RunSummary) -> Conclusion | None:
     """Refuse a verdict where the delay of a lagging generator may have decided a threshold."""
     doubts = [one.doubt for one in judged if one.doubt and one.as_measured is None]
     if not doubts:
@@ -162,7 +167,7 @@ def _by_own_delay(judged: tuple[Judged, ...], summary: RunSummary) -> Opinion | 
     return Verdict.INVALID, Reason(delay.invalidity), f"{'; '.join(doubts)}. {delay.advice}"
 
 
-def _by_failures(plan: Plan, load: Load, summary: RunSummary) -> Opinion | None:
+def _by_failures(plan: Plan, load: Load, summary: RunSummary) -> Conclusion | None:
     """Fail a test of which much did not work, even if it promises nothing about errors.
 
     Where the generator's own delay may have made these failures, that says nothing. A search judges its trials so.
@@ -178,20 +183,20 @@ def _by_failures(plan: Plan, load: Load, summary: RunSummary) -> Opinion | None:
     return Verdict.FAILED, Reason.ALL_FAILED if nothing_worked else Reason.MANY_FAILED, message
 
 
-def _by_too_few_samples(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Opinion | None:
+def _by_too_few_samples(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Conclusion | None:
     unknown = why_too_few(plan.spec.thresholds, judged, summary)
     if not unknown:
         return None
     return Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, f"{'; '.join(unknown)}. Lengthen the load or raise its rate"
 
 
-def _by_nearness(judged: tuple[Judged, ...]) -> Opinion | None:
+def _by_nearness(judged: tuple[Judged, ...]) -> Conclusion | None:
     """Say nothing where a value is as near to its limit as the delay of a sound generator is long."""
     doubts = [one.doubt for one in judged if one.doubt]
     return (Verdict.INCONCLUSIVE, Reason.WITHIN_NOISE, "; ".join(doubts)) if doubts else None
 
 
-def _passed(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Opinion:
+def _passed(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Conclusion:
     load, held = summary.load, held_sessions(measured_load(plan, summary), summary)
     ran = f"{load.succeeded + load.failed} iterations at {load.completed_rate:.1f}/s, {load.failed} failed"
     if held.ended:

@@ -1,6 +1,5 @@
 """What the processes of a local run are given: ports on loopback, a private folder of files, and their commands."""
 
-import asyncio
 import secrets
 import socket
 import sys
@@ -14,12 +13,12 @@ from sshload_contract.client import Auth, Library
 from sshload_contract.codec import to_json
 from sshload_contract.run_config import Endpoint
 
-from sshload_operator.api.target import ManagedTarget
-from sshload_operator.control.keys import KeysAsked, make_keys
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import ExternalTarget, ManagedTarget
+from sshload_operator.control.run.keys import KeysAsked, make_keys
+from sshload_operator.local.config_map_files import file_paths
 from sshload_operator.local.credentials import Credentials, target_endpoint, via_endpoints
-from sshload_operator.local.locustfile import locustfile_path
-from sshload_operator.local.priority import at_real_time, may_run_at_real_time
-from sshload_operator.local.ssh2_build import ssh2_build_notes
+from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 from sshload_operator.local.sshd import (
     SSHD_PATH,
     LocalRunError,
@@ -30,8 +29,8 @@ from sshload_operator.local.sshd import (
 from sshload_operator.manifests import Places, TargetPlaces, run_config, target_config
 from sshload_operator.manifests.credentials import CredentialPaths, managed_endpoint
 from sshload_operator.manifests.mounts import TOKEN_FILE
+from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
-from sshload_operator.planning.written_bytes import leaves_files
 from sshload_operator.state import Role
 
 _LOOPBACK = "127.0.0.1"
@@ -46,13 +45,13 @@ _SECRET_MODE = 0o600
 class OwnFiles:
     """What the command line names in place of Secrets and ConfigMaps. `test` is the file that holds the test.
 
-    `via` are the files for jump hosts, by the host's name.
+    `via` are the files for jump hosts, by the host's name, and `files` those for the workers, by what they call them.
     """
 
     test: Path
     target: Credentials
     via: Mapping[str, Credentials]
-    locustfile: Path | None
+    files: Mapping[str, Path]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +82,7 @@ def last_words_path(folder: Path, name: str) -> Path:
     return folder / f"{name}.last-words"
 
 
-def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
+async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
     """Write keys and configurations into `folder`, which must be private; raises LocalRunError, KeysError, OSError."""
     spec = plan.spec
     _require_libraries(spec.client.library)
@@ -97,7 +96,7 @@ def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
             sshd_port=sshd_port,
             stats_port=stats_port,
         )
-        notes, processes = _managed(plan, spec.target, places, folder)
+        notes, processes = await _managed(plan, spec.target, places, folder)
         target, stats_url = _managed_endpoint(places, spec.auth), f"http://{_LOOPBACK}:{places.stats_port}/stats"
     else:
         notes, processes = (), ()
@@ -107,7 +106,7 @@ def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
         via=via_endpoints(spec.via, own.via, own.target.known_hosts),
         allow_list=None,  # its user dials from a machine of his own
         stats_url=stats_url,
-        locustfile_path=locustfile_path(spec.locustfile, own.locustfile, own.test, plan.test.namespace, folder),
+        files=file_paths(spec.files, own.files, own.test, plan.test.namespace, folder),
         token_path=str(folder / TOKEN_FILE),
     )
     _write_secret(folder / TOKEN_FILE, secrets.token_hex(32))
@@ -131,14 +130,14 @@ def _require_libraries(client: Library) -> None:
         )
 
 
-def _managed(
+async def _managed(
     plan: Plan, target: ManagedTarget, places: TargetPlaces, folder: Path
 ) -> tuple[tuple[str, ...], tuple[LocalProcess, ...]]:
     sshd = installed_sshd()
     config = target_config(target, places)
     text, left_out = without_unknown_directives(config.sshd_config, sshd.version)
     asked = KeysAsked(_LOOPBACK, places.sshd_port, places.user, plan.spec.deadline_s)
-    _write_keys(asyncio.run(make_keys(asked)).files(), Path(places.keys_dir))
+    _write_keys((await make_keys(asked)).files(), Path(places.keys_dir))
     (folder / "target.json").write_text(
         to_json(replace(config, sshd_config=text + _environment(places.home))), encoding="utf-8"
     )
@@ -235,3 +234,26 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
+
+
+_OWN_VERSION = "+sshload"  # what scripts/ssh2-wheel adds to the release's version
+_CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com")
+_COMPILE = "install cmake, gcc, libc6-dev, make, patch, python3-dev and zlib1g-dev, and run `make venv` again"
+
+
+def ssh2_build_notes(spec: LoadTestSpec, version: str) -> tuple[str, ...]:
+    """Return what a reader should know of this version of ssh2-python.
+
+    Raises LocalRunError where it is not our build, and the test would expose the worst of its flaws to an external
+    server.
+    """
+    if spec.client.library is not Library.SSH2_PYTHON or _OWN_VERSION in version:
+        return ()
+    is_external = isinstance(spec.target, ExternalTarget) or bool(spec.via)
+    if is_external and not (spec.client.ciphers and set(spec.client.ciphers) <= set(_CIPHERS)):
+        raise LocalRunError(
+            f"spec.client.ciphers: ssh2-python {version} is the package index's, whose memory a server can overwrite "
+            f"by chacha20-poly1305 and others, and a server of this test is external: name {' or '.join(_CIPHERS)} and "
+            f"no other, or {_COMPILE}"
+        )
+    return (f"ssh2-python {version} is the package index's, slower and without our security fixes: {_COMPILE}",)

@@ -1,19 +1,18 @@
 """`sshload run`: the same test without a cluster, by processes of this machine.
 
-It is the operator's own loop (observe, decide, apply) with processes in place of pods, so that a test ends here in the
-same verdict, for the same reason, as it does in a cluster.
+It is the operator's own loop (observe, decide, execute) with processes in place of pods, so that a test ends here in
+the same verdict, for the same reason, as it does in a cluster.
 """
 
+import asyncio
 import shutil
 import signal
 import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
-from typing import Any
 from uuid import uuid4
 
 from sshload_contract.allow_list import AllowedTarget, AllowList
@@ -22,27 +21,28 @@ from sshload_contract.run_summary import RunSummary
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import Document
+from sshload_operator.api.shapes import read_fitting
 from sshload_operator.api.spec import Baseline
+from sshload_operator.api.status.head import remembered, written
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.target import ManagedTarget
+from sshload_operator.control.run.execute import Status, execute
 from sshload_operator.control.steady_clock import SteadyClock
 from sshload_operator.decision.decide import decide
-from sshload_operator.decision.status import remembered
 from sshload_operator.local.files import OwnFiles, home_in, prepare
-from sshload_operator.local.fixtures import linked_fixtures
 from sshload_operator.local.observe import LocalObserver
 from sshload_operator.local.process_tree import ProcessTree
-from sshload_operator.local.sshd import current_user
+from sshload_operator.local.sshd import current_user, linked_fixtures
 from sshload_operator.planning.plan import (
+    EVERYTHING_PERMITTED,
     Installation,
-    Permitted,
     Plan,
     Resolvers,
     TestIdentity,
     make_plan,
 )
-from sshload_operator.state import BaselineSight, Manifest, Observed, Phase
+from sshload_operator.state import Announcement, Manifest, Observed, ObservedBaseline, Phase
 
-Status = Mapping[str, Any]
 _PASS_EVERY_S = 0.2
 _GRACE_S = 3.0
 _NAMESPACE = "default"
@@ -68,14 +68,14 @@ class LocalOptions:
     baseline: Manifest | None
     logs: Path | None
     note: Callable[[str], None]
-    progress: Callable[[Status], None]
+    progress: Callable[[TestStatus], None]
 
 
 @dataclass(frozen=True, slots=True)
 class LocalResult:
     """How a run ended: its status as the operator would write it, and the whole summary where there is one."""
 
-    status: Status
+    status: TestStatus
     summary: RunSummary | None
 
 
@@ -89,13 +89,13 @@ def run_locally(document: Document, options: LocalOptions) -> LocalResult:
     with _private_folder() as folder, _stop_signals() as stop:
         run = _LocalRun(test, folder, options)
         try:
-            return run.until_finished(plan, stop)
+            return asyncio.run(run.until_finished(plan, stop))
         finally:
             run.end()
 
 
 class _LocalRun:
-    """One run: its processes, and the passes over them."""
+    """One run: its processes, as the world in which its decisions are carried out."""
 
     def __init__(self, test: TestIdentity, folder: Path, options: LocalOptions) -> None:
         self._test = test
@@ -104,29 +104,24 @@ class _LocalRun:
         self._tree = ProcessTree(folder)
         self._observer: LocalObserver | None = None
         self._links = ExitStack()
+        self._past = remembered(TestStatus, None)
 
-    def until_finished(self, plan: Plan | SpecError, stop: "_Stop") -> LocalResult:
+    async def until_finished(self, plan: Plan | SpecError, stop: "_Stop") -> LocalResult:
         """Pass by pass, observe, decide and apply until the phase is Finished."""
-        status: Status = {}
-        past, clock = remembered(status), SteadyClock()
+        clock = SteadyClock()
         while True:
             observed = self._observe()
             wanted = _aborted(plan) if stop.wanted else plan
-            decision = decide(self._test, wanted, past, observed, clock.now())
-            if decision.start and self._observer is None and isinstance(wanted, Plan):
-                self._start(wanted)
-            if decision.status is not None:
-                status, past = decision.status, remembered(decision.status)
-                self._options.progress(status)
-            if past.phase is Phase.FINISHED:
-                kept = {key: value for key, value in status.items() if key != "resultsConfigMap"}
-                return LocalResult(kept, observed.log.summary if observed.log else None)
-            time.sleep(_PASS_EVERY_S)
+            decision = decide(self._test, wanted, self._past, observed, clock.now())
+            await execute(decision, wanted, self)
+            if self._past.status.phase is Phase.FINISHED:
+                return LocalResult(self._past.status, observed.log.summary if observed.log else None)
+            await asyncio.sleep(_PASS_EVERY_S)
 
     def _observe(self) -> Observed:
         given = self._options.baseline
-        sight = BaselineSight((), _NO_CLUSTER) if given is None else BaselineSight((given,), "")
-        return replace(self._observer.observe() if self._observer else _NOTHING_YET, baseline=sight)
+        baseline = ObservedBaseline((), _NO_CLUSTER) if given is None else ObservedBaseline((given,), "")
+        return replace(self._observer.observe() if self._observer else _NOTHING_YET, baseline=baseline)
 
     def end(self) -> None:
         """End every process, and keep what they said where that was asked for."""
@@ -136,8 +131,11 @@ class _LocalRun:
             for name in self._tree.names():
                 shutil.copy(self._tree.log_path(name), self._options.logs)
 
-    def _start(self, plan: Plan) -> None:
-        local = prepare(plan, self._options.own, self._folder)
+    async def start(self, plan: Plan) -> None:
+        """Start the run's processes, once."""
+        if self._observer is not None:
+            return
+        local = await prepare(plan, self._options.own, self._folder)
         for note in local.notes:
             self._options.note(note)
         target = plan.spec.target
@@ -151,6 +149,29 @@ class _LocalRun:
         for process in local.processes:
             self._tree.start(process.name, process.command)
         self._observer = LocalObserver(plan.run_id, local.processes, self._tree, self._folder)
+
+    async def store(self, results: Manifest, status: Status) -> Status:
+        """Return the status without the ConfigMap of the results, which no cluster is there to keep."""
+        del results
+        return written(replace(read_fitting(TestStatus, status), results_config_map=""))
+
+    async def write_status(self, status: Status) -> bool:
+        """Remember the status, and show it."""
+        self._past = remembered(TestStatus, status)
+        self._options.progress(self._past.status)
+        return True
+
+    async def discard_results(self, run_ids: Sequence[str]) -> None:
+        """Do nothing: no results are stored."""
+
+    async def sweep(self, run_ids: Sequence[str]) -> None:
+        """Do nothing: the processes end with the command."""
+
+    async def announce(self, announcements: Sequence[Announcement]) -> None:
+        """Do nothing: the progress says it."""
+
+    async def delete_test(self) -> None:
+        """Do nothing: the test is a file of the user's."""
 
 
 class _Stop:
@@ -176,7 +197,7 @@ def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, 
         image_pull_secrets=(),
         worker_resources={},
         allow_list=AllowList(allowed, ()),
-        permitted=Permitted(custom_images=True, locustfiles=True, forward_steps=True),
+        permitted=EVERYTHING_PERMITTED,
         resolvers=Resolvers(peers=(), cidrs=(), ports=()),
         one_address=True,
     )

@@ -4,8 +4,10 @@ import os
 import pwd
 import re
 import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 SSHD_PATH = Path("/usr/sbin/sshd")
 _SHADOW_PATH = Path("/etc/shadow")
@@ -70,3 +72,27 @@ def _is_needless(line: str, version: tuple[int, int]) -> bool:
 def _is_locked(user: str) -> bool:
     lines = _SHADOW_PATH.read_text(encoding="utf-8").splitlines() if _SHADOW_PATH.exists() else []
     return any(line.startswith(f"{user}:!") for line in lines)
+
+
+@contextmanager
+def linked_fixtures(paths: Sequence[str], made_in: Path, home: Path) -> Iterator[None]:
+    """Link the first part of each path from `home` into `made_in`, and take the links away at the end.
+
+    Raises LocalRunError where something of that name is there already: nothing of the user's is touched.
+    """
+    names = sorted({PurePosixPath(path).parts[0] for path in paths})
+    made: list[Path] = []
+    try:
+        for name in names:
+            link = home / name
+            try:
+                link.symlink_to(made_in / name)
+            except FileExistsError:
+                raise LocalRunError(
+                    f"{link} exists, so that the fixture {name} cannot stand there: move it, or rename the fixture"
+                ) from None
+            made.append(link)
+        yield
+    finally:
+        for link in made:
+            link.unlink(missing_ok=True)

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.manifests.config_map import config_map
 from sshload_operator.manifests.master import master_job, master_service
 from sshload_operator.manifests.names import Part, run_child_name
 from sshload_operator.manifests.network_policy import master_policy, target_policy, workers_policy
+from sshload_operator.manifests.run_config import config_map
 from sshload_operator.manifests.target import target_deployment, target_service
 from sshload_operator.manifests.workers import workers_job
 from sshload_operator.planning.plan import Plan, TestIdentity

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sshload_operator.api.kinds import API_VERSION, GROUP, TEST
+from sshload_operator.api.names import is_name, label_value
 from sshload_operator.manifests.names import Part, child_name, run_child_name
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
@@ -21,7 +22,6 @@ RUN_LABEL = f"{GROUP}/run"
 ROLE_LABEL = f"{GROUP}/role"
 PROOF_SHA256_ANNOTATION = f"{GROUP}/proof-sha256"
 _JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
-_TEST_NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _RUN_ID = re.compile(r"[0-9a-f]{10}")
 _RUN = re.compile(r"[1-9][0-9]{0,18}")
 
@@ -45,7 +45,7 @@ def run_labels(plan: Plan) -> dict[str, str]:
     return {
         "app.kubernetes.io/name": "sshload",
         "app.kubernetes.io/managed-by": "sshload-operator",
-        TEST_LABEL: plan.test.name,
+        TEST_LABEL: label_value(plan.test.name),
         RUN_ID_LABEL: plan.run_id,
         RUN_LABEL: str(plan.run),
     }
@@ -56,9 +56,15 @@ def role_labels(plan: Plan, role: Role) -> dict[str, str]:
     return {**run_labels(plan), "app.kubernetes.io/component": str(role), ROLE_LABEL: str(role)}
 
 
+def name_annotation(plan: Plan) -> dict[str, str]:
+    """Return the annotation that says the test's name on a pod, where the label has no room for it."""
+    name = plan.test.name
+    return {} if label_value(name) == name else {TEST_LABEL: name}
+
+
 def role_selector(plan: Plan, role: Role) -> dict[str, str]:
     """Return the labels by which exactly this run's pods of a role are selected, within the namespace."""
-    return {TEST_LABEL: plan.test.name, RUN_ID_LABEL: plan.run_id, ROLE_LABEL: str(role)}
+    return {TEST_LABEL: label_value(plan.test.name), RUN_ID_LABEL: plan.run_id, ROLE_LABEL: str(role)}
 
 
 def metadata(plan: Plan, part: Part, role: Role | None = None) -> dict[str, Any]:
@@ -73,10 +79,11 @@ def metadata(plan: Plan, part: Part, role: Role | None = None) -> dict[str, Any]
 
 def membership_of_pod(metadata: Mapping[str, Any]) -> Membership | None:
     """Return the run that a pod belongs to; None where its labels or its controller are not those of a run's pod."""
-    claimed = _claimed(metadata)
+    marks = {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}
+    claimed = _claimed(metadata, marks.get(TEST_LABEL, ""))
     if claimed is None:
         return None
-    kind, name = _controller(metadata).get("kind"), str(_controller(metadata).get("name"))
+    kind, name = controller(metadata).get("kind"), str(controller(metadata).get("name"))
     if claimed.role is Role.TARGET:
         prefix = run_child_name(claimed.test, claimed.run_id, Part.TARGET)
         return claimed if kind == "ReplicaSet" and name.startswith(f"{prefix}-") else None
@@ -86,25 +93,27 @@ def membership_of_pod(metadata: Mapping[str, Any]) -> Membership | None:
 
 def membership_of_job(metadata: Mapping[str, Any]) -> Membership | None:
     """Return the run that a Job belongs to; None where its name, labels or controller are not those of a run's Job."""
-    claimed = _claimed(metadata)
+    owner = controller(metadata)
+    claimed = _claimed(metadata, str(owner.get("name", "")))
     if claimed is None or claimed.role is Role.TARGET:
         return None
-    controller = _controller(metadata)
     named = metadata["name"] == run_child_name(claimed.test, claimed.run_id, _JOB_PARTS[claimed.role])
-    owned = (controller.get("kind"), controller.get("name")) == (TEST.name, claimed.test)
-    return claimed if named and owned else None
+    return claimed if named and owner.get("kind") == TEST.name else None
 
 
-def _claimed(metadata: Mapping[str, Any]) -> Membership | None:
+def _claimed(metadata: Mapping[str, Any], test: str) -> Membership | None:
+    """Return the run that the labels claim; None where they are not those of a run of `test`."""
     labels = metadata.get("labels") or {}
-    test, run_id, role = (labels.get(label, "") for label in (TEST_LABEL, RUN_ID_LABEL, ROLE_LABEL))
-    if _TEST_NAME.fullmatch(test) is None or _RUN_ID.fullmatch(run_id) is None or role not in set(Role):
+    run_id, role = (labels.get(label, "") for label in (RUN_ID_LABEL, ROLE_LABEL))
+    if not is_name(test) or labels.get(TEST_LABEL) != label_value(test):
         return None
-    controller_uid, run = str(_controller(metadata).get("uid", "")), labels.get(RUN_LABEL, "")
+    if _RUN_ID.fullmatch(run_id) is None or role not in set(Role):
+        return None
+    controller_uid, run = str(controller(metadata).get("uid", "")), labels.get(RUN_LABEL, "")
     return Membership(test, run_id, Role(role), controller_uid, int(run) if _RUN.fullmatch(run) is not None else 0)
 
 
-def _controller(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+def controller(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the reference to the controller of an object, empty where it has none."""
     return next((owner for owner in metadata.get("ownerReferences") or () if owner.get("controller")), {})
 

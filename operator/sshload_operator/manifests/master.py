@@ -1,10 +1,9 @@
 """The Locust master: a Job of one pod, and the headless Service by which workers find it."""
 
 from dataclasses import replace
-from typing import Any
 
+from sshload_operator.api.pods import Pods
 from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, metadata, role_selector
-from sshload_operator.manifests.load_job import job_limits, load_pod_spec
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
     RUN_FILE,
@@ -13,9 +12,8 @@ from sshload_operator.manifests.mounts import (
     config_volume,
     run_keys_source,
 )
-from sshload_operator.manifests.names import Part
-from sshload_operator.manifests.pod import Container, image_pull_secrets, placement, pod_template
-from sshload_operator.manifests.ports import LOCUST_PORT, LOCUST_PORT_NAME, MASTER_HTTP_PORT, METRICS_PORT_NAME
+from sshload_operator.manifests.names import LOCUST_PORT, LOCUST_PORT_NAME, MASTER_HTTP_PORT, METRICS_PORT_NAME, Part
+from sshload_operator.manifests.pod import Container, job_limits, load_pod_spec, pod_template
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
 
@@ -60,7 +58,7 @@ def master_job(plan: Plan, proof_sha256: str) -> Manifest:
             "parallelism": 1,
             "backoffLimit": 0,
             **job_limits(plan),
-            "template": pod_template(plan, _container(plan), _pod_spec(plan)),
+            "template": pod_template(plan, _container(plan), _pods(plan), load_pod_spec(), {}),
         },
     }
 
@@ -78,8 +76,9 @@ def _container(plan: Plan) -> Container:
     )
 
 
-def _pod_spec(plan: Plan) -> dict[str, Any]:
-    """Return where the master runs: on the workers' kind of node, but it takes no part in how those are spread."""
-    workers = plan.spec.workers
-    placed = replace(workers, affinity={}, topology_spread_constraints=())
-    return {**load_pod_spec(), **image_pull_secrets(plan, workers.image_pull_secrets), **placement(plan, placed, {})}
+def _pods(plan: Plan) -> Pods:
+    """Return the workers' pods as the master's: on their kind of node, but it takes no part in how they are spread.
+
+    What the author's code needs is left out, because a master runs none.
+    """
+    return replace(plan.spec.workers, affinity={}, topology_spread_constraints=(), env=(), volumes=())

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sshload_operator.api.spec import LocustfileRef
+from sshload_contract.references import ConfigMapFile
+
 from sshload_operator.api.target import ExternalTarget
 from sshload_operator.manifests.credentials import credential_files
 from sshload_operator.manifests.names import Part, child_name
@@ -14,7 +15,6 @@ RUN_FILE = "run.json"
 TARGET_FILE = "target.json"
 KEYS_FOLDER = "keys"
 KEYS_DIR = f"{CONFIG_DIR}/{KEYS_FOLDER}"
-LOCUSTFILE = "locustfile.py"
 
 PRIVATE_KEY_FILE = "id_ed25519"
 PUBLIC_KEY_FILE = "id_ed25519.pub"
@@ -66,10 +66,9 @@ def hop_folder(hop: int) -> str:
     return f"{KEYS_FOLDER}/via{hop + 1}"
 
 
-def locustfile_source(locustfile: LocustfileRef) -> dict[str, Any]:
-    """Return the author's locustfile; without it the kubelet holds the pod back and says so."""
-    item = {"key": locustfile.key, "path": LOCUSTFILE}
-    return {"configMap": {"name": locustfile.config_map, "items": [item], "optional": False}}
+def file_source(name: str, file: ConfigMapFile) -> dict[str, Any]:
+    """Return a file of the author's; without it the kubelet holds the pod back and says so."""
+    return {"configMap": {"name": file.config_map, "items": [{"key": file.key, "path": name}], "optional": False}}
 
 
 def empty_dir(name: str, size_limit: str, medium: str = "") -> dict[str, Any]:

@@ -2,15 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from hashlib import sha256
+from math import ceil
 from typing import Any
 
-from sshload_operator.api.pods import Placement
-from sshload_operator.manifests.labels import role_labels
+from sshload_operator.api.pods import Pods, Volume
+from sshload_operator.api.shapes import stated
+from sshload_operator.manifests.labels import name_annotation, role_labels
 from sshload_operator.manifests.mounts import config_mount, empty_dir
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
 
 _TMP_SIZE_LIMIT = "64Mi"
+_VOLUME_HASH_CHARACTERS = 16
 _LINUX = {"kubernetes.io/os": "linux"}
 _NOT_INJECTED_LABELS = {
     "sidecar.istio.io/inject": "false",
@@ -45,16 +49,30 @@ class Container:
     volumes: tuple[Mapping[str, Any], ...]
 
 
-def pod_template(plan: Plan, container: Container, spec: Mapping[str, Any]) -> dict[str, Any]:
+def pod_template(
+    plan: Plan, container: Container, pods: Pods, spec: Mapping[str, Any], affinity: Mapping[str, Any]
+) -> dict[str, Any]:
     """Return the pod template of a role; `spec` holds what only this role's pods have.
 
-    The installer's labels and annotations take precedence over those that keep injectors and autoscalers away.
+    The test's labels and annotations take precedence over those that keep injectors and autoscalers away, and the
+    installer's over the test's. `affinity` holds where the test's author gave none.
     """
     run_pods = plan.installation.run_pods
     return {
         "metadata": {
-            "labels": {**_NOT_INJECTED_LABELS, **run_pods.labels, **role_labels(plan, container.role)},
-            "annotations": {**_NOT_INJECTED_ANNOTATIONS, **_NOT_EVICTED_ANNOTATIONS, **run_pods.annotations},
+            "labels": {
+                **_NOT_INJECTED_LABELS,
+                **pods.labels,
+                **run_pods.labels,
+                **role_labels(plan, container.role),
+            },
+            "annotations": {
+                **_NOT_INJECTED_ANNOTATIONS,
+                **_NOT_EVICTED_ANNOTATIONS,
+                **pods.annotations,
+                **run_pods.annotations,
+                **name_annotation(plan),
+            },
         },
         "spec": {
             "automountServiceAccountToken": False,
@@ -64,9 +82,11 @@ def pod_template(plan: Plan, container: Container, spec: Mapping[str, Any]) -> d
                 **_user(run_pods.user_id),
                 "seccompProfile": {"type": "RuntimeDefault"},
             },
-            "containers": [_container(plan, container)],
-            "volumes": [*container.volumes, _tmp()],
+            "containers": [_container(plan, container, pods)],
+            "volumes": [*container.volumes, _tmp(), *map(_volume, pods.volumes)],
             **spec,
+            **_accounts(plan, pods),
+            **_placement(plan, pods, affinity),
         },
     }
 
@@ -83,7 +103,24 @@ def _tmp() -> dict[str, Any]:
     return empty_dir("tmp", _TMP_SIZE_LIMIT, medium="Memory")
 
 
-def _container(plan: Plan, container: Container) -> dict[str, Any]:
+def _volume(volume: Volume) -> dict[str, Any]:
+    return {"name": _volume_name(volume), **stated(volume.source)}
+
+
+def _volume_mount(volume: Volume) -> dict[str, Any]:
+    return {
+        "name": _volume_name(volume),
+        "mountPath": volume.mount_path,
+        **({"readOnly": True} if volume.read_only else {}),
+    }
+
+
+def _volume_name(volume: Volume) -> str:
+    """Return a name that no other volume of the pod has, because no other is mounted there."""
+    return f"mnt-{sha256(volume.mount_path.encode()).hexdigest()[:_VOLUME_HASH_CHARACTERS]}"
+
+
+def _container(plan: Plan, container: Container, pods: Pods) -> dict[str, Any]:
     manifest: dict[str, Any] = {
         "name": str(container.role),
         "image": container.image,
@@ -96,8 +133,15 @@ def _container(plan: Plan, container: Container) -> dict[str, Any]:
             "readOnlyRootFilesystem": True,
         },
         "terminationMessagePolicy": "FallbackToLogsOnError",
-        "volumeMounts": [config_mount(), *container.mounts, {"name": "tmp", "mountPath": "/tmp"}],  # noqa: S108 an emptyDir of the pod's own
+        "volumeMounts": [
+            config_mount(),
+            *container.mounts,
+            {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108 an emptyDir of the pod's own
+            *map(_volume_mount, pods.volumes),
+        ],
     }
+    if pods.env:
+        manifest["env"] = [stated(variable) for variable in pods.env]
     if container.ports:
         manifest["ports"] = [
             {"name": name, "containerPort": port, "protocol": "TCP"} for name, port in container.ports.items()
@@ -117,8 +161,8 @@ def _readiness_probe(port: str) -> dict[str, Any]:
     }
 
 
-def placement(plan: Plan, placed: Placement, affinity: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the pod spec's fields for where a pod runs; `affinity` holds where the test's author gave none.
+def _placement(plan: Plan, placed: Pods, affinity: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the pod spec's fields for where a pod runs.
 
     A label that the test asks for takes precedence over the installer's of the same key; tolerations add up.
     """
@@ -133,7 +177,33 @@ def placement(plan: Plan, placed: Placement, affinity: Mapping[str, Any]) -> dic
     return {name: value for name, value in fields.items() if value}
 
 
-def image_pull_secrets(plan: Plan, names: tuple[str, ...]) -> dict[str, Any]:
-    """Return the pod spec's imagePullSecrets: the test's and the installation's, each once."""
-    merged = dict.fromkeys((*names, *plan.installation.image_pull_secrets))
-    return {"imagePullSecrets": [{"name": name} for name in merged]} if merged else {}
+def _accounts(plan: Plan, pods: Pods) -> dict[str, Any]:
+    """Return the pod spec's fields for as what a pod runs. Pull secrets are the test's and the installation's."""
+    pull_secrets = dict.fromkeys((*pods.image_pull_secrets, *plan.installation.image_pull_secrets))
+    fields = {
+        "imagePullSecrets": [{"name": name} for name in pull_secrets],
+        "serviceAccountName": pods.service_account_name,
+        "runtimeClassName": pods.runtime_class_name,
+    }
+    return {name: value for name, value in fields.items() if value}
+
+
+_DEADLINE_MARGIN_S = 60
+_GRACE_PERIOD_S = 5
+
+
+def job_limits(plan: Plan) -> dict[str, Any]:
+    """Return the Job fields that bound a load pod's life.
+
+    The deadline is a backstop for a run whose operator is gone: the operator's own comes first. There is no TTL, since
+    it would take the master's log away, and no second try: a pod that was lost belongs in the result.
+    """
+    return {
+        "activeDeadlineSeconds": ceil(plan.spec.deadline_s) + _DEADLINE_MARGIN_S,
+        "podReplacementPolicy": "Failed",
+    }
+
+
+def load_pod_spec() -> dict[str, Any]:
+    """Return the pod fields of the master and the workers: never restarted, and quick to end."""
+    return {"restartPolicy": "Never", "terminationGracePeriodSeconds": _GRACE_PERIOD_S}

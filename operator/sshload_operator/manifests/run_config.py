@@ -1,34 +1,40 @@
 """RunConfig from a plan, for a cluster or for wherever else the run takes place."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sshload_contract.allow_list import AllowList
 from sshload_contract.client import Timeouts
+from sshload_contract.codec import to_json
+from sshload_contract.load import Load, ReplayLoad
 from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.target_config import IMAGE_USER
 from sshload_contract.thresholds import LatencyThreshold
 
-from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ExternalTarget
+from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
+from sshload_operator.api.target import ExternalTarget, ManagedTarget
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.manifests import credentials
 from sshload_operator.manifests.credentials import CredentialPaths, external_endpoint, managed_endpoint
+from sshload_operator.manifests.labels import metadata
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
     CONFIG_DIR,
     KEYS_DIR,
     KEYS_FOLDER,
     KNOWN_HOSTS_FILE,
-    LOCUSTFILE,
     PRIVATE_KEY_FILE,
+    RUN_FILE,
+    TARGET_FILE,
     TOKEN_FILE,
     hop_folder,
 )
-from sshload_operator.manifests.names import Part, child_name
-from sshload_operator.manifests.ports import SSH_PORT, TARGET_HTTP_PORT
+from sshload_operator.manifests.names import SSH_PORT, TARGET_HTTP_PORT, Part, child_name
+from sshload_operator.manifests.target import CLUSTER_TARGET_PLACES, target_config
 from sshload_operator.planning.destinations import allow_list_of_run
 from sshload_operator.planning.plan import Plan
+from sshload_operator.state import Manifest
 
 _PUBLISHED_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
 _START_LEAD_S = 0.3
@@ -47,15 +53,15 @@ _RUN_KEYS = CredentialPaths(
 class Places:
     """Where a run takes place, as its master and workers see it.
 
-    `stats_url` is empty for an external target, `locustfile_path` where the scenario has steps. `allow_list` is None
-    where the workers may connect to whatever they reach.
+    `stats_url` is empty for an external target. `allow_list` is None where the workers may connect to whatever they
+    reach. `files` are the paths of the files that ConfigMaps hold, by what the workers call them.
     """
 
     target: Endpoint
     via: tuple[Endpoint, ...]
     allow_list: AllowList | None
     stats_url: str
-    locustfile_path: str
+    files: Mapping[str, str]
     token_path: str
 
 
@@ -64,17 +70,17 @@ def cluster_places(plan: Plan) -> Places:
     spec = plan.spec
     via = tuple(external_endpoint(host, _mounted(hop_folder(hop))) for hop, host in enumerate(spec.via))
     allow_list = allow_list_of_run(plan)
-    locustfile_path = f"{CONFIG_DIR}/{LOCUSTFILE}" if spec.locustfile is not None else ""
+    files = {name: f"{CONFIG_DIR}/{name}" for name in spec.files}
     if isinstance(spec.target, ExternalTarget):
         target = external_endpoint(spec.target, _mounted(KEYS_FOLDER))
-        return Places(target, via, allow_list, stats_url="", locustfile_path=locustfile_path, token_path=_TOKEN_PATH)
+        return Places(target, via, allow_list, stats_url="", files=files, token_path=_TOKEN_PATH)
     service = child_name(plan, Part.TARGET)
     return Places(
         target=managed_endpoint(_name_for_all_hops(plan, service), SSH_PORT, IMAGE_USER, spec.auth, _RUN_KEYS),
         via=via,
         allow_list=allow_list,
         stats_url=f"http://{service}:{TARGET_HTTP_PORT}/stats",
-        locustfile_path=locustfile_path,
+        files=files,
         token_path=_TOKEN_PATH,
     )
 
@@ -110,8 +116,8 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         allow_list=places.allow_list,
         stats_url=places.stats_url,
         client=spec.client,
-        scenario=replace(spec.scenario, locustfile_path=places.locustfile_path),
-        load=spec.load,
+        scenario=replace(spec.scenario, locustfile_path=places.files.get(LOCUSTFILE, "")),
+        load=_load(spec, places),
         capacity=spec.capacity,
         thresholds=spec.thresholds,
         warm_up_s=spec.warm_up_s,
@@ -123,6 +129,10 @@ def run_config(plan: Plan, places: Places) -> RunConfig:
         percentiles=_percentiles(spec),
         log_in_first=spec.login_before_load and spec.locustfile is None,
     )
+
+
+def _load(spec: LoadTestSpec, places: Places) -> Load:
+    return replace(spec.load, trace_path=places.files[TRACE]) if isinstance(spec.load, ReplayLoad) else spec.load
 
 
 def _percentiles(spec: LoadTestSpec) -> tuple[float, ...]:
@@ -146,3 +156,16 @@ def _drain_s(spec: LoadTestSpec) -> float:
 
 def _step_limit_s(step: ScenarioStep, timeouts: Timeouts) -> float:
     return step.duration_s if isinstance(step, SleepStep) else timeouts.channel_s + timeouts.step_s
+
+
+def config_map(plan: Plan) -> Manifest:
+    """Return the ConfigMap with run.json, and with target.json where the target is managed."""
+    data = {RUN_FILE: to_json(run_config(plan, cluster_places(plan)))}
+    if isinstance(plan.spec.target, ManagedTarget):
+        data[TARGET_FILE] = to_json(target_config(plan.spec.target, CLUSTER_TARGET_PLACES))
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata(plan, Part.CONFIG),
+        "data": data,
+    }

@@ -1,7 +1,8 @@
 """The managed target: a Deployment of one sshd, and the Service in front of it."""
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from sshload_contract.target_config import (
     IMAGE_USER,
@@ -11,6 +12,7 @@ from sshload_contract.target_config import (
     TargetConfig,
 )
 
+from sshload_operator.api.sshd import TARGETS_DIRECTIVES, Sshd, settings
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.manifests.labels import metadata, role_selector
 from sshload_operator.manifests.mounts import (
@@ -25,14 +27,12 @@ from sshload_operator.manifests.mounts import (
     empty_dir,
     run_keys_source,
 )
-from sshload_operator.manifests.names import Part
-from sshload_operator.manifests.pod import Container, image_pull_secrets, placement, pod_template
-from sshload_operator.manifests.ports import METRICS_PORT_NAME, SSH_PORT, SSH_PORT_NAME, TARGET_HTTP_PORT
+from sshload_operator.manifests.names import METRICS_PORT_NAME, SSH_PORT, SSH_PORT_NAME, TARGET_HTTP_PORT, Part
+from sshload_operator.manifests.pod import Container, pod_template
 from sshload_operator.planning.plan import Plan
-from sshload_operator.planning.sshd_config import sshd_config
 from sshload_operator.state import Manifest, Role
 
-_GRACE_PERIOD_S = 2
+_POD_SPEC = {"terminationGracePeriodSeconds": 2}
 _MIB = 1024 * 1024
 _FILE_OVERHEAD_BYTES = 4096
 _REPOSITORY_OVERHEAD_BYTES = 256 * 1024
@@ -112,7 +112,7 @@ def target_deployment(plan: Plan, target: ManagedTarget) -> Manifest:
             "revisionHistoryLimit": 0,
             "strategy": {"type": "Recreate"},
             "selector": {"matchLabels": role_selector(plan, Role.TARGET)},
-            "template": pod_template(plan, _container(plan, target), _pod_spec(plan, target)),
+            "template": pod_template(plan, _container(plan, target), target, _POD_SPEC, {}),
         },
     }
 
@@ -134,14 +134,6 @@ def _container(plan: Plan, target: ManagedTarget) -> Container:
     )
 
 
-def _pod_spec(plan: Plan, target: ManagedTarget) -> dict[str, Any]:
-    return {
-        "terminationGracePeriodSeconds": _GRACE_PERIOD_S,
-        **image_pull_secrets(plan, target.image_pull_secrets),
-        **placement(plan, target, {}),
-    }
-
-
 def _home_mib(target: ManagedTarget) -> int:
     """Return the size limit of the home volume: the fixtures with a block for each file, and room to write."""
     content_bytes = sum(file.size_bytes + _FILE_OVERHEAD_BYTES for file in target.fixtures.files)
@@ -153,3 +145,46 @@ def _home_mib(target: ManagedTarget) -> int:
 def _history_bytes(repository: RepositoryFixture) -> int:
     """Return how much room a bare repository takes, at most: its content, and for each commit three small objects."""
     return repository.size_bytes + _REPOSITORY_OVERHEAD_BYTES + 3 * repository.commits * _FILE_OVERHEAD_BYTES
+
+
+_KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+
+
+def sshd_config(sshd: Sshd, user: str = "load") -> str:
+    """Return the text of sshd_config, without Port, PidFile and the places of keys, which the target adds.
+
+    An extra directive replaces ours of the same name; it also stands first, because sshd takes the first value that
+    it meets, which settles directives that have two names. Raises ValueError for a directive that is reserved, or that
+    would break out of its line.
+    """
+    extra = {keyword.lower() for keyword in sshd.extra_config}
+    lines = [_extra_line(keyword, value) for keyword, value in sorted(sshd.extra_config.items())]
+    lines += [_line(keyword, value) for keyword, value in _directives(sshd, user) if keyword.lower() not in extra]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _directives(sshd: Sshd, user: str) -> Iterator[tuple[str, str]]:
+    yield "AllowUsers", user
+    yield "PubkeyAuthentication", "yes"
+    yield "PasswordAuthentication", "no"
+    yield "KbdInteractiveAuthentication", "no"
+    yield "UsePAM", "no"
+    yield "StrictModes", "yes"
+    yield from settings(sshd)
+
+
+def _extra_line(keyword: str, value: str) -> str:
+    if _KEYWORD.fullmatch(keyword) is None:
+        raise ValueError(f"{keyword!r} is not the name of an sshd_config directive")
+    if keyword.lower() in TARGETS_DIRECTIVES:
+        raise ValueError(f"the directive {keyword} belongs to the target and cannot be set")
+    return _line(keyword, value)
+
+
+def _line(keyword: str, value: str) -> str:
+    if not value.strip():
+        raise ValueError(f"the directive {keyword} has no value")
+    if _CONTROL_CHARACTER.search(value):
+        raise ValueError(f"the value of {keyword} holds a control character or a line break")
+    return f"{keyword} {value}"

@@ -7,7 +7,6 @@ from sshload_contract.client import Auth
 
 from sshload_operator.api.target import ExternalTarget
 from sshload_operator.manifests.labels import metadata, role_selector
-from sshload_operator.manifests.load_job import job_limits, load_pod_spec
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
     CONFIG_DIR,
@@ -19,19 +18,18 @@ from sshload_operator.manifests.mounts import (
     config_source,
     config_volume,
     credentials_sources,
+    file_source,
     hop_folder,
-    locustfile_source,
     run_keys_source,
 )
-from sshload_operator.manifests.names import Part, child_name
-from sshload_operator.manifests.pod import Container, image_pull_secrets, placement, pod_template
-from sshload_operator.manifests.ports import LOCUST_PORT
-from sshload_operator.planning.plan import Plan
-from sshload_operator.planning.processes import worker_resources
+from sshload_operator.manifests.names import LOCUST_PORT, Part, child_name
+from sshload_operator.manifests.pod import Container, job_limits, load_pod_spec, pod_template
+from sshload_operator.planning.plan import Plan, worker_resources
 from sshload_operator.state import Manifest, Role
 
 _NAMES_AS_THEY_ARE = {"name": "ndots", "value": "1"}
 """A name with a dot is looked up as it is first; by default that below the test's own namespace comes first."""
+_POD_SPEC = {**load_pod_spec(), "dnsConfig": {"options": [_NAMES_AS_THEY_ARE]}}
 
 
 def workers_job(plan: Plan) -> Manifest:
@@ -50,7 +48,7 @@ def workers_job(plan: Plan) -> Manifest:
             "parallelism": replicas,
             "backoffLimitPerIndex": 0,
             **job_limits(plan),
-            "template": pod_template(plan, _container(plan), _pod_spec(plan)),
+            "template": pod_template(plan, _container(plan), plan.spec.workers, _POD_SPEC, _away_from_the_target(plan)),
         },
     }
 
@@ -66,7 +64,7 @@ def _container(plan: Plan) -> Container:
         resources=worker_resources(workers, plan.installation.worker_resources),
         readiness_port="",
         mounts=(),
-        volumes=(config_volume(plan, config_source(plan, RUN_FILE), *_credentials(plan), *_locustfile(plan)),),
+        volumes=(config_volume(plan, config_source(plan, RUN_FILE), *_credentials(plan), *_files(plan)),),
     )
 
 
@@ -83,21 +81,6 @@ def _credentials(plan: Plan) -> Iterator[dict[str, Any]]:
         yield from credentials_sources(host, hop_folder(hop))
 
 
-def _locustfile(plan: Plan) -> Iterator[dict[str, Any]]:
-    if plan.spec.locustfile is not None:
-        yield locustfile_source(plan.spec.locustfile)
-
-
-def _pod_spec(plan: Plan) -> dict[str, Any]:
-    workers = plan.spec.workers
-    return {
-        **load_pod_spec(),
-        "dnsConfig": {"options": [_NAMES_AS_THEY_ARE]},
-        **image_pull_secrets(plan, workers.image_pull_secrets),
-        **placement(plan, workers, _away_from_the_target(plan)),
-    }
-
-
 def _away_from_the_target(plan: Plan) -> dict[str, Any]:
     """Return the wish not to share a node with a managed target: sharing cores with sshd distorts what is measured."""
     if isinstance(plan.spec.target, ExternalTarget):
@@ -108,3 +91,7 @@ def _away_from_the_target(plan: Plan) -> dict[str, Any]:
     }
     preferred = [{"weight": 100, "podAffinityTerm": term}]
     return {"podAntiAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": preferred}}
+
+
+def _files(plan: Plan) -> Iterator[dict[str, Any]]:
+    return (file_source(name, file) for name, file in plan.spec.files.items())

@@ -5,21 +5,19 @@ from math import ceil
 
 from sshload_contract.client import Library
 from sshload_contract.judgement.binomial import tries_needed
-from sshload_contract.judgement.words import in_words
-from sshload_contract.load import ArrivalsLoad, BurstLoad
+from sshload_contract.judgement.judged import in_words
+from sshload_contract.load import BurstLoad
 from sshload_contract.percentile import percentile_key, samples_needed
+from sshload_contract.quantities import resource_amount
 from sshload_contract.run_config import SessionReuse
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.api.target import ExternalTarget
+from sshload_operator.api.target import ExternalTarget, ManagedTarget
 from sshload_operator.api.thresholds import RelativeLatency
-from sshload_operator.planning.hold_cautions import hold_cautions
+from sshload_operator.planning.estimates import likely_trials, most_attempts, most_load, most_samples, written_bytes
 from sshload_operator.planning.plan import Plan
-from sshload_operator.planning.samples import most_attempts, most_samples
-from sshload_operator.planning.search import likely_trials, most_load
 from sshload_operator.planning.search_cautions import search_cautions
-from sshload_operator.planning.written_bytes import written_bytes
 
 # sshd passes SSH_LISTEN_BACKLOG to listen(2), and it is not configurable.
 LISTEN_BACKLOG = 128
@@ -149,7 +147,7 @@ def _home_too_small(plan: Plan) -> Iterator[str]:
     if isinstance(target, ExternalTarget):
         return
     written = written_bytes(plan.spec.scenario.steps)
-    certain_at_once = 1 if isinstance(load, ArrivalsLoad) else load.most_at_once or 1
+    certain_at_once = 1 if load.drops_arrivals else load.most_at_once or 1
     room_bytes = target.fixtures.spare_bytes - written.once - written.while_running * certain_at_once
     trials = 1 if plan.spec.capacity is None else likely_trials(plan.spec.capacity, load)
     measured = load.iterations
@@ -192,4 +190,25 @@ def _deleted_and_applied_anew(plan: Plan) -> Iterator[str]:
         yield (
             f"spec.ttlAfterFinished deletes the test, and {applier} keeps it as it is in Git: it is applied anew then,"
             " and runs again, without end; leave ttlAfterFinished out"
+        )
+
+
+# Of an idle session of OpenSSH 10.0 in a container, without privileges: two processes, and the kernel's share.
+_SESSION_MB = 2.2
+_MEGA = 1_000_000
+
+
+def hold_cautions(plan: Plan) -> Iterator[str]:
+    """Speak of more sessions than the memory limit of a managed target has room for. A search is to find that out."""
+    target, load = plan.spec.target, plan.spec.load
+    if not isinstance(target, ManagedTarget) or not load.held_sessions or plan.spec.capacity is not None:
+        return
+    limit = target.resources.get("limits", {}).get("memory")
+    if limit is None or plan.installation.one_address:
+        return
+    needed_mb = load.held_sessions * _SESSION_MB
+    if needed_mb * _MEGA > resource_amount(limit):
+        yield (
+            f"spec.target.managed.resources.limits.memory is {limit}, and {load.held_sessions} held sessions take about"
+            f" {needed_mb:,.0f} MB, {_SESSION_MB:g} MB each: the kernel kills sshd's processes where that is full"
         )

@@ -20,13 +20,15 @@ from sshload_contract.declared import (
     Words,
     WrittenAs,
 )
+from sshload_contract.references import ObjectName
 from sshload_contract.steps import Port
 
-from sshload_operator.api.errors import SpecError
-from sshload_operator.api.pods import LabelValue, ObjectName, Resources, Toleration
+from sshload_operator.api.errors import SpecError, shown
+from sshload_operator.api.pods import LabelValue, Resources, Toleration
 from sshload_operator.api.shapes import read
+from sshload_operator.api.spec import PERMISSIONS
 from sshload_operator.planning.limits import Limits
-from sshload_operator.planning.plan import UNPRIVILEGED, Installation, Permitted, Resolvers, RunPods
+from sshload_operator.planning.plan import UNPRIVILEGED, Installation, Resolvers, RunPods
 
 _RANGES: Final = {
     "pods": "the cluster's pods",
@@ -99,17 +101,26 @@ class _WrittenRanges:
         return tuple(DeniedRange(cidr, what) for name, what in _RANGES.items() for cidr in getattr(self, name))
 
 
-@dataclass(frozen=True, slots=True)
-class _WrittenPermitted:
-    """What tests may bring along of their own."""
+_PERMISSIONS: Final = sorted(permission.name for permission in PERMISSIONS)
 
-    custom_images: Annotated[bool, Default(True)]
-    locustfiles: Annotated[bool, Default(True)]
-    forward_steps: Annotated[bool, Default(True)]
 
-    def value(self) -> Permitted:
-        """Return the same for the planner."""
-        return Permitted(self.custom_images, self.locustfiles, self.forward_steps)
+def _unknown_permissions(written: Mapping[str, bool]) -> str:
+    return ", ".join(name for name in written if name not in _PERMISSIONS)
+
+
+_Permitted: TypeAlias = Annotated[
+    Mapping[str, bool],
+    Entries(50),
+    Rule(
+        "",
+        f"must name permissions, which are {', '.join(_PERMISSIONS)}",
+        lambda written: not _unknown_permissions(written),
+        explain=lambda written: (
+            f"has no {shown(_unknown_permissions(written))}: the permissions are {', '.join(_PERMISSIONS)}"
+        ),
+    ),
+    Absent({}),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +215,7 @@ class _WrittenInstallation:
         tuple[Annotated[AllowedTarget, WrittenAs(_WrittenTarget)], ...], Items(most=1_000), Absent(())
     ]
     denied_ranges: Annotated[tuple[DeniedRange, ...], WrittenAs(_WrittenRanges), Default({})]
-    permitted: Annotated[Permitted, WrittenAs(_WrittenPermitted), Default({})]
+    permitted: _Permitted
     dns: Annotated[Resolvers, WrittenAs(_WrittenResolvers), Default({})]
     run_pods: Annotated[RunPods, WrittenAs(_WrittenRunPods), Absent(UNPRIVILEGED)]
     limits: Annotated[Limits, WrittenAs(_WrittenLimits), Default({})]
@@ -214,8 +225,8 @@ class _WrittenInstallation:
 def read_installation(text_yaml: str) -> Installation:
     """Return the installation that a YAML text spells; raises SpecError with all that is wrong.
 
-    Absent `externalTargets` allow none, absent `permitted` permits all. Pods whose test and installation name no
-    resources ask for none.
+    Absent `externalTargets` allow none, and a permission that is absent is as its declaration says. Pods whose test and
+    installation name no resources ask for none.
     """
     try:
         value = yaml.safe_load(text_yaml)
@@ -229,7 +240,11 @@ def read_installation(text_yaml: str) -> Installation:
         image_pull_secrets=written.image_pull_secrets,
         worker_resources=written.worker_resources,
         allow_list=AllowList(written.external_targets, written.denied_ranges),
-        permitted=written.permitted,
+        permitted=frozenset(
+            permission.name
+            for permission in PERMISSIONS
+            if written.permitted.get(permission.name, permission.by_default)
+        ),
         resolvers=written.dns,
         one_address=False,
         run_pods=written.run_pods,

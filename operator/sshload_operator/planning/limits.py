@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.planning.search import most_load
+from sshload_operator.planning.estimates import most_load
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

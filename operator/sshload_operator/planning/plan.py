@@ -4,32 +4,25 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from sshload_contract.allow_list import AllowList
+from sshload_contract.quantities import resource_amount
 
-from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.spec import PERMISSIONS, LoadTestSpec, Workers
+from sshload_operator.api.status.head import ObjectStatus, RunStatus
+from sshload_operator.api.status.load_test import InstalledResources, PodResources, TestHead
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.limits import Limits
-from sshload_operator.planning.processes import processes_per_pod
 from sshload_operator.state import Role
 
-INSTALLED_RESOURCES = "installedResources"
-"""The field of a status that says what the installation gave the pods of its run."""
+EVERYTHING_PERMITTED = frozenset(permission.name for permission in PERMISSIONS)
+"""The names of all permissions, for where no installer says which tests have."""
 
 _NOT_MEASURED = frozenset({"abort", "suspend", "ttlAfterFinished"})
 _SPEC_HASH_CHARACTERS = 16
 _RUN_ID_CHARACTERS = 10
 _NO_LIMITS = Limits()
-
-
-@dataclass(frozen=True, slots=True)
-class Permitted:
-    """What tests may bring along of their own, besides what a spec describes."""
-
-    custom_images: bool
-    locustfiles: bool
-    forward_steps: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +64,8 @@ class Installation:
     """What the installer settled. Read from the operator's configuration.
 
     `worker_resources` are those of worker pods whose test names none. `one_address` says that all workers share one
-    source address, and its ports: they are processes of one machine, and no pods. While `paused`, no run begins.
+    source address, and its ports: they are processes of one machine, and no pods. `permitted` are the names of the
+    permissions that tests have. While `paused`, no run begins.
     """
 
     worker_image: str
@@ -80,7 +74,7 @@ class Installation:
     image_pull_secrets: tuple[str, ...]
     worker_resources: Mapping[str, Any]
     allow_list: AllowList
-    permitted: Permitted
+    permitted: frozenset[str]
     resolvers: Resolvers
     one_address: bool
     run_pods: RunPods = UNPRIVILEGED
@@ -119,7 +113,7 @@ class Plan:
     installation: Installation
     load_s: float
     processes_per_pod: int
-    installed: Mapping[str, Any] | None = None
+    installed: InstalledResources | None = None
 
     @property
     def workers(self) -> int:
@@ -148,29 +142,31 @@ def make_plan(test: TestIdentity, spec: LoadTestSpec, installation: Installation
     )
 
 
-def as_begun(plan: Plan, written: Mapping[str, Any]) -> Plan:
+def as_begun(plan: Plan, status: TestHead) -> Plan:
     """Return the plan of a run that goes on with the resources that its status says it was begun with."""
-    return replace(plan, installed=written.get(INSTALLED_RESOURCES))
+    return replace(plan, installed=status.installed_resources)
 
 
-def _installed(spec: LoadTestSpec, installation: Installation) -> Mapping[str, Any] | None:
+def _installed(spec: LoadTestSpec, installation: Installation) -> InstalledResources | None:
     """Return the installation's resources by role, where the spec leaves them to it; None where there are no pods."""
     if installation.one_address:
         return None
-    own = {
-        Role.WORKER: spec.workers.resources,
-        Role.TARGET: spec.target.resources if isinstance(spec.target, ManagedTarget) else None,
-    }
-    given = {
-        Role.WORKER: installation.worker_resources,
-        Role.MASTER: installation.run_pods.master_resources,
-        Role.TARGET: installation.run_pods.target_resources if isinstance(spec.target, ManagedTarget) else None,
-    }
-    return {
-        str(role): {kind: {name: str(amount) for name, amount in amounts.items()} for kind, amounts in found.items()}
-        for role, found in given.items()
-        if found is not None and not own.get(role)
-    }
+    managed = spec.target if isinstance(spec.target, ManagedTarget) else None
+    return InstalledResources(
+        worker=None if spec.workers.resources else _pod_resources(installation.worker_resources),
+        master=_pod_resources(installation.run_pods.master_resources),
+        target=None if managed is None or managed.resources else _pod_resources(installation.run_pods.target_resources),
+    )
+
+
+def _pod_resources(found: Mapping[str, Mapping[str, Any]] | None) -> PodResources | None:
+    if found is None:
+        return None
+    return PodResources(requests=_amounts(found.get("requests")), limits=_amounts(found.get("limits")))
+
+
+def _amounts(given: Mapping[str, Any] | None) -> Mapping[str, str] | None:
+    return None if given is None else {name: str(amount) for name, amount in given.items()}
 
 
 def run_id(uid: str, run: int) -> str:
@@ -190,16 +186,51 @@ def spec_hash(spec: LoadTestSpec) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:_SPEC_HASH_CHARACTERS]
 
 
-def is_same_spec(spec_hash: str, generation: int | None, status: Mapping[str, Any]) -> bool:
+def is_same_spec(spec_hash: str, generation: int | None, status: RunStatus) -> bool:
     """Whether a status speaks of what this spec of this generation measures; not where it names no hash.
 
     It does if it was written for this generation, which changes with every edit, even where an operator of another
     release hashed the spec otherwise: so no upgrade starts a load, or loses a baseline. A test in a file has none.
     """
-    named = status.get("specHash")
+    named = status.spec_hash
     return bool(named) and (named == spec_hash or is_of_generation(generation, status))
 
 
-def is_of_generation(generation: int | None, status: Mapping[str, Any]) -> bool:
+def is_of_generation(generation: int | None, status: ObjectStatus) -> bool:
     """Whether a status was written for this generation of its object."""
-    return generation is not None and status.get("observedGeneration") == generation
+    return generation is not None and status.observed_generation == generation
+
+
+def worker_resources(workers: Workers, default: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the resources of a worker pod: the test's own, else the installation's."""
+    return workers.resources or default
+
+
+def processes_per_pod(workers: Workers, default: Mapping[str, Any]) -> int:
+    """Return how many processes a worker pod runs: as the test says, else one for each whole CPU, one at least.
+
+    The CPU limit counts, or the request where there is none.
+    """
+    if workers.processes_per_pod is not None:
+        return workers.processes_per_pod
+    resources = worker_resources(workers, default)
+    for kind in ("limits", "requests"):
+        amount = resources.get(kind, {}).get("cpu")
+        if amount is not None:
+            return max(1, int(resource_amount(amount)))
+    return 1
+
+
+# Argo CD applies what a hook is only when it syncs, and that is then meant.
+_ARGO_CD_HOOK: Final = "argocd.argoproj.io/hook"
+_MARKS: Final = (
+    ("Argo CD", "annotations", "argocd.argoproj.io/tracking-id"),
+    ("Flux", "labels", "kustomize.toolkit.fluxcd.io/name"),
+)
+
+
+def applier(metadata: Mapping[str, Any]) -> str:
+    """Return the name of the controller that keeps the object as it is in Git, empty where none is known."""
+    if _ARGO_CD_HOOK in (metadata.get("annotations") or {}):
+        return ""
+    return next((name for name, place, mark in _MARKS if mark in (metadata.get(place) or {})), "")

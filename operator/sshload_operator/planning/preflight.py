@@ -3,24 +3,27 @@
 Whatever passes may still fail for reasons that only a run shows; what is refused here would surely be Invalid.
 """
 
-from collections.abc import Iterator
 from math import ceil
 
 from sshload_contract.allow_list import host_refusal
 from sshload_contract.client import Library
-from sshload_contract.load import ArrivalsLoad, HoldLoad, UsersLoad
 from sshload_contract.reporting import MOST_WORKERS
 from sshload_contract.run_config import SessionReuse
-from sshload_contract.steps import OPENSSH_FILE_LIMIT_BYTES, ForwardStep, ScpWriteStep, SftpWriteStep
+from sshload_contract.steps import (
+    OPENSSH_FILE_LIMIT_BYTES,
+    RSYNC_FILE_LIMIT_BYTES,
+    RsyncStep,
+    RsyncUpload,
+    ScpWriteStep,
+    SftpWriteStep,
+)
 
-from sshload_operator.api.spec import LoadTestSpec, Workers
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.planning.connections import most_begun_within
 from sshload_operator.planning.destinations import destinations
-from sshload_operator.planning.impossible_search import impossible_search
+from sshload_operator.planning.estimates import most_load
 from sshload_operator.planning.limits import beyond_limits
-from sshload_operator.planning.plan import Permitted, Plan
-from sshload_operator.planning.search import most_load
+from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.search_cautions import impossible_search
 from sshload_operator.state import Reason
 
 # Linux's default ip_local_port_range, 32768 to 60999, and how long a closed connection keeps its port (TIME_WAIT).
@@ -41,6 +44,7 @@ def preflight(plan: Plan) -> Refusal | None:
         or _too_many_workers(plan)
         or _too_small_pool(plan)
         or _too_large_file(plan)
+        or _too_much_for_rsync(plan)
         or _too_few_source_ports(plan)
         or _too_few_in_flight(plan)
         or _impossible_search(plan)
@@ -60,28 +64,14 @@ def _target_not_allowed(plan: Plan) -> Refusal | None:
 
 
 def _not_permitted(plan: Plan) -> Refusal | None:
-    """Refuse what runs code of the author's own, or lets a server connect to others, where the installer forbids it."""
-    for field, value in _forbidden(plan.spec, plan.installation.permitted):
-        return Reason.NOT_PERMITTED, (
-            f"{field}: this installation does not permit it; take it out, or ask whoever installed sshload, whose"
-            f" chart has the value permitted.{value}"
-        )
+    """Refuse what takes a permission that the installer does not give."""
+    for field, permission in plan.spec.permissions:
+        if permission.name not in plan.installation.permitted:
+            return Reason.NOT_PERMITTED, (
+                f"{field}: this installation does not permit it; take it out, or ask whoever installed sshload, whose"
+                f" chart has the value permitted.{permission.name}"
+            )
     return None
-
-
-def _forbidden(spec: LoadTestSpec, permitted: Permitted) -> Iterator[tuple[str, str]]:
-    """Yield each field that the installation forbids, and the value that does."""
-    if not permitted.custom_images:
-        if spec.workers.image:
-            yield "spec.workers.image", "customImages"
-        if isinstance(spec.target, ManagedTarget) and spec.target.image:
-            yield "spec.target.managed.image", "customImages"
-    if not permitted.locustfiles and spec.locustfile is not None:
-        yield "spec.scenario.locustfile", "locustfiles"
-    if not permitted.forward_steps:
-        for index, step in enumerate(spec.scenario.steps):
-            if isinstance(step, ForwardStep):
-                yield f"spec.scenario.steps[{index}].forward", "forwardSteps"
 
 
 def _beyond_limits(plan: Plan) -> Refusal | None:
@@ -92,9 +82,8 @@ def _beyond_limits(plan: Plan) -> Refusal | None:
 def _priority_of_the_cluster(plan: Plan) -> Refusal | None:
     """Refuse Kubernetes' own priority classes, by which the pods of a test would displace those of the cluster."""
     target = plan.spec.target
-    placements: dict[str, Workers | ManagedTarget] = {"spec.workers": plan.spec.workers}
-    if isinstance(target, ManagedTarget):
-        placements["spec.target.managed"] = target
+    managed = {"spec.target.managed": target} if isinstance(target, ManagedTarget) else {}
+    placements = {"spec.workers": plan.spec.workers, **managed}
     for field, placement in placements.items():
         if placement.priority_class_name.startswith(_CLUSTER_PRIORITIES):
             return Reason.LIMIT_EXCEEDED, (
@@ -149,6 +138,20 @@ def _each_worker_needs(plan: Plan, share: str) -> str:
     )
 
 
+def _too_much_for_rsync(plan: Plan) -> Refusal | None:
+    """Refuse files for rsync that the workers' /tmp has no room for: each process keeps one of each size."""
+    transfers = (step.transfer for step in plan.spec.scenario.steps if isinstance(step, RsyncStep))
+    kept = {(made.files, made.size_bytes) for made in transfers if isinstance(made, RsyncUpload)}
+    pod_bytes = sum(size_bytes for _, size_bytes in kept) * plan.processes_per_pod
+    if pod_bytes <= RSYNC_FILE_LIMIT_BYTES:
+        return None
+    return Reason.LOAD_IMPOSSIBLE, (
+        f"the files of the rsync steps in spec.scenario take {pod_bytes} bytes of each worker pod's memory, which has"
+        f" {plan.processes_per_pod} processes with one file of each size, and there is room for"
+        f" {RSYNC_FILE_LIMIT_BYTES}; send smaller files, and more of them, or set spec.workers.processesPerPod"
+    )
+
+
 def _too_few_source_ports(plan: Plan) -> Refusal | None:
     """Refuse what needs more source ports at once than the workers' addresses have."""
     addresses = 1 if plan.installation.one_address else plan.spec.workers.replicas
@@ -172,14 +175,9 @@ def _too_few_source_ports(plan: Plan) -> Refusal | None:
 def _most_ports(plan: Plan, held_s: float) -> int:
     """Return how many source ports the run needs at once, if nothing fails. A session that is kept has one for long."""
     load, scenario = most_load(plan.spec), plan.spec.scenario
-    held = load.sessions if isinstance(load, HoldLoad) else 0
     if scenario.session_reuse is SessionReuse.POOL:
-        return held + scenario.pool_sessions
-    if isinstance(load, UsersLoad):
-        return max(stage.users for stage in load.stages)
-    if isinstance(load, HoldLoad):
-        return held + ceil(load.probe_rate * held_s)
-    return most_begun_within(load, plan.spec.warm_up_s, held_s)
+        return load.held_sessions + scenario.pool_sessions
+    return load.most_begun_within(plan.spec.warm_up_s, held_s)
 
 
 def _too_few_in_flight(plan: Plan) -> Refusal | None:
@@ -188,19 +186,19 @@ def _too_few_in_flight(plan: Plan) -> Refusal | None:
     Of these, each worker has a share, which may be none: then it would drop whatever is due there.
     """
     load, sleep_s = most_load(plan.spec), plan.spec.scenario.slept_s
-    if not isinstance(load, ArrivalsLoad):
+    if not load.drops_arrivals:
         return None
-    field, at = "spec.load.arrivals", ""
+    field, at, room = f"spec.load.{load.kind}", "", load.most_connections
     if plan.spec.capacity is not None:
-        field, at = "spec.load.capacity.arrivals", f" at {plan.spec.capacity.most:g} per second"
-    is_now = f"{field}.maxInFlight is {load.max_in_flight}"
-    if load.max_in_flight < plan.workers:
+        field, at = f"spec.load.capacity.{load.kind}", f" at {plan.spec.capacity.most:g} {load.unit}"
+    is_now = f"{field}.maxInFlight is {room}"
+    if room < plan.workers:
         return Reason.LOAD_IMPOSSIBLE, (
             f"{is_now}, and {_each_worker_needs(plan, 'one of them')}; raise maxInFlight to at least {plan.workers}, or"
             " set spec.workers.processesPerPod"
         )
-    open_at_once = most_begun_within(load, plan.spec.warm_up_s, sleep_s) if sleep_s else 0
-    if open_at_once <= load.max_in_flight:
+    open_at_once = load.most_begun_within(plan.spec.warm_up_s, sleep_s) if sleep_s else 0
+    if open_at_once <= room:
         return None
     return Reason.LOAD_IMPOSSIBLE, (
         f"{is_now}, but the scenario sleeps {sleep_s:g} s, so that{at}"

@@ -1,17 +1,16 @@
-"""What the author of a search for the capacity should know beforehand."""
+"""A search for the capacity before its run: why it is impossible, and what its author should know."""
 
 from collections.abc import Iterator
 from math import ceil, sqrt
 
-from sshload_contract.judgement.words import in_words
-from sshload_contract.load import ArrivalProcess, ArrivalsLoad
+from sshload_contract.judgement.judged import in_words
 from sshload_contract.percentile import samples_needed
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold
 
+from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.thresholds import RelativeCapacity
+from sshload_operator.planning.estimates import likely_trial_s, likely_trials, most_samples
 from sshload_operator.planning.plan import Plan
-from sshload_operator.planning.samples import most_samples
-from sshload_operator.planning.search import likely_trial_s, likely_trials
 
 _SPREAD_OF_POISSON = 3.0
 
@@ -47,8 +46,7 @@ def _barely_enough_samples(plan: Plan) -> Iterator[str]:
         samples = most_samples(spec, spec.load, threshold.step)
         if samples is None:
             continue
-        poisson = isinstance(spec.load, ArrivalsLoad) and spec.load.process is ArrivalProcess.POISSON
-        fewest = samples - (_SPREAD_OF_POISSON * sqrt(samples) if poisson else 0)
+        fewest = samples - (_SPREAD_OF_POISSON * sqrt(samples) if spec.load.is_memoryless else 0)
         fewest *= 1 - min(allowed, default=0.0)
         needed = samples_needed(threshold.percentile)
         if fewest < needed:
@@ -91,12 +89,61 @@ def _few_in_flight(plan: Plan) -> Iterator[str]:
     """Speak of a maxInFlight that is reached while the promised latency still holds: that trial is no trial."""
     load, capacity = plan.spec.load, plan.spec.capacity
     promised_s = [threshold.below_s for threshold in plan.spec.thresholds if isinstance(threshold, LatencyThreshold)]
-    if capacity is None or not isinstance(load, ArrivalsLoad) or not promised_s:
+    if capacity is None or not load.drops_arrivals or not promised_s:
         return
     under_way = ceil(capacity.most * min(promised_s))
-    if load.max_in_flight < under_way:
+    if load.most_connections < under_way:
         yield (
-            f"spec.load.capacity.arrivals.maxInFlight is {load.max_in_flight}, and at max {under_way} are under way"
+            f"spec.load.capacity.arrivals.maxInFlight is {load.most_connections}, and at max {under_way} are under way"
             f" when a latency comes to the promised {min(promised_s):g} s: a trial that drops arrivals before a promise"
             f" is broken cannot be judged; raise it to {under_way} or more"
         )
+
+
+def impossible_search(spec: LoadTestSpec) -> str:
+    """Return why the least trial cannot hold, and what to change; empty where it can, or nothing is searched."""
+    if spec.capacity is None:
+        return ""
+    problems = (*_no_probe(spec), *_too_few_samples(spec), *_too_much_throughput(spec))
+    return next(iter(problems), "")
+
+
+def _no_probe(spec: LoadTestSpec) -> Iterator[str]:
+    probes = spec.load.iterations if spec.load.held_sessions else None
+    if probes is not None and probes < 1:
+        yield f"a trial of {_least(spec)} begins not one probe: make its duration longer, or raise {_raise(spec)}"
+
+
+def _too_few_samples(spec: LoadTestSpec) -> Iterator[str]:
+    for threshold in spec.thresholds:
+        if not isinstance(threshold, LatencyThreshold):
+            continue
+        needed, samples = samples_needed(threshold.percentile), most_samples(spec, spec.load, threshold.step)
+        if samples is None or samples >= needed:
+            continue
+        if samples == 0:
+            yield f"spec.thresholds: {in_words(threshold)} cannot be judged, because a trial has no sample of it"
+        else:
+            yield (
+                f"spec.thresholds: {in_words(threshold)} takes {needed} samples, and a trial of {_least(spec)} makes"
+                f" {samples:.0f} at most: make its duration longer, raise {_raise(spec)}, or ask for a lower percentile"
+            )
+
+
+def _too_much_throughput(spec: LoadTestSpec) -> Iterator[str]:
+    offered = spec.load.offered_rate
+    for threshold in spec.thresholds:
+        if isinstance(threshold, ThroughputThreshold) and offered is not None and threshold.above >= offered:
+            yield (
+                f"spec.thresholds: {in_words(threshold)} cannot hold in a trial of {_least(spec)}, which begins"
+                f" {offered:.4g} iterations per second: lower it, or raise {_raise(spec)}"
+            )
+
+
+def _least(spec: LoadTestSpec) -> str:
+    capacity = spec.capacity
+    return f"spec.load.capacity.{spec.load.kind}.min" + (f" ({capacity.least:g})" if capacity is not None else "")
+
+
+def _raise(spec: LoadTestSpec) -> str:
+    return "probeRate" if spec.load.held_sessions else "min"

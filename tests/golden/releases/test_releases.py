@@ -12,8 +12,9 @@ import pytest
 from plans import INSTALLATION
 from sshload_contract.master_log import read_master_log
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.status.head import remembered
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.decide import current_run, decide
-from sshload_operator.decision.status import remembered
 from sshload_operator.planning.plan import TestIdentity, is_same_spec, make_plan, spec_hash
 from sshload_operator.state import Observed
 
@@ -39,12 +40,12 @@ def test_the_summary_and_the_snapshots_of_its_master_are_read(release: Path) -> 
 @pytest.mark.parametrize("release", RELEASES)
 def test_its_finished_test_keeps_its_verdict_and_begins_no_run(release: Path) -> None:
     written = finished_test(release)
-    past = remembered(written["status"])
-    assert past.verdict is not None
+    past = remembered(TestStatus, written["status"])
+    assert past.status.verdict is not None
     spec = parse(written["spec"])
-    identity = TestIdentity("load-tests", "released", "11111111-2222-3333-4444-555555555555", past.run)
+    identity = TestIdentity("load-tests", "released", "11111111-2222-3333-4444-555555555555", past.status.run)
     plan = make_plan(identity, spec, INSTALLATION, current_run(identity, spec_hash(spec), past))
     nothing = Observed(pods=(), log=None, rejected_message="")
     decision = decide(identity, plan, past, nothing, YEARS_LATER)
     assert (decision.status, decision.start, decision.sweep, decision.delete_self) == (None, False, (), False)
-    assert is_same_spec(spec_hash(spec), past.run, written["status"])
+    assert is_same_spec(spec_hash(spec), past.status.run, past.status)

@@ -7,7 +7,7 @@ import plans
 import pytest
 import yaml
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.planning.sshd_config import sshd_config
+from sshload_operator.manifests.target import sshd_config
 
 CASES = sorted(path.parent for path in Path(__file__).parent.glob("*/spec.yaml"))
 

@@ -110,7 +110,7 @@ def test_parse_and_the_server_agree_on_changed_specs(dry_run: DryRun, spec: Spec
 
 @pytest.mark.parametrize("whole", [pytest.param(spec, id=name) for name, spec in WHOLE.items()])
 def test_parse_and_the_server_refuse_an_unknown_field_everywhere(dry_run: DryRun, whole: Spec) -> None:
-    free = ("nodeSelector", "matchLabels", "extraConfig", "requests", "limits")
+    free = ("nodeSelector", "labels", "annotations", "matchLabels", "extraConfig", "requests", "limits")
     for place in [(), *places(whole)]:
         spec = deepcopy(whole)
         value: Any = spec

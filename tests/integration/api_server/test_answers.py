@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from api_server import ApiServer
 from live_cluster import LiveCluster, load_test
-from sshload_operator.control import lean_json
-from sshload_operator.control.lean_json import read_json, read_page
+from sshload_operator.control.api_server import lean_json
+from sshload_operator.control.api_server.lean_json import read_json, read_page
 
 PODS, TESTS = "api/v1/namespaces/{}/pods", "apis/sshload.dev/v1alpha1/namespaces/{}/sshloadtests"
 POD: dict[str, Any] = {

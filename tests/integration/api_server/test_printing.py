@@ -1,6 +1,7 @@
 """What kubectl shows of the API: columns, names, and a description of every field."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -9,8 +10,7 @@ from runs import snapshot
 from searches import found_118, invalid, search_plan, strained
 from specs.small import SMALL
 from sshload_contract.snapshot import SearchProgress
-from sshload_operator.decision.capacity.status import capacity_status
-from sshload_operator.decision.status import progress
+from statuses import capacity_json, progress_json
 
 PROGRESS = {
     "elapsedSeconds": 12,
@@ -35,7 +35,7 @@ RESULTS = {
     "p99Ms": 84.213,
     "errorPercent": 0.167,
 }
-HEADINGS = ("NAME", "PHASE", "VERDICT", "RATE/S", "P99 MS", "ERRORS %", "CAPACITY", "AGE")
+HEADINGS = ("NAME", "PHASE", "VERDICT", "RATE", "P99MS", "ERROR%", "CAPACITY", "AGE")
 CONDITION = {"status": "True", "reason": "Fine", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
 
 
@@ -53,14 +53,30 @@ def write_status(cluster: LiveCluster, **status: Any) -> None:
     cluster.kubectl("patch", "slt", "shown", "--subresource=status", "--type=merge", "-p", patch)
 
 
-def row(cluster: LiveCluster) -> dict[str, str]:
-    """Return the columns that `kubectl get` prints, by their headings; columns are two or more spaces apart."""
-    headings, line = cluster.kubectl("get", "slt").splitlines()
-    starts = [
-        headings.index(word) for word in ("NAME", "PHASE", "VERDICT", "RATE/S", "P99 MS", "ERRORS %", "CAPACITY", "AGE")
-    ]
+def row(cluster: LiveCluster, *options: str) -> dict[str, str]:
+    """Return the columns that `kubectl get` prints, by their headings, which are single words."""
+    headings, line = cluster.kubectl("get", "slt", *options).splitlines()
+    starts = [match.start() for match in re.finditer(r"\S+", headings)]
     ends = [*starts[1:], None]
     return {headings[a:b].strip(): line[a:b].strip() for a, b in zip(starts, ends, strict=True)}
+
+
+def test_each_column_has_a_heading_of_one_word(test_object: LiveCluster) -> None:
+    assert tuple(row(test_object)) == HEADINGS
+    assert tuple(row(test_object, "-o", "wide")) == (*HEADINGS[:-1], "REASON", "MESSAGE", "AGE")
+
+
+def test_a_finished_search_fits_a_terminal_of_120_columns(test_object: LiveCluster) -> None:
+    capacity = {"inWords": "118 arrivals/s", "unit": "arrivals/s", "end": "found", "trials": []}
+    write_status(test_object, phase="Finished", verdict="Inconclusive", results=RESULTS, capacity=capacity)
+    lines = test_object.kubectl("get", "slt").splitlines()
+    assert max(map(len, lines)) - len("shown") + 40 <= 120, "with a name as long as can be"
+
+
+def test_the_message_is_a_column_of_the_wide_form(test_object: LiveCluster) -> None:
+    write_status(test_object, phase="Finished", verdict="Error", reason="InvalidSpec", message="spec.load: missing")
+    found = row(test_object, "-o", "wide")
+    assert (found["REASON"], found["MESSAGE"]) == ("InvalidSpec", "spec.load: missing")
 
 
 def test_a_new_test_has_empty_columns(test_object: LiveCluster) -> None:
@@ -73,27 +89,27 @@ def test_a_new_test_has_empty_columns(test_object: LiveCluster) -> None:
 def test_a_running_test_shows_its_progress(test_object: LiveCluster) -> None:
     write_status(test_object, phase="Running", progress=PROGRESS)
     found = row(test_object)
-    assert (found["PHASE"], found["RATE/S"], found["P99 MS"], found["ERRORS %"]) == ("Running", "19.5", "81.2", "2.5")
+    assert (found["PHASE"], found["RATE"], found["P99MS"], found["ERROR%"]) == ("Running", "19.5", "81.2", "2.5")
 
 
 def test_a_finished_test_shows_its_results_whatever_is_left_of_its_progress(test_object: LiveCluster) -> None:
     write_status(test_object, phase="Finished", verdict="Passed", progress=PROGRESS, results=RESULTS)
     found = row(test_object)
     assert found["VERDICT"] == "Passed"
-    assert (found["RATE/S"], found["P99 MS"], found["ERRORS %"]) == ("19.967", "84.213", "0.167")
+    assert (found["RATE"], found["P99MS"], found["ERROR%"]) == ("19.967", "84.213", "0.167")
 
 
 def test_a_search_is_shown_by_the_capacity_in_words(test_object: LiveCluster) -> None:
     found = found_118(strained(121, cpu_s=76, limits={"cpu_limit_cores": 2.0}), invalid(118))
-    write_status(test_object, phase="Finished", verdict="Passed", capacity=capacity_status(search_plan(), found))
+    write_status(test_object, phase="Finished", verdict="Passed", capacity=capacity_json(search_plan(), found))
     assert row(test_object)["CAPACITY"] == "118 arrivals/s"
-    assert test_object.status("shown")["capacity"] == capacity_status(search_plan(), found)
+    assert test_object.status("shown")["capacity"] == capacity_json(search_plan(), found)
 
 
 def test_where_a_search_stands_is_accepted(test_object: LiveCluster) -> None:
     under_way = snapshot(search=SearchProgress(trial=4, amount=120.5, lower=100, upper=None))
-    write_status(test_object, phase="Running", progress=progress(search_plan(), under_way))
-    assert test_object.status("shown")["progress"] == progress(search_plan(), under_way)
+    write_status(test_object, phase="Running", progress=progress_json(search_plan(), under_way))
+    assert test_object.status("shown")["progress"] == progress_json(search_plan(), under_way)
 
 
 @pytest.mark.parametrize("name", ["slt", "sshload", "sshloadtest", "sshloadtests.sshload.dev"])

@@ -3,11 +3,13 @@
 import pytest
 from dry_run import DryRun
 from specs.bad import Bad
+from specs.names import FIT, UNFIT
 from specs.relative import RELATIVE
 from specs.small import SMALL
 from specs.spec import Spec
 from specs.tables import BAD, GOOD, WHOLE
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.names import is_name
 
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])
@@ -28,14 +30,9 @@ def test_what_the_server_completes_is_parsed_to_what_was_written(dry_run: DryRun
     assert parse(completed) == parse(spec)
 
 
-@pytest.mark.parametrize("name", ["a" * 41, "a.b", "1a", "a-"])
-def test_a_name_that_the_names_of_pods_cannot_be_made_from_is_refused(dry_run: DryRun, name: str) -> None:
-    assert "metadata.name must be at most 40" in dry_run.refusal(SMALL, name)
-
-
-@pytest.mark.parametrize("name", ["a", "a" * 40, "a-1"])
-def test_any_other_name_is_accepted(dry_run: DryRun, name: str) -> None:
-    assert not dry_run.refusal(SMALL, name)
+@pytest.mark.parametrize("name", [*FIT, *UNFIT])
+def test_the_server_accepts_the_names_that_the_parser_accepts(dry_run: DryRun, name: str) -> None:
+    assert is_name(name) == (not dry_run.refusal(SMALL, name))
 
 
 def test_a_test_without_a_spec_is_refused(dry_run: DryRun) -> None:

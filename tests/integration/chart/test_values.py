@@ -199,7 +199,7 @@ def test_relabelings_name_the_action_that_the_api_server_would_add() -> None:
         one for one in helm.objects("--set", "monitoring.podMonitor.enabled=true") if one["kind"] == "PodMonitor"
     ]
     (endpoint,) = monitors[0]["spec"]["podMetricsEndpoints"]
-    assert [relabeling["action"] for relabeling in endpoint["relabelings"]] == ["replace"]
+    assert {relabeling["action"] for relabeling in endpoint["relabelings"]} == {"replace"}
 
 
 def release_pods(*arguments: str) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:

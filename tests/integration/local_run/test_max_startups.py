@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 from local_cli import measured, write_test
-from sshload_operator.decision.max_startups.burst import burst_drops
-from sshload_operator.decision.max_startups.setting import read
+from sshload_operator.decision.max_startups.setting import burst_drops, read
 
 pytestmark = pytest.mark.alone  # there is no advice where the generator lagged
 

@@ -43,11 +43,13 @@ def here(manifest: Manifest, cluster: LiveCluster) -> Manifest:
 def pod_of(owner: Mapping[str, Any], cluster: LiveCluster) -> Manifest:
     template = owner["spec"]["template"]
     metadata = {**template["metadata"], "name": "pod", "namespace": cluster.namespace}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": priority_of_none(template["spec"])}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": without_references(template["spec"])}
 
 
-def priority_of_none(spec: dict[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in spec.items() if key != "priorityClassName"}
+def without_references(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the spec without the objects that it names and that are not there."""
+    references = ("priorityClassName", "runtimeClassName", "serviceAccountName")
+    return {key: value for key, value in spec.items() if key not in references}
 
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=spec.parent.name) for spec in SPECS])

@@ -8,6 +8,7 @@ from api_proxy import ApiProxy, Write
 from live_cluster import LiveCluster, condition, load_test
 from operator_process import OperatorProcess
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.names import label_value
 from sshload_operator.planning.plan import spec_hash
 
 LABEL = "sshload.dev/schedule"
@@ -54,7 +55,7 @@ def wait(cluster: LiveCluster, name: str, what: str) -> dict[str, Any]:
 
 
 def made_by(cluster: LiveCluster, name: str) -> list[dict[str, Any]]:
-    return cluster.labelled("sshloadtests", f"{LABEL}={name}")
+    return cluster.labelled("sshloadtests", f"{LABEL}={label_value(name)}")
 
 
 def earlier_test(cluster: LiveCluster, owner: dict[str, Any], minutes: int, **status: Any) -> str:
@@ -88,22 +89,25 @@ def creations(proxy: ApiProxy) -> list[Write]:
     return [write for write in proxy.writes if write.method == "POST" and write.path.endswith("/sshloadtests")]
 
 
-def test_a_missed_start_is_made_up_for_by_a_test_that_runs(cluster: LiveCluster, operator: OperatorProcess) -> None:
-    owner = apply_missed(cluster, "missed", timeZone="Europe/Berlin")
+@pytest.mark.parametrize("name", ["missed", f"{'missed.' * 36}1"], ids=["short", "longest"])
+def test_a_missed_start_is_made_up_for_by_a_test_that_runs(
+    cluster: LiveCluster, operator: OperatorProcess, name: str
+) -> None:
+    owner = apply_missed(cluster, name, timeZone="Europe/Berlin")
     operator.start()
-    status = wait(cluster, "missed", "active")
-    (test,) = made_by(cluster, "missed")
+    status = wait(cluster, name, "active")
+    (test,) = made_by(cluster, name)
     metadata = test["metadata"]
     year = datetime.now(UTC).year
     assert status["lastScheduleTime"] == f"{year - 1}-12-31T23:00:00Z"
     assert status["nextScheduleTime"] == f"{year}-12-31T23:00:00Z"
     assert status["active"] == [{"name": metadata["name"], "uid": metadata["uid"]}]
     assert metadata["annotations"]["sshload.dev/scheduled-timestamp"] == f"{year}-01-01T00:00:00+01:00"
-    assert metadata["labels"] == {"team": "ssh", LABEL: "missed"}
+    assert metadata["labels"] == {"team": "ssh", LABEL: label_value(name)}
     assert metadata["ownerReferences"][0]["uid"] == owner["metadata"]["uid"]
     cluster.wait(metadata["name"], lambda found: found.get("phase") == "PreparingTarget", "start")
-    cluster.tells("missed", "SuccessfulCreate")
-    one = f'sshload_schedule_active_tests{{namespace="{cluster.namespace}",schedule="missed"}} 1.0'
+    cluster.tells(name, "SuccessfulCreate")
+    one = f'sshload_schedule_active_tests{{namespace="{cluster.namespace}",schedule="{name}"}} 1.0'
     cluster.gone(lambda: one not in operator.metrics(), "lack of the active test's metric")
 
 

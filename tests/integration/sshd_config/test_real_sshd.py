@@ -9,7 +9,7 @@ import pytest
 import yaml
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.local.sshd import SSHD_PATH, installed_sshd
-from sshload_operator.planning.sshd_config import sshd_config
+from sshload_operator.manifests.target import sshd_config
 
 SEPARATION_FOLDER = Path("/run/sshd")
 PENALTIES_SINCE = (9, 8)

@@ -1,15 +1,21 @@
 """`sshload watch` follows an object of a real API server; the test writes the status in the operator's place."""
 
 import json
+import shlex
 import signal
 import socket
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
+from canary import Canary, new_text
+from connect_proxy import connect_proxy
 from live_cluster import LiveCluster, load_test
 from local_cli import Ended, Started, interrupt, sshload, start, wait_until
 
+MEDIAN = {"percentile": 50, "ms": 43.2}
 RESULTS: dict[str, Any] = {
     "durationSeconds": 6.0,
     "offeredRate": 5.0,
@@ -17,7 +23,16 @@ RESULTS: dict[str, Any] = {
     "completedRate": 5.0,
     "iterations": 30,
     "failures": 0,
-    "steps": [{"step": "total", "count": 30, "failures": 0, "rate": 5.0, "p50Ms": 43.2, "maxMs": 61.0}],
+    "steps": [
+        {
+            "step": "total",
+            "count": 30,
+            "failures": 0,
+            "rate": 5.0,
+            "intervals": [{"percentile": 50, "ms": 43.2}],
+            "maxMs": 61.0,
+        }
+    ],
 }
 PROGRESS: dict[str, Any] = {
     "stage": "measuring",
@@ -52,8 +67,8 @@ def options(cluster: LiveCluster) -> list[str]:
     return ["--namespace", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig), "--timeout", "60"]
 
 
-def watch(cluster: LiveCluster, *more: str) -> Started:
-    return start("watch", "one", *options(cluster), *more)
+def watch(cluster: LiveCluster, *more: str, within: Sequence[str] = ()) -> Started:
+    return start("watch", "one", *options(cluster), *more, within=within)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +147,57 @@ def test_a_context_that_is_not_in_the_kubeconfig_is_named(cluster: LiveCluster) 
 
 def test_a_kubeconfig_that_is_not_there_is_named(cluster: LiveCluster) -> None:
     assert "/nowhere/config" in complaint(watch(cluster, "--kubeconfig", "/nowhere/config").wait())
+
+
+def plug_in(cluster: LiveCluster, folder: Path, prints: str) -> str:
+    """Return a kubeconfig with the cluster of another one, where a program prints who the user is."""
+    config = yaml.safe_load(cluster.kubeconfig.read_text())
+    credential = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+                  "status": {"token": config["users"][0]["user"]["token"]}}  # fmt: skip
+    (folder / "credential.json").write_text(json.dumps(credential))
+    program = ["-c", prints, "sh", str(folder / "credential.json")]
+    login = {"apiVersion": credential["apiVersion"], "command": "sh", "args": program, "interactiveMode": "Never"}
+    config["users"][0]["user"] = {"exec": login}
+    path = folder / "kubeconfig"
+    path.write_text(yaml.safe_dump(config))
+    return str(path)
+
+
+def test_the_plug_in_of_a_kubeconfig_says_who_the_user_is(cluster: LiveCluster, tmp_path: Path) -> None:
+    cluster.apply(load_test("one"))
+    write_status(cluster, finished("Passed"))
+    ended = watch(cluster, "--kubeconfig", plug_in(cluster, tmp_path, 'cat "$1"')).wait()
+    assert ended.code == 0, ended.err
+
+
+def test_a_plug_in_that_fails_is_quoted(cluster: LiveCluster, tmp_path: Path) -> None:
+    prints = f"echo {shlex.quote('log in first')} >&2; exit 3"
+    ended = watch(cluster, "--kubeconfig", plug_in(cluster, tmp_path, prints)).wait()
+    assert complaint(ended).startswith("sshload: 403: ")
+    assert "log in first" in ended.err
+
+
+@pytest.mark.parametrize("login", ["", "somebody:password"])
+def test_the_proxy_of_the_environment_is_used(cluster: LiveCluster, login: str) -> None:
+    cluster.apply(load_test("one"))
+    write_status(cluster, finished("Passed"))
+    with connect_proxy(login) as proxy:
+        ended = watch(cluster, within=through(proxy.url(login))).wait()
+    assert ended.code == 0, ended.err
+    assert proxy.asked_for == [yaml.safe_load(cluster.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]]
+
+
+def test_the_password_of_a_proxy_is_in_no_message(cluster: LiveCluster) -> None:
+    login = f"somebody:{new_text()}"
+    with connect_proxy("somebody:other") as proxy:
+        ended = watch(cluster, "--timeout", "0", within=through(proxy.url(login))).wait()
+    assert "407" in ended.err
+    assert not Canary({"login": login.encode()}).found_in("the output", ended.err)
+
+
+def through(proxy: str) -> Sequence[str]:
+    """Return what starts a command that finds this proxy in its environment."""
+    return ["env", "NO_PROXY=", "no_proxy=", f"HTTPS_PROXY={proxy}"]
 
 
 def test_an_api_server_that_does_not_answer_is_waited_for_aloud(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
     GitUploadPackStep,
+    RsyncDownload,
+    RsyncStep,
     ScenarioStep,
     ScpReadStep,
     ScpWriteStep,
@@ -43,6 +45,13 @@ ENDINGS: dict[str, tuple[ScenarioStep, Client, Outcome]] = {
     "a shell that ends": (ShellStep("", "true", "never", "", "", 1), client(), Outcome.OUTPUT_MISMATCH),
     "a refused forward": (ForwardStep("", "127.0.0.1", 1, "", ""), client(), Outcome.CHANNEL_REFUSED),
     "no repository": (GitUploadPackStep("", "/nowhere"), client(), Outcome.EXIT_CODE),
+    "rsync well": (RsyncStep("", RsyncDownload("/etc/passwd", 1, None), compress=False), client(), Outcome.OK),
+    "rsync of nothing": (
+        RsyncStep("", RsyncDownload("/nowhere", 1, None), compress=False),
+        client(),
+        Outcome.EXIT_CODE,
+    ),
+    "a slow rsync": (RsyncStep("", RsyncDownload("/usr/", 1, None), compress=True), HURRIED, Outcome.STEP_TIMEOUT),
 }
 
 

@@ -26,7 +26,7 @@ from sshload_worker.locustfile.locust_users import LocustUsers
 from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.locustfile.ssh_user import NoIterationError
 from sshload_worker.outcomes import GeneratorFaultError
-from sshload_worker.pacing.load import Share, TrialOrder
+from sshload_worker.pacing.share import Share, TrialOrder
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 from sshload_worker.summary.merge import Totals
 from whole_run import whole_run

@@ -25,7 +25,7 @@ from sshload_contract.steps import SleepStep
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState
-from sshload_operator.local.priority import at_real_time, may_run_at_real_time
+from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 from sshload_worker.coordination.master import Master
 from whole_run import WholeRun, whole_run
 

@@ -1,8 +1,11 @@
 import hashlib
+import os
 import random
 import signal
+import socket
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -14,6 +17,7 @@ from gevent.pool import Group
 from run_configs import arrivals, endpoint, run_config
 from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
 from ssh_server import SshServer
+from sshload_contract.client import Library
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.interface import Channel, CommandEnd, Connection
 from sshload_worker.clients.libraries import new_connection
@@ -40,6 +44,35 @@ def shared_sessions(server: SshServer, sessions: int) -> Iterator[list[Connectio
     finally:
         for connection in connections:
             connection.close()
+
+
+@pytest.mark.parametrize("library", list(Library))
+def test_one_channel_can_be_read_and_written_at_once(sshd: SshServer, library: Library) -> None:
+    """As rsync does. What comes back while the window is full must neither be lost nor change places."""
+    sent = random.Random(1).randbytes(20 * MEGABYTE)  # noqa: S311 - not for secrets
+    config = run_config(endpoint(sshd), arrivals(1, 1))
+    config = replace(config, client=replace(config.client, library=library))
+    login = prepare_login(config, resolve_first_hop(config, pytest.fail))
+    connection = new_connection(login, shared=True)
+    try:
+        for step in (connection.connect, connection.banner, connection.kex, connection.auth):
+            step()
+        channel = connection.open_channel()
+        channel.execute("cat")
+
+        def write() -> None:
+            for start in range(0, len(sent), 50_000):
+                channel.write(sent[start : start + 50_000])
+            channel.send_end()
+
+        with Timeout(PATIENCE_S):
+            writer = gevent.spawn(write)
+            end, came = finish(channel)
+            writer.get()
+    finally:
+        connection.close()
+    assert hashlib.sha256(came).hexdigest() == hashlib.sha256(sent).hexdigest()
+    assert end.exit_code == 0
 
 
 def run(connection: Connection, command: str, sent: bytes = b"") -> tuple[CommandEnd, bytes]:
@@ -76,6 +109,28 @@ def outcome_of(call: Callable[[], object]) -> Outcome:
     except StepFailure as failure:
         return failure.outcome
     return Outcome.OK
+
+
+def test_large_writes_over_a_narrow_socket_lose_no_session(sshd: SshServer) -> None:
+    """A packet that is half sent has to be sent whole before anybody else's, though a part of the write is done."""
+    sent = random.Random(2).randbytes(4 * MEGABYTE)  # noqa: S311 - not for secrets
+    with shared_sessions(sshd, 1) as (connection,):
+        assert isinstance(connection, SharedConnection)
+        with socket.socket(fileno=os.dup(connection._driver.descriptor.fileno())) as narrow:
+            narrow.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4_608)
+        channels = [connection.open_channel() for _ in range(3)]
+
+        def digest(channel: Channel) -> bytes:
+            channel.execute("sha256sum")
+            channel.write(sent)
+            channel.send_end()
+            said = channel.read()
+            channel.close()
+            return said
+
+        found = [gevent.spawn(digest, channel) for channel in channels]
+        gevent.joinall(found, timeout=PATIENCE_S, raise_error=True)
+    assert {one.value.split()[0].decode() for one in found} == {hashlib.sha256(sent).hexdigest()}
 
 
 def test_two_hundred_greenlets_on_four_sessions_all_finish_and_every_output_is_its_own(sshd: SshServer) -> None:

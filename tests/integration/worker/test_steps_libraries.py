@@ -13,6 +13,8 @@ from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
     GitUploadPackStep,
+    RsyncStep,
+    RsyncUpload,
     ScenarioStep,
     ScpReadStep,
     ScpWriteStep,
@@ -40,6 +42,7 @@ PARTS = {
     "shell": "channelOpen shellStart echo close shell",
     "forward": "channelOpen echo close forward",
     "git": "channelOpen exec advertise firstByte read close gitUploadPack",
+    "rsync": "channelOpen exec transfer close rsync",
     "mkdir": "subsystem sftpMkdir",
     "list": "sftpList",
     "stat": "sftpStat",
@@ -66,6 +69,7 @@ def every_kind(folder: Path, repository: Path, port: int) -> tuple[ScenarioStep,
         ShellStep("shell", "cat > /dev/null", "", "typed", "typed", 1),
         ForwardStep("forward", "127.0.0.1", port, "", "SSH-2.0-"),
         GitUploadPackStep("git", str(repository)),
+        RsyncStep("rsync", RsyncUpload(f"{folder}/rsynced", 3, 100_000, delete=True), compress=False),
         SleepStep(0.01),
     )
 
@@ -90,4 +94,5 @@ def test_every_kind_of_step_goes_well_and_is_timed_in_the_same_parts(
         "scp-write.scpWrite",
         "scp-read.scpRead",
         "git.gitUploadPack",
+        "rsync.rsync",
     }

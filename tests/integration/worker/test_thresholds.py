@@ -1,5 +1,6 @@
 """A threshold may stand on exactly the timings that a run takes, whatever the kind of its step."""
 
+import json
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ STEPS: dict[str, Spec] = {
     "shell": {"command": "cat", "send": "hello\n", "expect": "hello"},
     "forward": {"host": "127.0.0.1", "port": 1, "expect": "SSH-2.0"},
     "gitUploadPack": {"repository": "HOME/git"},
+    "rsync": {"upload": {"path": "HOME/rsynced", "size": 10}},
 }
 
 
@@ -46,9 +48,7 @@ def home(tmp_path: Path) -> Path:
 
 def a_spec(kind: str, home: Path, port: int) -> Spec:
     """Return a spec with one step of this kind, which finds what it needs."""
-    step: dict[str, Any] = {
-        key: value.replace("HOME", str(home)) if isinstance(value, str) else value for key, value in STEPS[kind].items()
-    }
+    step: dict[str, Any] = json.loads(json.dumps(STEPS[kind]).replace("HOME", str(home)))
     return changed(SMALL, "scenario.steps", [{kind: {**step, "port": port} if "port" in step else step}])
 
 

@@ -1,5 +1,6 @@
 """SSHLoadTest specs for a managed target that, between them, use every field such a test can have."""
 
+from specs.permitted import EVERYTHING
 from specs.scheduling import AFFINITY, SPREAD
 from specs.spec import Spec
 
@@ -168,4 +169,34 @@ LOCUSTFILE: Spec = {
         {"latency": {"step": "browse.sftpList", "percentile": 50, "below": "1s"}},
         {"latency": {"step": "command", "percentile": 50, "below": "1s"}},
     ],
+}
+
+MANAGED_PERMITTED: Spec = {
+    **MANAGED_ARRIVALS,
+    "target": {"managed": {**MANAGED_ARRIVALS["target"]["managed"], **EVERYTHING}},
+    "workers": {**MANAGED_ARRIVALS.get("workers", {}), **EVERYTHING},
+}
+"""With all that an installer can permit."""
+
+MANAGED_RSYNC: Spec = {
+    **MANAGED_STEPS,
+    "scenario": {
+        "steps": [
+            {
+                "rsync": {
+                    "name": "push",
+                    "upload": {"path": "a-{iteration}", "files": 100, "size": "26Ki", "delete": True},
+                }
+            },
+            {
+                "rsync": {
+                    "name": "pull",
+                    "download": {"path": "b", "expectFiles": 3, "expectSize": "1Mi"},
+                    "compress": True,
+                }
+            },
+            {"rsync": {"name": "again", "download": {"path": "b"}}},
+        ]
+    },
+    "thresholds": [{"latency": {"step": "push.transfer", "percentile": 50, "below": "1s"}}],
 }

@@ -72,9 +72,30 @@ SEARCH_HOLD: Spec = {
     "deadline": "1h",
 }
 
+SEARCH_REPLAY: Spec = {
+    **SMALL,
+    "load": {
+        "capacity": {
+            "replay": {
+                "trace": {"configMapRef": {"name": "monday"}},
+                "min": 0.5,
+                "max": 20,
+                "duration": "1m",
+                "speed": 2,
+                "maxRate": 500,
+                "maxInFlight": 900,
+                "seed": 3,
+            }
+        }
+    },
+    "thresholds": [{"latency": {"step": "login", "percentile": 90, "below": "1s"}}],
+    "deadline": "1h",
+}
+
 SEARCHES: dict[str, Spec] = {
     "search-arrivals": SEARCH_ARRIVALS,
     "search-users": SEARCH_USERS,
     "search-burst": SEARCH_BURST,
     "search-hold": SEARCH_HOLD,
+    "search-replay": SEARCH_REPLAY,
 }

@@ -17,3 +17,19 @@ def with_steps(*steps: Spec) -> Spec:
 def with_thresholds(*thresholds: Spec) -> Spec:
     """Return the small spec with these thresholds."""
     return changed(SMALL, "thresholds", list(thresholds))
+
+
+REPLAY: Spec = {
+    **SMALL,
+    "load": {
+        "replay": {
+            "trace": {"configMapRef": {"name": "monday"}, "key": "nine.txt"},
+            "duration": "10m",
+            "speed": 1.5,
+            "amplification": 2.5,
+            "maxRate": 200,
+            "maxInFlight": 500,
+            "seed": 7,
+        }
+    },
+}

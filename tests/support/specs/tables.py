@@ -7,10 +7,10 @@ from typing import Any, TypeVar
 
 from specs.bad import Bad
 from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
-from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_STEPS
+from specs.managed import LOCUSTFILE, MANAGED_ARRIVALS, MANAGED_PERMITTED, MANAGED_RSYNC, MANAGED_STEPS
 from specs.relative import RELATIVE
 from specs.search import SEARCHES
-from specs.small import SMALL
+from specs.small import REPLAY, SMALL
 from specs.spec import Spec
 
 Row = TypeVar("Row")
@@ -34,7 +34,10 @@ WHOLE: dict[str, Spec] = {
     "managed-steps": MANAGED_STEPS,
     "external-hold": EXTERNAL_HOLD,
     "locustfile": LOCUSTFILE,
+    "replay": REPLAY,
     "managed-arrivals": MANAGED_ARRIVALS,
+    "managed-permitted": MANAGED_PERMITTED,
+    "managed-rsync": MANAGED_RSYNC,
     "external-users": EXTERNAL_USERS,
     "external-burst": EXTERNAL_BURST,
     **SEARCHES,

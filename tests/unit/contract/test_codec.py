@@ -73,7 +73,7 @@ def test_a_text_that_is_not_json_is_refused() -> None:
 
 @pytest.mark.parametrize("word", ["NaN", "Infinity", "-Infinity", "1e999", "1" + 400 * "0"])
 def test_numbers_that_are_not_finite_are_refused(word: str) -> None:
-    refused = _refusal(ArrivalsStage, f'{{"rate": {word}, "duration_s": 1.0}}')
+    refused = _refusal(ArrivalsStage, f'{{"rate": {word}, "duration_s": 1.0, "to_rate": null}}')
     assert (refused.path, refused.problem) == ("rate", "is not a finite number")
 
 
@@ -84,7 +84,7 @@ def test_numbers_that_are_not_finite_are_never_written(value: float) -> None:
 
 
 def test_an_integer_is_read_where_a_float_is_promised() -> None:
-    stage = from_json(ArrivalsStage, '{"rate": 90, "duration_s": 60}')
+    stage = from_json(ArrivalsStage, '{"rate": 90, "duration_s": 60, "to_rate": null}')
     assert stage == ArrivalsStage(rate=90.0, duration_s=60.0)
     assert isinstance(stage.rate, float)
 

@@ -15,20 +15,26 @@ from hypothesis import strategies as st
 from sshload_contract import declared
 from sshload_contract.codec import from_json, from_plain, to_json, to_plain
 from sshload_contract.errors import ContractError
+from sshload_contract.load import UserChange
+from sshload_contract.load.recorded import Trace
 from sshload_contract.master_log import MasterLog
 
 
 def _contract_types() -> list[type]:
     found = set()
-    for module_info in pkgutil.iter_modules(sshload_contract.__path__):
-        module = importlib.import_module(f"sshload_contract.{module_info.name}")
+    for module_info in pkgutil.walk_packages(sshload_contract.__path__, "sshload_contract."):
+        if ".judgement" in module_info.name:
+            continue
+        module = importlib.import_module(module_info.name)
         found |= {
             value
             for value in vars(module).values()
             if isinstance(value, type) and is_dataclass(value) and value.__module__ == module.__name__
         }
-    # Declarations, how a spec is written, and MasterLog, which is what was read, have no wire form.
-    other = {MasterLog} | {kind for kind in found if kind.__module__ == declared.__name__ or kind.__name__[0] == "_"}
+    # Declarations, how a spec is written, what was read, and what a load model yields have no wire form.
+    other = {MasterLog, Trace, UserChange} | {
+        kind for kind in found if kind.__module__ == declared.__name__ or kind.__name__[0] == "_"
+    }
     return sorted(found - other, key=lambda kind: kind.__name__)
 
 

@@ -11,13 +11,13 @@ from guide import PAGES, ROOT
 from sshload_contract.judgement import error_rate, latency, made_load, own_delay, throughput, validity
 from sshload_contract.percentile import samples_needed
 from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Verdict
+from sshload_operator.api.comparison.words import ComparisonCondition, ComparisonReason, ComparisonVerdict
+from sshload_operator.api.schedule.words import ScheduleCondition, ScheduleReason
 from sshload_operator.cli.arguments import command_line
-from sshload_operator.cli.exit_code import ExitCode, comparison_exit_code, exit_code
-from sshload_operator.control.metrics import OperatorMetrics
+from sshload_operator.cli.exit_code import ExitCode, exit_code
+from sshload_operator.control.metrics.operator_metrics import OperatorMetrics
 from sshload_operator.decision.capacity import shortages
 from sshload_operator.decision.capacity.generator_limit import AIMED_PART_OF_LIMIT
-from sshload_operator.decision.comparison.words import ComparisonCondition, ComparisonReason, ComparisonVerdict
-from sshload_operator.decision.schedule.words import ScheduleCondition, ScheduleReason
 from sshload_operator.planning.preflight import SOURCE_PORTS, TIME_WAIT_S
 from sshload_operator.state import ConditionType, Phase, Reason, Resource
 
@@ -97,7 +97,7 @@ def test_every_word_of_what_makes_tests_is_explained(
 def test_every_verdict_of_a_comparison_is_explained_with_its_exit_code() -> None:
     text = section(page("comparison-words.md"), "Verdicts")
     rows = re.findall(r"^\| `(\w+)` \|.*\| (\d) \|$", text, re.MULTILINE)
-    assert rows == [(verdict.value, str(comparison_exit_code(verdict).value)) for verdict in ComparisonVerdict]
+    assert rows == [(verdict.value, str(exit_code(verdict).value)) for verdict in ComparisonVerdict]
 
 
 def test_every_step_and_outcome_is_explained() -> None:
@@ -232,7 +232,7 @@ def test_python_is_new_enough_for_what_contributing_says() -> None:
 
 
 def test_every_metric_of_the_operator_is_explained() -> None:
-    rendered = OperatorMetrics().render().decode()
+    rendered = b"".join(OperatorMetrics().render()).decode()
     served = set(re.findall(r"^# TYPE (sshload_\w+)", rendered, re.MULTILINE))
     explained = set(first_cells(section(page("metrics.md"), "The operator")))
     assert explained == {name for name in served if not name.endswith("_created")}

@@ -17,7 +17,7 @@ from sshload_operator.api.kinds import SCHEDULE, TEST
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.decision.comparison.plan import comparison_hash
-from sshload_operator.decision.schedule.child import child
+from sshload_operator.decision.schedule.decide import child
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL, ScheduleIdentity
 from sshload_operator.planning.plan import spec_hash
 from sshload_operator.state import Phase, Role
@@ -37,6 +37,13 @@ def test_what_is_under_way_can_be_aborted_and_what_is_over_can_be_run_again(name
 @pytest.mark.parametrize("name", OF_SCHEDULES)
 def test_a_schedule_can_be_run_now_and_suspended_or_resumed(name: str) -> None:
     assert offered(CASES[name].obj) == sorted(["run-now", "resume" if name == "schedule-suspended" else "suspend"])
+
+
+def test_a_schedule_whose_name_is_too_long_for_a_label_cannot_be_run_now() -> None:
+    obj = deepcopy(dict(CASES["schedule-suspended"].obj))
+    for characters, actions in ((63, ["resume", "run-now"]), (64, ["resume"])):
+        obj["metadata"]["name"] = "n" * characters
+        assert offered(obj) == actions
 
 
 def test_an_abort_is_asked_for_once() -> None:
@@ -117,7 +124,7 @@ def test_what_an_action_leaves_is_a_valid_spec(name: str, action: str) -> None:
     read: Any = {
         "SSHLoadTest": parse,
         "SSHLoadTestSchedule": parse_schedule,
-        "SSHLoadTestComparison": lambda spec: parse_comparison("one", spec),
+        "SSHLoadTestComparison": parse_comparison,
     }[obj["kind"]]
     assert read(obj["spec"])
 
@@ -133,7 +140,7 @@ def test_a_comparison_is_run_again_by_the_triggers_of_its_tests() -> None:
     spec = after("re-run", CASES["comparison-conclusive"].obj, NOON)["spec"]
     assert "triggers" not in spec
     assert {CASES["comparison-conclusive"].means, CASES["comparison-aborted"].means} == {GOOD, BAD}
-    assert comparison_hash(parse_comparison("one", spec)) != comparison_hash(parse_comparison("one", before))
+    assert comparison_hash(parse_comparison(spec)) != comparison_hash(parse_comparison(before))
 
 
 def test_running_a_schedule_now_makes_the_test_that_the_schedule_would_make_in_this_minute() -> None:

@@ -14,15 +14,7 @@ from sshload_contract.load import (
     UsersLoad,
     UsersStage,
 )
-from sshload_contract.vocabulary import Window
-from sshload_worker.pacing.load import (
-    Share,
-    arrivals,
-    held_logins,
-    keep_alives,
-    user_changes,
-    window_at,
-)
+from sshload_worker.pacing.share import Share
 
 WARM_UPS = st.sampled_from([0.0, 0.5, 3.0])
 
@@ -33,6 +25,7 @@ arrivals_loads = st.builds(
             ArrivalsStage,
             rate=st.floats(min_value=0, max_value=80, allow_nan=False),
             duration_s=st.floats(min_value=0.1, max_value=5),
+            to_rate=st.none() | st.floats(min_value=0, max_value=80, allow_nan=False),
         ),
         min_size=1,
         max_size=4,
@@ -62,6 +55,7 @@ users_loads = st.builds(
             UsersStage,
             users=st.integers(min_value=0, max_value=30),
             duration_s=st.floats(min_value=0.1, max_value=5),
+            to_users=st.none() | st.integers(min_value=0, max_value=30),
         ),
         min_size=1,
         max_size=4,
@@ -86,8 +80,8 @@ def constant(*stages: tuple[float, float]) -> ArrivalsLoad:
 def test_the_union_over_workers_is_exactly_the_schedule_of_one(
     load: ArrivalsLoad | BurstLoad | HoldLoad, warm_up_s: float, workers: int
 ) -> None:
-    whole = list(arrivals(load, warm_up_s))
-    shares = [list(Share(index, workers).take(arrivals(load, warm_up_s))) for index in range(workers)]
+    whole = list(load.due(warm_up_s))
+    shares = [list(Share(index, workers).take(load.due(warm_up_s))) for index in range(workers)]
     assert sorted(offset for share in shares for offset in share) == whole
     assert max(map(len, shares)) - min(map(len, shares)) <= 1
 
@@ -96,30 +90,67 @@ def test_the_union_over_workers_is_exactly_the_schedule_of_one(
 def test_arrivals_never_go_back_and_end_with_the_load(
     load: ArrivalsLoad | BurstLoad | HoldLoad, warm_up_s: float
 ) -> None:
-    offsets = list(arrivals(load, warm_up_s))
+    offsets = list(load.due(warm_up_s))
     assert all(before <= after for before, after in pairwise(offsets))
     assert all(0 <= offset <= warm_up_s + load.lasts_s for offset in offsets)
 
 
 def test_constant_arrivals_are_evenly_spaced_stage_by_stage() -> None:
-    assert list(arrivals(constant((2, 1), (4, 0.5)), 0.0)) == [0.0, 0.5, 1.0, 1.25]
+    assert list(constant((2, 1), (4, 0.5)).due(0.0)) == [0.0, 0.5, 1.0, 1.25]
 
 
 def test_a_stage_of_rate_zero_is_a_pause() -> None:
-    assert list(arrivals(constant((1, 2), (0, 3), (1, 1)), 0.0)) == [0.0, 1.0, 5.0]
+    assert list(constant((1, 2), (0, 3), (1, 1)).due(0.0)) == [0.0, 1.0, 5.0]
 
 
 def test_the_warm_up_runs_the_first_rate_before_the_stages() -> None:
-    offsets = list(arrivals(constant((2, 1), (100, 1)), 1.0))
-    assert [offset for offset in offsets if window_at(offset, 1.0) is Window.WARM_UP] == [0.0, 0.5]
+    offsets = list(constant((2, 1), (100, 1)).due(1.0))
+    assert [offset for offset in offsets if offset < 1.0] == [0.0, 0.5]
     assert offsets[2:4] == [1.0, 1.5]
+
+
+@given(
+    rate=st.floats(min_value=0, max_value=80),
+    to_rate=st.floats(min_value=0, max_value=80),
+    duration_s=st.floats(min_value=0.5, max_value=20),
+)
+def test_a_ramp_has_begun_as_many_at_each_moment_as_the_area_below_its_rate(
+    rate: float, to_rate: float, duration_s: float
+) -> None:
+    stages = (ArrivalsStage(rate=rate, duration_s=duration_s, to_rate=to_rate),)
+    load = ArrivalsLoad(stages=stages, process=ArrivalProcess.CONSTANT, max_in_flight=1, seed=1)
+    offsets = list(load.due(0.0))
+    for share in (0.25, 0.5, 0.75, 1.0):
+        after_s = share * duration_s
+        rate_then = rate + (to_rate - rate) * share
+        area = (rate + rate_then) / 2 * after_s
+        assert sum(offset < after_s for offset in offsets) == pytest.approx(area, abs=1.001)
+    assert load.iterations == pytest.approx((rate + to_rate) / 2 * duration_s)
+
+
+def test_a_poisson_ramp_has_as_many_arrivals_in_each_part_as_its_rate_says() -> None:
+    stages = (ArrivalsStage(rate=0, duration_s=400, to_rate=100),)
+    offsets = list(ArrivalsLoad(stages=stages, process=ArrivalProcess.POISSON, max_in_flight=1, seed=7).due(0.0))
+    for begin_s in range(0, 400, 100):
+        expected = 100 * (begin_s + 50) / 4
+        assert sum(begin_s <= offset < begin_s + 100 for offset in offsets) == pytest.approx(
+            expected, abs=5 * expected**0.5
+        )
+
+
+def test_users_of_a_ramp_begin_evenly_and_leave_evenly() -> None:
+    up, down = UsersStage(users=1, duration_s=8, to_users=5), UsersStage(users=5, duration_s=2, to_users=3)
+    load = UsersLoad(stages=(up, down), spawn_rate=0, think_time=ThinkTime(0, 0))
+    changes = [(change.at_s, change.user, change.begins) for change in load.changes(0.0)]
+    rising = [(0.0, 0, True), (1.0, 1, True), (3.0, 2, True), (5.0, 3, True), (7.0, 4, True)]
+    assert changes == [*rising, (8.5, 4, False), (9.5, 3, False)]
 
 
 def test_poisson_arrivals_have_the_mean_rate_and_the_spread_of_a_memoryless_process() -> None:
     load = ArrivalsLoad(
         stages=(ArrivalsStage(rate=50, duration_s=400),), process=ArrivalProcess.POISSON, max_in_flight=1, seed=7
     )
-    offsets = list(arrivals(load, 0.0))
+    offsets = list(load.due(0.0))
     gaps = [after - before for before, after in pairwise(offsets)]
     mean = sum(gaps) / len(gaps)
     variance = sum((gap - mean) ** 2 for gap in gaps) / len(gaps)
@@ -131,7 +162,7 @@ def test_the_same_seed_gives_the_same_poisson_arrivals() -> None:
     def offsets(seed: int) -> list[float]:
         stages = (ArrivalsStage(rate=50, duration_s=2),)
         load = ArrivalsLoad(stages=stages, process=ArrivalProcess.POISSON, max_in_flight=1, seed=seed)
-        return list(arrivals(load, 0.0))
+        return list(load.due(0.0))
 
     assert offsets(1) == offsets(1)
     assert offsets(1) != offsets(2)
@@ -139,13 +170,13 @@ def test_the_same_seed_gives_the_same_poisson_arrivals() -> None:
 
 def test_a_burst_has_all_its_connections_at_one_instant() -> None:
     load = BurstLoad(connections=3, repeat=2, interval_s=10)
-    assert list(arrivals(load, 0.0)) == [0.0] * 3 + [10.0] * 3
+    assert list(load.due(0.0)) == [0.0] * 3 + [10.0] * 3
     assert load.lasts_s == 20
 
 
 def test_a_burst_warms_up_with_one_burst_of_its_own() -> None:
     load = BurstLoad(connections=2, repeat=1, interval_s=10)
-    assert list(arrivals(load, 5.0)) == [0.0, 0.0, 5.0, 5.0]
+    assert list(load.due(5.0)) == [0.0, 0.0, 5.0, 5.0]
 
 
 @given(total=st.integers(min_value=0, max_value=10_000), workers=st.integers(min_value=1, max_value=50))
@@ -157,19 +188,20 @@ def test_the_parts_of_a_limit_add_up_to_it(total: int, workers: int) -> None:
 def test_every_user_that_leaves_had_begun_and_none_begins_twice(load: UsersLoad, warm_up_s: float) -> None:
     running: set[int] = set()
     at_s = 0.0
-    for change in user_changes(load, warm_up_s):
+    for change in load.changes(warm_up_s):
         assert change.at_s >= at_s
         at_s = change.at_s
         assert (change.user in running) is not change.begins
         running.symmetric_difference_update({change.user})
         assert running == set(range(len(running)))
     if load.spawn_rate == 0.0:
-        assert len(running) == load.stages[-1].users
+        last = load.stages[-1]
+        assert len(running) == (last.users if last.to_users is None else last.to_users)
 
 
 @given(load=users_loads, workers=st.integers(min_value=1, max_value=6))
 def test_every_user_belongs_to_exactly_one_worker(load: UsersLoad, workers: int) -> None:
-    for change in user_changes(load, 0.0):
+    for change in load.changes(0.0):
         assert sum(Share(index, workers).owns(change.user) for index in range(workers)) == 1
 
 
@@ -179,7 +211,7 @@ def test_users_begin_at_the_spawn_rate_and_leave_at_it() -> None:
         spawn_rate=2,
         think_time=ThinkTime(0, 0),
     )
-    changes = [(change.at_s, change.user, change.begins) for change in user_changes(load, 0.0)]
+    changes = [(change.at_s, change.user, change.begins) for change in load.changes(0.0)]
     assert changes == [(0.0, 0, True), (0.5, 1, True), (1.0, 2, True), (10.0, 2, False), (10.5, 1, False)]
 
 
@@ -189,8 +221,8 @@ def test_a_stage_too_short_for_its_ramp_ends_where_it_got() -> None:
         spawn_rate=4,
         think_time=ThinkTime(0, 0),
     )
-    begun = [change.user for change in user_changes(load, 0.0) if change.begins]
-    left = [change.user for change in user_changes(load, 0.0) if not change.begins]
+    begun = [change.user for change in load.changes(0.0) if change.begins]
+    left = [change.user for change in load.changes(0.0) if not change.begins]
     assert begun == [0, 1, 2, 3]
     assert left == [3, 2, 1, 0]
 
@@ -203,13 +235,13 @@ def test_a_stage_too_short_for_its_ramp_ends_where_it_got() -> None:
 )
 def test_no_constant_arrival_is_lost_at_the_borders_of_stages(stages: list[tuple[float, float]], workers: int) -> None:
     due = sum(ceil(rate * seconds) for rate, seconds in stages)
-    shares = [list(Share(index, workers).take(arrivals(constant(*stages), 0.0))) for index in range(workers)]
+    shares = [list(Share(index, workers).take(constant(*stages).due(0.0))) for index in range(workers)]
     assert sum(map(len, shares)) == due
 
 
 @given(load=hold_loads, warm_up_s=WARM_UPS, workers=st.integers(min_value=1, max_value=7))
 def test_every_held_session_logs_in_once_evenly_within_the_ramp(load: HoldLoad, warm_up_s: float, workers: int) -> None:
-    shares = [list(Share(index, workers).take(enumerate(held_logins(load, warm_up_s)))) for index in range(workers)]
+    shares = [list(Share(index, workers).take(enumerate(load.logins(warm_up_s)))) for index in range(workers)]
     logins = sorted(login for share in shares for login in share)
     assert [number for number, _ in logins] == list(range(load.sessions))
     offsets = [offset for _, offset in logins]
@@ -222,7 +254,7 @@ def test_every_held_session_logs_in_once_evenly_within_the_ramp(load: HoldLoad, 
 
 @given(load=hold_loads, warm_up_s=WARM_UPS)
 def test_keep_alives_go_round_all_sessions_evenly_each_once_in_its_interval(load: HoldLoad, warm_up_s: float) -> None:
-    asked = list(keep_alives(load, warm_up_s))
+    asked = list(load.keep_alives(warm_up_s))
     assert bool(asked) <= (load.keep_alive_s > 0)
     assert [number for _, number in asked] == [count % load.sessions for count in range(len(asked))]
     assert all(warm_up_s < at_s < warm_up_s + load.lasts_s for at_s, _ in asked)
@@ -234,5 +266,5 @@ def test_keep_alives_go_round_all_sessions_evenly_each_once_in_its_interval(load
 
 def test_probes_begin_after_the_ramp_and_before_it_only_in_the_warm_up() -> None:
     load = HoldLoad(sessions=5, ramp_up_s=10, duration_s=2, keep_alive_s=0, probe_rate=1)
-    assert list(arrivals(load, 3.0)) == [0.0, 1.0, 2.0, 13.0, 14.0]
+    assert list(load.due(3.0)) == [0.0, 1.0, 2.0, 13.0, 14.0]
     assert load.lasts_s == 12

@@ -4,7 +4,7 @@ import pytest
 from run_configs import NOWHERE, TOKEN, arrivals, run_config
 from sshload_contract.codec import from_json, to_json
 from sshload_contract.judgement.validity import defects
-from sshload_contract.load import BurstLoad, HoldLoad, Load
+from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad, HoldLoad, Load
 from sshload_contract.master_log import read_master_log, summary_lines
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
@@ -12,6 +12,7 @@ from sshload_contract.sample import ArrivalCounts, ErrorCount, Health, Report
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, Window
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.step_clock import Due, StepClock
 from sshload_worker.summary.merge import NO_COUNTS, Totals
 from sshload_worker.summary.progress import POINTS_LIMIT, Progress, Series, progress
 from sshload_worker.summary.report import ERRORS_LIMIT, RunCourse, run_summary, window_durations_s
@@ -212,3 +213,87 @@ def test_progress_adds_up_windows_and_workers() -> None:
     assert (now.users, now.in_flight, now.at_s, now.reported_s) == (6, 2, 2.5, 1.5)
     assert now.counts == ArrivalCounts(4, 4, 2, 0, 2, 0, 0)
     assert now.totals_ok == LatencyHistogram([7] * 4)
+
+
+STAGES = (ArrivalsStage(10, 2.0), ArrivalsStage(100, 4.0), ArrivalsStage(10, 6.0))
+STAGED = ArrivalsLoad(STAGES, ArrivalProcess.CONSTANT, 100, 1)
+FAST_US, SLOW_US = 1_000, 50_000
+
+
+def iterate(recorder: Recorder, stage: int, latency_us: int, outcome: Outcome = Outcome.OK) -> None:
+    """Count an iteration that was due in a stage; a slow one ends after its stage."""
+    recorder.started(Window.MEASURED, 0, stage)
+    recorder.sample("total", Window.MEASURED, outcome, latency_us, stage)
+    recorder.ended(Window.MEASURED, outcome, inside=True, stage=stage, inside_stage=latency_us == FAST_US)
+
+
+def staged_totals() -> Totals:
+    """Return what two workers report of twenty fast iterations, then of 300 slow ones of which 30 fail."""
+    found = Totals()
+    for worker in (0, 1):
+        recorder = Recorder("test-run", worker)
+        for _ in range(10):
+            iterate(recorder, 1, FAST_US)
+        found.add(recorder.take_report(HEALTHY, final=False))
+        for number in range(150):
+            iterate(recorder, 2, SLOW_US, Outcome.THROTTLED if number < 15 else Outcome.OK)
+        recorder.dropped(Window.MEASURED, 2)
+        found.add(recorder.take_report(HEALTHY, final=True))
+    return found
+
+
+def summarised(ended: RunCourse) -> RunSummary:
+    config = replace(run_config(NOWHERE, STAGED, workers=2), percentiles=(50.0, 90.0, 99.0))
+    return run_summary(config, staged_totals(), ended)
+
+
+def test_a_stage_has_its_own_counts_rates_and_latencies() -> None:
+    first, second, third = summarised(course(12.0)).stages
+    assert (first.number, first.load.succeeded, first.load.failed, first.load.offered_rate) == (1, 20, 0, 10.0)
+    assert (second.number, second.load.succeeded, second.load.failed, second.load.dropped) == (2, 270, 30, 2)
+    assert second.load.offered_rate == 302 / 4
+    assert (first.load.completed_rate, second.load.completed_rate) == (10.0, 0.0), "the slow ones ended after it"
+    assert first.total is not None
+    assert second.total is not None
+    assert first.total.percentiles_us["50"] == pytest.approx(FAST_US, rel=0.01)
+    assert second.total.percentiles_us["90"] == pytest.approx(SLOW_US, rel=0.01)
+    assert (second.total.count, second.total.failures) == (270, 30)
+    assert (third.load.started, third.total) == (0, None)
+
+
+def test_the_stages_together_are_the_whole() -> None:
+    found = summarised(course(12.0))
+    (total,) = [step for step in found.steps if step.step == "total"]
+    assert sum(stage.load.scheduled for stage in found.stages) == found.load.scheduled == 322
+    assert sum(stage.total.count for stage in found.stages if stage.total) == total.count == found.load.succeeded == 290
+    assert sum(stage.total.failures for stage in found.stages if stage.total) == total.failures == 30
+
+
+def test_a_stage_that_the_load_did_not_reach_is_absent_and_one_that_was_cut_short_is_as_long_as_it_was() -> None:
+    first, second = summarised(course(5.0, RunEnd.STOPPED)).stages
+    assert (first.load.duration_s, second.load.duration_s) == (2.0, 3.0)
+
+
+def test_a_load_of_one_stage_has_no_stages() -> None:
+    single = replace(STAGED, stages=STAGES[:1])
+    assert run_summary(run_config(NOWHERE, single), staged_totals(), course(2.0)).stages == ()
+
+
+def test_whole_iterations_are_timed_for_their_stage_and_their_steps_are_not() -> None:
+    recorder = Recorder("test-run", 0)
+    clock = StepClock(recorder, Due(0, Window.MEASURED, 10**18, stage=3, stage_end_ns=10**18))
+    recorder.started(Window.MEASURED, 0, 3)
+    clock.timed("exec", lambda: None)
+    clock.total(Outcome.OK, "")
+    report = recorder.take_report(HEALTHY, final=False)
+    assert {one.step: one.stage for one in report.histograms} == {"exec": 0, "total": 3}
+    assert [(one.stage, one.counts.completed_inside) for one in report.stages] == [(3, 1)]
+    assert report.counts[Window.MEASURED].succeeded == 1
+
+
+def test_a_recorder_keeps_no_stage_once_it_was_reported() -> None:
+    recorder = Recorder("test-run", 0)
+    for stage in range(1, 51):
+        iterate(recorder, stage, FAST_US)
+    assert len(recorder.take_report(HEALTHY, final=False).stages) == 50
+    assert recorder.take_report(HEALTHY, final=False).stages == ()

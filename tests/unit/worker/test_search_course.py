@@ -13,7 +13,7 @@ from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState
-from sshload_worker.pacing.load import TrialOrder
+from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.summary.search_course import SearchCourse
 from sshload_worker.summary.trial_course import TrialCourse
 

@@ -12,7 +12,7 @@ from sshload_contract.sample import Health, Report
 from sshload_contract.snapshot import Stage
 from sshload_contract.thresholds import ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_worker.pacing.load import TrialOrder
+from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.summary.merge import NO_COUNTS
 from sshload_worker.summary.progress import RunState, snapshot

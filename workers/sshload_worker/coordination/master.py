@@ -8,7 +8,6 @@ from time import monotonic
 import gevent
 from gevent.event import Event
 from sshload_contract.codec import to_json
-from sshload_contract.load import HoldLoad
 from sshload_contract.master_log import snapshot_line, summary_lines
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import LoginFailure, RunSummary
@@ -20,7 +19,7 @@ from sshload_worker.coordination import messages
 from sshload_worker.coordination.settling import Settling
 from sshload_worker.coordination.worker_line import WorkerLine
 from sshload_worker.coordination.worker_registry import WorkerRegistry
-from sshload_worker.pacing.load import TrialOrder
+from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S
 from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.progress import RunState, remaining_s, run_stage, search_remaining_s, snapshot
@@ -243,10 +242,11 @@ class Master:
     def _ask_while_held(self, trial: TrialCourse, start_s: float) -> None:
         """Fetch the target's counts shortly before held sessions end; later ones say nothing of them."""
         load = trial.config.load
-        if not isinstance(load, HoldLoad):
+        if not load.held_sessions:
             return
         end_s = start_s + trial.planned_s
-        gevent.sleep(max(end_s - min(_HELD_STATS_LEAD_S, load.duration_s / 2) - monotonic(), 0))
+        held_s = load.lasts_s - load.before_iterations_s
+        gevent.sleep(max(end_s - min(_HELD_STATS_LEAD_S, held_s / 2) - monotonic(), 0))
         stats = self._target.stats()
         if monotonic() < end_s:
             trial.target_held = stats

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import gevent
+from sshload_contract.load.recorded import Trace
 from sshload_contract.reporting import first_report_s, report_interval_s
 from sshload_contract.run_config import RunConfig
 from sshload_contract.sample import Report
@@ -14,7 +15,7 @@ from sshload_worker.locustfile.locust_users import LocustUsers, LocustUserSessio
 from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.login.login import Login
 from sshload_worker.pacing.generator import Generator
-from sshload_worker.pacing.load import Share, TrialOrder
+from sshload_worker.pacing.share import Share, TrialOrder
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.connector import Connector
@@ -34,6 +35,7 @@ class WorkerContext:
     listener: SummedRequests
     numbers: Iterator[int]
     ports: PortBoard
+    trace: Trace | None = None
 
 
 class TrialPart:
@@ -51,6 +53,7 @@ class TrialPart:
         iteration = _iteration(config, equipment, share, self._recorder)
         held = HeldSessions(Connector(equipment.login, self._recorder), config.client.timeouts, self._recorder)
         self._generator = Generator(config, share, iteration, held, start_ns)
+        self._generator.trace = equipment.trace
 
     @property
     def opened(self) -> int:

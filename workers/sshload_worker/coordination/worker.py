@@ -25,7 +25,8 @@ from sshload_worker.locustfile.load_users import load_users
 from sshload_worker.locustfile.locust_users import LocustUsers
 from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError
-from sshload_worker.pacing.load import Share, TrialOrder
+from sshload_worker.pacing.replay import read_checked_trace
+from sshload_worker.pacing.share import Share, TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S, has_port_room
 from sshload_worker.scenario.first_login import (
     OVERLOAD_OUTCOMES,
@@ -162,6 +163,7 @@ class Worker:
         Why that fails is returned, because gevent would print the traceback of what is raised.
         """
         try:
+            trace = read_checked_trace(self._config)
             self._addresses = self._resolve()
             return WorkerContext(
                 run=self._config,
@@ -170,6 +172,7 @@ class Worker:
                 listener=self._listener,
                 numbers=count(),
                 ports=self._ports,
+                trace=trace,
             )
         except UnreachableError as problem:
             return self._not_reached(str(problem), None)

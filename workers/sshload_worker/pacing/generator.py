@@ -1,26 +1,26 @@
 """Generator: starts iterations when they are due, and ends with the load, the drain, or a stop."""
 
+from bisect import bisect_right
+from itertools import accumulate
 from random import Random
 from time import monotonic_ns
+from typing import TYPE_CHECKING
 
 import gevent
 from gevent.event import Event
 from gevent.pool import Group
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, UsersLoad
+from sshload_contract.load import BurstLoad, HoldLoad, Load, UsersLoad
 from sshload_contract.run_config import RunConfig
 from sshload_contract.vocabulary import Outcome, Window
 
-from sshload_worker.pacing.load import (
-    Share,
-    arrivals,
-    held_logins,
-    keep_alives,
-    user_changes,
-    window_at,
-)
+from sshload_worker.pacing.replay import due_offsets
+from sshload_worker.pacing.share import Share
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.step_clock import Due, StepClock
+
+if TYPE_CHECKING:
+    from sshload_contract.load.recorded import Trace
 
 _NS_PER_S = 1_000_000_000
 _STARTS_PER_TURN = 16
@@ -28,10 +28,15 @@ _STARTS_PER_TURN = 16
 
 
 class Generator:
-    """One worker's share of one run, from the instant `start_ns` on."""
+    """One worker's share of one run, from the instant `start_ns` on. `trace` is what a replay plays."""
 
     def __init__(
-        self, config: RunConfig, share: Share, iteration: Iteration, held: HeldSessions, start_ns: int
+        self,
+        config: RunConfig,
+        share: Share,
+        iteration: Iteration,
+        held: HeldSessions,
+        start_ns: int,
     ) -> None:
         self._config = config
         self._share = share
@@ -39,8 +44,11 @@ class Generator:
         self._held = held
         self._recorder = iteration.recorder
         self._start_ns = start_ns
+        self.trace: Trace | None = None
         self._warm_up_end_ns = start_ns + int(config.warm_up_s * _NS_PER_S)
         self._end_ns = self._warm_up_end_ns + int(config.load.lasts_s * _NS_PER_S)
+        durations_s = config.load.stage_durations_s
+        self._stage_ends_s = list(accumulate(durations_s, initial=config.warm_up_s))[1:]
         self._running = Group()
         self._beside = Group()
         self._asking = Group()
@@ -97,35 +105,37 @@ class Generator:
         match self._config.load:
             case UsersLoad() as users:
                 self._follow_users(users)
-            case ArrivalsLoad() as load:
-                self._follow_arrivals(load, self._share.part(load.max_in_flight))
                 _wait_until(self._end_ns)
-            case BurstLoad() as load:
-                self._follow_arrivals(load, None)
             case HoldLoad() as load:
                 self._beside.spawn(self._hold, load)
                 self._beside.spawn(self._keep_alive, load)
                 self._beside.spawn(self._held.watch)
-                self._follow_arrivals(load, None)
+                self._follow_arrivals(load)
                 _wait_until(self._end_ns)
                 self._asking.join(timeout=self._left_s())
                 self._held.close(Outcome.OK)
+            case BurstLoad() as load:  # its last interval is for the iterations of its last burst
+                self._follow_arrivals(load)
+            case load:
+                self._follow_arrivals(load)
+                _wait_until(self._end_ns)
 
     def _hold(self, load: HoldLoad) -> None:
-        for number, offset_s in self._share.take(enumerate(held_logins(load, self._config.warm_up_s))):
+        for number, offset_s in self._share.take(enumerate(load.logins(self._config.warm_up_s))):
             due = self._due(offset_s)
             _wait_until(due.at_ns)
             self._running.add(gevent.spawn(self._held.begin, number, due))
 
     def _keep_alive(self, load: HoldLoad) -> None:
-        for at_s, number in keep_alives(load, self._config.warm_up_s):
+        for at_s, number in load.keep_alives(self._config.warm_up_s):
             if self._share.owns(number):
                 _wait_until(self._start_ns + int(at_s * _NS_PER_S))
                 self._asking.spawn(self._held.keep_alive, number)
 
-    def _follow_arrivals(self, load: ArrivalsLoad | BurstLoad | HoldLoad, room: int | None) -> None:
+    def _follow_arrivals(self, load: Load) -> None:
+        room = self._share.part(load.most_connections) if load.drops_arrivals else None
         begun_in_turn = 0
-        for offset_s in self._share.take(arrivals(load, self._config.warm_up_s)):
+        for offset_s in self._share.take(due_offsets(self._config, self.trace)):
             due = self._due(offset_s)
             if due.at_ns > monotonic_ns():
                 _wait_until(due.at_ns)
@@ -135,12 +145,12 @@ class Generator:
                 begun_in_turn = 0
             begun_in_turn += 1
             if room is not None and len(self._running) >= room:
-                self._recorder.dropped(due.window)
+                self._recorder.dropped(due.window, due.stage)
             else:
                 self._running.add(gevent.spawn(self._iteration.run, due))
 
     def _follow_users(self, load: UsersLoad) -> None:
-        for change in user_changes(load, self._config.warm_up_s):
+        for change in load.changes(self._config.warm_up_s):
             if not self._share.owns(change.user):
                 continue
             at_ns = self._start_ns + int(change.at_s * _NS_PER_S)
@@ -154,7 +164,6 @@ class Generator:
             else:
                 leaving = self._leaving[change.user] = Event()
                 self._running.add(gevent.spawn(self._run_user, change.user, at_ns, leaving, load))
-        _wait_until(self._end_ns)
 
     def _run_user(self, user: int, at_ns: int, leaving: Event, load: UsersLoad) -> None:
         random = Random(f"{self._config.run_id}/{user}")  # noqa: S311 - think times, no secrets
@@ -178,9 +187,14 @@ class Generator:
             self._recorder.users -= 1
 
     def _due(self, offset_s: float) -> Due:
-        window = window_at(offset_s, self._config.warm_up_s)
+        window = Window.WARM_UP if offset_s < self._config.warm_up_s else Window.MEASURED
         end_ns = self._warm_up_end_ns if window is Window.WARM_UP else self._end_ns
-        return Due(at_ns=self._start_ns + int(offset_s * _NS_PER_S), window=window, window_end_ns=end_ns)
+        at_ns = self._start_ns + int(offset_s * _NS_PER_S)
+        if not self._stage_ends_s or window is Window.WARM_UP:
+            return Due(at_ns, window, end_ns)
+        stage = min(bisect_right(self._stage_ends_s, offset_s), len(self._stage_ends_s) - 1)
+        stage_end_ns = self._start_ns + int(self._stage_ends_s[stage] * _NS_PER_S)
+        return Due(at_ns, window, end_ns, stage + 1, stage_end_ns)
 
 
 def _wait_until(instant_ns: int) -> None:

@@ -1,6 +1,6 @@
 """Recorder: where a worker counts what happened, until its next report takes the counts away."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
@@ -16,6 +16,7 @@ from sshload_contract.sample import (
     Negotiated,
     NegotiatedCount,
     Report,
+    StageCounts,
 )
 from sshload_contract.vocabulary import Outcome, Step, Window
 
@@ -33,16 +34,26 @@ class _Counts:
     succeeded: int = 0
     failed: int = 0
     completed_inside: int = 0
+    completed_in_stage: int = 0
     late: int = 0
     dropped: int = 0
 
-    def frozen(self) -> ArrivalCounts:
+    def add(self, other: "_Counts") -> None:
+        self.scheduled += other.scheduled
+        self.started += other.started
+        self.succeeded += other.succeeded
+        self.failed += other.failed
+        self.completed_inside += other.completed_inside
+        self.late += other.late
+        self.dropped += other.dropped
+
+    def frozen(self, *, of_stage: bool = False) -> ArrivalCounts:
         return ArrivalCounts(
             scheduled=self.scheduled,
             started=self.started,
             succeeded=self.succeeded,
             failed=self.failed,
-            completed_inside=self.completed_inside,
+            completed_inside=self.completed_in_stage if of_stage else self.completed_inside,
             late=self.late,
             dropped=self.dropped,
         )
@@ -109,8 +120,9 @@ class Recorder:
         self._empty()
 
     def _empty(self) -> None:
-        self._counts = {window: _Counts() for window in Window}
-        self._histograms: dict[tuple[str, Window, Outcome], LatencyHistogram] = {}
+        self._counts = {window: _Counts() for window in Window}  # without those of a stage
+        self._stage_counts: defaultdict[int, _Counts] = defaultdict(_Counts)
+        self._histograms: dict[tuple[str, Window, Outcome, int], LatencyHistogram] = {}
         self._heard: set[str] = set()
         self._failures: dict[tuple[str, Outcome, Window], _Failures] = {}
         self._negotiated: dict[Negotiated, int] = {}
@@ -123,43 +135,46 @@ class Recorder:
         """How many latencies have been too long for their histogram, those since the last report included."""
         return self._overflows + sum(histogram.overflows for histogram in self._histograms.values())
 
-    def dropped(self, window: Window) -> None:
+    def dropped(self, window: Window, stage: int = 0) -> None:
         """Count an iteration that was due and not begun, for want of room."""
-        counts = self._counts[window]
+        counts = self._stage_counts[stage] if stage else self._counts[window]
         counts.scheduled += 1
         counts.dropped += 1
 
-    def started(self, window: Window, delay_ns: int) -> None:
+    def started(self, window: Window, delay_ns: int, stage: int = 0) -> None:
         """Count an iteration that begins, `delay_ns` after it was due."""
-        counts = self._counts[window]
+        counts = self._stage_counts[stage] if stage else self._counts[window]
         counts.scheduled += 1
         counts.started += 1
         counts.late += delay_ns > LATE_AFTER_NS
         self.in_flight += 1
 
-    def ended(self, window: Window, outcome: Outcome, *, inside: bool) -> None:
-        """Count the end of an iteration; `inside` tells whether its window was still open."""
-        counts = self._counts[window]
+    def ended(
+        self, window: Window, outcome: Outcome, *, inside: bool, stage: int = 0, inside_stage: bool = False
+    ) -> None:
+        """Count the end of an iteration; `inside` tells whether its window was still open, and its stage."""
+        counts = self._stage_counts[stage] if stage else self._counts[window]
         if outcome is Outcome.OK:
             counts.succeeded += 1
             counts.completed_inside += inside
+            counts.completed_in_stage += inside_stage
         else:
             counts.failed += 1
         self.in_flight -= 1
 
-    def sample(self, step: str, window: Window, outcome: Outcome, latency_us: int) -> None:
-        """Count one timed step."""
-        histogram = self._histograms.get((step, window, outcome))
+    def sample(self, step: str, window: Window, outcome: Outcome, latency_us: int, stage: int = 0) -> None:
+        """Count one timed step; of a whole iteration in a load with several stages, with the number of its stage."""
+        histogram = self._histograms.get((step, window, outcome, stage))
         if histogram is None:
-            histogram = self._begin_histogram(step, window, outcome)
+            histogram = self._begin_histogram(step, window, outcome, stage)
         histogram.record(latency_us)
         if step in self._heard:
             self._listener.on_sample(step, outcome, latency_us)
 
-    def _begin_histogram(self, step: str, window: Window, outcome: Outcome) -> LatencyHistogram:
+    def _begin_histogram(self, step: str, window: Window, outcome: Outcome, stage: int) -> LatencyHistogram:
         if step.rpartition(".")[2] in self._listened_to:
             self._heard.add(step)
-        histogram = self._histograms[step, window, outcome] = LatencyHistogram()
+        histogram = self._histograms[step, window, outcome, stage] = LatencyHistogram()
         return histogram
 
     def failure(self, step: str, window: Window, outcome: Outcome, message: str) -> None:
@@ -199,9 +214,12 @@ class Recorder:
             users=self.users,
             held=self.held,
             counts=self._frozen_counts(),
+            stages=tuple(
+                StageCounts(stage, counts.frozen(of_stage=True)) for stage, counts in self._stage_counts.items()
+            ),
             histograms=tuple(
-                EncodedHistogram(step, window, outcome, histogram.count, histogram.encode())
-                for (step, window, outcome), histogram in self._histograms.items()
+                EncodedHistogram(step, window, outcome, histogram.count, histogram.encode(), stage)
+                for (step, window, outcome, stage), histogram in self._histograms.items()
             ),
             transferred=tuple(ByteCount(step, window, count) for (step, window), count in self._transferred.items()),
             late=tuple(
@@ -215,7 +233,7 @@ class Recorder:
             negotiated=tuple(NegotiatedCount(negotiated, count) for negotiated, count in self._negotiated.items()),
             health=health,
         )
-        for (step, _, outcome), histogram in self._histograms.items():
+        for (step, _, outcome, _), histogram in self._histograms.items():
             if step in self._heard:
                 self._listener.on_sum(step, outcome, histogram.counts)
         self._overflows = self.overflows
@@ -223,4 +241,7 @@ class Recorder:
         return report
 
     def _frozen_counts(self) -> Mapping[Window, ArrivalCounts]:
-        return {window: counts.frozen() for window, counts in self._counts.items()}
+        whole = _Counts()
+        for counts in (self._counts[Window.MEASURED], *self._stage_counts.values()):  # a warm-up has no stages
+            whole.add(counts)
+        return {Window.WARM_UP: self._counts[Window.WARM_UP].frozen(), Window.MEASURED: whole.frozen()}

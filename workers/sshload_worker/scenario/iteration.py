@@ -12,7 +12,7 @@ from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.sessions import Sessions
 from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
-from sshload_worker.scenario.steps.dispatch import run_step
+from sshload_worker.scenario.steps.dispatch import prepare_steps, run_step
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 
 _START_DELAY = str(Step.START_DELAY)
@@ -39,12 +39,15 @@ class Iteration:
     forward_rule: ForwardRule
     task: Callable[[StepRun, int | None], bool] | None = None
 
+    def __post_init__(self) -> None:
+        prepare_steps(self.steps)
+
     def run(self, due: Due, user: int | None = None) -> bool:
         """Run once and count it; return whether the user goes on.
 
         A kill of the greenlet ends the iteration as UNFINISHED, and goes on.
         """
-        self.recorder.started(due.window, monotonic_ns() - due.at_ns)
+        self.recorder.started(due.window, monotonic_ns() - due.at_ns, due.stage)
         clock = StepClock(self.recorder, due)
         clock.record(_START_DELAY, due.at_ns, Outcome.OK)
         outcome, message = Outcome.OK, ""

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from sshload_contract.run_config import Scenario, SessionReuse
+from sshload_contract.steps import RsyncStep
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.login.login import Login
@@ -103,10 +104,12 @@ class SessionPerUser:
 
 def make_sessions(scenario: Scenario, login: Login, recorder: Recorder, pool_part: int) -> Sessions:
     """Return the worker's sessions. `pool_part` is how many of the pool's sessions are this worker's, 1 at least."""
+    # rsync reads and writes at once, each in a greenlet of its own.
+    shared = any(isinstance(step, RsyncStep) for step in scenario.steps)
     match scenario.session_reuse:
         case SessionReuse.NONE:
-            return SessionPerIteration(Connector(login, recorder))
+            return SessionPerIteration(Connector(login, recorder, shared=shared))
         case SessionReuse.USER:
-            return SessionPerUser(Connector(login, recorder))
+            return SessionPerUser(Connector(login, recorder, shared=shared))
         case SessionReuse.POOL:
             return SessionPool(Connector(login, recorder, shared=True), pool_part)

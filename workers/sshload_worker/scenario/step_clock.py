@@ -20,11 +20,16 @@ _TOTAL = str(Step.TOTAL)
 
 @dataclass(frozen=True, slots=True)
 class Due:
-    """When an iteration is due and when its window ends, as monotonic nanoseconds."""
+    """When an iteration is due and when its window ends, as monotonic nanoseconds.
+
+    In a load with several stages, `stage` is the one in which it is due, counted from 1, and ends at `stage_end_ns`.
+    """
 
     at_ns: int
     window: Window
     window_end_ns: int
+    stage: int = 0
+    stage_end_ns: int = 0
 
 
 class StepClock:
@@ -54,12 +59,12 @@ class StepClock:
         self._succeeded(name, begin_ns)
         return result
 
-    def record(self, name: str, begin_ns: int, outcome: Outcome) -> None:
+    def record(self, name: str, begin_ns: int, outcome: Outcome, stage: int = 0) -> None:
         """Count a step that began at `begin_ns` and ends now. The innermost failing step is remembered."""
         if outcome is _OK:
-            self._succeeded(name, begin_ns)
+            self._succeeded(name, begin_ns, stage)
             return
-        self._recorder.sample(name, self._window, outcome, (monotonic_ns() - begin_ns) // _NS_PER_US)
+        self._recorder.sample(name, self._window, outcome, (monotonic_ns() - begin_ns) // _NS_PER_US, stage)
         self._failed_step = self._failed_step or name
 
     def transferred(self, name: str, count: int) -> None:
@@ -82,14 +87,18 @@ class StepClock:
 
     def total(self, outcome: Outcome, message: str) -> None:
         """Count the whole iteration, from when it was due until now, and where it failed, if it did."""
-        self.record(_TOTAL, self._due.at_ns, outcome)
+        due = self._due
+        self.record(_TOTAL, due.at_ns, outcome, due.stage)
         if outcome is not Outcome.OK:
             self.failed(outcome, message)
-        self._recorder.ended(self._window, outcome, inside=self._is_inside(monotonic_ns()))
-
-    def _succeeded(self, name: str, begin_ns: int) -> None:
         now_ns = monotonic_ns()
-        self._recorder.sample(name, self._window, _OK, (now_ns - begin_ns) // _NS_PER_US)
+        inside = self._is_inside(now_ns)
+        in_stage = inside and now_ns <= due.stage_end_ns
+        self._recorder.ended(self._window, outcome, inside=inside, stage=due.stage, inside_stage=in_stage)
+
+    def _succeeded(self, name: str, begin_ns: int, stage: int = 0) -> None:
+        now_ns = monotonic_ns()
+        self._recorder.sample(name, self._window, _OK, (now_ns - begin_ns) // _NS_PER_US, stage)
         if not self._is_inside(now_ns):
             self._recorder.succeeded_late(name, self._window)
 

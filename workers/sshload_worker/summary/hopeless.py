@@ -7,11 +7,11 @@ anew would sooner or later find any threshold broken, by chance or by a moment's
 
 from collections.abc import Callable
 from dataclasses import replace
-from math import ceil, inf, sqrt
+from math import ceil, inf
 
 from sshload_contract.judgement.binomial import is_not_below
 from sshload_contract.judgement.threshold import judge_threshold
-from sshload_contract.load import ArrivalProcess, ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+from sshload_contract.load import Load, UsersLoad
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import RunSummary
@@ -106,20 +106,11 @@ def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:
     """Return the largest number of iterations that may still end in the measured window, those under way included."""
     counts = totals.window(Window.MEASURED)
     ended = counts.succeeded + counts.failed
-    match load:
-        case ArrivalsLoad(stages=stages, process=process):
-            expected = sum(stage.rate * stage.duration_s for stage in stages) + len(stages)
-            chance = _CERTAIN_DEVIATIONS * (sqrt(expected) + 1) if process is ArrivalProcess.POISSON else 0.0
-            return max(expected + chance - ended, 0.0)
-        case BurstLoad(connections=connections, repeat=repeat):
-            return max(connections * repeat - ended, 0)
-        case UsersLoad():
-            return counts.started - ended + _most_rounds(load, unreported_s)
-        case HoldLoad():
-            return inf
+    if isinstance(load, UsersLoad):
+        return counts.started - ended + _most_rounds(load, unreported_s)
+    return max(load.most_due - ended, 0.0)
 
 
 def _most_rounds(load: UsersLoad, unreported_s: float) -> float:
     """Return the largest number of iterations that users may still begin: slow ones may turn fast at any moment."""
-    users = max(stage.users for stage in load.stages)
-    return users * (unreported_s / (_FASTEST_ITERATION_S + load.think_time.min_s) + 1)
+    return load.most_users * (unreported_s / (_FASTEST_ITERATION_S + load.think_time.min_s) + 1)

@@ -29,6 +29,22 @@ class WorkerState:
 
 
 @dataclass(slots=True)
+class StageTotals:
+    """What the iterations of one stage were: their counts, and the latencies of whole ones by outcome."""
+
+    counts: ArrivalCounts = NO_COUNTS
+    histograms: dict[Outcome, LatencyHistogram] = field(default_factory=dict)
+
+    def add(self, outcome: Outcome, latencies: LatencyHistogram) -> None:
+        """Add latencies of whole iterations."""
+        self.histograms.setdefault(outcome, LatencyHistogram()).merge(latencies)
+
+    def count(self, counts: ArrivalCounts) -> None:
+        """Add counts of iterations."""
+        self.counts = add_counts((self.counts, counts))
+
+
+@dataclass(slots=True)
 class Totals:
     """Counts, histograms and errors over workers and time, and each worker's last word.
 
@@ -39,6 +55,7 @@ class Totals:
     counts: dict[Window, ArrivalCounts] = field(default_factory=dict)
     histograms: dict[SampleKey, LatencyHistogram] = field(default_factory=dict)
     slices: Slices = field(default_factory=Slices)
+    stages: dict[int, StageTotals] = field(default_factory=dict)
     transferred: dict[tuple[str, Window], int] = field(default_factory=dict)
     late: dict[tuple[str, Window], tuple[int, int]] = field(default_factory=dict)
     errors: dict[ErrorKey, tuple[int, str]] = field(default_factory=dict)
@@ -60,11 +77,12 @@ class Totals:
         state.final = state.final or report.final
         if report.sequence > state.latest.sequence:
             state.latest = report
-        for window, counts in report.counts.items():
-            self._add_counts(window, counts)
+        self._add_iterations(report)
         for encoded, histogram in zip(report.histograms, latencies, strict=True):
             if (encoded.window, encoded.outcome) == (Window.MEASURED, Outcome.OK):
                 self.slices.add(report.sequence, encoded.step, histogram)
+            if encoded.stage:
+                self._stage(encoded.stage).add(encoded.outcome, histogram)
             self._add_histogram((encoded.step, encoded.window, encoded.outcome), histogram)
         self._add_moved(report)
         for error in report.errors:
@@ -93,6 +111,15 @@ class Totals:
     def successes(self, step: str, window: Window) -> LatencyHistogram:
         """Return the latencies of a step's successes in a window."""
         return self.histograms.get((step, window, Outcome.OK), LatencyHistogram())
+
+    def _add_iterations(self, report: Report) -> None:
+        for window, counts in report.counts.items():
+            self._add_counts(window, counts)
+        for found in report.stages:
+            self._stage(found.stage).count(found.counts)
+
+    def _stage(self, number: int) -> StageTotals:
+        return self.stages.setdefault(number, StageTotals())
 
     def _add_moved(self, report: Report) -> None:
         for moved in report.transferred:

@@ -1,7 +1,9 @@
 """From Totals to the RunSummary: rates, percentiles where there are samples enough, and all that explains them."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from sshload_contract.load import BurstLoad
 from sshload_contract.percentile import percentile_key
@@ -12,19 +14,20 @@ from sshload_contract.run_summary import (
     LoadStats,
     RunSummary,
     SeriesPoint,
+    StageStats,
     StepStats,
 )
-from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCount
+from sshload_contract.sample import ArrivalCounts, EncodedHistogram, ErrorCount, NegotiatedCount
 from sshload_contract.target_stats import TargetStats
-from sshload_contract.vocabulary import Outcome, RunEnd, Window, is_of_jump_host
+from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window, is_of_jump_host
 
-from sshload_worker.pacing.load import before_iterations_s
-from sshload_worker.summary.merge import Totals, worst_health
+from sshload_worker.summary.merge import StageTotals, Totals, worst_health
 from sshload_worker.summary.refusals import classify_refusals
 from sshload_worker.summary.slices import Slices
 
 ERRORS_LIMIT = 200
 NEGOTIATED_LIMIT = 50
+_TOTAL = str(Step.TOTAL)
 _OF_HELD = re.compile(r"held\.(connect|banner|kex|auth|login|keepAlive|hold)$")
 
 
@@ -77,6 +80,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
             for (step, window, outcome), histogram in sorted(totals.histograms.items())
         ),
         omitted=(),
+        stages=tuple(_stages(config, totals, durations[Window.MEASURED])),
     )
 
 
@@ -95,10 +99,15 @@ def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, floa
 
 def _load_stats(config: RunConfig, totals: Totals, course: RunCourse, measured_s: float) -> LoadStats:
     """Return the load in the measured window. Rates are of the time in which iterations were begun."""
-    counts = totals.window(Window.MEASURED)
-    paced_s = measured_s - before_iterations_s(config.load)
+    paced_s = measured_s - config.load.before_iterations_s
+    load = _counted(totals.window(Window.MEASURED), measured_s, paced_s)
+    return replace(load, held_most=course.held_most, held_least=course.held_least)
+
+
+def _counted(counts: ArrivalCounts, duration_s: float, paced_s: float) -> LoadStats:
+    """Return the load of so many arrivals, which were begun within `paced_s`."""
     return LoadStats(
-        duration_s=measured_s,
+        duration_s=duration_s,
         scheduled=counts.scheduled,
         started=counts.started,
         succeeded=counts.succeeded,
@@ -108,9 +117,31 @@ def _load_stats(config: RunConfig, totals: Totals, course: RunCourse, measured_s
         offered_rate=_rate(counts.scheduled, paced_s),
         achieved_rate=_rate(counts.started, paced_s),
         completed_rate=_rate(counts.completed_inside, paced_s),
-        held_most=course.held_most,
-        held_least=course.held_least,
+        held_most=None,
+        held_least=None,
     )
+
+
+def _stages(config: RunConfig, totals: Totals, measured_s: float) -> Iterator[StageStats]:
+    """Yield the stages that were reached, each as long as the load let it be."""
+    durations_s = config.load.stage_durations_s
+    for number, (planned_s, start_s) in enumerate(zip(durations_s, accumulate(durations_s, initial=0.0)), start=1):  # noqa: B905 - the last start is the end
+        lasted_s = min(planned_s, measured_s - start_s)
+        if lasted_s <= 0:
+            return
+        found = totals.stages.get(number, StageTotals())
+        histograms = {(_TOTAL, Window.MEASURED, outcome): one for outcome, one in found.histograms.items()}
+        load = _counted(found.counts, lasted_s, lasted_s)
+        total = _one_step(config, Totals(histograms=histograms), _TOTAL, Window.MEASURED, lasted_s)
+        # How alike neighbouring latencies are is not known of a stage, so its percentiles have no bounds.
+        total = replace(
+            total, rate=load.completed_rate, percentiles_low_us=_no_bounds(total), percentiles_high_us=_no_bounds(total)
+        )
+        yield StageStats(number, load, total if histograms else None)
+
+
+def _no_bounds(step: StepStats) -> dict[str, int | None]:
+    return dict.fromkeys(step.percentiles_us)
 
 
 def _step_stats(config: RunConfig, totals: Totals, durations: dict[Window, float]) -> tuple[StepStats, ...]:
@@ -126,7 +157,7 @@ def _open_s(config: RunConfig, step: str, window: Window, durations: dict[Window
     Those of jump hosts are shared by held sessions and iterations.
     """
     of_iterations = window is Window.MEASURED and not (_OF_HELD.match(step) or is_of_jump_host(step))
-    return durations[window] - (before_iterations_s(config.load) if of_iterations else 0.0)
+    return durations[window] - (config.load.before_iterations_s if of_iterations else 0.0)
 
 
 def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open_s: float) -> StepStats:

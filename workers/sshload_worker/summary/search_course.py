@@ -6,13 +6,13 @@ A run that searches nothing is a course of one trial, with nothing found.
 from dataclasses import replace
 
 from sshload_contract.judgement.figures import find_step
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load
+from sshload_contract.load import Load
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import CapacityResult, RunSummary, StepStats, Trial
 from sshload_contract.snapshot import SearchProgress
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, Step, TrialState, Window
 
-from sshload_worker.pacing.load import TrialOrder
+from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, SearchResult, next_step, partial_result
 from sshload_worker.summary.trial_course import TrialCourse
 from sshload_worker.summary.trial_verdict import judge_trial
@@ -103,7 +103,7 @@ def _goal(config: RunConfig) -> Goal | None:
         most=capacity.most,
         precision=capacity.precision,
         confirm=capacity.confirm,
-        whole=not isinstance(config.load, ArrivalsLoad),
+        whole=config.load.is_whole,
     )
 
 
@@ -135,17 +135,4 @@ def _measured(summary: RunSummary, step: Step) -> StepStats | None:
 def _seen(load: Load, trial: Trial) -> PastTrial:
     passed = None if trial.state is TrialState.INVALID else trial.state is TrialState.PASSED
     stolen = trial.invalidity is Invalidity.CPU_STOLEN
-    return PastTrial(trial.amount, passed, _completed(load, trial), stolen)
-
-
-def _completed(load: Load, trial: Trial) -> float | None:
-    """Return the load that the server completed, in the load's unit; None for users."""
-    match load:
-        case ArrivalsLoad():
-            return trial.load.completed_rate
-        case BurstLoad(repeat=repeat):
-            return trial.load.succeeded / repeat
-        case HoldLoad():
-            return trial.load.held_least
-        case _:
-            return None
+    return PastTrial(trial.amount, passed, load.completed_amount(trial.load), stolen)

@@ -4,15 +4,14 @@ from dataclasses import replace
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from sshload_contract.judgement.words import in_words
-from sshload_contract.load import HoldLoad
+from sshload_contract.judgement.judged import in_words
 from sshload_contract.reporting import oldest_word_s
 from sshload_contract.run_config import RunConfig
 from sshload_contract.run_summary import EarlyEnd, RunSummary
 from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
 
-from sshload_worker.pacing.load import TrialOrder
+from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.summary.hopeless import unrecoverable_threshold
 from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, adds_enough, progress
@@ -27,8 +26,8 @@ class HeldRange:
 
     def __init__(self, config: RunConfig) -> None:
         load = config.load
-        self._holds = isinstance(load, HoldLoad)
-        ramp_up_s = load.ramp_up_s if isinstance(load, HoldLoad) else 0.0
+        self._holds = load.held_sessions > 0
+        ramp_up_s = load.before_iterations_s
         self._begin_s = config.warm_up_s + ramp_up_s + oldest_word_s(config.workers)
         self._end_s = config.warm_up_s + load.lasts_s
         self.most: int | None = None

@@ -10,11 +10,10 @@ from typing import Annotated, Any, ClassVar, Final
 
 from sshload_contract.declared import Absent, Default, FreeForm, Items, Rule, Text, Whole, Words
 
-from sshload_operator.api.comparison.merge_patch import merged
 from sshload_operator.api.errors import Problem, SpecError, collect
-from sshload_operator.api.load_test import check_name, parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes import read
-from sshload_operator.api.spec import NAME_CHARACTERS, LoadTestSpec
+from sshload_operator.api.spec import LoadTestSpec
 
 MOST_TESTS: Final = 200
 
@@ -152,8 +151,8 @@ class WrittenComparison:
     ]
 
 
-def parse_comparison(name: str, body_spec: Mapping[str, Any]) -> ComparisonSpec:
-    """Return the values of the `spec` of the comparison `name`; raises SpecError with all that is wrong."""
+def parse_comparison(body_spec: Mapping[str, Any]) -> ComparisonSpec:
+    """Return the values of `body_spec`, which is what stands under `spec`; raises SpecError with all that is wrong."""
     problems: list[Problem] = []
     written = collect(lambda: read(WrittenComparison, body_spec, "spec"), problems)
     base = body_spec.get("base") if isinstance(body_spec, Mapping) else None
@@ -166,15 +165,9 @@ def parse_comparison(name: str, body_spec: Mapping[str, Any]) -> ComparisonSpec:
         collect(partial(_variant, written.base, one, f"spec.variants[{place}]"), problems)
         for place, one in enumerate(written.variants)
     ]
-    collect(lambda: _check_names(name, written), problems)
     if problems:
         raise SpecError.of(problems)
     return ComparisonSpec(tuple(one for one in variants if one is not None), written.repeats, written.abort)
-
-
-def test_name(comparison: str, round_number: int, variant: str) -> str:
-    """The name of one test of a comparison: at most 40 characters, which the CRD and the parser see to."""
-    return f"{comparison}-{round_number}-{variant}"
 
 
 def _variant(base: Mapping[str, Any], written: _WrittenVariant, path: str) -> Variant:
@@ -205,12 +198,18 @@ def _without(base: Mapping[str, Any], remove: tuple[str, ...], path: str) -> Map
     return base
 
 
-def _check_names(name: str, written: WrittenComparison) -> None:
-    check_name(name)
-    longest = max((test_name(name, written.repeats, variant.name) for variant in written.variants), key=len)
-    if len(longest) > NAME_CHARACTERS:
-        raise SpecError(
-            "metadata.name",
-            f"makes tests' names as long as {longest} ({len(longest)} characters, and {NAME_CHARACTERS} is the"
-            " most): shorten it, or the variants' names",
-        )
+def merged(target: Any, patch: Any) -> Any:
+    """Return `target` with `patch` merged into it; neither is changed.
+
+    Objects are merged field by field, a field of null is taken away, and everything else, lists too, is replaced as a
+    whole (RFC 7396, section 2).
+    """
+    if not isinstance(patch, Mapping):
+        return patch
+    found: dict[str, Any] = dict(target) if isinstance(target, Mapping) else {}
+    for name, value in patch.items():
+        if value is None:
+            found.pop(name, None)
+        else:
+            found[name] = merged(found.get(name), value)
+    return found

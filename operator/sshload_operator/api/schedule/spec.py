@@ -11,14 +11,11 @@ from sshload_contract.declared import Absent, Default, Duration, Entries, FreeFo
 from sshload_contract.quantities import duration_s
 
 from sshload_operator.api.errors import Problem, SpecError, collect, shown
-from sshload_operator.api.load_test import check_name, parse
+from sshload_operator.api.load_test import parse
 from sshload_operator.api.schedule.calendars import Calendar, CronCalendar, EveryCalendar
 from sshload_operator.api.schedule.cron import EVERY, SCHEDULE_RULES, canonical
 from sshload_operator.api.shapes import read
 from sshload_operator.api.spec import LoadTestSpec
-
-SCHEDULE_NAME_CHARACTERS: Final = 31
-"""The name of a test is the schedule's, a hyphen, and the minutes since 1970: eight digits until the year 2160."""
 
 _TESTS: Final = "spec.testTemplate.spec"
 _MOST_DEADLINE_S: Final = 31_536_000
@@ -218,8 +215,3 @@ def _calendar(schedule: str, zone: ZoneInfo) -> Calendar:
     if every is not None:
         return EveryCalendar(timedelta(seconds=duration_s(every[1], whole_seconds=True)))
     return CronCalendar(canonical(schedule), zone)
-
-
-def check_schedule_name(name: str) -> None:
-    """Raise SpecError for a schedule's name that the CRD refuses, because the names of its tests are made from it."""
-    check_name(name, SCHEDULE_NAME_CHARACTERS)

@@ -6,13 +6,14 @@ installation gave the pods may not: nobody changed that to see what it does to t
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from sshload_contract.codec import to_plain
-from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, ThinkTime, UsersLoad
+from sshload_contract.load import ReplayLoad
 
 from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.status.head import written
+from sshload_operator.api.status.load_test import InstalledResources
 from sshload_operator.api.target import ExternalTarget
 
 
@@ -29,22 +30,23 @@ def difference(ours: LoadTestSpec, baseline: LoadTestSpec) -> str:
     return ""
 
 
-def installed_difference(ours: Mapping[str, Any] | None, theirs: object) -> str:
+def installed_difference(ours: InstalledResources | None, theirs: InstalledResources | None) -> str:
     """Return how the resources differ that the installation gave the pods of two runs, in words; empty where not.
 
-    Held against each other are the roles whose resources both specs leave to the installation. `theirs` is as a status
-    has it; one of an earlier release does not say it.
+    Held against each other are the roles whose resources both specs leave to the installation. A status
+    of an earlier release does not say it.
     """
-    if ours is None or not isinstance(theirs, Mapping):
+    if ours is None or theirs is None:
         return ""
-    for role in sorted(ours.keys() & theirs.keys()):
-        if ours[role] != theirs[role]:
-            here, there = (json.dumps(one[role], sort_keys=True) for one in (ours, theirs))
+    of_roles = (("master", ours.master, theirs.master), ("target", ours.target, theirs.target))
+    for role, our, their in (*of_roles, ("worker", ours.worker, theirs.worker)):
+        if our is not None and their is not None and our != their:
+            here, there = (json.dumps(written(one), sort_keys=True) for one in (our, their))
             return f"the installation's resources of {role} pods are {here} here and {there} there"
     return ""
 
 
-def question_hash(spec: LoadTestSpec) -> str:
+def comparable_hash(spec: LoadTestSpec) -> str:
     """Return a hash of all that `difference` compares: the same for two specs between which there is none."""
     canonical = json.dumps([to_plain(read(spec)) for _, read in _FIELDS], sort_keys=True)
     return hashlib.sha256(canonical.encode()).hexdigest()
@@ -62,23 +64,9 @@ def _server(server: ExternalTarget) -> str:
     return f"{server.user}@{server.host} port {server.port}"
 
 
-def _load(spec: LoadTestSpec) -> object:
+def _load(spec: LoadTestSpec) -> str:
     """Return what the load is at each moment. How long it lasts, where it stays the same, tells only of the noise."""
-    load = spec.load if spec.capacity is None else spec.load.at(1)
-    match load:
-        case ArrivalsLoad(stages=(stage,), process=process):
-            return f"{stage.rate:g} arrivals/s, {process}"
-        case ArrivalsLoad(stages=stages, process=process):
-            return stages, process
-        case UsersLoad(stages=(stage,), think_time=ThinkTime(least_s, most_s)):
-            return f"{stage.users} users, {least_s:g} to {most_s:g} s of thought"
-        case UsersLoad():
-            return load
-        case BurstLoad(connections=connections, interval_s=interval_s):
-            return f"{connections} connections each {interval_s:g} s"
-        case HoldLoad(sessions=sessions, ramp_up_s=ramp_up_s, keep_alive_s=keep_alive_s, probe_rate=probe_rate):
-            ramp = f"{sessions} sessions within {ramp_up_s:g} s"
-            return f"{ramp}, kept alive each {keep_alive_s:g} s, {probe_rate:g} probes/s"
+    return (spec.load if spec.capacity is None else spec.load.at(1)).words
 
 
 def _capacity(spec: LoadTestSpec) -> str:
@@ -95,6 +83,7 @@ _FIELDS: tuple[tuple[str, Callable[[LoadTestSpec], object]], ...] = (
     ("spec.via", _via),
     ("spec.load", _capacity),
     ("spec.load", _load),
+    ("spec.warmUp", lambda spec: f"{spec.warm_up_s:g} s" if isinstance(spec.load, ReplayLoad) else ""),
     ("spec.thresholds", _promises),
     ("spec.client.auth", lambda spec: str(spec.auth)),
     ("spec.client.library", lambda spec: str(spec.client.library)),

@@ -8,13 +8,15 @@ from typing import TypeAlias
 from sshload_contract.judgement.own_delay import MORE_CPU, OTHER_MACHINE, is_stolen
 from sshload_contract.vocabulary import Verdict
 
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.thresholds import RelativeThreshold
 from sshload_operator.decision.baseline.candidates import compares_figures
 from sshload_operator.decision.baseline.find import Found, Unusable, find_baseline
-from sshload_operator.decision.baseline.measured import Status, own_delay_ms, stolen_share
+from sshload_operator.decision.baseline.measured import own_delay_ms, stolen_share
 from sshload_operator.decision.baseline.threshold import RelativeResult, judge_relative, unjudged
+from sshload_operator.decision.findings import Judgement
 from sshload_operator.planning.plan import Plan
-from sshload_operator.state import BaselineSight, Judgement, Reason
+from sshload_operator.state import ObservedBaseline, Reason
 
 # A result, and the name of the test that it is about.
 _Held: TypeAlias = tuple[str, RelativeResult]
@@ -23,7 +25,7 @@ _MEASURED = (Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE)
 
 
 def against_baseline(
-    plan: Plan, by_itself: Judgement, measured: Status, sight: BaselineSight | None, start_time: datetime
+    plan: Plan, by_itself: Judgement, measured: TestStatus, observed: ObservedBaseline | None, start_time: datetime
 ) -> Judgement:
     """Return the judgement on a run that was started then, of which `measured` is what its status states.
 
@@ -36,7 +38,7 @@ def against_baseline(
     delay_ms = own_delay_ms(measured)
     if delay_ms is not None and compares_figures(plan.spec):
         return _spoiled(plan, by_itself, delay_ms, stolen=is_stolen(stolen_share(measured)))
-    found = find_baseline(plan, sight, start_time)
+    found = find_baseline(plan, observed, start_time)
     if isinstance(found, Unusable):
         return _without(plan, by_itself, found)
     held = [_hold(threshold, measured, found) for threshold in plan.spec.relative_thresholds]
@@ -46,7 +48,7 @@ def against_baseline(
     return _judged(judged, held)
 
 
-def _hold(threshold: RelativeThreshold, measured: Status, found: Found) -> _Held:
+def _hold(threshold: RelativeThreshold, measured: TestStatus, found: Found) -> _Held:
     """Hold a figure against its baseline, and against the oldest one too: the worse result counts."""
     last = judge_relative(threshold, measured, found.status)
     if found.oldest is None:

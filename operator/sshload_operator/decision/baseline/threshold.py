@@ -6,9 +6,17 @@ from math import ceil, inf, isinf, log
 from sshload_contract.percentile import percentile_key, samples_needed
 from sshload_contract.thresholds import Terms, ThresholdResult
 
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency, RelativeThreshold, RelativeThroughput
-from sshload_operator.decision.baseline.measured import Bounds, Status, capacity, completed_rate, latency_ms
-from sshload_operator.decision.baseline.ratio import Ratio, capacity_ratio, ratio
+from sshload_operator.decision.baseline.measured import (
+    Bounds,
+    Ratio,
+    capacity,
+    capacity_ratio,
+    completed_rate,
+    latency_ms,
+    ratio,
+)
 from sshload_operator.state import Reason
 
 # Beyond so many times the length, a longer load is no advice.
@@ -68,7 +76,7 @@ def _change(ratio: float) -> float | None:
     return None if isinf(ratio) else (ratio - 1) * _PERCENT
 
 
-def judge_relative(threshold: RelativeThreshold, new: Status, base: Status) -> RelativeResult:
+def judge_relative(threshold: RelativeThreshold, new: TestStatus, base: TestStatus) -> RelativeResult:
     """Hold what a test measured against what its baseline did, both as their statuses have it."""
     compared = _compare(threshold, new, base)
     if isinstance(compared, RelativeResult):
@@ -91,7 +99,7 @@ def judge_relative(threshold: RelativeThreshold, new: Status, base: Status) -> R
     )
 
 
-def _compare(threshold: RelativeThreshold, new: Status, base: Status) -> _Compared | RelativeResult:
+def _compare(threshold: RelativeThreshold, new: TestStatus, base: TestStatus) -> _Compared | RelativeResult:
     match threshold:
         case RelativeLatency():
             return _compare_latency(threshold, new, base)
@@ -107,7 +115,7 @@ def _compare(threshold: RelativeThreshold, new: Status, base: Status) -> _Compar
             return _Compared(_amount(found), _amount(known), capacity_ratio(found, known))
 
 
-def _compare_latency(threshold: RelativeLatency, new: Status, base: Status) -> _Compared | RelativeResult:
+def _compare_latency(threshold: RelativeLatency, new: TestStatus, base: TestStatus) -> _Compared | RelativeResult:
     ours = latency_ms(new, threshold.step, threshold.percentile)
     theirs = latency_ms(base, threshold.step, threshold.percentile)
     if ours is None:

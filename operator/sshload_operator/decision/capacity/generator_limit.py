@@ -8,9 +8,8 @@ from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
 from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
 
-from sshload_operator.decision.capacity.amount import in_words
-from sshload_operator.decision.capacity.trials import those, trials_at
-from sshload_operator.decision.opinion import Opinion
+from sshload_operator.decision.capacity.trials import amount_in_words, those, trials_at
+from sshload_operator.decision.findings import Conclusion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
 
@@ -24,7 +23,7 @@ _OTHER_REMEDIES = {
 }
 
 
-def by_generator_limit(plan: Plan, summary: RunSummary) -> Opinion | None:
+def by_generator_limit(plan: Plan, summary: RunSummary) -> Conclusion | None:
     """Return that the search ended because some amount could not be judged again and again, None where it did not."""
     found = summary.capacity
     if found is None or found.end is not SearchEnd.GENERATOR_LIMIT:
@@ -37,11 +36,13 @@ def by_generator_limit(plan: Plan, summary: RunSummary) -> Opinion | None:
     at_amount = trials_at(found, beyond.amount)
     invalid = those(at_amount, TrialState.INVALID)
     message = (
-        f"trials at {in_words(beyond.amount, load)} cannot be judged ({len(invalid)} of {len(at_amount)}). "
+        f"trials at {amount_in_words(beyond.amount, load)} cannot be judged ({len(invalid)} of {len(at_amount)}). "
         f"{remedy(plan, found, invalid[-1])}. The last one says: {invalid[-1].message}"
     )
     if found.lower is not None:
-        message = f"the capacity is {in_words(found.lower, load)} or more: every threshold holds there, but {message}"
+        message = (
+            f"the capacity is {amount_in_words(found.lower, load)} or more: every threshold holds there, but {message}"
+        )
     return Verdict.INVALID, _reason(invalid[-1]), message
 
 
@@ -86,14 +87,14 @@ def _sound_below(found: CapacityResult, amount: float) -> Trial | None:
 def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
     """Scale what the busiest worker used of its core at the highest amount that could be judged."""
     sound = _sound_below(found, invalid.amount)
-    amount, cpu_share = in_words(invalid.amount, plan.spec.load), (sound or invalid).generator.cpu_share
+    amount, cpu_share = amount_in_words(invalid.amount, plan.spec.load), (sound or invalid).generator.cpu_share
     if cpu_share is None:
         return f"How many workers {amount} would take, trials of less than a second do not tell: lengthen the load"
     wanted = _per_amount(sound, invalid, cpu_share) * plan.workers / (CPU_SHARE_LIMIT * AIMED_PART_OF_LIMIT)
     if sound is None:
         least = max(ceil(wanted * invalid.amount), plan.workers + 1)
         return f"{_workers(plan, least)} or more would take {amount}, as far as one can say: no trial could be judged"
-    used = f"at {in_words(sound.amount, plan.spec.load)} the busiest of {plan.workers} used "
+    used = f"at {amount_in_words(sound.amount, plan.spec.load)} the busiest of {plan.workers} used "
     used += f"{cpu_share:.0%} of a core"
     needed = ceil(wanted * invalid.amount)
     if needed <= plan.workers:
@@ -104,7 +105,7 @@ def _more_cores(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
             " whole core, on nodes that they do not share with the target"
         )
     most = plan.spec.capacity.most if plan.spec.capacity is not None else invalid.amount
-    further = f", {in_words(most, plan.spec.load)} about {ceil(wanted * most)}" if most > invalid.amount else ""
+    further = f", {amount_in_words(most, plan.spec.load)} about {ceil(wanted * most)}" if most > invalid.amount else ""
     return f"{amount} would take about {_workers(plan, needed)}{further}, for {used}"
 
 
@@ -122,7 +123,7 @@ def _more_pods(plan: Plan, found: CapacityResult, invalid: Trial) -> str:
     seen = (sound or invalid).generator
     wanted = _per_amount(sound, invalid, seen.ports_used) * invalid.amount * plan.spec.workers.replicas
     pods = ceil(wanted / (PORTS_SHARE_LIMIT * AIMED_PART_OF_LIMIT * max(1, seen.ports_available)))
-    amount = in_words(invalid.amount, plan.spec.load)
+    amount = amount_in_words(invalid.amount, plan.spec.load)
     return (
         f"{amount} would take about {max(pods, plan.spec.workers.replicas + 1)} pods (spec.workers.replicas), for each "
         f"has an address, and {seen.ports_available} source ports, of its own"

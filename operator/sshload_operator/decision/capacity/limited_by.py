@@ -9,10 +9,8 @@ from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Outcome, TrialState, Window
 
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.decision.capacity.amount import in_words
 from sshload_operator.decision.capacity.shortages import Shortage, Strain, at_ease, shortages, strain
-from sshload_operator.decision.capacity.trials import those, trials_at
-from sshload_operator.decision.capacity.unjudged import unjudged_least
+from sshload_operator.decision.capacity.trials import amount_in_words, those, trials_at, unjudged_least
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Resource
 
@@ -68,7 +66,7 @@ def limited_by(plan: Plan, summary: RunSummary) -> LimitedBy | None:
 
 def sentence(limit: LimitedBy, plan: Plan) -> str:
     """Return what broke first, and what the server was short of or may have been."""
-    at = in_words(limit.amount, plan.spec.load)
+    at = amount_in_words(limit.amount, plan.spec.load)
     trials = f"in {limit.broken} of {limit.failed} trials that failed there" if limit.failed > 1 else ""
     seen = f"it was {limit.observed}" if limit.threshold is not None else limit.observed or ""
     details = " ".join(words for words in (seen, trials) if words)

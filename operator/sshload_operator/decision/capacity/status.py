@@ -1,95 +1,92 @@
 """The search in a status: while it is under way, and what it found."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from sshload_contract.load import HoldLoad, Load
+from sshload_contract.load import Load
 from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary, Trial
 from sshload_contract.snapshot import SearchProgress
 
-from sshload_operator.decision.capacity.amount import digits
+from sshload_operator.api.status.capacity import (
+    MOST_TRIALS,
+    TRIAL_MESSAGE_CHARACTERS,
+    CapacityStatus,
+    Limitation,
+    SearchStatus,
+    ShortageStatus,
+    TrialStatus,
+)
 from sshload_operator.decision.capacity.limited_by import LimitedBy, limited_by
-from sshload_operator.decision.capacity.thresholds import known
-from sshload_operator.decision.capacity.trials import reported_trial
-from sshload_operator.decision.figures import milliseconds, percent, rounded, stated
+from sshload_operator.decision.capacity.trials import digits, reported_trial
+from sshload_operator.decision.capacity.verdict import known
+from sshload_operator.decision.figures import milliseconds, percent, rounded
 from sshload_operator.planning.plan import Plan
 
-_TRIALS_LIMIT = 100
-_MESSAGE_LIMIT_CHARACTERS = 400
 
-
-def capacity_status(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
+def capacity_status(plan: Plan, summary: RunSummary) -> CapacityStatus | None:
     """Return `status.capacity`, None where none was searched."""
     found = summary.capacity
     if found is None:
         return None
     limit = limited_by(plan, summary)
-    return stated(
-        {
-            "inWords": known(plan, found),
-            "value": _amount(found.lower),
-            "unit": plan.spec.load.unit,
-            "lowerBound": _amount(found.lower),
-            "upperBound": _amount(found.upper),
-            "end": str(found.end),
-            "reportedTrial": found.reported if reported_trial(found) is not None else None,
-            "limitedBy": None if limit is None else _limited_by(limit),
-            "trials": [_trial(trial, plan.spec.load) for trial in found.trials[-_TRIALS_LIMIT:]],
-        }
+    return CapacityStatus(
+        in_words=known(plan, found),
+        value=_bound(found.lower),
+        unit=plan.spec.load.unit,
+        lower_bound=_bound(found.lower),
+        upper_bound=_bound(found.upper),
+        end=found.end,
+        reported_trial=found.reported if reported_trial(found) is not None else None,
+        limited_by=None if limit is None else _limitation(limit),
+        trials=tuple(_trial(trial, plan.spec.load) for trial in found.trials[-MOST_TRIALS:]),
     )
 
 
-def search_progress(plan: Plan, search: SearchProgress) -> dict[str, Any]:
+def search_status(plan: Plan, search: SearchProgress) -> SearchStatus:
     """Return `status.progress.search`."""
-    return stated(
-        {
-            "trial": search.trial,
-            "amount": _amount(search.amount),
-            "unit": plan.spec.load.unit,
-            "lowerBound": _amount(search.lower),
-            "upperBound": _amount(search.upper),
-        }
+    return SearchStatus(
+        trial=search.trial,
+        amount=_amount(search.amount),
+        unit=plan.spec.load.unit,
+        lower_bound=_bound(search.lower),
+        upper_bound=_bound(search.upper),
     )
 
 
-def _limited_by(limit: LimitedBy) -> Mapping[str, Any]:
-    return stated(
-        {
-            "amount": _amount(limit.amount),
-            "threshold": limit.threshold,
-            "observed": _short(limit.observed),
-            "shortOf": [
-                {"resource": str(shortage.resource), "message": f"{shortage.figure}. {shortage.remedy}"}
-                for shortage in limit.short_of
-            ],
-            "message": limit.message or None,
-        }
+def _limitation(limit: LimitedBy) -> Limitation:
+    return Limitation(
+        amount=_amount(limit.amount),
+        threshold=limit.threshold,
+        observed=_short(limit.observed),
+        short_of=tuple(
+            ShortageStatus(shortage.resource, f"{shortage.figure}. {shortage.remedy}") for shortage in limit.short_of
+        ),
+        message=limit.message or None,
     )
 
 
-def _trial(trial: Trial, load: Load) -> Mapping[str, Any]:
+def _trial(trial: Trial, load: Load) -> TrialStatus:
     ended = trial.load.succeeded + trial.load.failed
-    share = trial.load.failed / ended if ended and not isinstance(load, HoldLoad) else None
+    share = trial.load.failed / ended if ended and not load.held_sessions else None
     p99_us = None if trial.total is None else trial.total.percentiles_us.get(percentile_key(99))
-    return stated(
-        {
-            "number": trial.number,
-            "amount": _amount(trial.amount),
-            "state": str(trial.state),
-            "message": _short(trial.message),
-            "startSeconds": rounded(trial.started_s),
-            "completedRate": rounded(trial.load.completed_rate),
-            "errorPercent": percent(share),
-            "heldLeast": trial.load.held_least,
-            "p99Ms": milliseconds(p99_us),
-        }
+    return TrialStatus(
+        number=trial.number,
+        amount=_amount(trial.amount),
+        state=trial.state,
+        message=_short(trial.message),
+        start_seconds=rounded(trial.started_s),
+        completed_rate=rounded(trial.load.completed_rate),
+        error_percent=percent(share),
+        held_least=trial.load.held_least,
+        p99_ms=milliseconds(p99_us),
     )
 
 
-def _amount(amount: float | None) -> float | None:
-    return None if amount is None else float(digits(amount))
+def _amount(amount: float) -> float:
+    return float(digits(amount))
+
+
+def _bound(amount: float | None) -> float | None:
+    return None if amount is None else _amount(amount)
 
 
 def _short(text: str | None) -> str | None:
-    return text[:_MESSAGE_LIMIT_CHARACTERS] if text else None
+    return text[:TRIAL_MESSAGE_CHARACTERS] if text else None

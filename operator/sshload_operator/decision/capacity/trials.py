@@ -2,9 +2,13 @@
 
 from math import isclose
 
+from sshload_contract.judgement.judged import in_words
+from sshload_contract.judgement.threshold import terms_of
 from sshload_contract.load import Load
+from sshload_contract.percentile import samples_needed
 from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
-from sshload_contract.vocabulary import TrialState
+from sshload_contract.thresholds import LatencyThreshold
+from sshload_contract.vocabulary import SearchEnd, TrialState
 
 from sshload_operator.planning.plan import Plan
 
@@ -37,3 +41,53 @@ def how_many(found: CapacityResult) -> str:
     count, invalid = len(found.trials), len(those(found.trials, TrialState.INVALID))
     counted = "1 trial" if count == 1 else f"{count} trials"
     return f"{counted}, {invalid} of them invalid and not counted" if invalid else counted
+
+
+def digits(amount: float) -> str:
+    """Return an amount in six digits at most, which are more than a search tells apart."""
+    return f"{amount:.6g}"
+
+
+def amount_in_words(amount: float, load: Load) -> str:
+    """Return an amount with its unit: `118 arrivals/s`."""
+    return f"{digits(amount)} {load.unit}"
+
+
+def capacity_in_words(found: CapacityResult, load: Load) -> str | None:
+    """Return what is known of the capacity, in a few words, None where nothing is; a bound never reads as a capacity.
+
+    Only a capacity that was found is a plain amount: `118 arrivals/s`, else `500 arrivals/s or more`.
+    """
+    lower, upper = found.lower, found.upper
+    if lower is not None and found.end is SearchEnd.FOUND:
+        return amount_in_words(lower, load)
+    if lower is not None and upper is not None:
+        return f"{digits(lower)} to {amount_in_words(upper, load)}"
+    if lower is not None:
+        return f"{amount_in_words(lower, load)} or more"
+    return f"below {amount_in_words(upper, load)}" if upper is not None else None
+
+
+def unjudged_least(plan: Plan, found: CapacityResult) -> Trial | None:
+    """Return a trial of the least load, where most that did not hold there broke nothing, and had too few iterations.
+
+    A trial whose percentile cannot be stated has not held its threshold. Where as many iterations were begun as the
+    percentile takes, the server kept them from ending well; where there were fewer, nobody can tell.
+    """
+    if found.end is not SearchEnd.LEAST_BROKEN or found.upper is None:
+        return None
+    failed = those(trials_at(found, found.upper), TrialState.FAILED)
+    unjudged = [trial for trial in failed if _had_too_few(plan, trial)]
+    return unjudged[-1] if 2 * len(unjudged) > len(failed) else None
+
+
+def _had_too_few(plan: Plan, trial: Trial) -> bool:
+    if any(result.passed is False for result in trial.thresholds):
+        return False
+    unknown = {result.key for result in trial.thresholds if result.passed is None}
+    needed = (
+        samples_needed(threshold.percentile)
+        for threshold in plan.spec.thresholds
+        if isinstance(threshold, LatencyThreshold) and unknown & {terms_of(threshold), in_words(threshold)}
+    )
+    return trial.load.started < max(needed, default=0)

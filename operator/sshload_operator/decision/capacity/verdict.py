@@ -4,14 +4,21 @@ A search says nothing that its trials do not: where the bounds do not stand on t
 """
 
 from sshload_contract.run_summary import CapacityResult, RunSummary
+from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
 
-from sshload_operator.decision.capacity.amount import in_words
+from sshload_operator.api.thresholds import CapacityThreshold, RelativeCapacity
 from sshload_operator.decision.capacity.limited_by import limited_by, sentence
-from sshload_operator.decision.capacity.thresholds import capacity_results, known, promises_capacity
-from sshload_operator.decision.capacity.trials import how_many, reported_trial, those, trials_at
-from sshload_operator.decision.capacity.unjudged import unjudged_least
-from sshload_operator.decision.opinion import Opinion
+from sshload_operator.decision.capacity.trials import (
+    amount_in_words,
+    capacity_in_words,
+    how_many,
+    reported_trial,
+    those,
+    trials_at,
+    unjudged_least,
+)
+from sshload_operator.decision.findings import Conclusion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
 
@@ -20,7 +27,7 @@ _MORE_SAMPLES = "Lengthen the trials, raise spec.load.capacity's min, or promise
 _LESS_NOISE = "Lengthen the trials, or ask for less precision"
 
 
-def by_search(plan: Plan, summary: RunSummary) -> Opinion | None:
+def by_search(plan: Plan, summary: RunSummary) -> Conclusion | None:
     """Return why a search has no capacity to be judged; None where it has one, and where none was searched for."""
     if plan.spec.capacity is None:
         return None
@@ -39,7 +46,7 @@ def search_so_far(plan: Plan, summary: RunSummary) -> str:
     return f". The search had come to {known(plan, found) or 'no bound yet'}, in {how_many(found)}"
 
 
-def capacity_kept(plan: Plan, summary: RunSummary) -> Opinion | None:
+def capacity_kept(plan: Plan, summary: RunSummary) -> Conclusion | None:
     """Return that a search found what was asked for, None where none was searched."""
     found = summary.capacity
     if found is None:
@@ -51,7 +58,7 @@ def capacity_kept(plan: Plan, summary: RunSummary) -> Opinion | None:
     return Verdict.PASSED, reason, message
 
 
-def capacity_broken(plan: Plan, summary: RunSummary) -> Opinion | None:
+def capacity_broken(plan: Plan, summary: RunSummary) -> Conclusion | None:
     """Return which thresholds on the capacity it broke, and what limits it."""
     broken = [result for result in capacity_results(plan, summary) if result.passed is False]
     if not broken:
@@ -60,7 +67,7 @@ def capacity_broken(plan: Plan, summary: RunSummary) -> Opinion | None:
     return Verdict.FAILED, Reason.THRESHOLD_BROKEN, f"{words}{_limit(plan, summary)}"
 
 
-def _by_trials(plan: Plan, found: CapacityResult) -> Opinion | None:
+def _by_trials(plan: Plan, found: CapacityResult) -> Conclusion | None:
     """Refuse what rests on trials that say nothing."""
     reported = reported_trial(found)
     if reported is None:
@@ -70,18 +77,20 @@ def _by_trials(plan: Plan, found: CapacityResult) -> Opinion | None:
         return Verdict.INVALID, Reason(invalidity), f"trial {reported.number} cannot be judged: {reported.message}"
     for bound, state in ((found.lower, TrialState.PASSED), (found.upper, TrialState.FAILED)):
         if bound is not None and not those(trials_at(found, bound), state):
-            return _contradiction(f"no trial has {state} at {in_words(bound, plan.spec.load)}, a bound of the search")
+            return _contradiction(
+                f"no trial has {state} at {amount_in_words(bound, plan.spec.load)}, a bound of the search"
+            )
     wanting = found.end is SearchEnd.FOUND and (found.lower is None or found.upper is None)
     if wanting or (found.end is SearchEnd.MOST_HELD and found.lower is None):
         return _contradiction(f"the search ended as {found.end} without the bounds that make it so")
     return None
 
 
-def _contradiction(message: str) -> Opinion:
+def _contradiction(message: str) -> Conclusion:
     return Verdict.INVALID, Reason.COUNTS_DISAGREE, f"{message}. Run the test again"
 
 
-def _by_end(plan: Plan, summary: RunSummary, found: CapacityResult) -> Opinion | None:
+def _by_end(plan: Plan, summary: RunSummary, found: CapacityResult) -> Conclusion | None:
     unjudged = unjudged_least(plan, found)
     match found.end:
         case SearchEnd.LEAST_BROKEN if unjudged is not None:
@@ -124,3 +133,43 @@ def _below_min(plan: Plan, summary: RunSummary, found: CapacityResult) -> str:
 def _limit(plan: Plan, summary: RunSummary) -> str:
     limit = limited_by(plan, summary)
     return "" if limit is None else f". {sentence(limit, plan)}"
+
+
+_CONFIRMED_LOWER = (SearchEnd.FOUND, SearchEnd.MOST_HELD, SearchEnd.GENERATOR_LIMIT)
+
+
+def capacity_results(plan: Plan, summary: RunSummary) -> tuple[ThresholdResult, ...]:
+    """Return whether each threshold on the capacity held: None where the bounds that are confirmed do not tell."""
+    return tuple(_judge(threshold, plan, summary) for threshold in plan.spec.capacity_thresholds)
+
+
+def promises_capacity(plan: Plan) -> bool:
+    """Tell whether anything is promised of the capacity, in itself or against a baseline."""
+    relative = any(isinstance(threshold, RelativeCapacity) for threshold in plan.spec.relative_thresholds)
+    return relative or bool(plan.spec.capacity_thresholds)
+
+
+def known(plan: Plan, found: CapacityResult) -> str | None:
+    """Return what is known of the capacity, in a few words, None where nothing is."""
+    return None if unjudged_least(plan, found) is not None else capacity_in_words(found, plan.spec.load)
+
+
+def _judge(threshold: CapacityThreshold, plan: Plan, summary: RunSummary) -> ThresholdResult:
+    words = f"capacity above {amount_in_words(threshold.above, plan.spec.load)}"
+    terms = Terms(threshold.kind, threshold.above, plan.spec.load.unit)
+    found = summary.capacity
+    if found is None:
+        return ThresholdResult(words, None, None, terms)
+    passed: bool | None = None
+    if found.lower is not None and found.lower > threshold.above and found.end in _CONFIRMED_LOWER:
+        passed = True
+    elif found.end is SearchEnd.FOUND or _is_below(plan, found, threshold.above):
+        passed = False
+    value = found.lower if found.end is SearchEnd.FOUND else None
+    return ThresholdResult(words, known(plan, found), passed, terms, value, found.lower, found.upper)
+
+
+def _is_below(plan: Plan, found: CapacityResult, amount: float) -> bool:
+    """Tell whether the least, where that fails, is no more than was promised."""
+    fails = found.end is SearchEnd.LEAST_BROKEN and unjudged_least(plan, found) is None
+    return fails and found.upper is not None and found.upper <= amount

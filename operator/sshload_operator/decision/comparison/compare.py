@@ -5,21 +5,22 @@ the two. So a ratio is the geometric mean of the rounds' ratios, and its interva
 errors may be 0, of which there is no ratio: it is compared by the difference in percentage points.
 """
 
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from math import exp, log
 from statistics import median
 
-from sshload_operator.decision.comparison.facts import TestRun
+from sshload_operator.api.comparison.words import Difference
+from sshload_operator.api.status.comparison import MOST_FIGURES, TestRun
 from sshload_operator.decision.comparison.figures import ERROR_PERCENT, Figures, most_telling, place, split
 from sshload_operator.decision.comparison.interval import Interval, interval
-from sshload_operator.decision.comparison.words import Difference
 
+_LARGEST_LOGARITHM = log(sys.float_info.max) - 1
 # Latencies are kept to three digits: a difference of less is none that was measured.
 _RESOLUTION = log(1.001)
 _LATENCY = "Ms"
 _CPU = "cpuPerLoginMs"
-_MOST = 200  # as the CRD has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def compare(runs: Iterable[TestRun], first: str, variant: str, seed: int) -> tup
 
 def _known(runs: Iterable[TestRun], ours: Mapping[int, Figures]) -> Iterator[str]:
     """Yield the variant's figures. Those that some rounds lack are others in others, so there may be too many."""
-    known = most_telling({key for figures in ours.values() for key in figures}, _MOST)
+    known = most_telling({key for figures in ours.values() for key in figures}, MOST_FIGURES)
     return (key for key in keys(runs) if key in known)
 
 
@@ -79,13 +80,18 @@ def _compared(
     found = interval(differences, seed)
     mean = sum(differences) / len(differences)
     if found is None:
-        stated = mean if in_points else exp(mean)
+        stated = mean if in_points else _ratio(mean)
         return Compared(key, value, len(pairs), in_points, stated, None, None, Difference.UNKNOWN)
     if in_points:
         return Compared(key, value, len(pairs), in_points, mean, found.low, found.high, _difference(key, found))
     wide = Interval(mean, min(found.low, mean - _RESOLUTION), max(found.high, mean + _RESOLUTION))
-    bounds = exp(mean), exp(wide.low), exp(wide.high)
+    bounds = _ratio(mean), _ratio(wide.low), _ratio(wide.high)
     return Compared(key, value, len(pairs), in_points, *bounds, _difference(key, wide))
+
+
+def _ratio(logarithm: float) -> float:
+    """Return the ratio of this logarithm. Whoever writes a status can state figures whose ratio is too large."""
+    return exp(min(logarithm, _LARGEST_LOGARITHM))
 
 
 def _differences(pairs: Iterable[tuple[float, float]], *, in_points: bool) -> list[float]:

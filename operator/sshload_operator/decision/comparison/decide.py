@@ -7,26 +7,28 @@ once nor loses one. A test whose generator lagged is deleted and made again unde
 by its uid.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from sshload_operator.api.errors import SpecError
-from sshload_operator.decision.comparison.compare import compare
-from sshload_operator.decision.comparison.endings import Ending, ended_conditions, ending, given_up
-from sshload_operator.decision.comparison.facts import MOST_REPEATS, ComparisonPast, SeenTest, TestRun, test_run
-from sshload_operator.decision.comparison.figures import most_of_each
-from sshload_operator.decision.comparison.plan import ComparisonPlan, Place, test_manifest
-from sshload_operator.decision.comparison.status import ComparisonStanding, Results, comparison_status, results_body
-from sshload_operator.decision.comparison.words import (
+from sshload_operator.api.comparison.words import (
     ComparisonCondition,
     ComparisonPhase,
     ComparisonReason,
     ComparisonVerdict,
 )
-from sshload_operator.decision.findings import Finding, conditions
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.status.comparison import MOST_REPEATS, ComparisonStatus, TestRun
+from sshload_operator.api.status.head import Remembered, written
+from sshload_operator.decision.comparison.compare import compare
+from sshload_operator.decision.comparison.endings import Ending, ended_conditions, ending, given_up
+from sshload_operator.decision.comparison.facts import ObservedTest, test_run
+from sshload_operator.decision.comparison.figures import most_of_each
+from sshload_operator.decision.comparison.plan import ComparisonPlan, Place, test_manifest
+from sshload_operator.decision.comparison.status import Results, results_status
+from sshload_operator.decision.findings import MESSAGE_LIMIT_CHARACTERS, Finding, conditions
 from sshload_operator.planning.plan import TestIdentity, is_same_spec
 from sshload_operator.state import Announcement, ConditionStatus, Manifest
 
@@ -46,13 +48,13 @@ class Refused:
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonSight:
+class ObservedComparison:
     """What is seen. `pods` are the names of all pods of the comparison's tests, None where nobody has looked.
 
     `refused` is why the next test cannot be made, None where nothing is known to be in its way.
     """
 
-    tests: Sequence[SeenTest]
+    tests: Sequence[ObservedTest]
     pods: Sequence[str] | None
     refused: Refused | None
 
@@ -66,22 +68,25 @@ class ComparisonDecision:
     """
 
     look_for_pods: bool = False
-    delete: tuple[SeenTest, ...] = ()
-    abort: tuple[SeenTest, ...] = ()
+    delete: tuple[ObservedTest, ...] = ()
+    abort: tuple[ObservedTest, ...] = ()
     create: Manifest | None = None
-    status: dict[str, Any] | None = None
+    status: Mapping[str, Any] | None = None
     announcements: tuple[Announcement, ...] = ()
     requeue_after_s: float | None = None
 
 
-def current_comparison_run(comparison: TestIdentity, spec_hash: str, past: ComparisonPast) -> int:
+def current_comparison_run(comparison: TestIdentity, spec_hash: str, past: Remembered[ComparisonStatus]) -> int:
     """Return for which run the plan is to be made: the remembered one while it compares the same, else a new one."""
-    if not is_same_spec(spec_hash, comparison.generation, past.written) or past.verdict is ComparisonVerdict.ABORTED:
+    if (
+        not is_same_spec(spec_hash, comparison.generation, past.status)
+        or past.status.verdict is ComparisonVerdict.ABORTED
+    ):
         return comparison.generation
-    return past.run
+    return past.status.run
 
 
-def looked_for(plan: ComparisonPlan, tests: Sequence[SeenTest]) -> frozenset[str]:
+def looked_for(plan: ComparisonPlan, tests: Sequence[ObservedTest]) -> frozenset[str]:
     """Return the tests whose pods are to be looked for: the plan's, and those of an earlier run by their own names."""
     return plan.names | {test.name for test in tests}
 
@@ -89,21 +94,21 @@ def looked_for(plan: ComparisonPlan, tests: Sequence[SeenTest]) -> frozenset[str
 def decide_comparison(
     comparison: TestIdentity,
     plan: ComparisonPlan | SpecError,
-    past: ComparisonPast,
-    sight: ComparisonSight,
+    past: Remembered[ComparisonStatus],
+    observed: ObservedComparison,
     now: datetime,
 ) -> ComparisonDecision:
     """Return what is to be done now. Total: every combination of facts has a decision."""
     if isinstance(plan, SpecError):
-        seen = past.written.get("observedGeneration")
-        if past.phase is ComparisonPhase.FINISHED and past.spec_hash and seen == comparison.generation:
-            return ComparisonDecision(abort=_unfinished(sight))  # the verdict of an older operator, which read the spec
-        return _refuse(comparison, plan, past, sight, now)
-    is_same = is_same_spec(plan.spec_hash, comparison.generation, past.written)
-    is_over = past.phase is ComparisonPhase.FINISHED
-    if is_same and is_over and (past.verdict is not ComparisonVerdict.ABORTED or plan.spec.abort):
-        return _keep(plan, past, sight)
-    run = _Run(plan, past, sight, now, resumed=is_same and not is_over)
+        seen = past.status.observed_generation
+        if past.status.phase is ComparisonPhase.FINISHED and past.status.spec_hash and seen == comparison.generation:
+            return ComparisonDecision(abort=_unfinished(observed))  # an older operator's verdict: it read the spec
+        return _refuse(comparison, plan, past, observed, now)
+    is_same = is_same_spec(plan.spec_hash, comparison.generation, past.status)
+    is_over = past.status.phase is ComparisonPhase.FINISHED
+    if is_same and is_over and (past.status.verdict is not ComparisonVerdict.ABORTED or plan.spec.abort):
+        return _keep(plan, past, observed)
+    run = _Run(plan, past, observed, now, resumed=is_same and not is_over)
     if plan.spec.abort:
         message = "spec.abort was set. Set it to false to compare anew"
         return run.finish(Ending(ComparisonVerdict.ABORTED, ComparisonReason.ABORT_REQUESTED, message))
@@ -111,33 +116,41 @@ def decide_comparison(
 
 
 def _refuse(
-    comparison: TestIdentity, error: SpecError, past: ComparisonPast, sight: ComparisonSight, now: datetime
+    comparison: TestIdentity,
+    error: SpecError,
+    past: Remembered[ComparisonStatus],
+    observed: ObservedComparison,
+    now: datetime,
 ) -> ComparisonDecision:
     """Finish a comparison whose spec cannot be read. Its hash is forgotten, so that any readable spec is a new run."""
     end = Ending(ComparisonVerdict.ERROR, ComparisonReason.INVALID_SPEC, str(error))
-    was_refused = past.phase is ComparisonPhase.FINISHED and not past.spec_hash and past.run == comparison.generation
-    standing = ComparisonStanding(
-        generation=comparison.generation,
+    was_refused = (
+        past.status.phase is ComparisonPhase.FINISHED
+        and not past.status.spec_hash
+        and past.status.run == comparison.generation
+    )
+    standing = ComparisonStatus(
+        observed_generation=comparison.generation,
         run=comparison.generation,
         spec_hash="",
         phase=ComparisonPhase.FINISHED,
         verdict=end.verdict,
         reason=end.reason,
         message=end.message,
-        conditions=ended_conditions(end, past, now),
-        completion_time=past.completion_time if was_refused else now,
+        conditions=ended_conditions(end, past.status, now),
+        completion_time=past.status.completion_time if was_refused else now,
     )
-    return _write(past, standing, ComparisonDecision(abort=_unfinished(sight)))
+    return _write(past, standing, ComparisonDecision(abort=_unfinished(observed)))
 
 
-def _keep(plan: ComparisonPlan, past: ComparisonPast, sight: ComparisonSight) -> ComparisonDecision:
+def _keep(plan: ComparisonPlan, past: Remembered[ComparisonStatus], observed: ObservedComparison) -> ComparisonDecision:
     """Leave what was found as it stands, and let no test run on."""
-    written = {**past.written, "observedGeneration": plan.comparison.generation}
-    return ComparisonDecision(abort=_unfinished(sight), status=None if written == past.written else written)
+    whole = past.seen_at(plan.comparison.generation)
+    return ComparisonDecision(abort=_unfinished(observed), status=None if whole == past.written else whole)
 
 
-def _unfinished(sight: ComparisonSight) -> tuple[SeenTest, ...]:
-    return tuple(test for test in sight.tests if test.verdict is None and not test.aborting and not test.deleting)
+def _unfinished(observed: ObservedComparison) -> tuple[ObservedTest, ...]:
+    return tuple(test for test in observed.tests if test.verdict is None and not test.aborting and not test.deleting)
 
 
 @dataclass(frozen=True)
@@ -145,14 +158,14 @@ class _Run:
     """The arguments of one decision about a run, kept together, and what follows from them."""
 
     plan: ComparisonPlan
-    past: ComparisonPast
-    sight: ComparisonSight
+    past: Remembered[ComparisonStatus]
+    observed: ObservedComparison
     now: datetime
     resumed: bool
 
     def go_on(self) -> ComparisonDecision:
         """Return what is to be done about a run that nobody has asked to end."""
-        old = [test for test in self.sight.tests if test.run_id != self.plan.run_id]
+        old = [test for test in self.observed.tests if test.run_id != self.plan.run_id]
         if old:
             return self.make_room(old)
         no_use = given_up(self.plan, self.ended)
@@ -162,16 +175,16 @@ class _Run:
         place = next((place for place in self.plan.places if place.test not in over), None)
         return self.test(place) if place is not None else self.finish(ending(self.plan, self.ended, self.results))
 
-    def make_room(self, old: Sequence[SeenTest]) -> ComparisonDecision:
+    def make_room(self, old: Sequence[ObservedTest]) -> ComparisonDecision:
         """End the tests of an earlier run, and delete them once their pods are gone: no others know of these pods."""
         running = [test for test in old if test.verdict is None and not test.deleting]
-        if not running and self.sight.pods is None:
+        if not running and self.observed.pods is None:
             return ComparisonDecision(look_for_pods=True)
         abort = tuple(test for test in running if not test.aborting)
-        delete: tuple[SeenTest, ...] = ()
+        delete: tuple[ObservedTest, ...] = ()
         if running:
             what = f"{running[0].name} is of an earlier run, and is being ended"
-        elif self.sight.pods:
+        elif self.observed.pods:
             what = f"the tests of an earlier run are deleted once their pods are gone: {self.pod_names}"
         else:
             what = f"{len(old)} tests of an earlier run are being deleted: their names are needed"
@@ -182,7 +195,7 @@ class _Run:
 
     def test(self, place: Place) -> ComparisonDecision:
         """Wait for the test of a place, or make it once no pod is left of those before."""
-        seen = next((test for test in self.sight.tests if test.name == place.test), None)
+        seen = next((test for test in self.observed.tests if test.name == place.test), None)
         lagged = next((run for run in self.ended if run.test == place.test), None)
         if seen is not None and lagged is not None and seen.uid == lagged.uid:
             return self.make_way(place, seen, lagged)
@@ -190,11 +203,11 @@ class _Run:
             what = "is being deleted, and will be made anew" if seen.deleting else "is under way"
             standing = self.under_way(ComparisonReason.TEST_RUNNING, f"{place.test} {what}", place)
             return _write(self.past, standing, ComparisonDecision(requeue_after_s=TEST_PASS_S))
-        if self.sight.refused is not None:
-            return self.refused(self.sight.refused, place)
-        if self.sight.pods is None:
+        if self.observed.refused is not None:
+            return self.refused(self.observed.refused, place)
+        if self.observed.pods is None:
             return ComparisonDecision(look_for_pods=True)
-        if self.sight.pods:
+        if self.observed.pods:
             what = f"{place.test} is not made before the pods of the last test are gone: {self.pod_names}"
             standing = self.under_way(ComparisonReason.PODS_GOING, what, place)
             return _write(self.past, standing, ComparisonDecision(requeue_after_s=GOING_PASS_S))
@@ -209,11 +222,11 @@ class _Run:
         standing = self.under_way(why.reason, why.message, place)
         return _write(self.past, standing, ComparisonDecision(requeue_after_s=REFUSED_PASS_S))
 
-    def make_way(self, place: Place, seen: SeenTest, lagged: TestRun) -> ComparisonDecision:
+    def make_way(self, place: Place, seen: ObservedTest, lagged: TestRun) -> ComparisonDecision:
         """Delete a test whose generator lagged, once it is remembered, so that another takes its place."""
         what = f"{place.test} is made again ({lagged.repeats + 1} of {MOST_REPEATS} times at most): {lagged.problem}"
         standing = self.under_way(ComparisonReason.TEST_STARTING, what, place)
-        delete = (seen,) if lagged in self.past.tests and not seen.deleting else ()
+        delete = (seen,) if lagged in self.past.status.tests and not seen.deleting else ()
         return _write(self.past, standing, ComparisonDecision(delete=delete, requeue_after_s=GOING_PASS_S))
 
     def finish(self, end: Ending) -> ComparisonDecision:
@@ -224,22 +237,22 @@ class _Run:
             verdict=end.verdict,
             reason=end.reason,
             message=end.message,
-            conditions=ended_conditions(end, self.past, self.now),
+            conditions=ended_conditions(end, self.past.status, self.now),
             completion_time=self.now,
             round=max((run.round for run in self.ended), default=0),
         )
-        return _write(self.past, standing, ComparisonDecision(abort=_unfinished(self.sight)))
+        return _write(self.past, standing, ComparisonDecision(abort=_unfinished(self.observed)))
 
     @property
     def pod_names(self) -> str:
         """The first of the pods that are seen."""
-        return ", ".join(sorted(self.sight.pods or ())[:_PODS_NAMED])
+        return ", ".join(sorted(self.observed.pods or ())[:_PODS_NAMED])
 
     @cached_property
     def ended(self) -> tuple[TestRun, ...]:
         """The last test of each place that is over, in their order: those remembered, or seen to have ended since."""
-        known = {run.test: run for run in self.past.tests} if self.resumed else {}
-        seen = {test.name: test for test in self.sight.tests if test.run_id == self.plan.run_id}
+        known = {run.test: run for run in self.past.status.tests} if self.resumed else {}
+        seen = {test.name: test for test in self.observed.tests if test.run_id == self.plan.run_id}
         most_figures = most_of_each(len(self.plan.places))
         for place in self.plan.places:
             test, before = seen.get(place.test), known.get(place.test)
@@ -258,7 +271,7 @@ class _Run:
         measured = [run for run in self.ended if not run.problem]
         return {variant.name: compare(measured, first, variant.name, seed) for variant in self.plan.spec.variants}
 
-    def under_way(self, reason: ComparisonReason, message: str, place: Place | None = None) -> ComparisonStanding:
+    def under_way(self, reason: ComparisonReason, message: str, place: Place | None = None) -> ComparisonStatus:
         """Return what the status says of a run that goes on."""
         says = Finding(ConditionStatus.UNKNOWN, reason, message)
         findings = {
@@ -272,35 +285,39 @@ class _Run:
             phase=ComparisonPhase.RUNNING if place is not None else ComparisonPhase.PENDING,
             reason=reason,
             message=message,
-            conditions=conditions(findings, self.past.conditions, self.now),
+            conditions=conditions(findings, self.past.status.conditions, self.now),
             round=place.round if place is not None else 0,
             test=place.test if place is not None else "",
         )
 
-    def standing(self) -> ComparisonStanding:
+    def standing(self) -> ComparisonStatus:
         """Return what every status of the run says. Results are computed only where a test has ended since."""
-        body = self.past.written.get("results")
-        if not self.resumed or self.ended != self.past.tests:
-            body = results_body(self.results, self.ended) if self.ended else None
-        return ComparisonStanding(
-            generation=self.plan.comparison.generation,
+        body = self.past.status.results
+        if not self.resumed or self.ended != self.past.status.tests:
+            body = results_status(self.results, self.ended) if self.ended else None
+        done, planned = sum(not run.is_repeated for run in self.ended), len(self.plan.places)
+        return ComparisonStatus(
+            observed_generation=self.plan.comparison.generation,
             run=self.plan.run,
             spec_hash=self.plan.spec_hash,
             phase=ComparisonPhase.RUNNING,
             reason=ComparisonReason.TEST_RUNNING,
             message="",
             conditions=(),
-            start_time=(self.past.start_time if self.resumed else None) or self.now,
-            planned=len(self.plan.places),
+            start_time=(self.past.status.start_time if self.resumed else None) or self.now,
+            progress=f"{done}/{planned}",
             tests=self.ended,
             results=body,
         )
 
 
-def _write(past: ComparisonPast, standing: ComparisonStanding, decision: ComparisonDecision) -> ComparisonDecision:
+def _write(
+    past: Remembered[ComparisonStatus], status: ComparisonStatus, decision: ComparisonDecision
+) -> ComparisonDecision:
     """Return the decision with the status, and with an Event where the run or its phase is news."""
-    status = comparison_status(standing)
-    before, after = ((said.get("run"), said.get("phase"), said.get("verdict")) for said in (past.written, status))
-    is_good = standing.verdict in (None, ComparisonVerdict.CONCLUSIVE, ComparisonVerdict.ABORTED)
-    news = (Announcement(standing.reason, standing.message, warning=not is_good),) if before != after else ()
-    return replace(decision, status=None if status == past.written else status, announcements=news)
+    whole = written(replace(status, message=status.message[:MESSAGE_LIMIT_CHARACTERS]))
+    before, after = ((said.run, said.phase, said.verdict) for said in (past.status, status))
+    is_good = status.verdict in (None, ComparisonVerdict.CONCLUSIVE, ComparisonVerdict.ABORTED)
+    reason = ComparisonReason(status.reason)
+    news = (Announcement(reason, status.message, warning=not is_good),) if before != after else ()
+    return replace(decision, status=None if whole == past.written else whole, announcements=news)

@@ -1,19 +1,20 @@
 """How a comparison ends: with all its tests over, or given up. And the conditions that say so."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sshload_contract.vocabulary import Verdict
 
+from sshload_operator.api.comparison.words import ComparisonCondition, ComparisonReason, ComparisonVerdict, Difference
+from sshload_operator.api.status.comparison import ComparisonStatus, TestRun
+from sshload_operator.api.status.conditions import Condition
 from sshload_operator.decision.comparison.compare import Compared
-from sshload_operator.decision.comparison.facts import ComparisonPast, TestRun
+from sshload_operator.decision.comparison.figures import CAPACITY, COMPLETED_RATE, ERROR_PERCENT, split
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
 from sshload_operator.decision.comparison.plan import ComparisonPlan
-from sshload_operator.decision.comparison.sentence import sentence
-from sshload_operator.decision.comparison.words import ComparisonCondition, ComparisonReason, ComparisonVerdict
 from sshload_operator.decision.findings import Finding, conditions
-from sshload_operator.state import Condition, ConditionStatus
+from sshload_operator.state import ConditionStatus
 
 # Tests that end in Error from the start tell of something that more of them will not mend.
 _ERRORS_BEFORE_GIVING_UP = 2
@@ -58,7 +59,7 @@ def ending(plan: ComparisonPlan, ended: Sequence[TestRun], results: Mapping[str,
     return Ending(ComparisonVerdict.CONCLUSIVE, ComparisonReason.COMPARED, found)
 
 
-def ended_conditions(end: Ending, past: ComparisonPast, now: datetime) -> tuple[Condition, ...]:
+def ended_conditions(end: Ending, past: ComparisonStatus, now: datetime) -> tuple[Condition[ComparisonCondition], ...]:
     """Return the conditions of a comparison that has ended: Ready only where it is conclusive, else Stalled."""
     is_good = end.verdict is ComparisonVerdict.CONCLUSIVE
     holds = {
@@ -78,3 +79,59 @@ def _unmeasured(variant: str, runs: Sequence[TestRun]) -> Ending:
     last = runs[-1]
     text = f"none of the {len(runs)} tests of variant {variant} gave figures; {last.test}: {last.problem}"
     return Ending(ComparisonVerdict.ERROR, ComparisonReason.VARIANT_NOT_MEASURED, text)
+
+
+_SAID = 3
+# What is said first, where it differs.
+_WEIGHT = (
+    CAPACITY,
+    ERROR_PERCENT,
+    COMPLETED_RATE,
+    "total.p50Ms",
+    "total.p99Ms",
+    "total.p90Ms",
+    "login.p50Ms",
+    "cpuPerLoginMs",
+)
+
+
+def sentence(variant: str, first: str, found: Sequence[Compared]) -> str:
+    """Return what is to be said of a variant beside the first one."""
+    judged = [one for one in found if one.difference is not Difference.UNKNOWN]
+    differing = sorted((one for one in judged if one.difference is not Difference.NONE), key=_rank)
+    if not judged:
+        return f"{variant} cannot be compared with {first}"
+    if not differing:
+        return f"{variant} shows no difference from {first} in {_figures(len(judged))}"
+    said = "; ".join(figure_text(one) for one in differing[:_SAID])
+    rest = f" and in {len(differing) - _SAID} more" if len(differing) > _SAID else ""
+    alike = len(judged) - len(differing)
+    none = f", no difference in the other {alike}" if alike else ""
+    survivors = "".join(_survivors(differing))
+    return (
+        f"{variant} differs from {first} in {len(differing)} of {_figures(len(judged))}: {said}{rest}{none}{survivors}"
+    )
+
+
+def figure_text(one: Compared) -> str:
+    """Return one difference in words: `login p50 2.10 times (1.90 to 2.31)`."""
+    step, figure = split(one.key)
+    name = f"{step} {figure.removesuffix('Ms')}" if step else figure
+    if one.mean is None or one.low is None or one.high is None:
+        return name
+    if one.in_points:
+        return f"{name} {one.mean:+.3g} points ({one.low:+.3g} to {one.high:+.3g})"
+    return f"{name} {one.mean:.3g} times ({one.low:.3g} to {one.high:.3g})"
+
+
+def _survivors(differing: Sequence[Compared]) -> Iterator[str]:
+    if any(one.key == ERROR_PERCENT for one in differing):
+        yield ". Latencies are of successes only, and these are not the same share of both"
+
+
+def _rank(one: Compared) -> tuple[int, str]:
+    return (_WEIGHT.index(one.key), "") if one.key in _WEIGHT else (len(_WEIGHT), one.key)
+
+
+def _figures(count: int) -> str:
+    return f"{count} figure{'' if count == 1 else 's'}"

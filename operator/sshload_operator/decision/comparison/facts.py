@@ -1,31 +1,28 @@
-"""What is known of a comparison: what is seen of its tests, and what its status remembers."""
+"""What is seen of a comparison's tests, and what its status is to remember of each that is over."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any
 
 from sshload_contract.vocabulary import Invalidity, Verdict
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.status.comparison import MOST_REPEATS, TestRun
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.baseline.measured import own_delay_ms
 from sshload_operator.decision.comparison.figures import MEASURED, Figures, figures, most_telling
 from sshload_operator.decision.comparison.plan import COMPARISON_RUN_LABEL, Place
-from sshload_operator.decision.comparison.words import ComparisonPhase, ComparisonVerdict
-from sshload_operator.decision.findings import word
 from sshload_operator.planning.plan import spec_hash as hash_of_spec
-from sshload_operator.state import Condition, Phase, Reason
-
-MOST_REPEATS = 2
-"""How often a test is made again whose generator lagged."""
+from sshload_operator.state import Phase, Reason
 
 _MESSAGE_LIMIT_CHARACTERS = 200
 _LAGGED = frozenset(Reason(why) for why in Invalidity if why.is_own_delay)
 
 
 @dataclass(frozen=True, slots=True)
-class SeenTest:
+class ObservedTest:
     """One test as the API server shows it. `verdict` is None until it is finished; `figures` are empty till then.
 
     `run_id` is the comparison's run that it was made for, `spec_hash` that of what it has measured, and `spec` what it
@@ -56,70 +53,28 @@ class SeenTest:
             return False
 
 
-@dataclass(frozen=True, slots=True)
-class TestRun:
-    """A test that is over, as the comparison's status remembers it. `problem` says why it has no figures.
-
-    `uid` is its object's. `lagged` says that it has none because its generator lagged, and `repeats` how many others
-    of its place lagged before.
-    """
-
-    __test__ = False  # not a pytest class
-
-    test: str
-    round: int
-    variant: str
-    verdict: Verdict
-    reason: str
-    problem: str
-    figures: Figures
-    uid: str = ""
-    lagged: bool = False
-    repeats: int = 0
-
-    @property
-    def is_repeated(self) -> bool:
-        """Whether another test takes its place."""
-        return self.lagged and self.repeats < MOST_REPEATS
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonPast:
-    """What the comparison's status says of the past, which is all that survives a restart of the operator."""
-
-    run: int
-    spec_hash: str
-    phase: ComparisonPhase | None
-    verdict: ComparisonVerdict | None
-    start_time: datetime | None
-    completion_time: datetime | None
-    conditions: tuple[Condition, ...]
-    tests: tuple[TestRun, ...]
-    written: Mapping[str, Any]
-
-
-def seen_test(test: Mapping[str, Any]) -> SeenTest:
+def observed_test(test: Mapping[str, Any]) -> ObservedTest:
     """Return what matters of an SSHLoadTest. One whose spec is newer than its status is not finished."""
-    metadata, status = test["metadata"], test.get("status") or {}
-    is_over = status.get("phase") == Phase.FINISHED and status.get("observedGeneration", 0) >= metadata["generation"]
-    verdict = word(Verdict, status.get("verdict")) if is_over else None
-    return SeenTest(
+    metadata, status = test["metadata"], read_fitting(TestStatus, test.get("status"))
+    is_over = status.phase is Phase.FINISHED and (status.observed_generation or 0) >= metadata["generation"]
+    verdict = status.verdict if is_over else None
+    return ObservedTest(
         name=metadata["name"],
         uid=metadata["uid"],
         run_id=metadata.get("labels", {}).get(COMPARISON_RUN_LABEL, ""),
         deleting="deletionTimestamp" in metadata,
         aborting=bool(test["spec"].get("abort")),
         verdict=verdict,
-        reason=status.get("reason", "") if verdict else "",
-        message=status.get("message", "")[:_MESSAGE_LIMIT_CHARACTERS] if verdict else "",
-        spec_hash=status.get("specHash", "") if verdict else "",
+        reason=status.reason if verdict else "",
+        message=status.message[:_MESSAGE_LIMIT_CHARACTERS] if verdict else "",
+        spec_hash=status.spec_hash if verdict else "",
         figures=figures(status) if verdict in MEASURED else {},
-        own_delay_ms=None if "capacity" in status else own_delay_ms(status),
+        own_delay_ms=None if status.capacity is not None else own_delay_ms(status),
         spec=test["spec"],
     )
 
 
-def test_run(place: Place, test: SeenTest, verdict: Verdict, most_figures: int, repeats: int) -> TestRun:
+def test_run(place: Place, test: ObservedTest, verdict: Verdict, most_figures: int, repeats: int) -> TestRun:
     """Return what is to be remembered of a test that is over with this verdict, after so many others of its place."""
     measured_it = verdict in MEASURED and test.has_measured(place.spec_hash)
     lagged = (verdict is Verdict.INVALID and test.reason in _LAGGED) or (measured_it and test.own_delay_ms is not None)
@@ -144,6 +99,5 @@ def test_run(place: Place, test: SeenTest, verdict: Verdict, most_figures: int, 
         problem=problem,
         figures={} if problem else {key: value for key, value in test.figures.items() if key in kept},
         uid=test.uid if lagged else "",
-        lagged=lagged,
         repeats=repeats,
     )

@@ -1,18 +1,19 @@
 """The figures of one test that are compared, from its status; each has a key that names its step and its unit."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
-from sshload_contract.vocabulary import SearchEnd, Step, Verdict
+from sshload_contract.vocabulary import Step, Verdict
+
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.results import Results, TargetResult
 
 # A broken threshold, or too few samples for one, makes the figures no less true.
 MEASURED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
 CAPACITY = "capacity"
 ERROR_PERCENT = "errorPercent"
 COMPLETED_RATE = "completedRate"
-_TARGETS = ("cpuPerLoginMs", "memoryPeakBytes", "memoryPerSessionBytes")
-_PERCENTILES = ("p50Ms", "p90Ms", "p99Ms")
 _STEPS = tuple(step.value for step in Step)
+_PERCENTILES = (50, 90, 99)
 _LOGIN = frozenset(_STEPS[_STEPS.index(Step.CONNECT) : _STEPS.index(Step.LOGIN) + 1])
 _PARTS = frozenset(_STEPS[: _STEPS.index(Step.COMMAND)]) - {Step.LOGIN}
 # What all tests together keep is half of what etcd takes as one object: each figure has 60 characters or so.
@@ -22,20 +23,19 @@ _MOST_OF_ALL_TESTS = 15_000
 Figures = Mapping[str, float]
 
 
-def figures(status: Mapping[str, Any]) -> Figures:
+def figures(status: TestStatus) -> Figures:
     """Return a measured test's figures by key: `completedRate`, or `login.p50Ms` of a step; none that is not stated.
 
     Of a search there is one, its capacity: the rest are of trials at loads that differ from test to test. Where the
     search ended at a bound of its own, that bound is no capacity. A load that was ended for a broken threshold has
     none, because it ended where it was worst.
     """
-    if "endedEarly" in status.get("results", {}):
+    results, capacity = status.results, status.capacity
+    if results is not None and results.ended_early is not None:
         return {}
-    if "capacity" in status:
-        found = status["capacity"]
-        is_known = found.get("end") == SearchEnd.FOUND and "value" in found
-        return {CAPACITY: float(found["value"])} if is_known else {}
-    return dict(_figures(status.get("results", {})))
+    if capacity is not None:
+        return {} if capacity.found is None else {CAPACITY: capacity.found}
+    return {} if results is None else dict(_figures(results))
 
 
 def most_of_each(tests: int) -> int:
@@ -81,15 +81,20 @@ def _weight(key: str) -> tuple[int, str]:
     return (1 if step == Step.TOTAL else 3 if name in _PARTS else 2), key
 
 
-def _figures(results: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
-    for name in (ERROR_PERCENT, COMPLETED_RATE):
-        if name in results:
-            yield name, float(results[name])
-    target = results.get("target", {})
-    for name in _TARGETS:
-        if name in target:
-            yield name, float(target[name])
-    for step in results.get("steps", ()):
-        for name in _PERCENTILES:
-            if name in step:
-                yield f"{step['step']}.{name}", float(step[name])
+def _figures(results: Results) -> Iterator[tuple[str, float]]:
+    target = results.target or TargetResult()
+    of_whole_test = {
+        ERROR_PERCENT: results.error_percent,
+        COMPLETED_RATE: results.completed_rate,
+        "cpuPerLoginMs": target.cpu_per_login_ms,
+        "memoryPeakBytes": target.memory_peak_bytes,
+        "memoryPerSessionBytes": target.memory_per_session_bytes,
+    }
+    of_steps = {
+        f"{step.step}.{name}": value
+        for step in results.steps
+        for name, value in ((f"p{percentile}Ms", step.percentile_ms(percentile)) for percentile in _PERCENTILES)
+    }
+    for key, value in (*of_whole_test.items(), *of_steps.items()):
+        if value is not None:
+            yield key, float(value)

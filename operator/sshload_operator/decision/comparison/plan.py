@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from sshload_operator.api.comparison.spec import ComparisonSpec, Variant, test_name
+from sshload_operator.api.comparison.spec import ComparisonSpec, Variant
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, GROUP, TEST
+from sshload_operator.api.names import extended, label_value
 from sshload_operator.planning.plan import Installation, TestIdentity, make_plan, run_id, spec_hash
 from sshload_operator.planning.preflight import preflight
 from sshload_operator.state import Manifest, Reason
@@ -87,7 +88,7 @@ def test_manifest(plan: ComparisonPlan, place: Place) -> Manifest:
             "labels": {
                 "app.kubernetes.io/name": "sshload",
                 "app.kubernetes.io/managed-by": "sshload-operator",
-                COMPARISON_LABEL: plan.comparison.name,
+                COMPARISON_LABEL: label_value(plan.comparison.name),
                 COMPARISON_RUN_LABEL: plan.run_id,
                 _VARIANT_LABEL: place.variant,
                 _ROUND_LABEL: str(place.round),
@@ -110,7 +111,7 @@ def test_manifest(plan: ComparisonPlan, place: Place) -> Manifest:
 def _places(name: str, spec: ComparisonSpec) -> Iterator[Place]:
     for number in range(1, spec.repeats + 1):
         for variant in _round(spec.variants, number):
-            test = test_name(name, number, variant.name)
+            test = extended(name, f"-{number}-{variant.name}")
             yield Place(number, variant.name, test, spec_hash(variant.spec), variant.body)
 
 

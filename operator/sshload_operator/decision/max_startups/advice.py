@@ -1,13 +1,12 @@
 """`status.results.maxStartups`: what MaxStartups did to the run, what explains it, and what to set."""
 
-from typing import Any
-
 from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import RunEnd
 
+from sshload_operator.api.status.results import MaxStartupsAdvice
 from sshload_operator.api.target import ExternalTarget, ManagedTarget
-from sshload_operator.decision.figures import milliseconds, percent, rounded, stated
+from sshload_operator.decision.figures import milliseconds, percent, rounded
 from sshload_operator.decision.max_startups.arrivals import Burst
 from sshload_operator.decision.max_startups.measured import Logins, NoFiguresError, measured_logins
 from sshload_operator.decision.max_startups.prediction import Prediction, predicted
@@ -20,8 +19,8 @@ _US_PER_S = 1_000_000
 _NEAR_THE_LIMIT = 0.9
 
 
-def advice(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
-    """Return the advice, None for a run that cannot be trusted. A figure that cannot be stated is absent."""
+def advice(plan: Plan, summary: RunSummary) -> MaxStartupsAdvice | None:
+    """Return the advice, None for a run that cannot be trusted."""
     managed = isinstance(plan.spec.target, ManagedTarget)
     if (
         summary.end is not RunEnd.COMPLETED
@@ -33,16 +32,17 @@ def advice(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
     if figures_spoiled(summary, plan.spec.scenario.slept_s):
         return None
     setting = None if isinstance(plan.spec.target, ExternalTarget) else setting_of(plan.spec.target.sshd)
-    figures: dict[str, Any] = {"setting": None if setting is None else str(setting)}
     try:
-        logins = measured_logins(plan, summary)
-        figures |= _figures(logins, setting)
+        return _of_logins(measured_logins(plan, summary), setting)
     except NoFiguresError as error:
-        figures["message"] = f"no advice: {error}"
-    return stated(figures)
+        return MaxStartupsAdvice(setting=_setting_text(setting), message=f"no advice: {error}")
 
 
-def _figures(logins: tuple[Logins, ...], setting: MaxStartups | None) -> dict[str, Any]:
+def _setting_text(setting: MaxStartups | None) -> str | None:
+    return None if setting is None else str(setting)
+
+
+def _of_logins(logins: tuple[Logins, ...], setting: MaxStartups | None) -> MaxStartupsAdvice:
     attempted = sum(one.attempted for one in logins)
     observed = sum(one.dropped for one in logins) / attempted
     overflowed = any(one.overflowed for one in logins)
@@ -54,17 +54,18 @@ def _figures(logins: tuple[Logins, ...], setting: MaxStartups | None) -> dict[st
         message = f"{_drops(observed, foreseen, setting)} {_what_to_set(need, setting)}"
     longest = max(logins, key=lambda one: one.time_s)
     steady = [one.concurrent for one in logins if not isinstance(one.arrivals, Burst)]
-    return {
-        "authenticationMeanMs": milliseconds(longest.time_s * _US_PER_S),
-        "concurrentMean": rounded(max(steady)) if steady else None,
-        "predictedDropPercent": None if foreseen is None else percent(foreseen.dropped),
-        "observedDropPercent": percent(observed),
-        "observedIsLowerBound": any(one.unexplained for one in logins),
-        "neededStart": need.start,
-        "recommended": None if need.start is None else str(recommended(need.start)),
-        "headroomPercent": None if need.start is None else round(HEADROOM * 100),
-        "message": message,
-    }
+    return MaxStartupsAdvice(
+        setting=_setting_text(setting),
+        authentication_mean_ms=milliseconds(longest.time_s * _US_PER_S),
+        concurrent_mean=rounded(max(steady)) if steady else None,
+        predicted_drop_percent=None if foreseen is None else percent(foreseen.dropped),
+        observed_drop_percent=percent(observed),
+        observed_is_lower_bound=any(one.unexplained for one in logins),
+        needed_start=need.start,
+        recommended=None if need.start is None else str(recommended(need.start)),
+        headroom_percent=None if need.start is None else round(HEADROOM * 100),
+        message=message,
+    )
 
 
 def _overflow(observed: float, need: Need) -> str:

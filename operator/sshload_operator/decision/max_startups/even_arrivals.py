@@ -8,7 +8,7 @@ sum of positive terms: no iteration, and no digits lost.
 from itertools import accumulate
 from math import exp
 
-from sshload_operator.decision.max_startups.service import LoginService
+from sshload_operator.decision.max_startups.arrivals import LoginService
 
 _NEGLIGIBLE = 1e-18
 _SCALED_FROM = 1e200

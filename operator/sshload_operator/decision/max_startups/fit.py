@@ -3,10 +3,9 @@
 from functools import lru_cache
 from math import inf, sqrt
 
-from sshload_operator.decision.max_startups.arrivals import Steady
+from sshload_operator.decision.max_startups.arrivals import LoginService, Steady
 from sshload_operator.decision.max_startups.measured import Logins
 from sshload_operator.decision.max_startups.occupancy import occupancy
-from sshload_operator.decision.max_startups.service import LoginService
 from sshload_operator.decision.max_startups.setting import MaxStartups
 
 _PRECISION = 0.002

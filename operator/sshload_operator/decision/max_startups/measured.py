@@ -102,12 +102,12 @@ def _of_probes(plan: Plan, load: HoldLoad, summary: RunSummary) -> Iterator[Logi
 
 def _manner(plan: Plan, load: Load, logins: Logins) -> Arrivals:
     match load:
-        case ArrivalsLoad(stages=stages) if len({stage.rate for stage in stages}) == 1:
+        case ArrivalsLoad() if load.is_steady:
             return _open(plan, load.process, logins)
-        case UsersLoad(stages=stages) if len({stage.users for stage in stages}) == 1:
+        case UsersLoad() if load.is_steady:
             logged_in_s = logins.time_s * (1 - logins.drop_share)
-            away_s = stages[0].users * logins.lasted_s / logins.attempted - logged_in_s
-            return Users(stages[0].users, max(away_s, _SHORTEST_AWAY_S))
+            away_s = load.most_users * logins.lasted_s / logins.attempted - logged_in_s
+            return Users(load.most_users, max(away_s, _SHORTEST_AWAY_S))
         case BurstLoad() if plan.spec.via:
             raise NoFiguresError("behind jump hosts a burst does not come at one instant")
         case BurstLoad(connections=connections, repeat=repeat):

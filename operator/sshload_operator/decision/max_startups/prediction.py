@@ -3,13 +3,11 @@
 from dataclasses import dataclass, replace
 from math import inf, sqrt
 
-from sshload_operator.decision.max_startups.arrivals import Burst, Steady
-from sshload_operator.decision.max_startups.burst import burst_drops
+from sshload_operator.decision.max_startups.arrivals import Burst, LoginService, Steady
 from sshload_operator.decision.max_startups.fit import service_of
 from sshload_operator.decision.max_startups.measured import Logins
 from sshload_operator.decision.max_startups.occupancy import occupancy
-from sshload_operator.decision.max_startups.service import LoginService
-from sshload_operator.decision.max_startups.setting import MaxStartups
+from sshload_operator.decision.max_startups.setting import MaxStartups, burst_drops
 
 SHORTEST, LONGEST = 1 / 1.5, 1.25
 """How long sshd counts a connection, by how long the clients see it take to log in, at least and at most.

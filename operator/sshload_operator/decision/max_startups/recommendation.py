@@ -3,11 +3,10 @@
 from dataclasses import dataclass, replace
 from math import ceil, inf
 
-from sshload_operator.decision.max_startups.arrivals import Burst, Steady, Users
+from sshload_operator.decision.max_startups.arrivals import Burst, LoginService, Steady, Users
 from sshload_operator.decision.max_startups.fit import service_of
 from sshload_operator.decision.max_startups.measured import Logins
 from sshload_operator.decision.max_startups.occupancy import most_found, occupancy
-from sshload_operator.decision.max_startups.service import LoginService
 from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
 
 HEADROOM = 0.25

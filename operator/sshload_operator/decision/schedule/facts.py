@@ -5,17 +5,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-from sshload_contract.vocabulary import SearchEnd, Verdict
+from sshload_contract.declared import Timestamp
+from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.errors import SpecError
+from sshload_operator.api.forms import Misfit, read_timestamp
 from sshload_operator.api.kinds import GROUP
+from sshload_operator.api.names import extended
 from sshload_operator.api.schedule.spec import ScheduleSpec
-from sshload_operator.decision.baseline.candidates import installed_hash
+from sshload_operator.api.schedule.words import ScheduleReason
+from sshload_operator.api.status.head import Remembered
+from sshload_operator.api.status.schedule import ScheduleStatus
+from sshload_operator.decision.baseline.candidates import EarlierTest, installed_hash
 from sshload_operator.decision.baseline.find import measured_by
 from sshload_operator.decision.baseline.measured import own_delay_ms
-from sshload_operator.decision.findings import read_conditions, read_time, word
-from sshload_operator.decision.schedule.words import ScheduleCondition, ScheduleReason
-from sshload_operator.state import Condition, Phase
 
 SCHEDULE_LABEL: Final = f"{GROUP}/schedule"
 SCHEDULED_ANNOTATION: Final = f"{GROUP}/scheduled-timestamp"
@@ -83,30 +86,12 @@ class Obstacle:
 
 
 @dataclass(frozen=True, slots=True)
-class ScheduleMemory:
-    """What the status says of the past, which is all that survives a restart of the operator, tests excepted.
-
-    `calendar` is the schedule and time zone that were last seen, and `calendar_since` the time of their last change:
-    None where they have not changed since the creation. `written` is the whole status as it stands.
-    """
-
-    last_schedule_time: datetime | None
-    last_successful_time: datetime | None
-    last_completion_time: datetime | None
-    last_verdict: Verdict | None
-    calendar: str
-    calendar_since: datetime | None
-    conditions: tuple[Condition, ...]
-    written: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
+class ScheduleSituation:
     """All facts of one decision. `obstacle` is why a test that was to be created a moment ago was not."""
 
     schedule: ScheduleIdentity
     spec: ScheduleSpec | SpecError
-    memory: ScheduleMemory
+    remembered: Remembered[ScheduleStatus]
     tests: Sequence[ScheduledTest]
     obstacle: Obstacle | None
     now: datetime
@@ -119,40 +104,25 @@ def identity(body: Mapping[str, Any]) -> ScheduleIdentity:
     return ScheduleIdentity(metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"], created)
 
 
-def remembered(written: Mapping[str, Any]) -> ScheduleMemory:
-    """Return what a status says of the past. Words that this version does not know count as absent."""
-    return ScheduleMemory(
-        last_schedule_time=read_time(written.get("lastScheduleTime")),
-        last_successful_time=read_time(written.get("lastSuccessfulTime")),
-        last_completion_time=read_time(written.get("lastCompletionTime")),
-        last_verdict=word(Verdict, written.get("lastVerdict")),
-        calendar=written.get("calendar", ""),
-        calendar_since=read_time(written.get("calendarSince")),
-        conditions=tuple(read_conditions(written.get("conditions", ()), ScheduleCondition, ScheduleReason)),
-        written=written,
-    )
-
-
 def scheduled_test(body: Mapping[str, Any]) -> ScheduledTest:
     """Return what matters of a test that a schedule owns."""
-    metadata, status = body["metadata"], body.get("status") or {}
-    results = status.get("results") or {}
-    capacity = status.get("capacity") or {}
+    metadata, test = body["metadata"], EarlierTest.of(body)
+    status, results, capacity = test.status, test.status.results, test.status.capacity
     return ScheduledTest(
         name=metadata["name"],
         uid=metadata["uid"],
         time=_scheduled_time(metadata),
         deleting="deletionTimestamp" in metadata,
-        finished=status.get("phase") == Phase.FINISHED,
-        verdict=word(Verdict, status.get("verdict")),
-        completion_time=read_time(status.get("completionTime")),
+        finished=test.is_finished,
+        verdict=status.verdict,
+        completion_time=status.completion_time,
         figures=Figures(
-            capacity=capacity.get("value") if capacity.get("end") == SearchEnd.FOUND else None,
-            capacity_in_words=capacity.get("inWords"),
-            p99_ms=results.get("p99Ms"),
-            completed_rate=results.get("completedRate"),
+            capacity=None if capacity is None else capacity.found,
+            capacity_in_words=None if capacity is None else capacity.in_words,
+            p99_ms=None if results is None else results.p99_ms,
+            completed_rate=None if results is None else results.completed_rate,
         ),
-        measured=measured_by(body),
+        measured=measured_by(test),
         installed=installed_hash(status),
         delay_ms=own_delay_ms(status),
     )
@@ -163,10 +133,12 @@ def child_name(schedule_name: str, time: datetime) -> str:
 
     As CronJob's Jobs, by the minutes since 1970, because no calendar is finer than that.
     """
-    return f"{schedule_name}-{(time - _EPOCH) // _MINUTE}"
+    return extended(schedule_name, f"-{(time - _EPOCH) // _MINUTE}")
 
 
 def _scheduled_time(metadata: Mapping[str, Any]) -> datetime:
     """Return the annotated time; the creation where somebody took the annotation away or garbled it."""
-    annotated = read_time(metadata.get("annotations", {}).get(SCHEDULED_ANNOTATION))
-    return annotated or datetime.fromisoformat(metadata["creationTimestamp"])
+    try:
+        return read_timestamp(Timestamp(), metadata.get("annotations", {}).get(SCHEDULED_ANNOTATION))
+    except Misfit:
+        return datetime.fromisoformat(metadata["creationTimestamp"])

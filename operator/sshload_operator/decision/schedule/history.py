@@ -2,17 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from typing import Any
 
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.schedule.spec import ScheduleSpec
+from sshload_operator.api.status.schedule import MOST_POINTS, TrendPoint
 from sshload_operator.decision.baseline.candidates import is_clean
-from sshload_operator.decision.baseline.differs import question_hash
-from sshload_operator.decision.findings import time_text
+from sshload_operator.decision.baseline.differs import comparable_hash
 from sshload_operator.decision.schedule.facts import ScheduledTest
-
-_MOST_SHOWN = 200
 
 
 def surplus(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> tuple[ScheduledTest, ...]:
@@ -36,9 +33,9 @@ def _baselines(spec: ScheduleSpec, tests: Iterable[ScheduledTest]) -> Sequence[S
     ours = spec.template.parsed
     if ours.baseline is None or ours.baseline.test:
         return ()
-    asked = question_hash(ours)
+    wanted = comparable_hash(ours)
     usable = sorted(
-        (test for test in tests if test.measured == asked and is_clean(ours, test.delay_ms)),
+        (test for test in tests if test.measured == wanted and is_clean(ours, test.delay_ms)),
         key=_completion,
     )
     installed = usable[-1].installed if usable else ""
@@ -64,9 +61,9 @@ def last_passed_time(tests: Iterable[ScheduledTest]) -> datetime | None:
     return passed.completion_time if passed is not None else None
 
 
-def trend(tests: Iterable[ScheduledTest]) -> list[dict[str, Any]]:
+def trend(tests: Iterable[ScheduledTest]) -> tuple[TrendPoint, ...]:
     """Return what the kept runs found, the oldest first, as a status has it."""
-    return [_point(test) for test in in_order(tests) if test.finished][-_MOST_SHOWN:]
+    return tuple(_point(test) for test in in_order(tests) if test.finished)[-MOST_POINTS:]
 
 
 def _oldest(tests: Sequence[ScheduledTest], limit: int) -> Sequence[ScheduledTest]:
@@ -78,14 +75,13 @@ def _completion(test: ScheduledTest) -> tuple[datetime, str]:
     return test.completion_time, test.name
 
 
-def _point(test: ScheduledTest) -> dict[str, Any]:
-    words = {
-        "test": test.name,
-        "time": time_text(test.time),
-        "verdict": str(test.verdict) if test.verdict is not None else None,
-        "capacity": test.figures.capacity,
-        "capacityInWords": test.figures.capacity_in_words,
-        "p99Ms": test.figures.p99_ms,
-        "completedRate": test.figures.completed_rate,
-    }
-    return {key: value for key, value in words.items() if value is not None}
+def _point(test: ScheduledTest) -> TrendPoint:
+    return TrendPoint(
+        test=test.name,
+        time=test.time,
+        verdict=test.verdict,
+        capacity=test.figures.capacity,
+        capacity_in_words=test.figures.capacity_in_words,
+        p99_ms=test.figures.p99_ms,
+        completed_rate=test.figures.completed_rate,
+    )

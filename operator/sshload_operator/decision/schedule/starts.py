@@ -7,7 +7,8 @@ from typing import Final
 
 from sshload_operator.api.schedule.calendars import Calendar
 from sshload_operator.api.schedule.spec import ScheduleSpec
-from sshload_operator.decision.schedule.facts import ScheduleIdentity, ScheduleMemory
+from sshload_operator.api.status.schedule import ScheduleStatus
+from sshload_operator.decision.schedule.facts import ScheduleIdentity
 
 # Above so many CronJob warns of a clock that is wrong.
 MANY_MISSED: Final = 100
@@ -62,14 +63,14 @@ class Starts:
         return found
 
 
-def starts(schedule: ScheduleIdentity, spec: ScheduleSpec, memory: ScheduleMemory, now: datetime) -> Starts:
+def starts(schedule: ScheduleIdentity, spec: ScheduleSpec, memory: ScheduleStatus, now: datetime) -> Starts:
     """Return the starts of a schedule: after the last one, else after its creation, and after its calendar's change."""
     earliest = memory.last_schedule_time or schedule.created
     since = calendar_since(spec, memory, now)
     return Starts(spec.calendar, max(earliest, since) if since else earliest, spec.jitter, schedule.uid)
 
 
-def calendar_since(spec: ScheduleSpec, memory: ScheduleMemory, now: datetime) -> datetime | None:
+def calendar_since(spec: ScheduleSpec, memory: ScheduleStatus, now: datetime) -> datetime | None:
     """Return the last change of the calendar, None where there was none. What it says of earlier times means nothing.
 
     CronJob's controller, too, waits for the next time of a calendar that was changed, and does not look back.

@@ -3,21 +3,21 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.errors import SpecError
-from sshload_operator.decision.findings import Finding, condition_body, conditions, time_text
-from sshload_operator.decision.schedule.facts import Question, ScheduledTest
+from sshload_operator.api.schedule.words import ScheduleCondition, ScheduleReason
+from sshload_operator.api.status.schedule import ActiveTest, ScheduleStatus
+from sshload_operator.decision.findings import Finding, conditions
+from sshload_operator.decision.schedule.facts import ScheduledTest, ScheduleSituation
 from sshload_operator.decision.schedule.history import in_order, last_completed, last_passed_time, trend
 from sshload_operator.decision.schedule.starts import calendar_since
-from sshload_operator.decision.schedule.words import ScheduleCondition, ScheduleReason
 from sshload_operator.state import ConditionStatus
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ScheduleTimes:
     """What a decision found out: the scheduled time that was served last, and the one that comes next."""
 
     last_schedule_time: datetime | None
@@ -32,43 +32,45 @@ class _LastRun:
     verdict: Verdict | None
 
 
-def status(asked: Question, standing: Standing, kept: Iterable[ScheduledTest]) -> dict[str, Any]:
-    """Return the status as the CRD's schema has it, with the trend of the tests that are `kept`."""
-    last, memory = _last_run(asked), asked.memory
-    active = [{"name": test.name, "uid": test.uid} for test in in_order(asked.tests) if test.active]
-    passed_time = max(filter(None, (last_passed_time(asked.tests), memory.last_successful_time)), default=None)
-    valid = not isinstance(asked.spec, SpecError)
-    since = calendar_since(asked.spec, memory, asked.now) if not isinstance(asked.spec, SpecError) else None
-    optional = {
-        "lastScheduleTime": time_text(standing.last_schedule_time),
-        "lastSuccessfulTime": time_text(passed_time),
-        "lastCompletionTime": time_text(last.completion_time),
-        "lastVerdict": str(last.verdict) if last.verdict is not None else None,
-        "nextScheduleTime": time_text(standing.next_time),
-        "calendar": memory.calendar if isinstance(asked.spec, SpecError) else asked.spec.calendar_text,
-        "calendarSince": time_text(since if valid else memory.calendar_since),
-        "active": active,
-        "trend": trend(kept),
-    }
-    found = conditions(_findings(asked, standing, last), memory.conditions, asked.now)
-    return {
-        "observedGeneration": asked.schedule.generation,
-        "activeCount": len(active),
-        "conditions": [condition_body(condition) for condition in found],
-        **{key: value for key, value in optional.items() if value},
-    }
+def status(
+    situation: ScheduleSituation, schedule_times: ScheduleTimes, kept: Iterable[ScheduledTest]
+) -> ScheduleStatus:
+    """Return the whole status, with the trend of the tests that are `kept`."""
+    last, memory, spec = _last_run(situation), situation.remembered.status, situation.spec
+    active = tuple(ActiveTest(test.name, test.uid) for test in in_order(situation.tests) if test.active)
+    passed_time = max(filter(None, (last_passed_time(situation.tests), memory.last_successful_time)), default=None)
+    if isinstance(spec, SpecError):
+        calendar, since = memory.calendar, memory.calendar_since
+    else:
+        calendar, since = spec.calendar_text, calendar_since(spec, memory, situation.now)
+    return ScheduleStatus(
+        observed_generation=situation.schedule.generation,
+        last_schedule_time=schedule_times.last_schedule_time,
+        last_successful_time=passed_time,
+        last_completion_time=last.completion_time,
+        last_verdict=last.verdict,
+        next_schedule_time=schedule_times.next_time,
+        calendar=calendar,
+        calendar_since=since,
+        active_count=len(active),
+        active=active,
+        trend=trend(kept),
+        conditions=conditions(_findings(situation, schedule_times, last), memory.conditions, situation.now),
+    )
 
 
-def _last_run(asked: Question) -> _LastRun:
-    seen, memory = last_completed(asked.tests), asked.memory
+def _last_run(situation: ScheduleSituation) -> _LastRun:
+    seen, memory = last_completed(situation.tests), situation.remembered.status
     remembered_time = memory.last_completion_time
     if seen is None or (remembered_time is not None and (seen.completion_time or remembered_time) < remembered_time):
         return _LastRun(remembered_time, memory.last_verdict)
     return _LastRun(seen.completion_time, seen.verdict)
 
 
-def _findings(asked: Question, standing: Standing, last: _LastRun) -> Mapping[ScheduleCondition, Finding]:
-    valid, ready = _valid(asked), _ready(asked, standing)
+def _findings(
+    situation: ScheduleSituation, schedule_times: ScheduleTimes, last: _LastRun
+) -> Mapping[ScheduleCondition, Finding]:
+    valid, ready = _valid(situation), _ready(situation, schedule_times)
     stalled = ConditionStatus.TRUE if ready.status is ConditionStatus.FALSE else ConditionStatus.FALSE
     return {
         ScheduleCondition.VALID: valid,
@@ -79,21 +81,21 @@ def _findings(asked: Question, standing: Standing, last: _LastRun) -> Mapping[Sc
     }
 
 
-def _valid(asked: Question) -> Finding:
-    if isinstance(asked.spec, SpecError):
-        return Finding(ConditionStatus.FALSE, ScheduleReason.INVALID_SPEC, str(asked.spec))
-    message = f'"{asked.spec.schedule}" in {asked.spec.zone.key}, and a template that can be read'
+def _valid(situation: ScheduleSituation) -> Finding:
+    if isinstance(situation.spec, SpecError):
+        return Finding(ConditionStatus.FALSE, ScheduleReason.INVALID_SPEC, str(situation.spec))
+    message = f'"{situation.spec.schedule}" in {situation.spec.zone.key}, and a template that can be read'
     return Finding(ConditionStatus.TRUE, ScheduleReason.SPEC_ACCEPTED, message)
 
 
-def _ready(asked: Question, standing: Standing) -> Finding:
-    if isinstance(asked.spec, SpecError):
-        return Finding(ConditionStatus.FALSE, ScheduleReason.INVALID_SPEC, str(asked.spec))
-    if asked.obstacle is not None:
-        return Finding(ConditionStatus.FALSE, asked.obstacle.reason, asked.obstacle.message)
-    if asked.spec.suspend:
+def _ready(situation: ScheduleSituation, schedule_times: ScheduleTimes) -> Finding:
+    if isinstance(situation.spec, SpecError):
+        return Finding(ConditionStatus.FALSE, ScheduleReason.INVALID_SPEC, str(situation.spec))
+    if situation.obstacle is not None:
+        return Finding(ConditionStatus.FALSE, situation.obstacle.reason, situation.obstacle.message)
+    if situation.spec.suspend:
         return Finding(ConditionStatus.TRUE, ScheduleReason.SUSPENDED, "spec.suspend is set: no tests are started")
-    if standing.next_time is None:
+    if schedule_times.next_time is None:
         message = "the schedule names no time that is still to come"
         return Finding(ConditionStatus.FALSE, ScheduleReason.NEVER_FIRES, message)
     return Finding(ConditionStatus.TRUE, ScheduleReason.SCHEDULED, "tests are started as scheduled")

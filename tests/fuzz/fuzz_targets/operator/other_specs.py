@@ -46,7 +46,7 @@ def check(data: bytes) -> None:
     try:
         spec = handed_on(said)
         if kind == b"comparison":
-            parse_comparison("cmp", spec)
+            parse_comparison(spec)
         else:
             _assert_times(spec)
     except RefusedError:

@@ -18,16 +18,19 @@ from schedules import quick
 from searches import failed, passed, searched
 from sim_comparison import SimComparison, measured
 from specs.search import SEARCHES
+from sshload_operator.api.status.comparison import ComparisonStatus
+from sshload_operator.api.status.head import remembered
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.cli.comparison_table import comparison_text
 from sshload_operator.cli.progress_line import progress_text
 from sshload_operator.cli.result_table import result_text
-from sshload_operator.control.metrics_schedules import SchedulesCollector
-from sshload_operator.control.metrics_tests import TestsCollector
-from sshload_operator.decision.comparison.facts import seen_test
-from sshload_operator.decision.comparison.status import comparison_past
+from sshload_operator.control.metrics.schedules import SchedulesCollector
+from sshload_operator.control.metrics.tests import TestsCollector
+from sshload_operator.decision.comparison.facts import observed_test
 from sshload_operator.decision.schedule import facts
-from sshload_operator.decision.status import remembered
 from sshload_operator.state import Role
+from statuses import read_comparison_status, read_test_status
 
 _TESTS, _SCHEDULES, _COMPARISONS = "sshloadtests", "sshloadtestschedules", "sshloadtestcomparisons"
 _SCHEMAS = {plural: status_schema(plural) for plural in (_TESTS, _SCHEDULES, _COMPARISONS)}
@@ -96,28 +99,28 @@ def check(data: bytes) -> None:
 
 def _read_test(status: Mapping[str, Any]) -> None:
     body = {"metadata": _METADATA, "spec": {}, "status": status}
-    remembered(status)
-    seen_test(body)
+    remembered(TestStatus, status)
+    observed_test(body)
     facts.scheduled_test(body)
     collector = TestsCollector()
     collector.object_changed("MODIFIED", body)
     collector.render()
-    progress_text(status)
+    progress_text(read_test_status(status))
     if "verdict" in status:
-        result_text(status)
+        result_text(read_test_status(status))
 
 
 def _read_schedule(status: Mapping[str, Any]) -> None:
-    facts.remembered(status)
+    remembered(ScheduleStatus, status)
     collector = SchedulesCollector()
     collector.object_changed("MODIFIED", {"metadata": _METADATA, "spec": {}, "status": status})
     collector.render()
 
 
 def _read_comparison(status: Mapping[str, Any]) -> None:
-    comparison_past(status)
+    remembered(ComparisonStatus, status)
     if "verdict" in status:
-        comparison_text(status)
+        comparison_text(read_comparison_status(status))
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {

@@ -24,7 +24,7 @@ from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.worker_line import WorkerLine
 from sshload_worker.coordination.worker_registry import WorkerRegistry
-from sshload_worker.pacing.load import TrialOrder
+from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.trial_course import TrialCourse
 

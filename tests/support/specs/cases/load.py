@@ -3,7 +3,7 @@
 from specs.bad import Bad, bad
 from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
 from specs.search import SEARCH_ARRIVALS
-from specs.small import SMALL
+from specs.small import REPLAY, SMALL
 from specs.spec import Spec, changed, without
 
 BAD: dict[str, Bad] = {
@@ -13,9 +13,11 @@ BAD: dict[str, Bad] = {
     "arrivals-in-short-beyond-the-deadline": bad("load.arrivals", {"rate": 20, "duration": "1h"}, "spec.deadline"),
     "burst-repeated-with-a-point": bad("load.burst.repeat", 2.0, "spec", base=EXTERNAL_BURST),
     "no-load": Bad(without(SMALL, "load"), "spec.load"),
-    "no-load-model": bad("load", {}, says="exactly one of users, arrivals, burst, hold and capacity must be set"),
+    "no-load-model": bad("load", {}, says="exactly one of users, arrivals, burst, hold, replay and capacity must"),
     "two-load-models": bad(
-        "load", {**SMALL["load"], "burst": {"connections": 1}}, says="exactly one of users, arrivals, burst, hold and"
+        "load",
+        {**SMALL["load"], "burst": {"connections": 1}},
+        says="exactly one of users, arrivals, burst, hold, re",
     ),
     "load-beside-a-search": bad(
         "load", {**SMALL["load"], **SEARCH_ARRIVALS["load"]}, says="exactly one of users, arrivals, burst, hold"
@@ -31,6 +33,18 @@ BAD: dict[str, Bad] = {
         "load.users.thinkTime", {"min": "2s", "max": "1s"}, "spec.load.users.thinkTime.max", base=EXTERNAL_USERS
     ),
     "users-of-zero": bad("load.users.stages.0.users", 0, "spec.load.users.stages[0].users", base=EXTERNAL_USERS),
+    "ramp-from-no-users-to-none": bad(
+        "load.users.stages", [{"users": 0, "toUsers": 0, "duration": "10s"}], base=EXTERNAL_USERS
+    ),
+    "ramp-from-no-rate-to-none": bad("load.arrivals.stages", [{"rate": 0, "toRate": 0, "duration": "10s"}]),
+    "ramp-in-short-from-no-rate-to-none": bad("load.arrivals", {"rate": 0, "toRate": 0.0, "duration": "10s"}),
+    "ramp-to-a-negative-rate": bad("load.arrivals.stages.0.toRate", -1, "spec.load.arrivals.stages[0].toRate"),
+    "ramp-beside-stages": bad("load.arrivals.toRate", 10, "spec.load.arrivals.toRate"),
+    "replay-without-a-trace": bad("load.replay.trace", None, "spec.load.replay.trace", base=REPLAY),
+    "replay-of-nothing": bad("load.replay.amplification", 0, base=REPLAY),
+    "replay-that-stands-still": bad("load.replay.speed", 0, base=REPLAY),
+    "replay-beyond-the-deadline": bad("deadline", "10m", base=REPLAY, says="startTimeout, warmUp and the load"),
+    "trace-of-another-namespace": bad("load.replay.trace.configMapRef.namespace", "other", base=REPLAY),
     "burst-of-zero": bad("load.burst.connections", 0, base=EXTERNAL_BURST),
     "burst-interval-in-milliseconds": bad("load.burst.interval", "1500ms", base=EXTERNAL_BURST),
     "hold-of-nothing": bad("load.hold.sessions", 0, base=EXTERNAL_HOLD),
@@ -50,6 +64,11 @@ GOOD: dict[str, Spec] = {
         "load": {"arrivals": {"rate": 20, "duration": "30s"}},
         "deadline": "155s",
     },
+    "ramp-of-arrivals": changed(
+        SMALL, "load.arrivals.stages", [{"rate": 0, "toRate": 40, "duration": "10s"}, {"rate": 40.5, "duration": "20s"}]
+    ),
+    "ramp-of-arrivals-in-short": changed(SMALL, "load.arrivals", {"rate": 5, "toRate": 0, "duration": "30s"}),
+    "ramp-of-users": changed(EXTERNAL_USERS, "load.users.stages", [{"users": 0, "toUsers": 50, "duration": "30s"}]),
     "deadline-to-the-second": changed(SMALL, "deadline", "155s"),
     "deadline-to-the-second-with-bursts": changed(EXTERNAL_BURST, "deadline", "420s"),
     "deadline-to-the-second-with-a-hold": changed(EXTERNAL_HOLD, "deadline", "305s"),

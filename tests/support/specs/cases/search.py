@@ -17,7 +17,10 @@ def _upside_down(spec: Spec, kind: str) -> Bad:
 BAD: dict[str, Bad] = {
     "confirmed-with-a-point": bad("load.capacity.confirm", 2.0, "spec", base=SEARCH_ARRIVALS),
     "search-of-nothing": bad(
-        "load", {"capacity": {}}, "spec.load.capacity", "exactly one of users, arrivals, burst and hold must be set"
+        "load",
+        {"capacity": {}},
+        "spec.load.capacity",
+        "exactly one of users, arrivals, burst, hold and replay must",
     ),
     "search-of-two-kinds": bad(
         "load.capacity.burst", {"min": 1, "max": 2}, "spec.load.capacity", "exactly one of", base=SEARCH_ARRIVALS

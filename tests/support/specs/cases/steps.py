@@ -18,9 +18,7 @@ def _step(kind: str, step: Spec, field: str) -> Bad:
 
 BAD: dict[str, Bad] = {
     "step-of-nothing": Bad(with_steps({}), "spec.scenario.steps[0]", "exactly one of exec, sftpRead"),
-    "step-of-both": Bad(
-        with_steps({**_EXEC, "sleep": "1s"}), "spec.scenario.steps[0]", "gitUploadPack and sleep must be"
-    ),
+    "step-of-both": Bad(with_steps({**_EXEC, "sleep": "1s"}), "spec.scenario.steps[0]", "rsync and sleep must be"),
     "step-of-two-kinds": Bad(
         with_steps({"sftpStat": {"path": "a"}, "sftpRemove": {"path": "a"}}), "spec.scenario.steps[0]", "exactly one of"
     ),
@@ -50,6 +48,20 @@ BAD: dict[str, Bad] = {
     "shell-without-a-turn": _step("shell", {"send": "a", "expect": "a", "repeat": 0}, "repeat"),
     "forward-to-port-zero": _step("forward", {"host": "a", "port": 0}, "port"),
     "forward-to-an-empty-label": _step("forward", {"host": "a..b", "port": 1}, "host"),
+    "rsync-of-nothing": Bad(with_steps({"rsync": {}}), "spec.scenario.steps[0].rsync", "exactly one of"),
+    "rsync-both-ways": Bad(
+        with_steps({"rsync": {"download": {"path": "a"}, "upload": {"path": "a", "size": 1}}}),
+        "spec.scenario.steps[0].rsync",
+        "exactly one of",
+    ),
+    "rsync-from-nowhere": _step("rsync", {"download": {}}, "download.path"),
+    "rsync-of-no-size": _step("rsync", {"upload": {"path": "a"}}, "upload.size"),
+    "rsync-of-no-files": _step("rsync", {"upload": {"path": "a", "size": 1, "files": 0}}, "upload.files"),
+    "rsync-of-too-many-files": _step("rsync", {"upload": {"path": "a", "size": 1, "files": 10_001}}, "upload.files"),
+    "rsync-of-too-large-files": _step("rsync", {"upload": {"path": "a", "size": "17Mi"}}, "upload.size"),
+    "rsync-that-deletes-here": _step("rsync", {"download": {"path": "a", "delete": True}}, "download.delete"),
+    "rsync-with-options": _step("rsync", {"download": {"path": "a"}, "options": ["-e", "sh"]}, "options"),
+    "rsync-with-a-line-break": _step("rsync", {"download": {"path": "a\nb"}}, "download.path"),
     "command-of-nothing": Bad(with_steps({"exec": {"command": ""}}), "spec.scenario.steps[0].exec.command"),
     "exit-code-above-255": Bad(
         with_steps({"exec": {"command": "x", "expectExitCode": 256}}), "spec.scenario.steps[0].exec.expectExitCode"

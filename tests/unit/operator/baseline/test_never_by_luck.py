@@ -56,8 +56,8 @@ def test_only_a_sound_baseline_of_the_same_lets_a_run_pass(
     named: bool,  # noqa: FBT001 - drawn
 ) -> None:
     spec = asked(thresholds=WITHIN, baseline=NAMED if named else LAST_PASSED)
-    sight = seen(*(tests[:1] if named else tests))
-    passes = run_to_end(spec, slower(slowness, noise=noise), sight)
+    observed_baseline = seen(*(tests[:1] if named else tests))
+    passes = run_to_end(spec, slower(slowness, noise=noise), observed_baseline)
     status = passes.status
     assert list(problems(status, SCHEMA)) == []
     assert status["verdict"] in ("Passed", "Failed", "Inconclusive")

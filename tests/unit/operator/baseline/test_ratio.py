@@ -3,8 +3,7 @@ from math import inf, isclose
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_operator.decision.baseline.measured import Bounds, Figure
-from sshload_operator.decision.baseline.ratio import capacity_ratio, ratio
+from sshload_operator.decision.baseline.measured import Bounds, Figure, capacity_ratio, ratio
 
 values = st.floats(min_value=1e-3, max_value=1e6)
 widths = st.floats(min_value=1.0, max_value=10.0)

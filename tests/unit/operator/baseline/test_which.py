@@ -10,8 +10,8 @@ from passes import START, Passes
 from plans import EXTERNAL, quickstart
 from runs import snapshot
 from sshload_operator.api.load_test import parse
-from sshload_operator.decision.baseline.differs import question_hash
-from sshload_operator.state import BaselineSight
+from sshload_operator.decision.baseline.differs import comparable_hash
+from sshload_operator.state import ObservedBaseline
 
 OF_SCHEDULE = asked(baseline=LAST_PASSED)
 ELSEWHERE = {**EXTERNAL, "host": "other.example.com"}
@@ -33,11 +33,20 @@ def ago(minutes: float) -> Any:
     return START - timedelta(minutes=minutes)
 
 
-@pytest.mark.parametrize("verdict", ["Invalid", "Error", "Aborted", "Inconclusive", "AWordOfTheFuture"])
-def test_a_named_test_that_is_no_measurement_is_no_baseline(verdict: str) -> None:
+@pytest.mark.parametrize(
+    ("verdict", "named"),
+    [
+        ("Invalid", "Invalid"),
+        ("Error", "Error"),
+        ("Aborted", "Aborted"),
+        ("Inconclusive", "Inconclusive"),
+        ("AWordOfTheFuture", "a verdict of another release"),
+    ],
+)
+def test_a_named_test_that_is_no_measurement_is_no_baseline(verdict: str, named: str) -> None:
     passes = run_to_end(asked(), slower(1.0), seen(finished(slower(1.0), verdict=verdict, reason="Whatever")))
     assert passes.said() == ("Inconclusive", "NoBaseline")
-    assert f"before ended as {verdict} (Whatever)" in passes.status["message"]
+    assert f"before ended as {named} (Whatever)" in passes.status["message"]
 
 
 def test_a_named_test_that_broke_its_own_thresholds_is_one() -> None:
@@ -80,7 +89,7 @@ def test_a_test_whose_spec_was_changed_since_it_ran_is_none() -> None:
 
 
 def test_why_nobody_could_look_is_said() -> None:
-    passes = run_to_end(OF_SCHEDULE, slower(1.0), BaselineSight((), "the test belongs to no schedule"))
+    passes = run_to_end(OF_SCHEDULE, slower(1.0), ObservedBaseline((), "the test belongs to no schedule"))
     assert (passes.said(), passes.status["message"]) == (
         ("Inconclusive", "NoBaseline"),
         "the test belongs to no schedule",
@@ -122,7 +131,7 @@ def test_a_baseline_of_something_else_is_told_by_the_field(field: str, theirs: d
     passes = run_to_end(asked(), slower(1.0), seen(before))
     assert passes.said() == ("Inconclusive", "BaselineDiffers")
     assert f"the baseline before measured something else: {field} is " in passes.status["message"]
-    assert question_hash(parse(before["spec"])) != question_hash(parse(asked()))
+    assert comparable_hash(parse(before["spec"])) != comparable_hash(parse(asked()))
 
 
 @pytest.mark.parametrize(
@@ -139,7 +148,7 @@ def test_a_baseline_of_something_else_is_told_by_the_field(field: str, theirs: d
 )
 def test_what_does_not_change_the_question_may_differ(theirs: dict[str, Any]) -> None:
     assert said(finished(slower(1.0), quickstart(**theirs))) == ("Passed", "ThresholdsMet")
-    assert question_hash(parse(quickstart(**theirs))) == question_hash(parse(asked()))
+    assert comparable_hash(parse(quickstart(**theirs))) == comparable_hash(parse(asked()))
 
 
 MORE = {"requests": {"cpu": 2, "memory": "1Gi"}}

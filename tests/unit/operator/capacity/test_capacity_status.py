@@ -14,9 +14,8 @@ from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import SearchProgress
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, SearchEnd
-from sshload_operator.decision.capacity.status import capacity_status
-from sshload_operator.decision.status import progress
 from sshload_operator.state import Resource
+from statuses import capacity_json, progress_json
 
 SCHEMA = status_schema()["properties"]["capacity"]
 PROGRESS = status_schema()["properties"]["progress"]
@@ -24,14 +23,14 @@ SHORT_OF_CPU = strained(121, cpu_s=76, limits={"cpu_limit_cores": 2.0})
 
 
 def written(found: RunSummary, model: str = "arrivals", **changes: Any) -> dict[str, Any]:
-    status = capacity_status(search_plan(model, **changes), found)
+    status = capacity_json(search_plan(model, **changes), found)
     assert status is not None
     assert list(problems(status, SCHEMA, "capacity")) == []
     return status
 
 
 def test_a_run_without_a_search_has_no_capacity() -> None:
-    assert capacity_status(search_plan(), replace(found_118(), capacity=None)) is None
+    assert capacity_json(search_plan(), replace(found_118(), capacity=None)) is None
 
 
 def test_a_capacity_stands_there_with_its_unit_and_its_bounds() -> None:
@@ -176,7 +175,7 @@ def test_every_end_is_a_word_of_the_schema() -> None:
 
 def test_progress_says_where_the_search_stands() -> None:
     under_way = snapshot(search=SearchProgress(trial=4, amount=120, lower=100, upper=140))
-    shown = progress(search_plan(), under_way)
+    shown = progress_json(search_plan(), under_way)
     assert shown["search"] == {
         "trial": 4,
         "amount": 120,
@@ -188,7 +187,7 @@ def test_progress_says_where_the_search_stands() -> None:
 
 
 def test_a_bound_that_is_not_known_yet_is_absent() -> None:
-    shown = progress(search_plan(), snapshot(search=SearchProgress(trial=1, amount=10, lower=None, upper=None)))
+    shown = progress_json(search_plan(), snapshot(search=SearchProgress(trial=1, amount=10, lower=None, upper=None)))
     assert shown["search"] == {"trial": 1, "amount": 10, "unit": "arrivals/s"}
 
 

@@ -13,8 +13,9 @@ from sshload_contract.run_summary import RunSummary, StepStats, Trial
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Verdict
 from sshload_operator.api.thresholds import RelativeCapacity
+from sshload_operator.decision.findings import Judgement
 from sshload_operator.decision.verdict import judge
-from sshload_operator.state import Judgement, Reason
+from sshload_operator.state import Reason
 
 MOST_HELD = searched(passed(10), passed(500), passed(500), end=SearchEnd.MOST_HELD, lower=500)
 LEAST_BROKEN = searched(failed(10), failed(10), end=SearchEnd.LEAST_BROKEN, upper=10)

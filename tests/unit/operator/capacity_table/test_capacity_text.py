@@ -9,8 +9,7 @@ from searches import failed, found_118, invalid, passed, search_plan, searched, 
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import SearchEnd
 from sshload_operator.cli.result_table import result_text
-from sshload_operator.decision.capacity.status import capacity_status
-from sshload_operator.decision.results import to_status
+from statuses import capacity_json, read_test_status, results_json
 
 SHORT_OF_CPU = strained(121, cpu_s=76, limits={"cpu_limit_cores": 2.0})
 
@@ -22,10 +21,10 @@ def lines(found: RunSummary, model: str = "arrivals", **changes: Any) -> list[st
         "verdict": "Passed",
         "reason": "CapacityFound",
         "message": "found",
-        "capacity": capacity_status(plan, found),
-        "results": to_status(plan, found),
+        "capacity": capacity_json(plan, found),
+        "results": results_json(plan, found),
     }
-    return result_text(status).splitlines()
+    return result_text(read_test_status(status)).splitlines()
 
 
 def test_each_trial_stands_in_its_row_under_heads_with_units() -> None:

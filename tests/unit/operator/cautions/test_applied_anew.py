@@ -5,10 +5,9 @@ from typing import Any
 
 import pytest
 from plans import INSTALLATION, plan, quickstart
-from sshload_operator.control.reconcile import KnownSpec, question
-from sshload_operator.planning.applier import applier
+from sshload_operator.control.run.reconcile import ParsedSpec, subject_of
 from sshload_operator.planning.cautions import cautions
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Plan, applier
 
 ARGO_CD = {"annotations": {"argocd.argoproj.io/tracking-id": "bastion:sshload.dev/SSHLoadTest:ssh/one"}}
 FLUX = {"labels": {"kustomize.toolkit.fluxcd.io/name": "bastion", "kustomize.toolkit.fluxcd.io/namespace": "flux"}}
@@ -56,7 +55,7 @@ def test_a_test_that_stays_or_that_nobody_applies_anew_needs_no_caution(
 def planned(metadata: dict[str, Any], **spec: Any) -> Plan:
     """Return the plan as the operator makes it of an object with such metadata."""
     known = {"namespace": "ssh", "name": "one", "uid": "uid", "generation": 1}
-    found = question({"metadata": {**known, **metadata}, "spec": quickstart(**spec)}, INSTALLATION, KnownSpec()).plan
+    found = subject_of({"metadata": {**known, **metadata}, "spec": quickstart(**spec)}, INSTALLATION, ParsedSpec()).plan
     assert isinstance(found, Plan)
     assert replace(found.test, applier="") == replace(plan().test, namespace="ssh", name="one", uid="uid")
     return found

@@ -45,6 +45,10 @@ def test_an_ordinary_test_needs_no_caution() -> None:
             changed(steps(WRITES), "target.managed.fixtures", {"spare": "1Gi"}), id="writes-that-there-is-room-for"
         ),
         pytest.param(
+            steps({"rsync": {"upload": {"path": "up", "files": 100, "size": "1Mi"}}}),
+            id="a-mirror-in-place-of-the-last",
+        ),
+        pytest.param(
             {**EXTERNAL_USERS, "scenario": {"steps": [WRITES]}, "thresholds": []},
             id="writes-to-a-server-whose-room-is-not-known",
         ),

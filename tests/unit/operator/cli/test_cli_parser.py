@@ -3,9 +3,9 @@ from argparse import ArgumentTypeError
 import pytest
 from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.vocabulary import Verdict
+from sshload_operator.api.comparison.words import ComparisonVerdict
 from sshload_operator.cli.arguments import allowed_target, command_line
-from sshload_operator.cli.exit_code import ExitCode, comparison_exit_code, exit_code
-from sshload_operator.decision.comparison.words import ComparisonVerdict
+from sshload_operator.cli.exit_code import ExitCode, exit_code
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_every_verdict_has_a_code_of_its_own() -> None:
 
 
 def test_a_comparison_ends_with_the_code_of_the_verdict_that_it_is_like() -> None:
-    codes = {verdict: comparison_exit_code(verdict) for verdict in ComparisonVerdict}
+    codes = {verdict: exit_code(verdict) for verdict in ComparisonVerdict}
     assert codes == {
         ComparisonVerdict.CONCLUSIVE: 0,
         ComparisonVerdict.INCONCLUSIVE: 2,

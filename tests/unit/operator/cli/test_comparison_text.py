@@ -1,9 +1,11 @@
 """A comparison's status as text."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from sim_comparison import SimComparison, comparison_spec, measured
-from sshload_operator.cli.comparison_table import comparison_text, progress_status
+from sshload_operator.cli.comparison_table import comparison_progress, comparison_text
+from statuses import read_comparison_status
 
 
 def played(error_percents: tuple[float, float] = (0.0, 0.0), **changes: Any) -> SimComparison:
@@ -20,6 +22,10 @@ def played(error_percents: tuple[float, float] = (0.0, 0.0), **changes: Any) -> 
     return world
 
 
+def text_of(status: Mapping[str, Any]) -> str:
+    return comparison_text(read_comparison_status(status))
+
+
 def row(text: str, figure: str) -> list[str]:
     """Return the cells of the figure's row; two spaces or more part them."""
     line = next(line for line in text.splitlines() if line.startswith(f"{figure} "))
@@ -27,7 +33,7 @@ def row(text: str, figure: str) -> list[str]:
 
 
 def test_each_figure_stands_beside_the_first_variants_with_ratio_interval_and_difference() -> None:
-    text = comparison_text(played().status)
+    text = text_of(played().status)
     assert row(text, "figure") == ["figure", "a", "b", "ratio", "95 % interval", "difference"]
     name, first, other, ratio, interval, difference = row(text, "total p50 ms")
     assert (name, first, other, difference) == ("total p50 ms", "43.0", "84.3", "slower")
@@ -36,14 +42,14 @@ def test_each_figure_stands_beside_the_first_variants_with_ratio_interval_and_di
 
 
 def test_a_share_of_errors_differs_by_percentage_points() -> None:
-    text = comparison_text(played(error_percents=(60.0, 0.5)).status)
+    text = text_of(played(error_percents=(60.0, 0.5)).status)
     _, first, other, points, interval, difference = row(text, "errorPercent")
     assert (first, other, points, difference) == ("60", "0.5", "-59.5 points", "lower")
     assert interval == "-59.5 to -59.5"
 
 
 def test_what_is_the_same_is_no_difference() -> None:
-    assert row(comparison_text(played().status), "completedRate")[-1] == "no difference"
+    assert row(text_of(played().status), "completedRate")[-1] == "no difference"
 
 
 def test_a_figure_that_one_variant_lacks_is_no_zero() -> None:
@@ -51,16 +57,16 @@ def test_a_figure_that_one_variant_lacks_is_no_zero() -> None:
     first, other = status["results"]["variants"]
     without = {**other, "figures": [one for one in other["figures"] if one.get("step") != "login"]}
     status["results"] = {"variants": [first, without]}
-    assert row(comparison_text(status), "login p50 ms")[2:] == ["-", "-", "-", "-"]
+    assert row(text_of(status), "login p50 ms")[2:] == ["-", "-", "-", "-"]
     status["results"] = {"variants": [without, first]}
-    assert row(comparison_text(status), "login p50 ms")[1] == "-"
+    assert row(text_of(status), "login p50 ms")[1] == "-"
 
 
 def test_each_variant_but_the_first_has_a_table() -> None:
     status = dict(played().status)
     first, other = status["results"]["variants"]
     status["results"] = {"variants": [first, other, {**other, "name": "c"}]}
-    heads = [line.split()[1:3] for line in comparison_text(status).splitlines() if line.startswith("figure ")]
+    heads = [line.split()[1:3] for line in text_of(status).splitlines() if line.startswith("figure ")]
     assert heads == [["a", "b"], ["a", "c"]]
 
 
@@ -72,34 +78,32 @@ def test_a_test_without_figures_is_named_with_what_was_wrong() -> None:
         lost = {"verdict": "Error", "reason": "WorkerFailed", "message": "worker \x1b[0 left"}
         world.end(name, lost if name == "cmp-2-b" else None)
         world.settle()
-    text = comparison_text(world.status)
+    text = text_of(world.status)
     assert "cmp-2-b gave no figures: " in text
     assert "\x1b" not in text
 
 
 def test_the_verdict_stands_last() -> None:
-    lines = comparison_text(played().status).splitlines()
+    lines = text_of(played().status).splitlines()
     assert lines[-2] == "verdict    Conclusive (Compared)"
 
 
 def test_a_comparison_without_results_shows_its_verdict_alone() -> None:
     status = {"phase": "Finished", "verdict": "Error", "reason": "InvalidSpec", "message": "spec.base: is required"}
-    assert comparison_text(status) == "verdict    Error (InvalidSpec)\n           spec.base: is required\n"
+    assert text_of(status) == "verdict    Error (InvalidSpec)\n           spec.base: is required\n"
 
 
 def test_an_unfinished_comparison_has_no_verdict() -> None:
-    assert comparison_text({}) == "no verdict yet: Pending\n"
+    assert text_of({}) == "no verdict yet: Pending\n"
 
 
 def test_the_progress_is_how_many_tests_are_over_and_what_is_waited_for() -> None:
     world = SimComparison(spec=comparison_spec("a", "b"))
-    assert progress_status(world.status) == {"phase": "Pending", "message": ""}
+    assert comparison_progress(read_comparison_status(world.status)) == "Pending"
     world.settle()
     world.end("cmp-1-a")
     world.settle()
-    shown = progress_status(world.status)
-    assert shown["phase"] == "Running"
-    assert shown["message"].startswith("1/6 tests over, ")
+    assert comparison_progress(read_comparison_status(world.status)).startswith("Running: 1/6 tests over, ")
 
 
 def test_a_status_that_somebody_has_taken_fields_from_is_shown_without_them() -> None:
@@ -107,6 +111,6 @@ def test_a_status_that_somebody_has_taken_fields_from_is_shown_without_them() ->
     (first, second) = status["results"]["variants"]
     figures = [{key: value for key, value in one.items() if key != "high"} for one in second["figures"]]
     half = {**status["results"], "variants": [first, {**second, "figures": figures}]}
-    text = comparison_text({"phase": "Finished", "results": half})
+    text = text_of({"phase": "Finished", "results": half})
     assert row(text, "total p50 ms")[4] == "-"
     assert "verdict    - (-)" in text

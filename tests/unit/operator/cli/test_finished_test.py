@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from baselines import finished, slower
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.finished_test import read_finished_test
+from sshload_operator.api.load_test_file import read_finished_test
 
 TEST: dict[str, Any] = {
     "apiVersion": "sshload.dev/v1alpha1",

@@ -177,7 +177,7 @@ def test_a_caution_is_said_of_a_valid_test(
 def test_a_name_that_the_api_server_refuses_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert validate(monkeypatch, write(tmp_path, SPEC, "a" * 41)) == ExitCode.ERROR
+    assert validate(monkeypatch, write(tmp_path, SPEC, "a_b")) == ExitCode.ERROR
     assert "metadata.name" in capsys.readouterr().err
 
 

@@ -1,19 +1,24 @@
 """A variant's figures beside the first variant's, and the sentence that tells of them."""
 
+from collections.abc import Mapping
 from math import prod
 
 import pytest
 from sshload_contract.vocabulary import Verdict
+from sshload_operator.api.comparison.words import Difference
+from sshload_operator.api.status.comparison import TestRun
 from sshload_operator.decision.comparison.compare import Compared, compare
-from sshload_operator.decision.comparison.facts import TestRun
-from sshload_operator.decision.comparison.sentence import sentence
-from sshload_operator.decision.comparison.words import Difference
+from sshload_operator.decision.comparison.endings import sentence
+
+
+def ended(test: str, number: int, variant: str, figures: Mapping[str, float]) -> TestRun:
+    return TestRun(test=test, round=number, variant=variant, verdict=Verdict.PASSED, figures=figures)
 
 
 def runs(variant: str, key: str, *values: float | None) -> list[TestRun]:
     """Return a variant's tests, one for each round; of None the test does not state the figure."""
     return [
-        TestRun(f"{variant}{number}", number, variant, Verdict.PASSED, "", "", {} if value is None else {key: value})
+        ended(f"{variant}{number}", number, variant, {} if value is None else {key: value})
         for number, value in enumerate(values, start=1)
     ]
 
@@ -100,10 +105,7 @@ def test_the_first_variant_is_beside_nothing() -> None:
 
 
 def test_figures_of_whole_tests_come_first() -> None:
-    both = [
-        TestRun(variant, 1, variant, Verdict.PASSED, "", "", {"login.p50Ms": 1.0, "completedRate": 2.0})
-        for variant in ("a", "b")
-    ]
+    both = [ended(variant, 1, variant, {"login.p50Ms": 1.0, "completedRate": 2.0}) for variant in ("a", "b")]
     assert [found.key for found in compare(both, "a", "b", 1)] == ["completedRate", "login.p50Ms"]
 
 

@@ -6,8 +6,8 @@ import pytest
 from crd_schema import problems, status_schema
 from plans import quickstart
 from sim_comparison import SimComparison, comparison_spec, measured
+from sshload_operator.api.comparison.words import ComparisonReason
 from sshload_operator.decision.comparison.decide import REFUSED_PASS_S, Refused
-from sshload_operator.decision.comparison.words import ComparisonReason
 
 SCHEMA = status_schema("sshloadtestcomparisons")
 ERROR = {"verdict": "Error", "reason": "ImageUnavailable", "message": "no such image"}
@@ -225,7 +225,7 @@ def test_a_test_that_lags_each_time_is_made_three_times_and_then_named() -> None
 
 def test_a_capacity_is_compared_whatever_the_delay_in_its_reported_trial() -> None:
     world = started()
-    found = {"value": 9, "end": "found"}
+    found = {"value": 9, "end": "found", "unit": "arrivals/s", "trials": []}
     play(world, {"cmp-1-b": {**with_own_delay(300), "capacity": found}})
     assert world.created.count("cmp-1-b") == 1
 

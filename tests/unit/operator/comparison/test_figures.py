@@ -1,20 +1,32 @@
 """Which figures of a test are compared."""
 
+from typing import Any
+
 import pytest
 from sshload_contract.vocabulary import SearchEnd
-from sshload_operator.decision.comparison.figures import figures, most_of_each, most_telling, place
+from sshload_operator.decision.comparison.figures import Figures, figures, most_of_each, most_telling, place
+from statuses import RESULTS, read_test_status, step_json
 
-RESULTS = {
+MEASURED = {
+    **RESULTS,
     "completedRate": 19.5,
     "errorPercent": 0,
     "p99Ms": 50.0,
-    "steps": [{"step": "login", "count": 10, "p50Ms": 12.5, "p99Ms": 40, "maxMs": 50}, {"step": "up.exec", "p90Ms": 3}],
+    "steps": [step_json("login", {50: 12.5, 99: 40}, maxMs=50), step_json("up.exec", {90: 3})],
     "target": {"cpuPerLoginMs": 7.5, "memoryPeakBytes": 1_000_000, "accepted": 10},
 }
 
 
+def stated(**status: Any) -> Figures:
+    return figures(read_test_status(status))
+
+
+def capacity(**found: Any) -> dict[str, Any]:
+    return {"unit": "arrivals/s", "trials": [], **found}
+
+
 def test_whole_tests_figures_and_each_steps_percentiles_are_compared() -> None:
-    assert figures({"results": RESULTS}) == {
+    assert stated(results=MEASURED) == {
         "errorPercent": 0.0,
         "completedRate": 19.5,
         "cpuPerLoginMs": 7.5,
@@ -26,28 +38,24 @@ def test_whole_tests_figures_and_each_steps_percentiles_are_compared() -> None:
 
 
 def test_what_a_test_does_not_state_is_absent() -> None:
-    assert figures({}) == {}
-    assert figures({"results": {"completedRate": 1.0, "steps": []}}) == {"completedRate": 1.0}
+    assert stated() == {}
+    assert stated(results={**RESULTS, "steps": []}) == {"completedRate": 20.0}
 
 
 def test_of_a_search_only_the_capacity_is_compared() -> None:
-    assert figures({"capacity": {"value": 90, "end": "found"}, "results": RESULTS}) == {"capacity": 90.0}
+    assert stated(capacity=capacity(value=90, end="found"), results=MEASURED) == {"capacity": 90.0}
 
 
 @pytest.mark.parametrize("end", [end for end in SearchEnd if end is not SearchEnd.FOUND])
 def test_a_bound_at_which_a_search_ended_is_no_capacity(end: SearchEnd) -> None:
-    assert figures({"capacity": {"value": 90, "end": str(end)}, "results": RESULTS}) == {}
-
-
-def test_a_search_that_does_not_state_its_end_has_no_capacity() -> None:
-    assert figures({"capacity": {}, "results": RESULTS}) == {}
+    assert stated(capacity=capacity(value=90, end=str(end)), results=MEASURED) == {}
 
 
 def test_where_there_are_too_many_figures_parts_of_steps_go_first_and_the_whole_iteration_stays() -> None:
     """The steps stand as they happened, and the whole iteration happens last."""
     parts = [f"s{number}.{part}" for number in range(20) for part in ("open", "write", "close", "sftpWrite")]
     names = ["connect", "login", *parts, "total"]
-    found = figures({"results": {"completedRate": 9, "steps": [{"step": name, "p50Ms": 1.0} for name in names]}})
+    found = stated(results={**RESULTS, "steps": [step_json(name, {50: 1.0}) for name in names]})
     kept = most_telling(found, 25)
     wholes = {f"s{number}.sftpWrite.p50Ms" for number in range(20)}
     assert {"completedRate", "total.p50Ms", "login.p50Ms", *wholes} <= kept

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sshload_operator.api.comparison.merge_patch import merged
+from sshload_operator.api.comparison.spec import merged
 
 EXAMPLES = [
     ({"a": "b"}, {"a": "c"}, {"a": "c"}),

@@ -14,25 +14,25 @@ from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 
 
-def refusal(spec: dict[str, Any], name: str = "cmp") -> str:
+def refusal(spec: dict[str, Any]) -> str:
     with pytest.raises(SpecError) as refused:
-        parse_comparison(name, spec)
+        parse_comparison(spec)
     return str(refused.value)
 
 
 def test_each_variant_is_the_base_with_its_patch() -> None:
-    spec = parse_comparison("cmp", with_second(patch={"client": {"library": "paramiko"}, "workers": {"replicas": 2}}))
+    spec = parse_comparison(with_second(patch={"client": {"library": "paramiko"}, "workers": {"replicas": 2}}))
     assert spec.variants[1].spec == parse(quickstart(client={"library": "paramiko"}, workers={"replicas": 2}))
 
 
 def test_what_the_tests_are_given_is_the_merged_object() -> None:
-    spec = parse_comparison("cmp", with_second(patch={"client": {"library": "paramiko"}}))
+    spec = parse_comparison(with_second(patch={"client": {"library": "paramiko"}}))
     assert spec.variants[1].body == quickstart(client={"library": "paramiko"})
     assert spec.variants[1].spec.client.library is Library.PARAMIKO
 
 
 def test_a_variant_without_a_patch_is_the_base() -> None:
-    assert parse_comparison("cmp", with_second()).variants[1].spec == parse(quickstart())
+    assert parse_comparison(with_second()).variants[1].spec == parse(quickstart())
 
 
 @pytest.mark.parametrize(
@@ -43,19 +43,19 @@ def test_a_variant_without_a_patch_is_the_base() -> None:
     ],
 )
 def test_a_field_of_the_base_can_be_taken_away(variant: dict[str, Any]) -> None:
-    assert isinstance(parse_comparison("cmp", with_second(**variant)).variants[1].spec.load, BurstLoad)
+    assert isinstance(parse_comparison(with_second(**variant)).variants[1].spec.load, BurstLoad)
 
 
 def test_the_defaults_are_five_rounds_and_no_abort() -> None:
     spec = comparison_spec()
     del spec["repeats"]
-    parsed = parse_comparison("cmp", spec)
+    parsed = parse_comparison(spec)
     assert (parsed.repeats, parsed.abort) == (5, False)
 
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])
 def test_a_good_spec_is_taken(spec: dict[str, Any]) -> None:
-    assert len(parse_comparison("cmp", spec).variants) == len(spec["variants"])
+    assert len(parse_comparison(spec).variants) == len(spec["variants"])
 
 
 @pytest.mark.parametrize(("spec", "says"), [pytest.param(*row, id=name) for name, row in BAD.items()])
@@ -63,12 +63,6 @@ def test_a_bad_spec_is_refused_by_a_message_that_names_the_field(spec: dict[str,
     assert refusal(deepcopy(spec)).startswith(says)
 
 
-def test_a_name_is_refused_of_which_a_tests_name_would_be_too_long() -> None:
-    parse_comparison("c" * 36, comparison_spec(repeats=9))
-    assert "metadata.name" in refusal(comparison_spec(repeats=10), "c" * 36)
-    assert "metadata.name" in refusal(comparison_spec("a", "bb", repeats=9), "c" * 36)
-
-
 def test_defaults_that_the_api_server_fills_in_are_no_settings() -> None:
     base = quickstart(abort=False, ttlAfterFinished={})
-    assert parse_comparison("cmp", comparison_spec(base=base)).variants
+    assert parse_comparison(comparison_spec(base=base)).variants

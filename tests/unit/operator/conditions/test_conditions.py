@@ -13,13 +13,14 @@ from sshload_contract.master_log import MasterLog
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import RunEnd, Verdict
+from sshload_operator.api.status.conditions import Condition
+from sshload_operator.api.status.head import remembered
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.conditions import finished, under_way
 from sshload_operator.decision.endings import Ending
 from sshload_operator.decision.findings import Finding, conditions
 from sshload_operator.decision.situation import Situation
-from sshload_operator.decision.status import remembered
 from sshload_operator.state import (
-    Condition,
     ConditionStatus,
     ConditionType,
     Observed,
@@ -124,7 +125,9 @@ def external(iterations: int, failures: int, **changes: Any) -> Finding:
     )
     seen = snapshot(iterations=iterations, failures=failures, **changes)
     log = MasterLog(snapshot=seen, summary=None, summary_lines=0, problem="")
-    situation = Situation(target, remembered(None), Observed(PODS, log, ""), resumed=False, now=Passes().now)
+    situation = Situation(
+        target, remembered(TestStatus, None), Observed(PODS, log, ""), resumed=False, now=Passes().now
+    )
     _, found = under_way(situation)
     return found[ConditionType.TARGET_READY]
 

@@ -50,7 +50,7 @@ def test_an_example_fits(path: Path) -> None:
     [
         ({"lod": {}}, "$.spec"),
         ({"warmUp": 5}, "$.spec.warmUp"),
-        ({"load": {"arrivals": {"rate": 0, "duration": "30s"}}}, "$.spec.load.arrivals.rate"),
+        ({"load": {"arrivals": {"rate": -1, "duration": "30s"}}}, "$.spec.load.arrivals.rate"),
         ({"client": {"windowSize": "much"}}, "$.spec.client.windowSize"),
     ],
 )

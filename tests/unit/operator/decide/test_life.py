@@ -184,7 +184,9 @@ def test_taking_abort_back_starts_a_new_run(running: Passes) -> None:
     assert "completionTime" not in running.status
 
 
-def test_a_changed_measurement_ends_the_run_under_way_and_starts_a_new_one_in_the_same_pass(running: Passes) -> None:
+def test_a_changed_measurement_ends_the_run_under_way_and_starts_a_new_one_in_the_same_pass(
+    running: Passes,
+) -> None:
     old = running.run_id
     running.edit(load=FASTER)
     decision = running.run(*(pod(one.role, run_id=old) for one in ALL), after_s=1)

@@ -12,14 +12,14 @@ from sshload_contract.thresholds import LatencyThreshold
 from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.schedule.spec import check_schedule_name, parse_schedule
+from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.spec import LoadTestSpec, LocustfileRef
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
 from sshload_operator.planning.cautions import cautions
+from sshload_operator.planning.estimates import likely_trial_s, likely_trials
 from sshload_operator.planning.plan import TestIdentity, make_plan
 from sshload_operator.planning.preflight import preflight
-from sshload_operator.planning.search import likely_trial_s, likely_trials
 
 ROOT = Path(__file__).parents[4]
 FOLDER = ROOT / "examples"
@@ -88,7 +88,7 @@ def test_an_example_with_a_target_of_its_own_takes_less_than_a_minute(name: str)
 def variants(name: str) -> dict[str, LoadTestSpec]:
     """Return the specs of a comparison's tests."""
     example = EXAMPLES[name]
-    compared = parse_comparison(example["metadata"]["name"], example["spec"])
+    compared = parse_comparison(example["spec"])
     assert compared.repeats >= FEWEST_ROUNDS
     return {variant.name: variant.spec for variant in compared.variants}
 
@@ -151,5 +151,4 @@ def test_the_config_map_of_the_locustfile_is_the_file_beside_it() -> None:
 
 def test_the_schedule_is_one() -> None:
     spec = parse_schedule(EXAMPLES["14-schedule"]["spec"])
-    check_schedule_name(EXAMPLES["14-schedule"]["metadata"]["name"])
     assert spec.calendar_text == "* * * * * Europe/Berlin"

@@ -1,12 +1,18 @@
 """read_installation: what the chart writes for the operator."""
 
+import json
+from pathlib import Path
+
 import pytest
+import yaml
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_operator.api.errors import SpecError
+from sshload_operator.api.spec import PERMISSIONS
 from sshload_operator.planning.installation import read_installation
 from sshload_operator.planning.limits import Limits
-from sshload_operator.planning.plan import Installation, Permitted, Resolvers, RunPods
+from sshload_operator.planning.plan import Installation, Resolvers, RunPods
 
+CHART = Path(__file__).parents[4] / "charts/sshload"
 WHOLE = """
 workerImage: localhost/sshload-worker:1
 targetImage: localhost/sshload-target:1
@@ -22,7 +28,7 @@ deniedRanges:
   pods: [10.244.0.0/16]
   services: [10.96.0.0/12, "fd00:96::/108"]
   others: [10.0.0.0/8]
-permitted: {customImages: false, locustfiles: false, forwardSteps: false}
+permitted: {customImages: false, locustfiles: false, forwardSteps: false, env: true}
 dns:
   pods:
     - namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: openshift-dns}}
@@ -59,7 +65,7 @@ def test_an_installation() -> None:
                 DeniedRange("10.0.0.0/8", "denied by the installer"),
             ),
         ),
-        permitted=Permitted(custom_images=False, locustfiles=False, forward_steps=False),
+        permitted=frozenset({"env"}),
         resolvers=Resolvers(
             peers=(
                 {
@@ -94,9 +100,8 @@ def test_by_default_pods_run_as_the_images_own_user() -> None:
     assert read_installation(SMALL).run_pods == RunPods(user_id=10_001)
 
 
-def test_by_default_tests_may_bring_along_whatever_a_spec_can_name() -> None:
-    everything = Permitted(custom_images=True, locustfiles=True, forward_steps=True)
-    assert read_installation(SMALL).permitted == everything
+def test_what_is_permitted_by_default_is_images_locustfiles_and_forwards() -> None:
+    assert read_installation(SMALL).permitted == {"customImages", "locustfiles", "forwardSteps"}
 
 
 @pytest.mark.parametrize(
@@ -128,6 +133,7 @@ def test_by_default_tests_may_bring_along_whatever_a_spec_can_name() -> None:
         pytest.param(SMALL + "dns: {addresses: [dns]}", r"dns.addresses\[0\]: must be an address", id="resolver"),
         pytest.param(SMALL + "dns: {pods: [{podSelector: {}}]}", r"namespaceSelector: is required", id="whose-pods"),
         pytest.param(SMALL + "permitted: {locustfiles: 1}", "permitted.locustfiles: must be true", id="no-flag"),
+        pytest.param(SMALL + "permitted: {sudo: true}", 'permitted: has no "sudo": the permissions are', id="sudo"),
         pytest.param(SMALL + "externalTargets: [lab]", r"externalTargets\[0\]: must be an object", id="no-object"),
         pytest.param(SMALL + "workerResources: {limits: {cpu: many}}", "workerResources.limits", id="resources"),
         pytest.param("[", "is not YAML", id="no-yaml"),
@@ -151,3 +157,10 @@ def test_limits_that_are_null_or_absent_are_none() -> None:
 def test_a_limit_that_is_none_is_refused_by_its_name(limits: str) -> None:
     with pytest.raises(SpecError, match="limits"):
         read_installation(f"{SMALL}limits: {limits}\n")
+
+
+def test_the_chart_has_each_permission_with_its_default() -> None:
+    declared = {permission.name: permission.by_default for permission in PERMISSIONS}
+    assert yaml.safe_load((CHART / "values.yaml").read_text())["permitted"] == declared
+    schema = json.loads((CHART / "values.schema.json").read_text())["properties"]["permitted"]
+    assert schema["properties"] == {name: {"type": "boolean"} for name in declared}

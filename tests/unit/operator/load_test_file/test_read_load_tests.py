@@ -41,7 +41,7 @@ def test_other_kinds_and_empty_documents_are_passed_over(tmp_path: Path) -> None
         pytest.param(TEST + "spce: {}\n", "spce", "unknown field", id="unknown field"),
         pytest.param(TEST.replace("name: one", "nmae: one"), "metadata.name", "missing", id="no name"),
         pytest.param(TEST.replace("name: one", "name: One"), "metadata.name", "is 'One'", id="upper case"),
-        pytest.param(TEST.replace("name: one", f"name: {'x' * 41}"), "metadata.name", "at most 40", id="long name"),
+        pytest.param(TEST.replace("name: one", f"name: {'x' * 254}"), "metadata.name", "at most 253", id="long name"),
         pytest.param(TEST.replace("spec: {load: 1}", "spec: 3"), "spec", "is a int", id="spec is a number"),
         pytest.param(TEST.replace("spec: {load: 1}", ""), "spec", "missing", id="no spec"),
         pytest.param(TEST + "kind: SSHLoadTest\n", "", "line 5: the key 'kind' is repeated", id="key twice"),

@@ -1,3 +1,4 @@
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.machinery import ModuleSpec
@@ -15,7 +16,7 @@ from sshload_operator.local.files import OwnFiles, prepare
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.planning.plan import Plan, TestIdentity, make_plan
 
-NOTHING = OwnFiles(test=Path("test.yaml"), target=Credentials(), via={}, locustfile=None)
+NOTHING = OwnFiles(test=Path("test.yaml"), target=Credentials(), via={}, files={})
 SPEC: Mapping[str, Any] = {
     "target": {"managed": {"sshd": {"maxStartups": "30:30:100"}}},
     "scenario": {"steps": [{"exec": {"command": "uptime"}}]},
@@ -51,12 +52,12 @@ def written(folder: Path, *names: str) -> dict[str, Path]:
 
 
 def test_all_processes_of_a_managed_run_are_planned_in_the_order_of_their_start(tmp_path: Path) -> None:
-    local = prepare(plan(), NOTHING, tmp_path)
+    local = asyncio.run(prepare(plan(), NOTHING, tmp_path))
     assert [process.name for process in local.processes] == ["target", "master", "worker-0", "worker-1", "worker-2"]
 
 
 def test_what_holds_keys_is_for_its_owner_only_and_no_key_is_on_a_command_line(tmp_path: Path) -> None:
-    local = prepare(plan(), NOTHING, tmp_path)
+    local = asyncio.run(prepare(plan(), NOTHING, tmp_path))
     keys = sorted((tmp_path / "keys").iterdir())
     assert [path.name for path in keys if "known" not in path.name and path.suffix != ".pub"] == [
         "id_ed25519",
@@ -82,20 +83,24 @@ def test_a_library_that_is_not_installed_is_named(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(local_files, "find_spec", find_spec)
     with pytest.raises(LocalRunError, match="need locust, which"):
-        prepare(plan(), NOTHING, tmp_path)
+        asyncio.run(prepare(plan(), NOTHING, tmp_path))
 
 
 def test_a_password_is_asked_for_by_the_option_that_names_it(tmp_path: Path) -> None:
     asked = plan(target={"external": EXTERNAL}, client={"auth": "password"})
     with pytest.raises(LocalRunError, match=r"bastion.example.com by password .*--password-file FILE"):
-        prepare(asked, NOTHING, tmp_path)
+        asyncio.run(prepare(asked, NOTHING, tmp_path))
 
 
 def test_workers_are_told_of_the_files_that_were_named(tmp_path: Path) -> None:
     given = Credentials(**written(tmp_path, "identity", "certificate", "passphrase_file", "known_hosts"))
     external = {**EXTERNAL, "encryptedKey": True}
-    prepare(
-        plan(target={"external": external}, client={"auth": "certificate"}), replace(NOTHING, target=given), tmp_path
+    asyncio.run(
+        prepare(
+            plan(target={"external": external}, client={"auth": "certificate"}),
+            replace(NOTHING, target=given),
+            tmp_path,
+        )
     )
     target = told(tmp_path).target
     assert (target.auth, target.private_key_path) == ("certificate", str(tmp_path / "identity"))
@@ -113,7 +118,7 @@ def test_each_jump_host_has_files_of_its_own_and_the_common_host_keys(tmp_path: 
         via={"192.0.2.7": Credentials(password_file=files["password_file"])},
     )
     via = [{**EXTERNAL, "host": "192.0.2.7", "auth": "password"}]
-    prepare(plan(target={"external": EXTERNAL}, via=via), own, tmp_path)
+    asyncio.run(prepare(plan(target={"external": EXTERNAL}, via=via), own, tmp_path))
     (hop,) = told(tmp_path).via
     assert (hop.host, hop.auth, hop.password_path) == ("192.0.2.7", "password", str(tmp_path / "password_file"))
     assert hop.known_hosts_path == str(tmp_path / "known_hosts")
@@ -125,17 +130,17 @@ def test_the_targets_credentials_are_never_shown_to_a_jump_host(tmp_path: Path) 
     own = replace(NOTHING, target=Credentials(**files))
     asked = plan(target={"external": EXTERNAL}, via=[{**EXTERNAL, "host": "192.0.2.7"}])
     with pytest.raises(LocalRunError, match=r"--via-identity 192.0.2.7=FILE"):
-        prepare(asked, own, tmp_path)
+        asyncio.run(prepare(asked, own, tmp_path))
 
 
 def test_files_for_a_jump_host_that_the_test_does_not_have_are_refused(tmp_path: Path) -> None:
     own = replace(NOTHING, via={"elsewhere": Credentials()})
     with pytest.raises(LocalRunError, match=r"elsewhere, and spec.via has none of that name"):
-        prepare(plan(), own, tmp_path)
+        asyncio.run(prepare(plan(), own, tmp_path))
 
 
 def test_a_managed_target_takes_the_certificate_that_is_made_for_it(tmp_path: Path) -> None:
-    prepare(plan(client={"auth": "certificate"}), NOTHING, tmp_path)
+    asyncio.run(prepare(plan(client={"auth": "certificate"}), NOTHING, tmp_path))
     target = told(tmp_path).target
     assert Path(target.certificate_path).read_text().startswith("ssh-ed25519-cert-v01@openssh.com ")
 
@@ -143,14 +148,14 @@ def test_a_managed_target_takes_the_certificate_that_is_made_for_it(tmp_path: Pa
 def test_a_locustfile_is_taken_from_the_config_map_beside_the_test(tmp_path: Path) -> None:
     test_file = tmp_path / "test.yaml"
     test_file.write_text(CONFIG_MAP)
-    prepare(plan(scenario=LOCUSTFILE), replace(NOTHING, test=test_file), tmp_path)
+    asyncio.run(prepare(plan(scenario=LOCUSTFILE), replace(NOTHING, test=test_file), tmp_path))
     assert Path(told(tmp_path).scenario.locustfile_path).read_text() == "import sshload_worker"
 
 
 def test_a_locustfile_that_is_named_is_taken_as_it_is(tmp_path: Path) -> None:
     own = tmp_path / "mine.py"
     own.write_text("")
-    prepare(plan(scenario=LOCUSTFILE), replace(NOTHING, locustfile=own), tmp_path)
+    asyncio.run(prepare(plan(scenario=LOCUSTFILE), replace(NOTHING, files={"locustfile.py": own}), tmp_path))
     assert told(tmp_path).scenario.locustfile_path == str(own)
 
 
@@ -167,7 +172,7 @@ def test_a_locustfile_that_is_nowhere_is_asked_for(text: str, tmp_path: Path) ->
     test_file = tmp_path / "test.yaml"
     test_file.write_text(text)
     with pytest.raises(LocalRunError, match=r"users.py of the ConfigMap own-users: .*--locustfile FILE"):
-        prepare(plan(scenario=LOCUSTFILE), replace(NOTHING, test=test_file), tmp_path)
+        asyncio.run(prepare(plan(scenario=LOCUSTFILE), replace(NOTHING, test=test_file), tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -185,12 +190,12 @@ def test_a_locustfile_that_is_nowhere_is_asked_for(text: str, tmp_path: Path) ->
     ],
 )
 def test_what_stays_in_the_users_home_is_said(steps: list[Any], noted: bool, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter of pytest's
-    notes = prepare(plan(scenario={"steps": steps}), NOTHING, tmp_path).notes
+    notes = asyncio.run(prepare(plan(scenario={"steps": steps}), NOTHING, tmp_path)).notes
     assert any("stays in" in note for note in notes) is noted
 
 
 def test_a_pod_is_one_process_here_too_which_starts_the_others(tmp_path: Path) -> None:
-    local = prepare(plan(workers={"replicas": 2, "processesPerPod": 3}), NOTHING, tmp_path)
+    local = asyncio.run(prepare(plan(workers={"replicas": 2, "processesPerPod": 3}), NOTHING, tmp_path))
     assert [process.name for process in local.processes if process.name.startswith("worker")] == [
         "worker-0",
         "worker-1",

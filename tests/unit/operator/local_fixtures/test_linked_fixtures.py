@@ -1,8 +1,7 @@
 from pathlib import Path
 
 import pytest
-from sshload_operator.local.fixtures import linked_fixtures
-from sshload_operator.local.sshd import LocalRunError
+from sshload_operator.local.sshd import LocalRunError, linked_fixtures
 
 
 def folders(tmp_path: Path) -> tuple[Path, Path]:

@@ -3,10 +3,10 @@
 import subprocess
 import sys
 
-from sshload_operator.local.priority import at_real_time, may_run_at_real_time
+from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 
 SAY_POLICY = ["python3", "-c", "import os; print(os.sched_getscheduler(0) == os.SCHED_RR)"]
-AS_NOBODY = "import os; from sshload_operator.local import priority as p; os.setuid(65534); print(p.{})"
+AS_NOBODY = "import os; from sshload_operator.local import process_tree as p; os.setuid(65534); print(p.{})"
 
 
 def test_root_may_and_the_command_then_runs_at_real_time_priority() -> None:

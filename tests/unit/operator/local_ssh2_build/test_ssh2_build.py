@@ -4,7 +4,7 @@ import pytest
 from plans import EXTERNAL
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.local.ssh2_build import ssh2_build_notes
+from sshload_operator.local.files import ssh2_build_notes
 from sshload_operator.local.sshd import LocalRunError
 
 OWN, INDEX = "1.2.0.post1+sshload0123456789ab", "1.2.0.post1"

@@ -3,17 +3,21 @@
 import re
 
 import plans
+import pytest
 from plans import PROOF_SHA256, TOKEN
 from sshload_operator.manifests import Part, child_name, child_ref, children, keys_secret, swept
+from sshload_operator.manifests.labels import membership_of_job, membership_of_pod
 from sshload_operator.manifests.secret import KEY_FILES
+from sshload_operator.state import Manifest
 
-LONGEST_NAME = "n" * 40
+NAMES = ("n" * 40, "n" * 253, f"{'n.' * 126}n", "9", "a.b")
 MOST_WORKERS = 200
 DNS_LABEL = re.compile(r"[a-z]([a-z0-9-]*[a-z0-9])?")
 
 
-def test_the_longest_test_name_leaves_room_for_every_name_and_for_a_workers_host_name() -> None:
-    plan = plans.plan(name=LONGEST_NAME)
+@pytest.mark.parametrize("test", NAMES)
+def test_every_test_name_leaves_room_for_every_name_and_for_a_workers_host_name(test: str) -> None:
+    plan = plans.plan(name=test)
     for part in Part:
         name = child_name(plan, part)
         assert DNS_LABEL.fullmatch(name)
@@ -31,8 +35,9 @@ def test_a_plan_always_gives_the_same_objects() -> None:
     assert children(plans.plan(), PROOF_SHA256) == children(plans.plan(), PROOF_SHA256)
 
 
-def test_everything_of_a_run_but_its_results_is_swept() -> None:
-    plan = plans.plan()
+@pytest.mark.parametrize("test", NAMES)
+def test_everything_of_a_run_but_its_results_is_swept(test: str) -> None:
+    plan = plans.plan(name=test)
     secret = keys_secret(plan, TOKEN, dict.fromkeys(KEY_FILES, ""))
     made = {child_ref(manifest) for manifest in (*children(plan, PROOF_SHA256), secret)}
     assert made == set(swept(plan.test, plan.run_id))
@@ -64,6 +69,38 @@ def test_every_object_is_owned_by_its_test_and_labelled_with_its_run() -> None:
         assert not metadata["ownerReferences"][0]["blockOwnerDeletion"]
         assert metadata["labels"]["sshload.dev/run-id"] == plan.run_id
         assert metadata["namespace"] == plan.test.namespace
+
+
+@pytest.mark.parametrize("test", NAMES)
+def test_the_jobs_and_pods_of_a_run_are_known_as_such_whatever_the_test_s_name(test: str) -> None:
+    plan = plans.plan(name=test)
+    for manifest in children(plan, PROOF_SHA256):
+        if manifest["kind"] in {"Job", "Deployment"}:
+            assert belongs(manifest) == (manifest["kind"] == "Job")
+            name = manifest["metadata"]["name"]
+            maker = {"Job": ("Job", name), "Deployment": ("ReplicaSet", f"{name}-5c9f")}[manifest["kind"]]
+            owner = {"kind": maker[0], "name": maker[1], "uid": "maker", "controller": True}
+            pod = {**manifest["spec"]["template"]["metadata"], "name": "pod", "ownerReferences": [owner]}
+            found = membership_of_pod(pod)
+            assert found is not None
+            assert (found.test, found.run_id, found.controller_uid) == (test, plan.run_id, "maker")
+
+
+def belongs(manifest: Manifest) -> bool:
+    found = membership_of_job(manifest["metadata"])
+    return found is not None and found.test == manifest["metadata"]["ownerReferences"][0]["name"]
+
+
+def test_a_pod_that_claims_another_name_than_its_label_stands_for_is_none_of_a_run() -> None:
+    plan = plans.plan(name="n" * 253)
+    workers = children(plan, PROOF_SHA256)[-1]
+    template = workers["spec"]["template"]["metadata"]
+    owner = {"kind": "Job", "name": workers["metadata"]["name"], "uid": "maker", "controller": True}
+    pod = {**template, "name": "pod", "ownerReferences": [owner]}
+    assert membership_of_pod(pod) is not None
+    for claimed in ("n" * 252, "other", "", template["labels"]["sshload.dev/test"]):
+        annotations = {**template["annotations"], "sshload.dev/test": claimed}
+        assert membership_of_pod({**pod, "annotations": annotations}) is None
 
 
 def test_an_object_is_addressed_as_the_api_server_has_it() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import plans
 import pytest
 from plans import PROOF_SHA256
+from specs.permitted import EVERYTHING
 from sshload_operator.manifests import children
 from sshload_operator.planning.plan import Plan, RunPods
 
@@ -226,6 +227,55 @@ def test_the_installers_nodes_and_tolerations_join_those_of_the_test() -> None:
     assert [one["key"] for one in specs["worker"]["tolerations"]] == ["load", "team"]
     assert specs["target"]["nodeSelector"]["pool"] == "any"
     assert [one["key"] for one in specs["target"]["tolerations"]] == ["load"]
+
+
+def with_everything(**pods: Any) -> Plan:
+    """Return the plan of a test whose pods have all that can be permitted."""
+    own = {**EVERYTHING, **pods}
+    return plans.plan(plans.quickstart(workers=own, target={"managed": own}))
+
+
+def test_what_a_test_adds_to_its_pods_reaches_them_as_kubernetes_writes_it() -> None:
+    specs = pod_specs(with_everything())
+    for role in ("worker", "target"):
+        (container,) = specs[role]["containers"]
+        assert container["env"] == EVERYTHING["env"]
+        volumes = {volume["name"]: volume for volume in specs[role]["volumes"]}
+        mounted = {mount["mountPath"]: (volumes[mount["name"]], mount) for mount in container["volumeMounts"]}
+        assert mounted["/mnt/settings"][0]["configMap"] == {"name": "settings"}
+        assert mounted["/mnt/login"][0]["secret"] == {"secretName": "login"}
+        assert mounted["/mnt/data/in"][0]["persistentVolumeClaim"] == {"claimName": "data"}
+        assert mounted["/mnt/data/in"][1]["readOnly"]
+        assert mounted["/mnt/data/out"][0]["emptyDir"] == {"sizeLimit": 2**30}
+        assert len(volumes) == len(specs[role]["volumes"]) == len(mounted)
+
+
+def test_the_master_has_the_workers_labels_and_accounts_and_nothing_that_is_for_their_code() -> None:
+    plan = with_everything()
+    (master,) = (one for one in templates(plan) if one["spec"]["containers"][0]["name"] == "master")
+    assert master["metadata"]["labels"].items() >= EVERYTHING["labels"].items()
+    assert master["metadata"]["annotations"].items() >= EVERYTHING["annotations"].items()
+    assert (master["spec"]["serviceAccountName"], master["spec"]["runtimeClassName"]) == ("load", "gvisor")
+    assert "env" not in master["spec"]["containers"][0]
+    assert {volume["name"] for volume in master["spec"]["volumes"]} == {"config", "tmp"}
+
+
+def test_no_pod_has_a_token_of_the_service_account_that_its_test_names() -> None:
+    for spec in pod_specs(with_everything()).values():
+        assert spec["serviceAccountName"] == "load"
+        assert not spec["automountServiceAccountToken"]
+        assert not any("serviceAccountToken" in str(volume) for volume in spec["volumes"])
+
+
+def test_the_installers_labels_and_the_runs_own_precede_those_of_the_test() -> None:
+    labels = {"team": "theirs", "sidecar.istio.io/inject": "true"}
+    settings = RunPods(user_id=10_001, labels={"team": "hpc"}, annotations={"note": "ours"})
+    installation = replace(plans.INSTALLATION, run_pods=settings)
+    spec = plans.quickstart(workers={"labels": labels, "annotations": {"note": "theirs"}})
+    for template in templates(plans.plan(spec, installation=installation)):
+        role = template["spec"]["containers"][0]["name"]
+        assert (template["metadata"]["labels"]["team"], template["metadata"]["annotations"]["note"]) == ("hpc", "ours")
+        assert template["metadata"]["labels"]["sidecar.istio.io/inject"] == ("false" if role == "target" else "true")
 
 
 def test_an_installation_without_network_policies_makes_none() -> None:

@@ -1,6 +1,7 @@
 """What the pods are told follows from the spec, and can be read back."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import plans
@@ -11,6 +12,7 @@ from specs.search import SEARCH_ARRIVALS, SEARCH_HOLD, SEARCHES
 from specs.spec import changed
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
 from sshload_contract.codec import from_json
+from sshload_contract.load import ReplayLoad
 from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.target_config import TargetConfig
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
@@ -62,7 +64,10 @@ def test_a_search_is_told_from_its_least_trial_on(spec: dict[str, Any]) -> None:
     plan = plans.plan(spec)
     config = from_json(RunConfig, told(plan)["run.json"])
     assert config.capacity is not None
-    assert (config.capacity, config.load) == (plan.spec.capacity, plan.spec.load)
+    load = plan.spec.load
+    if isinstance(load, ReplayLoad):
+        load = replace(load, trace_path="/etc/sshload/trace.txt")
+    assert (config.capacity, config.load) == (plan.spec.capacity, load)
     assert config.load.amount == config.capacity.least
 
 
@@ -142,7 +147,12 @@ def test_a_run_elsewhere_differs_by_its_places_only() -> None:
     here = cluster_places(plan)
     other_target = cluster_places(plans.plan(name="other")).target
     there = Places(
-        other_target, (other_target,), None, "http://127.0.0.1:1/stats", "/elsewhere/locustfile.py", "/elsewhere/token"
+        other_target,
+        (other_target,),
+        None,
+        "http://127.0.0.1:1/stats",
+        {"locustfile.py": "/elsewhere/locustfile.py"},
+        "/elsewhere/token",
     )
     one, other = run_config(plan, here), run_config(plan, there)
     differing = {name for name in RunConfig.__slots__ if getattr(one, name) != getattr(other, name)}

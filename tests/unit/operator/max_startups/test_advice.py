@@ -11,8 +11,10 @@ from runs import load, summary, target_stats
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.sample import ErrorCount
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_operator.api.status.head import written
 from sshload_operator.decision.max_startups.advice import advice
-from sshload_operator.decision.results import to_status
+from sshload_operator.planning.plan import Plan
+from statuses import results_json
 
 SCHEMA = status_schema()["properties"]["results"]
 POISSON = {"arrivals": {"process": "poisson", "stages": [{"rate": 100, "duration": "30s"}]}}
@@ -21,9 +23,14 @@ UNSHARED = {"min_us": 20_000, "mean_us": 20_000.0}
 
 def told(spec: dict[str, Any], count: int, dropped: int, **figures: Any) -> dict[str, Any]:
     """Return the advice on so many connections in 30 s, whose logins took these times."""
-    found = advice(plan(spec), run(count, dropped, **figures))
-    assert found is not None
-    return found
+    return stated(plan(spec), run(count, dropped, **figures))
+
+
+def stated(asked: Plan, found: RunSummary) -> dict[str, Any]:
+    """Return the advice as a status has it."""
+    said = advice(asked, found)
+    assert said is not None
+    return written(said)
 
 
 def run(count: int, dropped: int, *errors: ErrorCount, **figures: Any) -> RunSummary:
@@ -81,7 +88,7 @@ def test_a_burst_that_the_listen_queue_did_not_take_has_no_prediction() -> None:
     burst = {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}}
     late = ErrorCount("banner", Outcome.BANNER_TIMEOUT, Window.MEASURED, 200, "")
     lost = replace(run(600, 60, late), target_after=replace(target_stats(700), listen_overflows=9))
-    found = advice(plan(managed("10:30:100", load=burst)), lost)
+    found = stated(plan(managed("10:30:100", load=burst)), lost)
     assert found is not None
     assert "predictedDropPercent" not in found
     assert (found["observedDropPercent"], found["recommended"]) == (15.0, "375:30:375")
@@ -92,7 +99,7 @@ def test_of_an_external_target_tcps_second_try_tells_of_the_listen_queue() -> No
     burst = {"burst": {"connections": 300, "repeat": 2, "interval": "15s"}}
     spec = quickstart(target={"external": EXTERNAL}, load=burst)
     slow, quick = (
-        advice(plan(spec), replace(run(600, 60, max_us=longest_us), target_before=None, target_after=None))
+        stated(plan(spec), replace(run(600, 60, max_us=longest_us), target_before=None, target_after=None))
         for longest_us in (1_002_000, 900_000)
     )
     assert slow is not None
@@ -137,7 +144,7 @@ OVERLOADED = (3_000, 750, {"min_us": 15_000, "mean_us": 55_000.0})
 def overloaded(login_s: float, limit_cores: float | None) -> dict[str, Any]:
     count, dropped, times = OVERLOADED
     whole = run(count, dropped, **times)
-    found = advice(plan(managed("10:30:100", load=POISSON)), with_cpu(whole, login_s, limit_cores))
+    found = stated(plan(managed("10:30:100", load=POISSON)), with_cpu(whole, login_s, limit_cores))
     assert found is not None
     return found
 
@@ -168,7 +175,7 @@ def test_where_the_cpu_does_not_tell_both_answers_are_given() -> None:
 def test_a_server_near_its_limit_is_told() -> None:
     whole = run(1_200, 0, min_us=10_000, mean_us=200_000.0)
     spec = plan(managed("3000:30:3000", load=POISSON))
-    sure, unsure = (advice(spec, with_cpu(whole, 0.03, limit_cores)) for limit_cores in (1.0, None))
+    sure, unsure = (stated(spec, with_cpu(whole, 0.03, limit_cores)) for limit_cores in (1.0, None))
     assert sure is not None
     assert unsure is not None
     assert "The server is near what it can log in" in sure["message"]
@@ -178,7 +185,7 @@ def test_a_server_near_its_limit_is_told() -> None:
 
 def test_closed_without_a_word_makes_the_drops_a_lower_bound() -> None:
     reset = ErrorCount("banner", Outcome.RESET_BEFORE_BANNER, Window.MEASURED, 3, "")
-    found = advice(plan(), run(600, 0, reset))
+    found = stated(plan(), run(600, 0, reset))
     assert found is not None
     assert found["observedIsLowerBound"] is True
 
@@ -202,7 +209,7 @@ def test_without_figures_there_is_the_reason_and_no_figure() -> None:
 def test_a_run_that_cannot_be_trusted_has_no_advice(ill: RunSummary) -> None:
     assert advice(plan(), run(600, 0)) is not None
     assert advice(plan(), ill) is None
-    assert "maxStartups" not in to_status(plan(), ill)
+    assert "maxStartups" not in results_json(plan(), ill)
 
 
 @pytest.mark.parametrize("dropped", [0, 100])
@@ -212,6 +219,6 @@ def test_a_run_that_cannot_be_trusted_has_no_advice(ill: RunSummary) -> None:
     ids=["managed", "external", "default"],
 )
 def test_it_is_as_the_schema_of_the_crd_has_it(spec: dict[str, Any], dropped: int) -> None:
-    results = to_status(plan(spec), run(600, dropped))
+    results = results_json(plan(spec), run(600, dropped))
     assert results["maxStartups"]["message"]
     assert list(problems(results, SCHEMA, "results")) == []

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sshd_queue import SshdQueue, even_works, seeded
-from sshload_operator.decision.max_startups.burst import burst_drops
-from sshload_operator.decision.max_startups.service import LoginService
-from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
+from sshload_operator.decision.max_startups.arrivals import LoginService
+from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups, burst_drops
 
 REPEATS = 1_000
 DEVIATIONS = 5.0

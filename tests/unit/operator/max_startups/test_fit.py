@@ -3,10 +3,9 @@
 from math import inf
 
 import pytest
-from sshload_operator.decision.max_startups.arrivals import Even, Memoryless, Steady, Users
+from sshload_operator.decision.max_startups.arrivals import Even, LoginService, Memoryless, Steady, Users
 from sshload_operator.decision.max_startups.fit import fitted
 from sshload_operator.decision.max_startups.occupancy import occupancy
-from sshload_operator.decision.max_startups.service import LoginService
 from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
 
 

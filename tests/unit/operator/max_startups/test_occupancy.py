@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sshd_queue import Played, SshdQueue, Works, even_works, exponential_works, play, play_users, seeded, uneven_works
-from sshload_operator.decision.max_startups.arrivals import Even, Memoryless, Steady, Users
+from sshload_operator.decision.max_startups.arrivals import Even, LoginService, Memoryless, Steady, Users
 from sshload_operator.decision.max_startups.occupancy import Occupancy, most_found, occupancy, share_that_finds
-from sshload_operator.decision.max_startups.service import LoginService
 from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
 
 CONNECTIONS = 20_000

@@ -22,6 +22,12 @@ PLAIN_PODS: dict[str, Any] = {
     "priority_class_name": "",
     "image": "",
     "image_pull_secrets": (),
+    "env": (),
+    "labels": {},
+    "annotations": {},
+    "service_account_name": "",
+    "runtime_class_name": "",
+    "volumes": (),
 }
 PLAIN_CLIENT = Client(
     library=Library.SSH2_PYTHON,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from specs.managed import MANAGED_ARRIVALS
+from specs.managed import MANAGED_ARRIVALS, MANAGED_PERMITTED
 from specs.small import SMALL
 from sshload_contract.client import Timeouts
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
@@ -10,14 +10,24 @@ from sshload_contract.steps import ExecStep, SleepStep
 from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.pods import (
+    ClaimVolume,
+    ConfigMapKeyRef,
+    ConfigMapVolume,
+    EmptyDirVolume,
+    SecretVolume,
+    ValueFrom,
+    Variable,
+    Volume,
+)
 from sshload_operator.api.spec import TimeToLive
 from sshload_operator.api.sshd import Sshd
 from sshload_operator.api.target import Fixtures, ManagedTarget
 
 
 def test_every_field_of_a_managed_target_reaches_its_value() -> None:
-    target = parse(MANAGED_ARRIVALS).target
-    written = MANAGED_ARRIVALS["target"]["managed"]
+    target = parse(MANAGED_PERMITTED).target
+    written = MANAGED_PERMITTED["target"]["managed"]
     assert target == ManagedTarget(
         image=written["image"],
         image_pull_secrets=("pull", "pull.too"),
@@ -27,6 +37,21 @@ def test_every_field_of_a_managed_target_reaches_its_value() -> None:
         affinity=written["affinity"],
         topology_spread_constraints=tuple(written["topologySpreadConstraints"]),
         priority_class_name="high",
+        env=(
+            Variable("STAGE", "production", None),
+            Variable("empty", "", None),
+            Variable("REGION", None, ValueFrom(ConfigMapKeyRef("settings", "region"))),
+        ),
+        labels=written["labels"],
+        annotations=written["annotations"],
+        service_account_name="load",
+        runtime_class_name="gvisor",
+        volumes=(
+            Volume("/mnt/settings", read_only=False, source=ConfigMapVolume("settings")),
+            Volume("/mnt/login", read_only=True, source=SecretVolume("login")),
+            Volume("/mnt/data/in", read_only=True, source=ClaimVolume("data")),
+            Volume("/mnt/data/out", read_only=False, source=EmptyDirVolume(2**30)),
+        ),
         sshd=Sshd(
             max_startups="10:30:100",
             max_sessions=10,

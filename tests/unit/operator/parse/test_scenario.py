@@ -5,7 +5,7 @@ from hashlib import sha256
 from typing import get_args
 
 import pytest
-from specs.managed import LOCUSTFILE, MANAGED_STEPS
+from specs.managed import LOCUSTFILE, MANAGED_RSYNC, MANAGED_STEPS
 from specs.small import SMALL
 from specs.spec import Spec, changed
 from sshload_contract.client import Auth, Library
@@ -14,6 +14,9 @@ from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
     GitUploadPackStep,
+    RsyncDownload,
+    RsyncStep,
+    RsyncUpload,
     ScenarioStep,
     ScpReadStep,
     ScpWriteStep,
@@ -59,7 +62,7 @@ def test_every_kind_of_step_reaches_its_value() -> None:
             SleepStep(1),
         ),
     )
-    assert set(map(type, spec.scenario.steps)) == set(get_args(ScenarioStep))
+    assert {RsyncStep, *map(type, spec.scenario.steps)} == set(get_args(ScenarioStep))
     assert spec.auth is Auth.CERTIFICATE
     assert spec.client == replace(
         parse(SMALL).client,
@@ -67,6 +70,14 @@ def test_every_kind_of_step_reaches_its_value() -> None:
         rekey_bytes=1024**3,
         window_bytes=2 * 1024**2,
         packet_bytes=32 * 1024,
+    )
+
+
+def test_both_directions_of_rsync_reach_their_values() -> None:
+    assert parse(MANAGED_RSYNC).scenario.steps == (
+        RsyncStep("push", RsyncUpload("a-{iteration}", 100, 26 * 1024, delete=True), compress=False),
+        RsyncStep("pull", RsyncDownload("b", 3, 1024**2), compress=True),
+        RsyncStep("again", RsyncDownload("b", None, None), compress=False),
     )
 
 

@@ -48,10 +48,10 @@ def test_a_schedules_template_is_no_larger_than_a_test() -> None:
 
 def test_a_comparisons_base_and_each_variant_are_no_larger_than_a_test() -> None:
     with pytest.raises(SpecError, match=rf"^spec\.base: {TOO_LARGE}"):
-        parse_comparison("c", comparison_spec(base=on_nodes(3_000)))
+        parse_comparison(comparison_spec(base=on_nodes(3_000)))
     variants = [{"name": "a"}, {"name": "b", "patch": {"workers": on_nodes(3_000)["workers"]}}]
     with pytest.raises(SpecError, match=rf"makes an invalid test of variant b: spec: {TOO_LARGE}"):
-        parse_comparison("c", comparison_spec(variants=variants))
+        parse_comparison(comparison_spec(variants=variants))
 
 
 def endless() -> dict[str, Any]:
@@ -66,11 +66,11 @@ def test_a_template_a_base_and_a_patch_without_end_are_refused_by_their_first_va
         parse_schedule({"schedule": "0 3 * * *", "testTemplate": {"spec": endless()}})
     assert str(template.value) == "spec.testTemplate.spec: has more than 32768 values"
     with pytest.raises(SpecError) as base:
-        parse_comparison("c", comparison_spec(base=endless()))
+        parse_comparison(comparison_spec(base=endless()))
     assert str(base.value) == "spec.base: has more than 32768 values"
     variants = [{"name": "a"}, {"name": "b", "patch": endless()}]
     with pytest.raises(SpecError, match=r"^spec\.variants\[1\]\.patch: has more than 32768 values$"):
-        parse_comparison("c", comparison_spec(variants=variants))
+        parse_comparison(comparison_spec(variants=variants))
 
 
 @pytest.mark.parametrize("key", [5, 10**5_000, None, True], ids=["a number", "a huge number", "null", "a flag"])

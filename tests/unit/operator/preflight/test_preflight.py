@@ -7,6 +7,7 @@ import pytest
 from attempts import ATTEMPTS, all_but_explicit
 from plans import EXTERNAL, INSTALLATION, allowing, plan
 from specs.external import EXTERNAL_BURST, EXTERNAL_USERS
+from specs.permitted import EVERYTHING
 from specs.search import SEARCH_ARRIVALS
 from specs.small import SMALL
 from specs.spec import Spec, changed
@@ -15,7 +16,7 @@ from sshload_contract.allow_list import AllowedTarget, DeniedRange
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 from sshload_operator.planning.destinations import allowing as all_destinations_of
-from sshload_operator.planning.plan import Permitted, Plan
+from sshload_operator.planning.plan import EVERYTHING_PERMITTED, Plan
 from sshload_operator.planning.preflight import SOURCE_PORTS, preflight
 from sshload_operator.state import Reason
 
@@ -183,6 +184,14 @@ def test_an_address_in_a_range_that_the_installer_denies_is_refused_by_what_is_t
     assert preflight(plan(external("10.20.0.1"), installation=anywhere)) is None
 
 
+VOLUMES = {
+    "configMap": "configMapVolumes",
+    "secret": "secretVolumes",
+    "persistentVolumeClaim": "persistentVolumeClaims",
+    "emptyDir": "emptyDirVolumes",
+}
+
+
 BROUGHT_ALONG = {
     "spec.workers.image": ({"workers": {"replicas": 1, "image": "registry.example.com/own:1"}}, "customImages"),
     "spec.target.managed.image": ({"target": {"managed": {"image": "registry.example.com/own:1"}}}, "customImages"),
@@ -191,7 +200,26 @@ BROUGHT_ALONG = {
         {"scenario": {"steps": [{"forward": {"host": "localhost", "port": 2222}}]}},
         "forwardSteps",
     ),
+    **{
+        f"spec.{path}.{field}": (changed(SMALL, f"{path}.{field}", EVERYTHING[field]), value)
+        for path in ("workers", "target.managed")
+        for field, value in {
+            "env": "env",
+            "labels": "podLabels",
+            "annotations": "podAnnotations",
+            "serviceAccountName": "serviceAccountName",
+            "runtimeClassName": "runtimeClassName",
+        }.items()
+    },
+    **{
+        f"spec.workers.volumes[0].{kind}": (changed(SMALL, "workers.volumes", [volume]), value)
+        for volume, (kind, value) in zip(EVERYTHING["volumes"], VOLUMES.items(), strict=True)
+    },
 }
+
+
+def test_every_permission_is_one_that_some_field_takes() -> None:
+    assert {value for _, value in BROUGHT_ALONG.values()} == EVERYTHING_PERMITTED
 
 
 @pytest.mark.parametrize("field", BROUGHT_ALONG)
@@ -199,8 +227,7 @@ def test_what_a_test_may_bring_along_is_the_installers_choice(field: str) -> Non
     change, value = BROUGHT_ALONG[field]
     spec = {**SMALL, **change}
     assert preflight(planned(spec)) is None
-    nothing = Permitted(custom_images=False, locustfiles=False, forward_steps=False)
-    refusal = preflight(plan(spec, installation=replace(INSTALLATION, permitted=nothing)))
+    refusal = preflight(plan(spec, installation=replace(INSTALLATION, permitted=frozenset())))
     assert refusal is not None
     assert refusal[0] is Reason.NOT_PERMITTED
     assert refusal[1].startswith(f"{field}: this installation does not permit it")
@@ -208,8 +235,7 @@ def test_what_a_test_may_bring_along_is_the_installers_choice(field: str) -> Non
 
 
 def test_an_installation_that_permits_nothing_of_a_tests_own_runs_what_a_spec_describes() -> None:
-    nothing = Permitted(custom_images=False, locustfiles=False, forward_steps=False)
-    assert preflight(plan(SMALL, installation=replace(INSTALLATION, permitted=nothing))) is None
+    assert preflight(plan(SMALL, installation=replace(INSTALLATION, permitted=frozenset()))) is None
 
 
 def test_a_jump_host_before_a_managed_target_must_be_allowed() -> None:
@@ -258,6 +284,21 @@ def test_openssh_writes_no_file_that_is_too_large_for_the_workers_disk(kind: str
     assert f"spec.scenario.steps[0].{kind}.size is 1074790400 bytes" in refused[1]
     assert refusal("1Gi", "openssh") is None
     assert refusal("1025Mi", "asyncssh") is None
+
+
+def test_files_for_rsync_that_the_workers_memory_has_no_room_for_are_refused() -> None:
+    def refusal(sizes: list[str], processes: int) -> tuple[Reason, str] | None:
+        uploads = [{"path": "mirror", "files": 10_000, "size": size} for size in sizes]
+        steps = [{"rsync": {"name": f"push{number}", "upload": upload}} for number, upload in enumerate(uploads)]
+        pods = {"processesPerPod": processes}
+        return preflight(planned({**SMALL, "scenario": {"steps": steps}, "workers": pods}))
+
+    refused = refusal(["16Mi", "1Mi"], 2)
+    assert refused is not None
+    assert refused[0] is Reason.LOAD_IMPOSSIBLE
+    assert "take 35651584 bytes of each worker pod's memory" in refused[1]
+    assert refusal(["16Mi", "16Mi"], 2) is None
+    assert refusal(["16Mi"], 3) is not None
 
 
 def test_a_pool_needs_no_more_ports_than_it_has_sessions() -> None:

@@ -52,7 +52,7 @@ def test_the_least_trial_must_make_the_samples_of_each_percentile(least: float) 
         ),
         pytest.param(
             {**SEARCH_ARRIVALS, "scenario": POOL, "thresholds": latency(50, "login"), "baseline": None},
-            "p50 of login below 1 s cannot be judged, for a trial has no sample of it",
+            "p50 of login below 1 s cannot be judged, because a trial has no sample of it",
             id="logins-of-a-pool",
         ),
         pytest.param(

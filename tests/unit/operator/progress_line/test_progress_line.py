@@ -3,6 +3,7 @@ from typing import Any
 
 import pytest
 from sshload_operator.cli.progress_line import ProgressLine, progress_text
+from statuses import read_test_status
 
 RUNNING: dict[str, Any] = {
     "phase": "Running",
@@ -31,17 +32,21 @@ class Terminal(io.StringIO):
         return True
 
 
+def text_of(status: dict[str, Any]) -> str:
+    return progress_text(read_test_status(status))
+
+
 def later(seconds: float) -> dict[str, Any]:
     return {**RUNNING, "progress": {**RUNNING["progress"], "elapsedSeconds": 12.3 + seconds}}
 
 
 def test_held_sessions_are_counted_while_there_are_any() -> None:
     holding = {**RUNNING, "progress": {**RUNNING["progress"], "held": 5000}}
-    assert "19.0/s completed  5,000 held  3 in flight" in progress_text(holding)
+    assert "19.0/s completed  5,000 held  3 in flight" in text_of(holding)
 
 
 def test_the_line_says_how_far_how_fast_and_how_well() -> None:
-    assert progress_text(RUNNING) == (
+    assert text_of(RUNNING) == (
         "Running measuring 12/35 s  20.0/s offered  19.0/s completed  3 in flight  p99 43.2 ms  "
         "6 of 240 failed (2.50 %)"
     )
@@ -58,23 +63,23 @@ def test_the_line_says_how_far_how_fast_and_how_well() -> None:
 )
 def test_of_a_search_the_line_says_which_trial_it_is_and_how_far_it_came(bounds: dict[str, Any], words: str) -> None:
     search = {"trial": 4, "amount": 120, "unit": "arrivals/s", **bounds}
-    text = progress_text({**RUNNING, "progress": {**RUNNING["progress"], "search": search}})
+    text = text_of({**RUNNING, "progress": {**RUNNING["progress"], "search": search}})
     assert text.startswith(f"Running measuring trial 4 at 120 arrivals/s{words}  12/35 s  20.0/s offered")
 
 
 def test_before_any_figures_the_line_says_what_is_waited_for() -> None:
-    assert progress_text({"phase": "PreparingTarget", "message": "sshd\nstarts"}) == "PreparingTarget: sshd starts"
+    assert text_of({"phase": "PreparingTarget", "message": "sshd\nstarts"}) == "PreparingTarget: sshd starts"
 
 
 def test_without_a_status_the_test_is_pending() -> None:
-    assert progress_text({}) == "Pending"
+    assert text_of({}) == "Pending"
 
 
 def test_on_a_terminal_the_line_is_rewritten_and_in_the_end_taken_away() -> None:
     stream = Terminal()
     line = ProgressLine(stream)
-    line.show(RUNNING)
-    line.show(later(1))
+    line.show(text_of(RUNNING))
+    line.show(text_of(later(1)))
     line.close()
     assert "\n" not in stream.getvalue()
     assert stream.getvalue().count("\r\x1b[K") == 3
@@ -83,24 +88,24 @@ def test_on_a_terminal_the_line_is_rewritten_and_in_the_end_taken_away() -> None
 
 def test_on_a_terminal_a_line_is_cut_so_that_it_does_not_wrap() -> None:
     stream = Terminal()
-    ProgressLine(stream).show(RUNNING)
+    ProgressLine(stream).show(text_of(RUNNING))
     assert len(stream.getvalue().removeprefix("\r\x1b[K")) == 79
 
 
 def test_elsewhere_a_new_phase_is_a_line_and_figures_of_the_same_second_are_not() -> None:
     stream = io.StringIO()
     line = ProgressLine(stream)
-    line.show({"phase": "PreparingTarget"})
-    line.show(RUNNING)
-    line.show(later(1))
+    line.show(text_of({"phase": "PreparingTarget"}))
+    line.show(text_of(RUNNING))
+    line.show(text_of(later(1)))
     line.close()
-    assert stream.getvalue() == f"PreparingTarget\n{progress_text(RUNNING)}\n"
+    assert stream.getvalue() == f"PreparingTarget\n{text_of(RUNNING)}\n"
 
 
 def test_what_is_said_stays_when_the_line_goes() -> None:
     stream = Terminal()
     line = ProgressLine(stream)
-    line.show(RUNNING)
+    line.show(text_of(RUNNING))
     line.say("a note")
     line.close()
     assert stream.getvalue().endswith("\r\x1b[Ka note\n")

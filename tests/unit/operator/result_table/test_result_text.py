@@ -3,6 +3,7 @@ from typing import Any
 import pytest
 from sshload_operator.cli.plain_text import bytes_per_second, milliseconds, printable
 from sshload_operator.cli.result_table import result_text
+from statuses import read_test_status, step_json
 
 RESULTS: dict[str, Any] = {
     "durationSeconds": 30.0,
@@ -13,17 +14,8 @@ RESULTS: dict[str, Any] = {
     "failures": 3,
     "errorPercent": 0.024,
     "steps": [
-        {
-            "step": "connect",
-            "count": 12_345,
-            "failures": 0,
-            "rate": 20.0,
-            "p50Ms": 0.123,
-            "p90Ms": 0.2,
-            "p99Ms": 1.5,
-            "maxMs": 9.999,
-        },
-        {"step": "total", "count": 12_342, "failures": 3, "rate": 19.9, "p50Ms": 43.21, "p90Ms": 120.4, "maxMs": 1900},
+        step_json("connect", {50: 0.123, 90: 0.2, 99: 1.5}, count=12_345, maxMs=9.999),
+        step_json("total", {50: 43.21, 90: 120.4}, count=12_342, failures=3, rate=19.9, maxMs=1900),
     ],
     "errors": [{"step": "kex", "outcome": "droppedUnknown", "count": 3, "firstMessage": "closed \x1b[31mby\npeer"}],
 }
@@ -42,7 +34,7 @@ FINISHED: dict[str, Any] = {
 
 
 def lines(status: dict[str, Any]) -> list[str]:
-    return result_text(status).splitlines()
+    return result_text(read_test_status(status)).splitlines()
 
 
 def cells(line: str) -> list[str]:
@@ -64,7 +56,7 @@ def test_a_figure_that_is_not_stated_is_explained_and_never_zero() -> None:
 
 def test_without_missing_figures_nothing_is_explained() -> None:
     whole = {**RESULTS, "steps": RESULTS["steps"][:1]}
-    assert "too few samples" not in result_text({**FINISHED, "results": whole})
+    assert "too few samples" not in result_text(read_test_status({**FINISHED, "results": whole}))
 
 
 def test_columns_are_aligned() -> None:
@@ -83,7 +75,9 @@ def test_where_content_was_moved_the_last_column_says_how_fast() -> None:
 
 
 def test_held_sessions_stand_with_the_totals_and_their_share_of_failures() -> None:
-    text = result_text({**FINISHED, "results": {**RESULTS, "hold": {"heldMost": 5000, "heldLeast": 4990}}})
+    text = result_text(
+        read_test_status({**FINISHED, "results": {**RESULTS, "hold": {"heldMost": 5000, "heldLeast": 4990}}})
+    )
     assert "3 failed\n" in text
     assert "5,000 sessions held at most, 4,990 at least; with them, 0.02 % failed" in text
 
@@ -112,7 +106,7 @@ def test_a_newcomers_login_stands_with_the_held_sessions(login: dict[str, float]
 
 def test_without_probes_nothing_is_said_of_newcomers() -> None:
     hold = {"heldMost": 50, "heldLeast": 50, "freshLogin": {"aloneP50Ms": 40.0}}
-    assert "fresh login" not in result_text({**FINISHED, "results": {**RESULTS, "hold": hold}})
+    assert "fresh login" not in result_text(read_test_status({**FINISHED, "results": {**RESULTS, "hold": hold}}))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +147,7 @@ def test_errors_are_listed_by_step_and_outcome_with_what_was_said_first() -> Non
 
 
 def test_a_server_cannot_write_control_characters_to_the_terminal() -> None:
-    text = result_text(FINISHED)
+    text = result_text(read_test_status(FINISHED))
     assert "\x1b" not in text
     assert "closed  [31mby peer" in text
 
@@ -184,16 +178,16 @@ def test_the_verdict_stands_last_with_its_reason_and_message() -> None:
 
 def test_a_test_without_results_shows_its_verdict_alone() -> None:
     status = {"phase": "Finished", "verdict": "Error", "reason": "InvalidSpec", "message": "spec.load: missing"}
-    assert result_text(status) == "verdict    Error (InvalidSpec)\n           spec.load: missing\n"
+    assert result_text(read_test_status(status)) == "verdict    Error (InvalidSpec)\n           spec.load: missing\n"
 
 
 def test_an_unfinished_test_has_no_verdict() -> None:
-    assert result_text({"phase": "Running"}) == "no verdict yet: Running\n"
+    assert result_text(read_test_status({"phase": "Running"})) == "no verdict yet: Running\n"
 
 
 def test_drops_that_sshd_did_not_log_in_full_are_at_least_so_many() -> None:
     target = {"accepted": 5, "dropped": {"maxStartups": 2, "penalty": 1, "lowerBound": True}}
-    text = result_text({**FINISHED, "results": {**RESULTS, "target": target}})
+    text = result_text(read_test_status({**FINISHED, "results": {**RESULTS, "target": target}}))
     assert "target     5 logins accepted, at least 3 connections dropped" in text
 
 
@@ -206,7 +200,7 @@ def test_what_was_negotiated_is_shown_because_a_cheap_handshake_is_no_real_one()
         "mac": "",
         "count": 600,
     }
-    text = result_text({**FINISHED, "results": {**RESULTS, "negotiated": [one]}})
+    text = result_text(read_test_status({**FINISHED, "results": {**RESULTS, "negotiated": [one]}}))
     words = "SSH-2.0-OpenSSH_10.0, curve25519-sha256, ssh-ed25519, aes128-gcm@openssh.com: 600 logins"
     assert f"server     {words}" in text
 
@@ -237,13 +231,26 @@ def test_what_max_startups_did_stands_in_one_line_of_its_own() -> None:
 
 
 def test_a_status_that_somebody_has_taken_reason_and_message_from_is_shown_without_them() -> None:
-    assert "verdict    Passed (-)" in result_text({"phase": "Finished", "verdict": "Passed"})
+    assert "verdict    Passed (-)" in result_text(read_test_status({"phase": "Finished", "verdict": "Passed"}))
 
 
 def test_a_kernel_that_does_not_tell_how_long_the_workers_waited_for_a_cpu_is_named() -> None:
     generator = {"workersExpected": 2, "workersConnected": 2, "cpuPercent": 12.0}
     told = {**generator, "runDelayPercent": 1.0}
     missing = "this kernel does not tell how long it waited for a CPU"
-    assert missing in result_text({**FINISHED, "results": {**RESULTS, "generator": generator}})
-    assert missing not in result_text({**FINISHED, "results": {**RESULTS, "generator": told}})
-    assert missing not in result_text(FINISHED)
+    assert missing in result_text(read_test_status({**FINISHED, "results": {**RESULTS, "generator": generator}}))
+    assert missing not in result_text(read_test_status({**FINISHED, "results": {**RESULTS, "generator": told}}))
+    assert missing not in result_text(read_test_status(FINISHED))
+
+
+def test_stages_stand_in_a_table_of_their_own_so_that_the_one_that_breaks_is_seen() -> None:
+    stage = {"durationSeconds": 30, "completedRate": 19.9, "iterations": 600, "failures": 0}
+    both = [
+        {**stage, "stage": 1, "offeredRate": 20, "p50Ms": 40.2, "p90Ms": 44, "p99Ms": 60},
+        {**stage, "stage": 2, "offeredRate": 400, "failures": 1_200, "p50Ms": 900, "p90Ms": 1_800},
+    ]
+    rows = lines({**FINISHED, "results": {**RESULTS, "stages": both}})
+    head = next(number for number, line in enumerate(rows) if line.startswith("stage"))
+    assert cells(rows[head])[:5] == ["stage", "offered/s", "completed/s", "iterations", "failures"]
+    assert cells(rows[head + 1]) == ["1", "20.0", "19.9", "600", "0", "40.2", "44.0", "60.0"]
+    assert cells(rows[head + 2]) == ["2", "400.0", "19.9", "600", "1,200", "900", "1,800", "-"]

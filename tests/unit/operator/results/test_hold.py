@@ -11,7 +11,7 @@ from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import Step, Window
-from sshload_operator.decision.results import to_status
+from statuses import results_json
 
 HOLD = plan(quickstart(load={"hold": {"sessions": 400, "rampUp": "5s", "duration": "30s", "probeRate": 20}}))
 SCHEMA = status_schema()["properties"]["results"]
@@ -21,7 +21,7 @@ HELD = target_stats(500, memory_bytes=820_000_000, processes=803, sessions=400)
 
 def results_of(found: RunSummary) -> dict[str, Any]:
     """Return the results, which are as the CRD has them."""
-    results = to_status(HOLD, found)
+    results = results_json(HOLD, found)
     assert list(problems(results, SCHEMA, "results")) == []
     return results
 
@@ -58,7 +58,7 @@ def test_a_hold_that_ended_before_its_ramp_did_tells_nothing_of_it() -> None:
 
 
 def test_no_other_load_speaks_of_held_sessions() -> None:
-    results = to_status(plan(quickstart()), summary())
+    results = results_json(plan(quickstart()), summary())
     assert "hold" not in results
     assert "memoryPerSessionBytes" not in results["target"]
 

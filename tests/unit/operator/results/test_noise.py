@@ -8,7 +8,9 @@ import pytest
 from plans import QUICKSTART, plan, quickstart
 from runs import MEASURED_S, load, steps, summary
 from sshload_contract.run_summary import RunSummary, SeriesPoint
-from sshload_operator.decision.noise import completed_rate_interval, percentile_intervals
+from sshload_operator.api.status.head import written
+from sshload_operator.decision.noise import RateBounds, completed_rate_interval, percentile_intervals
+from sshload_operator.planning.plan import Plan
 
 WARM_UP_S = 5.0
 OPEN = plan(quickstart(warmUp="5s"))
@@ -27,14 +29,20 @@ def run(counts: Sequence[int]) -> RunSummary:
 
 
 def half_width(found: RunSummary) -> float:
-    bounds = completed_rate_interval(CLOSED, found)
-    return sqrt(bounds["completedRateHigh"] / bounds["completedRateLow"]) - 1
+    bounds = rate_bounds(CLOSED, found)
+    return sqrt(bounds.high / bounds.low) - 1
+
+
+def rate_bounds(asked: Plan, found: RunSummary) -> RateBounds:
+    bounds = completed_rate_interval(asked, found)
+    assert bounds is not None
+    return bounds
 
 
 def test_a_percentile_has_its_interval_as_far_as_the_samples_bound_it() -> None:
     step = steps(600, 0)[-1]
     unbounded = replace(step, percentiles_high_us={**step.percentiles_high_us, "99.9": None})
-    found = {one["percentile"]: one for one in percentile_intervals(unbounded)}
+    found = {one.percentile: written(one) for one in percentile_intervals(unbounded)}
     assert found[50.0] == {"percentile": 50.0, "ms": 45.0, "lowMs": 42.75, "highMs": 47.7}
     assert found[99.9] == {"percentile": 99.9, "ms": 120.0, "lowMs": 114.0}
     assert sorted(found) == [50.0, 90.0, 95.0, 99.0, 99.9]
@@ -42,9 +50,8 @@ def test_a_percentile_has_its_interval_as_far_as_the_samples_bound_it() -> None:
 
 def test_a_percentile_that_is_not_stated_has_no_interval() -> None:
     step = steps(600, 0)[-1]
-    assert (
-        percentile_intervals(replace(step, percentiles_us={**step.percentiles_us, "50": None}))[0]["percentile"] == 90
-    )
+    without_median = replace(step, percentiles_us={**step.percentiles_us, "50": None})
+    assert percentile_intervals(without_median)[0].percentile == 90
 
 
 def test_the_rate_of_independent_iterations_has_the_noise_of_their_count() -> None:
@@ -77,8 +84,8 @@ def test_the_rate_of_a_closed_load_holds_the_truth_in_95_of_100_runs() -> None:
     held = 0
     for _ in range(200):
         counts = [sum(random.random() < 0.5 for _ in range(40)) for _ in range(35)]
-        bounds = completed_rate_interval(CLOSED, run(counts))
-        held += bounds["completedRateLow"] <= 20 <= bounds["completedRateHigh"]
+        bounds = rate_bounds(CLOSED, run(counts))
+        held += bounds.low <= 20 <= bounds.high
     assert held >= 190
 
 
@@ -93,12 +100,11 @@ def even(failed: int = 0, **changes: Any) -> RunSummary:
 
 
 def test_evenly_spaced_arrivals_that_all_complete_leave_their_rate_little_to_chance() -> None:
-    assert completed_rate_interval(OPEN, even()) == {"completedRateLow": 19.872, "completedRateHigh": 20.0}
+    assert rate_bounds(OPEN, even()) == RateBounds(19.872, 20.0)
 
 
 def test_failures_leave_the_rate_of_evenly_spaced_arrivals_the_chance_of_their_own_number() -> None:
-    bounds = completed_rate_interval(OPEN, even(failed=60))
-    assert bounds == {"completedRateLow": 17.426, "completedRateHigh": 18.446}
+    assert rate_bounds(OPEN, even(failed=60)) == RateBounds(17.426, 18.446)
 
 
 @pytest.mark.parametrize(
@@ -110,9 +116,9 @@ def test_failures_leave_the_rate_of_evenly_spaced_arrivals_the_chance_of_their_o
     ],
 )
 def test_else_their_completed_count_is_that_of_independent_events(spec: Any, found: RunSummary) -> None:
-    bounds = completed_rate_interval(plan(quickstart(**{**spec, "warmUp": "5s"})), found)
-    assert bounds["completedRateHigh"] == pytest.approx(20 * exp(1.96 / sqrt(600)), rel=0.001)
+    bounds = rate_bounds(plan(quickstart(**{**spec, "warmUp": "5s"})), found)
+    assert bounds.high == pytest.approx(20 * exp(1.96 / sqrt(600)), rel=0.001)
 
 
 def test_without_an_iteration_that_ended_well_there_is_nothing_to_bound() -> None:
-    assert completed_rate_interval(CLOSED, summary(0, 600)) == {}
+    assert completed_rate_interval(CLOSED, summary(0, 600)) is None

@@ -7,21 +7,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan, quickstart
 from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
-from sshload_contract.run_summary import EarlyEnd
+from sshload_contract.run_summary import EarlyEnd, StageStats
 from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.vocabulary import Outcome, Step, Window
-from sshload_operator.decision.results import to_status
+from statuses import percentile_of, results_json
 
 PLAN = plan(quickstart(warmUp="5s"))
 SCHEMA = status_schema()["properties"]["results"]
 
 
 def test_the_whole_is_as_the_schema_of_the_crd_has_it() -> None:
-    assert list(problems(to_status(PLAN, summary(590, 10)), SCHEMA, "results")) == []
+    assert list(problems(results_json(PLAN, summary(590, 10)), SCHEMA, "results")) == []
 
 
 def test_the_totals_are_those_of_the_measured_window() -> None:
-    results = to_status(PLAN, summary(590, 10))
+    results = results_json(PLAN, summary(590, 10))
     assert {key: value for key, value in results.items() if not isinstance(value, dict | list)} == {
         "durationSeconds": 30.0,
         "offeredRate": 20.0,
@@ -37,36 +37,33 @@ def test_the_totals_are_those_of_the_measured_window() -> None:
 
 
 def test_the_warm_up_is_reported_apart() -> None:
-    assert to_status(PLAN, summary())["warmUp"] == {"iterations": WARM_UP_LOGINS, "failures": 0, "p99Ms": 90.0}
+    assert results_json(PLAN, summary())["warmUp"] == {"iterations": WARM_UP_LOGINS, "failures": 0, "p99Ms": 90.0}
 
 
 def test_a_step_has_its_latencies_in_milliseconds() -> None:
-    step = next(step for step in to_status(PLAN, summary(590, 10))["steps"] if step["step"] == "total")
-    assert {key: value for key, value in step.items() if key != "intervals"} == {
+    step = next(step for step in results_json(PLAN, summary(590, 10))["steps"] if step["step"] == "total")
+    percentiles = {one["percentile"]: one["ms"] for one in step.pop("intervals")}
+    assert percentiles == {50: 45.0, 90: 60.0, 95: 70.0, 99: 90.0, 99.9: 120.0}
+    assert step == {
         "step": "total",
         "count": 590,
         "failures": 10,
         "rate": 19.667,
         "minMs": 40.0,
         "meanMs": 50.0,
-        "p50Ms": 45.0,
-        "p90Ms": 60.0,
-        "p95Ms": 70.0,
-        "p99Ms": 90.0,
-        "p999Ms": 120.0,
         "maxMs": 130.0,
     }
 
 
 def test_each_step_stands_there_once() -> None:
-    names = [step["step"] for step in to_status(PLAN, summary())["steps"]]
+    names = [step["step"] for step in results_json(PLAN, summary())["steps"]]
     assert sorted(names) == sorted({"startDelay", "connect", "auth", "login", "exec", "total"})
 
 
 def test_a_burst_tells_how_many_of_its_connections_were_logged_in() -> None:
     burst = plan(quickstart(load={"burst": {"connections": 300, "repeat": 2, "interval": "5s"}}))
     refused = tuple(replace(step, count=520) if step.step == Step.LOGIN else step for step in summary(520, 80).steps)
-    results = to_status(burst, summary(520, 80, steps=refused))
+    results = results_json(burst, summary(520, 80, steps=refused))
     assert results["burst"] == {"attempted": 600, "established": 520}
     assert list(problems(results, SCHEMA, "results")) == []
 
@@ -75,7 +72,7 @@ def test_a_step_that_moves_content_says_how_fast_and_no_other_does() -> None:
     moving = tuple(
         replace(step, bytes_per_second=1234567.8912 if step.step == Step.EXEC else None) for step in summary().steps
     )
-    results = to_status(PLAN, summary(steps=moving))
+    results = results_json(PLAN, summary(steps=moving))
     assert {step["step"]: step["bytesPerSecond"] for step in results["steps"] if "bytesPerSecond" in step} == {
         "exec": 1234567.891
     }
@@ -84,25 +81,25 @@ def test_a_step_that_moves_content_says_how_fast_and_no_other_does() -> None:
 
 def test_what_the_target_was_refused_and_what_was_killed_in_it_is_told() -> None:
     before, after = target_stats(0, oom_kills=1, refused_forks=2), target_stats(600, oom_kills=4, refused_forks=2)
-    target = to_status(PLAN, summary(target_before=before, target_after=after))["target"]
+    target = results_json(PLAN, summary(target_before=before, target_after=after))["target"]
     assert (target["oomKills"], target["refusedForks"]) == (3, 0)
 
 
 def test_logins_are_counted_by_what_they_negotiated_whoever_they_are_for() -> None:
     """Sessions that are kept, and those that are held, log in outside of iterations."""
     found = summary(negotiated=(NegotiatedCount(NEGOTIATED, 7),), target_after=target_stats(7))
-    assert to_status(PLAN, found)["target"]["clientLogins"] == 7
+    assert results_json(PLAN, found)["target"]["clientLogins"] == 7
 
 
 def test_a_percentile_of_too_few_samples_is_absent() -> None:
     bare = tuple(replace(step, percentiles_us={**step.percentiles_us, "99.9": None}) for step in summary().steps)
-    results = to_status(PLAN, summary(steps=bare))
-    assert all("p999Ms" not in step for step in results["steps"])
-    assert all("p99Ms" in step for step in results["steps"])
+    results = results_json(PLAN, summary(steps=bare))
+    assert all(percentile_of(step, 99.9) is None for step in results["steps"])
+    assert all(percentile_of(step, 99) is not None for step in results["steps"])
 
 
 def test_a_run_without_iterations_has_no_error_rate() -> None:
-    results = to_status(PLAN, summary(0, steps=(), load=load(0)))
+    results = results_json(PLAN, summary(0, steps=(), load=load(0)))
     assert "errorPercent" not in results
     assert "p99Ms" not in results
 
@@ -113,7 +110,7 @@ def test_errors_come_with_the_most_frequent_first_and_without_the_warm_ups() -> 
         ErrorCount(Step.TOTAL, Outcome.THROTTLED, Window.MEASURED, 8, ""),
         ErrorCount(Step.TOTAL, Outcome.REFUSED, Window.WARM_UP, 90, "refused"),
     )
-    assert to_status(PLAN, summary(590, 10, errors=found))["errors"] == [
+    assert results_json(PLAN, summary(590, 10, errors=found))["errors"] == [
         {"step": "total", "outcome": "throttled", "count": 8},
         {"step": "total", "outcome": "refused", "count": 2, "firstMessage": "refused"},
     ]
@@ -122,7 +119,7 @@ def test_errors_come_with_the_most_frequent_first_and_without_the_warm_ups() -> 
 def test_what_was_negotiated_is_counted_once_per_combination() -> None:
     other = replace(NEGOTIATED, kex="ecdh-sha2-nistp256")
     counts = (NegotiatedCount(NEGOTIATED, 3), NegotiatedCount(other, 5), NegotiatedCount(NEGOTIATED, 4))
-    entries = to_status(PLAN, summary(negotiated=counts))["negotiated"]
+    entries = results_json(PLAN, summary(negotiated=counts))["negotiated"]
     assert [(entry["kex"], entry["count"]) for entry in entries] == [
         ("curve25519-sha256", 7),
         ("ecdh-sha2-nistp256", 5),
@@ -130,13 +127,13 @@ def test_what_was_negotiated_is_counted_once_per_combination() -> None:
 
 
 def test_the_share_of_a_core_is_absent_where_no_whole_second_was_measured() -> None:
-    found = to_status(PLAN, summary(generator=generator(cpu_share=None)))
+    found = results_json(PLAN, summary(generator=generator(cpu_share=None)))
     assert "cpuPercent" not in found["generator"]
-    assert "cpuPercent" in to_status(PLAN, summary(generator=generator(cpu_share=0.0)))["generator"]
+    assert "cpuPercent" in results_json(PLAN, summary(generator=generator(cpu_share=0.0)))["generator"]
 
 
 def test_workers_that_have_reported_nothing_state_no_figures_of_their_own() -> None:
-    found = to_status(PLAN, summary(0, steps=(), started_unix_s=0.0))["generator"]
+    found = results_json(PLAN, summary(0, steps=(), started_unix_s=0.0))["generator"]
     assert found.keys() == {
         "workersExpected",
         "workersConnected",
@@ -148,13 +145,13 @@ def test_workers_that_have_reported_nothing_state_no_figures_of_their_own() -> N
 
 
 def test_a_load_that_was_ended_early_says_when_and_by_which_threshold() -> None:
-    found = to_status(PLAN, replace(summary(), early_end=EarlyEnd(7.25, "p99 of total below 2 s")))
+    found = results_json(PLAN, replace(summary(), early_end=EarlyEnd(7.25, "p99 of total below 2 s")))
     assert found["endedEarly"] == {"afterSeconds": 7.25, "threshold": "p99 of total below 2 s"}
-    assert "endedEarly" not in to_status(PLAN, summary())
+    assert "endedEarly" not in results_json(PLAN, summary())
 
 
 def test_the_generator_shows_its_own_health() -> None:
-    found = to_status(PLAN, summary(load=load(599, late=3, scheduled=600, dropped=1), generator=generator()))
+    found = results_json(PLAN, summary(load=load(599, late=3, scheduled=600, dropped=1), generator=generator()))
     assert found["generator"] == {
         "workersExpected": 2,
         "workersConnected": 2,
@@ -175,7 +172,7 @@ def test_the_generator_shows_its_own_health() -> None:
 
 def test_the_targets_count_stands_beside_the_clients_with_the_difference() -> None:
     after = target_stats(702, auth_failed=4, dropped_max_startups=5, dropped_is_lower_bound=True, cpu_s=22.06)
-    assert to_status(PLAN, summary(target_before=target_stats(0, cpu_s=1.0), target_after=after))["target"] == {
+    assert results_json(PLAN, summary(target_before=target_stats(0, cpu_s=1.0), target_after=after))["target"] == {
         "sshdVersion": "OpenSSH_10.0p1",
         "accepted": 702,
         "clientLogins": 700,
@@ -196,26 +193,26 @@ def test_the_targets_count_stands_beside_the_clients_with_the_difference() -> No
 def test_drops_that_may_be_of_an_earlier_trial_are_not_stated() -> None:
     before = target_stats(0, dropped_max_startups=4, dropped_is_lower_bound=True)
     after = target_stats(702, dropped_max_startups=301, dropped_is_lower_bound=True)
-    target = to_status(PLAN, summary(target_before=before, target_after=after))["target"]
+    target = results_json(PLAN, summary(target_before=before, target_after=after))["target"]
     assert target["dropped"] == {"penalty": 0, "lowerBound": True}
 
 
 def test_where_sessions_are_kept_the_targets_cpu_is_not_told_by_login() -> None:
     kept = {"sessionReuse": "pool", "poolSize": 4, "steps": [{"exec": {"command": "uptime"}}]}
-    target = to_status(plan(quickstart(scenario=kept)), summary())["target"]
+    target = results_json(plan(quickstart(scenario=kept)), summary())["target"]
     assert "cpuSeconds" in target
     assert "cpuPerLoginMs" not in target
 
 
 def test_a_target_that_was_started_anew_shows_the_difference_and_no_negative_count() -> None:
-    results = to_status(PLAN, summary(target_before=target_stats(900), target_after=target_stats(100)))
+    results = results_json(PLAN, summary(target_before=target_stats(900), target_after=target_stats(100)))
     assert results["target"]["loginDifference"] == -1_500
     assert "accepted" not in results["target"]
     assert list(problems(results, SCHEMA, "results")) == []
 
 
 def test_a_target_that_did_not_answer_is_absent() -> None:
-    assert "target" not in to_status(PLAN, summary(target_after=None))
+    assert "target" not in results_json(PLAN, summary(target_after=None))
 
 
 _COUNTS = st.integers(min_value=0, max_value=10**7)
@@ -230,7 +227,7 @@ _MANY = tuple(
 def test_whatever_was_counted_fits_the_schema(succeeded: int, failed: int, accepted: int, *, many: bool) -> None:
     found = summary(succeeded, failed, target_after=target_stats(accepted))
     kept = replace(found, errors=_MANY if many else errors(failed))
-    assert list(problems(to_status(PLAN, kept), SCHEMA, "results")) == []
+    assert list(problems(results_json(PLAN, kept), SCHEMA, "results")) == []
 
 
 def test_texts_that_a_tenants_own_worker_chose_are_as_long_as_the_crd_takes_them() -> None:
@@ -242,9 +239,49 @@ def test_texts_that_a_tenants_own_worker_chose_are_as_long_as_the_crd_takes_them
     after = target_stats(700, sshd_version=long)
     error = ErrorCount(long, Outcome.EXIT_CODE, Window.MEASURED, 1, long)
     found = replace(summary(), steps=named, errors=(error,), negotiated=(agreed,), target_after=after)
-    assert list(problems(to_status(PLAN, found), SCHEMA, "results")) == []
+    assert list(problems(results_json(PLAN, found), SCHEMA, "results")) == []
 
 
 def test_what_no_login_agreed_on_is_not_there() -> None:
-    assert "negotiated" in to_status(PLAN, summary())
-    assert to_status(PLAN, replace(summary(), negotiated=(NegotiatedCount(NEGOTIATED, 0),)))["negotiated"] == []
+    assert "negotiated" in results_json(PLAN, summary())
+    assert "negotiated" not in results_json(PLAN, replace(summary(), negotiated=(NegotiatedCount(NEGOTIATED, 0),)))
+
+
+STAGED = plan(
+    quickstart(load={"arrivals": {"stages": [{"rate": 20, "duration": "15s"}, {"rate": 40, "duration": "15s"}]}})
+)
+
+
+def stages(*numbers: int) -> tuple[StageStats, ...]:
+    total = next(step for step in summary(590, 10).steps if step.step == "total" and step.window is Window.MEASURED)
+    return tuple(StageStats(number, load(590, 10), total) for number in numbers)
+
+
+def test_each_stage_of_a_load_with_several_has_its_figures() -> None:
+    found = results_json(STAGED, summary(stages=stages(1, 2)))["stages"]
+    assert [stage["stage"] for stage in found] == [1, 2]
+    assert found[0] == {
+        "stage": 1,
+        "durationSeconds": 30.0,
+        "offeredRate": 20.0,
+        "completedRate": 19.667,
+        "iterations": 600,
+        "failures": 10,
+        "p50Ms": 45.0,
+        "p90Ms": 60.0,
+        "p99Ms": 90.0,
+    }
+    assert list(problems(results_json(STAGED, summary(stages=stages(1, 2))), SCHEMA, "results")) == []
+
+
+def test_of_users_a_stage_says_how_many_there_were() -> None:
+    users = {"users": {"stages": [{"users": 5, "duration": "15s"}, {"users": 5, "toUsers": 9, "duration": "15s"}]}}
+    first, second = results_json(plan(quickstart(load=users)), summary(stages=stages(1, 2)))["stages"]
+    assert (first["users"], "toUsers" in first, second["users"], second["toUsers"]) == (5, False, 5, 9)
+
+
+def test_a_stage_that_the_load_does_not_have_or_that_is_told_twice_stands_there_once_at_most() -> None:
+    """Who prints a summary may be a tenant's own program."""
+    found = results_json(STAGED, summary(stages=stages(2, 2, 3, 0)))["stages"]
+    assert [stage["stage"] for stage in found] == [2]
+    assert "stages" not in results_json(PLAN, summary(stages=stages(1)))

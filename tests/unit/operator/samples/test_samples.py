@@ -8,7 +8,7 @@ from specs.search import SEARCH_HOLD
 from specs.small import SMALL
 from specs.spec import changed
 from sshload_operator.api.load_test import parse
-from sshload_operator.planning.samples import most_samples
+from sshload_operator.planning.estimates import most_samples
 
 SHELL = {"shell": {"name": "type", "send": "a", "expect": "a", "repeat": 4}}
 POOL = {"sessionReuse": "pool", "poolSize": 5}

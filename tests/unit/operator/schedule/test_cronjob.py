@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 from schedules import at, quick, schedule
+from sshload_operator.api.schedule.words import ScheduleReason
 from sshload_operator.decision.schedule.facts import Obstacle
-from sshload_operator.decision.schedule.words import ScheduleReason
 
 
 def test_a_test_is_made_at_each_scheduled_time() -> None:

@@ -4,13 +4,14 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+import statuses
 from crd_schema import problems, status_schema
 from live_cluster import condition
 from schedules import SimSchedule, quick, schedule
 from sshload_operator.decision.schedule.facts import SCHEDULED_ANNOTATION, scheduled_test
 
-RESULTS = {"p99Ms": 84.2, "completedRate": 19.97}
-CAPACITY = {"inWords": "41.5 arrivals/s", "value": 41.5, "unit": "arrivals/s", "end": "found"}
+RESULTS = {**statuses.RESULTS, "p99Ms": 84.2, "completedRate": 19.97}
+CAPACITY = {"inWords": "41.5 arrivals/s", "value": 41.5, "unit": "arrivals/s", "end": "found", "trials": []}
 
 
 def conditions(found: SimSchedule) -> dict[str, tuple[str, str]]:
@@ -47,7 +48,7 @@ def test_the_trend_is_what_the_kept_runs_found_the_oldest_first() -> None:
 
 def test_a_bound_at_which_a_search_ended_is_told_in_words_and_is_no_capacity_of_the_trend() -> None:
     found = schedule("09:55").go_to("10:30")
-    bound = {"inWords": "at least 500 arrivals/s", "value": 500, "unit": "arrivals/s", "end": "mostHeld"}
+    bound = {**CAPACITY, "inWords": "at least 500 arrivals/s", "value": 500, "end": "mostHeld"}
     found.finish(found.made[-1], "Inconclusive", results=RESULTS, capacity=bound)
     (point,) = found.status["trend"]
     assert point["capacityInWords"] == "at least 500 arrivals/s"

@@ -9,7 +9,7 @@ from specs.spec import changed
 from sshload_contract.capacity import Capacity
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
 from sshload_operator.api.load_test import parse
-from sshload_operator.planning.search import likely_trial_s, likely_trials, most_load
+from sshload_operator.planning.estimates import likely_trial_s, likely_trials, most_load
 from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, next_step
 
 SEARCHES = 200

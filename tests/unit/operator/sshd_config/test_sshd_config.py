@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_operator.api.sshd import TARGETS_DIRECTIVES, Sshd
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.planning.sshd_config import sshd_config
+from sshload_operator.manifests.target import sshd_config
 
 
 def knobs(**changes: object) -> Sshd:

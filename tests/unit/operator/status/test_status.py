@@ -5,14 +5,19 @@ from typing import Any
 
 import pytest
 from crd_schema import problems, status_schema
+from passes import Passes
 from plans import plan, quickstart
-from runs import snapshot, summary
+from runs import pod, snapshot, summary
 from sshload_contract.snapshot import Stage
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
-from sshload_operator.decision.results import to_status
-from sshload_operator.decision.status import Standing, progress, remembered, status
-from sshload_operator.state import Condition, ConditionStatus, ConditionType, Phase, Reason
+from sshload_operator.api.status.conditions import Condition
+from sshload_operator.api.status.head import remembered, written
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.decision.results import results_status
+from sshload_operator.decision.status import progress, threshold_status
+from sshload_operator.state import ConditionStatus, ConditionType, Phase, Reason, Role
+from statuses import progress_json
 
 NOW = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
 CONDITIONS = tuple(
@@ -20,9 +25,9 @@ CONDITIONS = tuple(
 )
 
 
-def standing(**changes: Any) -> Standing:
+def standing(**changes: Any) -> TestStatus:
     facts: dict[str, Any] = {
-        "generation": 4,
+        "observed_generation": 4,
         "run": 3,
         "spec_hash": "0123456789abcdef",
         "phase": Phase.RUNNING,
@@ -31,7 +36,7 @@ def standing(**changes: Any) -> Standing:
         "conditions": CONDITIONS,
         "start_time": NOW,
     }
-    return Standing(**{**facts, **changes})
+    return TestStatus(**{**facts, **changes})
 
 
 FINISHED = standing(
@@ -39,19 +44,22 @@ FINISHED = standing(
     verdict=Verdict.PASSED,
     completion_time=NOW + timedelta(seconds=40),
     progress=progress(plan(), snapshot()),
-    results=to_status(plan(), summary()),
-    thresholds=(ThresholdResult("p99", "90 ms", passed=True), ThresholdResult("p99.9", None, None)),
+    results=results_status(plan(), summary()),
+    thresholds=(
+        threshold_status(ThresholdResult("p99", "90 ms", passed=True)),
+        threshold_status(ThresholdResult("p99.9", None, None)),
+    ),
     results_config_map="quickstart-a1b2c3d4e5-results",
 )
 
 
 @pytest.mark.parametrize("facts", [standing(), FINISHED], ids=["running", "finished"])
-def test_a_status_is_as_the_schema_of_the_crd_has_it(facts: Standing) -> None:
-    assert list(problems(status(facts), status_schema())) == []
+def test_a_status_is_as_the_schema_of_the_crd_has_it(facts: TestStatus) -> None:
+    assert list(problems(written(facts), status_schema())) == []
 
 
 def test_what_is_not_known_is_left_out() -> None:
-    assert set(status(standing())) == {
+    assert set(written(standing())) == {
         "observedGeneration",
         "run",
         "specHash",
@@ -64,59 +72,63 @@ def test_what_is_not_known_is_left_out() -> None:
 
 
 def test_a_threshold_that_cannot_be_judged_says_neither_what_was_seen_nor_whether_it_held() -> None:
-    assert status(FINISHED)["thresholds"] == [
+    assert written(FINISHED)["thresholds"] == [
         {"threshold": "p99", "observed": "90 ms", "passed": True},
         {"threshold": "p99.9"},
     ]
 
 
 def test_what_is_remembered_is_what_was_written() -> None:
-    written = status(FINISHED)
-    known = remembered(written)
-    assert (known.run, known.spec_hash, known.phase, known.verdict) == (
+    body = written(FINISHED)
+    known = remembered(TestStatus, body)
+    assert (known.status.run, known.status.spec_hash, known.status.phase, known.status.verdict) == (
         3,
         "0123456789abcdef",
         Phase.FINISHED,
         Verdict.PASSED,
     )
-    assert (known.start_time, known.completion_time) == (NOW, NOW + timedelta(seconds=40))
-    assert known.conditions == CONDITIONS
-    assert known.written == written
+    assert (known.status.start_time, known.status.completion_time) == (NOW, NOW + timedelta(seconds=40))
+    assert known.status.conditions == CONDITIONS
+    assert known.written == body
 
 
 @pytest.mark.parametrize("empty", [None, {}], ids=["no-status", "empty-status"])
 def test_nothing_is_remembered_of_a_test_without_a_status(empty: dict[str, Any] | None) -> None:
-    known = remembered(empty)
-    assert (known.run, known.spec_hash, known.phase, known.conditions) == (0, "", None, ())
+    known = remembered(TestStatus, empty)
+    assert (known.status.run, known.status.spec_hash, known.status.phase, known.status.conditions) == (0, "", None, ())
 
 
 def test_words_of_another_version_count_as_absent() -> None:
-    written = status(standing())
-    written["phase"] = "Meditating"
-    written["verdict"] = "Splendid"
-    written["conditions"][0]["reason"] = "Whim"
-    known = remembered(written)
-    assert (known.phase, known.verdict) == (None, None)
-    assert known.conditions == CONDITIONS[1:]
+    body = written(standing())
+    body["phase"] = "Meditating"
+    body["verdict"] = "Splendid"
+    body["conditions"][0]["type"] = "Whim"
+    known = remembered(TestStatus, body)
+    assert (known.status.phase, known.status.verdict) == (None, None)
+    assert known.status.conditions == CONDITIONS[1:]
 
 
 def test_times_are_whole_seconds_of_utc() -> None:
-    written = status(standing(start_time=NOW + timedelta(microseconds=999_999)))
-    assert written["startTime"] == "2026-11-21T12:00:00Z"
+    body = written(standing(start_time=NOW + timedelta(microseconds=999_999)))
+    assert body["startTime"] == "2026-11-21T12:00:00Z"
 
 
 def test_a_message_never_exceeds_what_the_schema_takes() -> None:
-    assert list(problems(status(standing(message="x" * 10_000)), status_schema())) == []
+    passes = Passes()
+    passes.run()
+    passes.run(pod(Role.TARGET, phase="Failed", exit_code=1, termination_message="x" * 10_000))
+    assert passes.said() == ("Error", "TargetFailed")
+    assert list(problems(passes.status, status_schema())) == []
 
 
 def test_the_progress_of_a_hold_says_how_many_sessions_are_held() -> None:
     hold = plan(quickstart(load={"hold": {"sessions": 5000, "rampUp": "1m", "duration": "5m"}}))
-    assert progress(hold, snapshot(held=4999))["held"] == 4999
-    assert progress(hold, snapshot())["held"] == 0
+    assert progress_json(hold, snapshot(held=4999))["held"] == 4999
+    assert progress_json(hold, snapshot())["held"] == 0
 
 
 def test_progress_is_the_snapshot_in_the_statuss_units() -> None:
-    assert progress(plan(), snapshot()) == {
+    assert progress_json(plan(), snapshot()) == {
         "stage": "measuring",
         "elapsedSeconds": 15.0,
         "remainingSeconds": 20.0,
@@ -133,7 +145,7 @@ def test_progress_is_the_snapshot_in_the_statuss_units() -> None:
 
 
 def test_progress_states_no_rate_and_no_percentile_of_nothing() -> None:
-    shown = progress(plan(), snapshot(Stage.WARM_UP, iterations=0, failures=0, p99_us=None))
+    shown = progress_json(plan(), snapshot(Stage.WARM_UP, iterations=0, failures=0, p99_us=None))
     assert "errorPercent" not in shown
     assert "p99Ms" not in shown
 
@@ -149,12 +161,12 @@ def test_progress_states_no_rate_and_no_percentile_of_nothing() -> None:
     ],
 )
 def test_a_time_that_the_api_server_takes_and_nobody_can_compute_with_counts_as_absent(time: str) -> None:
-    written = status(FINISHED)
-    changed = [{**item, "lastTransitionTime": time} for item in written["conditions"]]
-    past = remembered({**written, "startTime": time, "completionTime": time, "conditions": changed})
-    assert (past.start_time, past.completion_time, past.conditions) == (None, None, ())
+    body = written(FINISHED)
+    changed = [{**item, "lastTransitionTime": time} for item in body["conditions"]]
+    past = remembered(TestStatus, {**body, "startTime": time, "completionTime": time, "conditions": changed})
+    assert (past.status.start_time, past.status.completion_time, past.status.conditions) == (None, None, ())
 
 
 def test_more_failures_than_iterations_are_no_more_than_all() -> None:
-    said = progress(plan(quickstart()), snapshot(iterations=1, failures=3))
+    said = progress_json(plan(quickstart()), snapshot(iterations=1, failures=3))
     assert said["errorPercent"] == 100

@@ -7,8 +7,9 @@ from plans import EXTERNAL, plan, quickstart
 from runs import load, summary
 from sshload_contract.run_summary import LoginFailure
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict
+from sshload_operator.decision.findings import Judgement
 from sshload_operator.decision.verdict import judge
-from sshload_operator.state import Judgement, Reason
+from sshload_operator.state import Reason
 
 AT_TARGET = LoginFailure(
     worker=0, jump_host=0, host="ssh.example.com", port=2222, outcome=Outcome.REFUSED, message="Connection refused"

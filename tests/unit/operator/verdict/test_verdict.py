@@ -10,8 +10,9 @@ from sshload_contract.run_summary import EarlyEnd, RunSummary
 from sshload_contract.sample import ErrorCount
 from sshload_contract.thresholds import Terms
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Verdict, Window
+from sshload_operator.decision.findings import Judgement
 from sshload_operator.decision.verdict import judge
-from sshload_operator.state import Judgement, Reason
+from sshload_operator.state import Reason
 
 P99_BELOW_2S = {"latency": {"step": "total", "percentile": 99, "below": "2s"}}
 P99_BELOW_1MS = {"latency": {"step": "total", "percentile": 99, "below": "1ms"}}

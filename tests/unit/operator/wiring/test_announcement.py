@@ -2,7 +2,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 from sshload_operator.api.kinds import TEST
-from sshload_operator.control.announcement import About, event
+from sshload_operator.control.api_server.announcement import About, event
 from sshload_operator.state import Announcement, Reason
 
 ABOUT = About(TEST, "ns", "quickstart", "11111111-2222-3333-4444-555555555555", occasion="1")

@@ -9,13 +9,12 @@ from baselines import LAST_PASSED, asked, finished, slower
 from passes import START, Passes
 from played_api import played_api
 from sshload_operator.api.kinds import API_VERSION, TEST
-from sshload_operator.control.baseline import look_for_baseline
-from sshload_operator.control.cluster import Cluster
-from sshload_operator.control.judging import Judging
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.run.baseline import look_for_baseline
+from sshload_operator.control.run.judging import Judging
 from sshload_operator.decision.baseline.find import Found, Unusable, find_baseline
-from sshload_operator.decision.results import OWN_DELAY
 from sshload_operator.planning.plan import Plan
-from sshload_operator.state import BaselineSight, Reason
+from sshload_operator.state import ObservedBaseline, Reason
 
 OWNER = {"kind": "SSHLoadTestSchedule", "name": "nightly", "uid": "u", "controller": True}
 SPEC = asked(baseline=LAST_PASSED)
@@ -51,10 +50,10 @@ def looked_for(*tests: dict[str, Any], gone: str = "") -> tuple[list[str], Found
             return web.json_response({"message": "not found"}, status=404)
         return web.json_response(there[name])
 
-    async def play() -> BaselineSight | None:
+    async def play() -> ObservedBaseline | None:
         judging = Judging()
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             try:
                 itself = {"metadata": {"ownerReferences": [OWNER]}}
                 return await look_for_baseline(cluster, judging, plan(), itself, START)
@@ -79,7 +78,7 @@ def test_of_many_tests_that_fit_the_last_and_the_oldest_alone_are_read() -> None
 
 
 def test_tests_that_can_be_no_baseline_by_their_status_are_not_read() -> None:
-    lagged = {**PASSED["status"]["results"], "generator": {OWN_DELAY: 50.0}}
+    lagged = {**PASSED["status"]["results"], "generator": {"latenciesMayIncludeMs": 50.0}}
     read, found = looked_for(
         of_schedule(PASSED, 1, verdict="Failed", reason="ThresholdBroken"),
         of_schedule(PASSED, 2, phase="Running"),

@@ -9,16 +9,16 @@ from typing import Any
 import aiohttp
 import pytest
 from aiohttp import web
-from sshload_operator.control import bearer_check as module
-from sshload_operator.control.bearer_check import (
+from sshload_operator.control.api_server.cluster import ApiError
+from sshload_operator.control.metrics import bearer_check as module
+from sshload_operator.control.metrics.bearer_check import (
     ALLOWED_KEEPS_S,
     REFUSED_KEEPS_S,
     REMEMBERED,
     BearerCheck,
-    Standing,
+    Review,
     bearer_token,
 )
-from sshload_operator.control.cluster import ApiError
 
 ANNA = {"username": "anna", "groups": ["team"]}
 TOKEN = "eyJ.a-token.of_anna"
@@ -52,46 +52,46 @@ class Played:
         return BearerCheck(self, lambda: self.now_s)
 
 
-def standings(played: Played, *tokens: str, check: BearerCheck | None = None) -> list[Standing]:
+def standings(played: Played, *tokens: str, check: BearerCheck | None = None) -> list[Review]:
     """Return what becomes of requests for the metrics, one after the other."""
     asking = check or played.check()
 
-    async def ask() -> list[Standing]:
-        return [await asking.standing(token, "get", "/metrics") for token in tokens]
+    async def ask() -> list[Review]:
+        return [await asking.review(token, "get", "/metrics") for token in tokens]
 
     return asyncio.run(ask())
 
 
 def test_whom_rbac_lets_get_the_path_is_let_in() -> None:
     played = Played()
-    assert standings(played, TOKEN) == [Standing.ALLOWED]
+    assert standings(played, TOKEN) == [Review.ALLOWED]
     assert played.asked == ["user", "anna get /metrics"]
 
 
 def test_nobody_is_asked_about_a_request_without_a_token() -> None:
     played = Played()
-    assert standings(played, "") == [Standing.UNAUTHENTICATED]
+    assert standings(played, "") == [Review.UNAUTHENTICATED]
     assert played.asked == []
 
 
 def test_a_token_of_nobody_and_a_user_without_the_right_are_told_apart() -> None:
-    assert standings(Played(users={}), TOKEN) == [Standing.UNAUTHENTICATED]
-    assert standings(Played(allowed=set()), TOKEN) == [Standing.FORBIDDEN]
+    assert standings(Played(users={}), TOKEN) == [Review.UNAUTHENTICATED]
+    assert standings(Played(allowed=set()), TOKEN) == [Review.FORBIDDEN]
 
 
 def test_nobody_is_let_in_where_the_api_server_does_not_say() -> None:
     played = Played(failure=ApiError(403, "POST: forbidden", "Forbidden"))
     check = played.check()
-    assert standings(played, TOKEN, check=check) == [Standing.UNDECIDED]
+    assert standings(played, TOKEN, check=check) == [Review.UNDECIDED]
     played.failure = None
-    assert standings(played, TOKEN, check=check) == [Standing.ALLOWED]
+    assert standings(played, TOKEN, check=check) == [Review.ALLOWED]
 
 
 @pytest.mark.parametrize(
     ("allowed", "keeps_s", "standing"),
-    [({"anna"}, ALLOWED_KEEPS_S, Standing.ALLOWED), (set(), REFUSED_KEEPS_S, Standing.FORBIDDEN)],
+    [({"anna"}, ALLOWED_KEEPS_S, Review.ALLOWED), (set(), REFUSED_KEEPS_S, Review.FORBIDDEN)],
 )
-def test_an_answer_is_kept_for_a_short_time(allowed: set[str], keeps_s: float, standing: Standing) -> None:
+def test_an_answer_is_kept_for_a_short_time(allowed: set[str], keeps_s: float, standing: Review) -> None:
     played = Played(allowed=allowed)
     check = played.check()
     assert standings(played, TOKEN, TOKEN, check=check) == [standing, standing]
@@ -100,7 +100,7 @@ def test_an_answer_is_kept_for_a_short_time(allowed: set[str], keeps_s: float, s
     assert played.asked.count("user") == 1
     played.users = {}
     played.now_s = keeps_s
-    assert standings(played, TOKEN, check=check) == [Standing.UNAUTHENTICATED]
+    assert standings(played, TOKEN, check=check) == [Review.UNAUTHENTICATED]
 
 
 def test_an_answer_is_of_one_path_and_one_verb() -> None:
@@ -109,7 +109,7 @@ def test_an_answer_is_of_one_path_and_one_verb() -> None:
 
     async def ask() -> None:
         for verb, path in (("get", "/metrics"), ("head", "/metrics"), ("get", "/ui")):
-            await check.standing(TOKEN, verb, path)
+            await check.review(TOKEN, verb, path)
 
     asyncio.run(ask())
     assert played.asked[1::2] == ["anna get /metrics", "anna head /metrics", "anna get /ui"]
@@ -121,24 +121,24 @@ def test_any_number_of_wrong_tokens_drives_no_good_one_out() -> None:
     standings(played, TOKEN, *(f"wrong-{number}" for number in range(2 * REMEMBERED)), check=check)
     assert len(check._refused._known) == REMEMBERED
     asked = len(played.asked)
-    assert standings(played, TOKEN, check=check) == [Standing.ALLOWED]
+    assert standings(played, TOKEN, check=check) == [Review.ALLOWED]
     assert len(played.asked) == asked
 
 
 def test_requests_beyond_those_that_wait_are_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_WAITING", 3)
 
-    async def ask() -> list[Standing]:
+    async def ask() -> list[Review]:
         played = Played(answers=asyncio.Event())
         check = played.check()
-        waiting = [asyncio.create_task(check.standing(f"token-{number}", "get", "/metrics")) for number in range(3)]
+        waiting = [asyncio.create_task(check.review(f"token-{number}", "get", "/metrics")) for number in range(3)]
         await asyncio.sleep(0)
-        refused = await check.standing(TOKEN, "get", "/metrics")
+        refused = await check.review(TOKEN, "get", "/metrics")
         assert played.answers is not None
         played.answers.set()
         return [refused, *await asyncio.gather(*waiting)]
 
-    assert asyncio.run(ask()) == [Standing.UNDECIDED, *[Standing.UNAUTHENTICATED] * 3]
+    assert asyncio.run(ask()) == [Review.UNDECIDED, *[Review.UNAUTHENTICATED] * 3]
 
 
 def test_no_token_is_remembered_or_logged(caplog: pytest.LogCaptureFixture) -> None:

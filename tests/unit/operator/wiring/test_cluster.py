@@ -8,9 +8,9 @@ import pytest
 from aiohttp import web
 from played_api import played_api
 from sshload_operator.api.kinds import TEST
-from sshload_operator.control import cluster as cluster_module
-from sshload_operator.control.cluster import ApiError, Cluster
-from sshload_operator.control.watch_session import Listed, watch_session
+from sshload_operator.control.api_server import cluster as cluster_module
+from sshload_operator.control.api_server.cluster import ApiError, Cluster
+from sshload_operator.control.api_server.watch_session import Listed, watch_session
 
 PATH = "/api/v1/namespaces/a/secrets/b"
 TESTS = "/apis/sshload.dev/v1alpha1/sshloadtests"
@@ -27,8 +27,8 @@ def created(code: int, reason: str) -> bool:
         return web.json_response(status(code, reason), status=code)
 
     async def play() -> bool:
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             try:
                 return await cluster.create(PATH, {})
             finally:
@@ -53,8 +53,8 @@ def deleted(code: int, reason: str, preconditions: dict[str, str] | None = None)
         return web.json_response(status(code, reason), status=code)
 
     async def play() -> bool:
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             try:
                 return await cluster.delete(PATH, preconditions)
             finally:
@@ -82,8 +82,8 @@ def test_deleting_an_object_by_its_uid_leaves_another_one_alone_and_never_passes
                 return web.json_response(status(409, "Conflict"), status=409)
             return web.json_response(there or status(404, "NotFound"), status=200 if there else 404)
 
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             try:
                 await cluster.delete_that_very_one(TEST, {"namespace": "ns", "name": "a", "uid": "u"})
             finally:
@@ -93,6 +93,43 @@ def test_deleting_an_object_by_its_uid_leaves_another_one_alone_and_never_passes
     asyncio.run(play({"metadata": {"uid": "another"}}))
     with pytest.raises(ApiError, match=r"409: DELETE .*: said Conflict"):
         asyncio.run(play({"metadata": {"uid": "u"}}))
+
+
+def test_a_redirect_is_not_followed() -> None:
+    asked = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.json_response({}, status=302, headers={"Location": "/elsewhere"})
+
+    async def play() -> None:
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            try:
+                await cluster.list_pods("ns", "a=b")
+            finally:
+                await cluster.close()
+
+    with pytest.raises(ApiError, match="redirected elsewhere"):
+        asyncio.run(play())
+    assert asked == ["/api/v1/namespaces/ns/pods"]
+
+
+def test_an_event_of_anybodys_is_its_object_and_the_first_of_its_message() -> None:
+    events = [{}, {"involvedObject": None}, {"involvedObject": {"name": "a"}, "message": "x" * 5_000}]
+
+    async def answer(_request: web.Request) -> web.Response:
+        return web.json_response({"metadata": {}, "items": events})
+
+    async def play() -> Any:
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            try:
+                return await cluster.list_events("ns", "reason=FailedCreate")
+            finally:
+                await cluster.close()
+
+    assert asyncio.run(play()) == [("", ""), ("", ""), ("a", "x" * 1_000)]
 
 
 def written(what: str, there: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -106,8 +143,8 @@ def written(what: str, there: dict[str, Any] | None) -> dict[str, Any] | None:
         return web.json_response({"metadata": there})
 
     async def play() -> Any:
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             ours = {"namespace": "a", "name": "b", "uid": "ours"}
             try:
                 if what == "spec":
@@ -136,8 +173,8 @@ def test_a_request_waits_for_its_turn_for_longer_than_for_a_connection(monkeypat
         return web.json_response({})
 
     async def play() -> list[bool]:
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             try:
                 return await asyncio.gather(*(cluster.create(PATH, {}) for _ in range(13)))
             finally:
@@ -161,8 +198,8 @@ def test_logs_that_were_not_given_keep_no_other_log_waiting() -> None:
                 await over.wait()
             return web.Response(text="said")
 
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
 
             def read(pod: str) -> asyncio.Task[str | None]:
                 return asyncio.create_task(cluster.read_log("a", pod, "master", 10))
@@ -193,8 +230,8 @@ def test_logs_that_no_kubelet_answers_keep_nothing_else_waiting() -> None:
                 await over.wait()
             return web.json_response({})
 
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             reading = [asyncio.create_task(cluster.read_log("a", "master", "master", 10)) for _ in range(many)]
             try:
                 await hanging.wait()
@@ -219,9 +256,9 @@ def test_each_whole_list_is_reported() -> None:
         return web.json_response(pages[request.query.get("continue", "")])
 
     async def play() -> None:
-        async with played_api(answer) as access, await watch_session(access, heard.append) as session:
+        async with played_api(answer) as client, watch_session(client, heard.append) as session:
             for query in ("limit=2", "limit=2&continue=2"):
-                async with session.get(f"{access.server}{TESTS}?{query}") as response:
+                async with session.get(f"{client.configuration.host}{TESTS}?{query}") as response:
                     await response.json()
 
     asyncio.run(play())

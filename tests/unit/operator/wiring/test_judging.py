@@ -9,7 +9,7 @@ from runs import snapshot, summary
 from sshload_contract.master_log import snapshot_line, summary_lines
 from sshload_contract.sample import EncodedHistogram
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_operator.control.judging import Judging, LogReading
+from sshload_operator.control.run.judging import Judging, LogReading
 
 # Random enough that it takes more lines than a tail has.
 RANDOM = EncodedHistogram("total", Window.MEASURED, Outcome.OK, 1, "".join(map(str, range(99_999))))

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 
 import pytest
-from sshload_operator.control.keys import Keys, KeysAsked, KeysError, known_hosts_line, make_keys
+from sshload_operator.control.run.keys import Keys, KeysAsked, KeysError, known_hosts_line, make_keys
 from sshload_operator.manifests import KEY_FILES
 
 ASKED = KeysAsked("target", 2222, "load", 1800.0)

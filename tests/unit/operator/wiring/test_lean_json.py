@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_operator.control.lean_json import read_json, read_page
+from sshload_operator.control.api_server.lean_json import read_json, read_page
 
 OURS = "sshload.dev/v1alpha1"
 WHOLE = 2  # the generation of a collection of all objects

@@ -6,9 +6,8 @@ import json
 import pytest
 from aiohttp import web
 from played_api import played_api
-from sshload_operator.control.access import AccessError
-from sshload_operator.control.cluster import Cluster
-from sshload_operator.control.lease import Leases, Terms
+from sshload_operator.control.api_server.cluster import ApiError, Cluster
+from sshload_operator.control.api_server.lease import Leases, Terms
 
 
 class OneLease:
@@ -25,26 +24,26 @@ class OneLease:
             return web.Response(text="<html>closed for maintenance</html>")
         if request.method == "PUT" and self.is_taken:
             return web.json_response({"message": "conflict"}, status=409)
-        spec = {"holderIdentity": "another"} if self.is_taken else json.loads(await request.read())["spec"]
+        spec = {"holderIdentity": "another"} if self.is_taken else json.loads(await request.read() or "{}").get("spec")
         self._version += 1
         found = {"apiVersion": "coordination.k8s.io/v1", "metadata": {"resourceVersion": str(self._version)}}
         return web.json_response({**found, "spec": spec})
 
 
-async def authorized_before_with_and_after() -> list[bool]:
-    """Return whether requests are authorized before a Lease is taken, while it is held, and when it is lost."""
+async def sent_before_with_and_after() -> list[str]:
+    """Return what becomes of requests before a Lease is taken, while it is held, and when it is lost."""
     server, found = OneLease(), []
-    async with played_api(server.answer) as access:
-        cluster = Cluster(access, lambda *_: None)
+    async with played_api(server.answer) as client:
+        cluster = Cluster(client, lambda *_: None)
         leases = Leases(cluster, (), "kube-system", Terms("me", duration_s=12))
-        guarded = leases.guard(access)
+        guarded = Cluster(client, lambda *_: None, leases.are_held)
 
         async def look() -> None:
             try:
-                await guarded.authorization()
-                found.append(True)
-            except AccessError:
-                found.append(False)
+                await guarded.read_lease("kube-system", "sshload-operator")
+                found.append("sent")
+            except ApiError as error:
+                found.append(str(error).rpartition(", ")[2])
 
         await look()
         await leases.take()
@@ -57,15 +56,16 @@ async def authorized_before_with_and_after() -> list[bool]:
     return found
 
 
-def test_requests_are_authorized_while_the_lease_is_held_and_not_before_nor_after() -> None:
-    assert asyncio.run(authorized_before_with_and_after()) == [False, True, False]
+def test_requests_are_sent_while_the_lease_is_held_and_not_before_nor_after() -> None:
+    refused = "and another operator may act"
+    assert asyncio.run(sent_before_with_and_after()) == [refused, "sent", refused]
 
 
 def test_a_lease_whose_renewal_is_answered_with_something_else_is_lost(caplog: pytest.LogCaptureFixture) -> None:
     async def play() -> None:
         server = OneLease()
-        async with played_api(server.answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(server.answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             leases = Leases(cluster, (), "kube-system", Terms("me", duration_s=3))
             await leases.take()
             server.is_hidden = True

@@ -10,12 +10,12 @@ from plans import INSTALLATION
 from played_api import played_api
 from sim_comparison import comparison_spec
 from specs.small import SMALL
-from sshload_operator.control.cluster import Cluster
-from sshload_operator.control.live_comparisons import ComparisonKind
-from sshload_operator.control.live_objects import Park
-from sshload_operator.control.owned_tests import OwnedTests, OwnerPass
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.live.comparisons import ComparisonKind
+from sshload_operator.control.live.objects import Park
+from sshload_operator.control.live.owned_tests import OwnedTests, OwnerReconciled
 from sshload_operator.decision.comparison.decide import GOING_PASS_S, REFUSED_PASS_S
-from sshload_operator.decision.comparison.facts import SeenTest
+from sshload_operator.decision.comparison.facts import ObservedTest
 from sshload_operator.manifests.labels import TEST_LABEL
 
 
@@ -39,8 +39,8 @@ def test_a_spec_is_read_beside_the_event_loop_for_a_large_one_would_hold_up_all_
         return web.json_response({**body, **json.loads(await request.text() or "{}")})
 
     async def play() -> None:
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             try:
                 await ComparisonKind(INSTALLATION).reconcile(cluster, body, OwnedTests(lambda _: None))
             finally:
@@ -67,8 +67,8 @@ def test_a_pod_of_which_too_many_labels_are_left_out_ends_no_comparison() -> Non
         return web.json_response({**sent, "metadata": {**metadata, **sent["metadata"]}})
 
     async def play() -> None:
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             try:
                 body = {"metadata": metadata, "spec": comparison_spec()}
                 await ComparisonKind(INSTALLATION).reconcile(cluster, body, OwnedTests(lambda _: None))
@@ -94,11 +94,11 @@ def test_a_test_that_a_quota_refuses_is_waited_for_with_the_reason_and_made_once
             made.append(sent["metadata"]["name"])
         return web.json_response({**sent, "spec": comparison_spec(), "metadata": {**metadata, **sent["metadata"]}})
 
-    async def play() -> tuple[OwnerPass, OwnerPass]:
-        async with played_api(answer) as access:
-            cluster, kind = Cluster(access, lambda *_: None), ComparisonKind(INSTALLATION)
+    async def play() -> tuple[OwnerReconciled, OwnerReconciled]:
+        async with played_api(answer) as client:
+            cluster, kind = Cluster(client, lambda *_: None), ComparisonKind(INSTALLATION)
             try:
-                tests = OwnedTests[SeenTest](lambda _: None)
+                tests = OwnedTests[ObservedTest](lambda _: None)
                 refused = await kind.reconcile(cluster, {"metadata": metadata, "spec": comparison_spec()}, tests)
                 has_room[0] = True
                 assert refused.body is not None

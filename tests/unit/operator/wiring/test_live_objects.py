@@ -7,8 +7,8 @@ from contextvars import ContextVar, copy_context
 from typing import Any
 
 import pytest
-from sshload_operator.control.cluster import ApiError
-from sshload_operator.control.live_objects import Key, Live, LiveObjects, Next, Park, Passes, Rest, Wait
+from sshload_operator.control.api_server.cluster import ApiError
+from sshload_operator.control.live.objects import Key, Live, LiveObjects, Next, Park, Reconciler, Rest, Wait
 from until import until
 
 
@@ -17,13 +17,13 @@ def body(version: int, generation: int = 1, name: str = "one") -> dict[str, Any]
     return {"metadata": {**metadata, "resourceVersion": str(version)}}
 
 
-class Writing(Passes[None]):
-    """Passes that write the object once, and then have nothing more to do."""
+class Writing(Reconciler[None]):
+    """Writes the object once, and then has nothing more to do."""
 
     def __init__(self) -> None:
         self.seen: list[str] = []
 
-    def first_sight(self, _body: Any) -> None:
+    def first_state(self, _body: Any) -> None:
         return None
 
     async def do(self, _key: Key, live: Live[None]) -> Next:
@@ -56,15 +56,15 @@ def test_the_event_of_our_own_write_wakes_nothing_that_rests_and_a_newer_one_doe
     assert passes_over(3, 7, 8) == ["3", "8"]
 
 
-class Counting(Passes[None]):
-    """Passes that count how many are under way at most, until so many were done."""
+class Counting(Reconciler[None]):
+    """Counts how many passes are under way at most, until so many are done."""
 
     def __init__(self, until: int) -> None:
         self.most = self._now = 0
         self._left = until
         self.all_done = asyncio.Event()
 
-    def first_sight(self, _body: Any) -> None:
+    def first_state(self, _body: Any) -> None:
         return None
 
     async def do(self, _key: Key, _live: Live[None]) -> Next:
@@ -93,14 +93,14 @@ def test_of_many_objects_each_gets_its_turn_and_few_are_worked_on_at_once() -> N
     assert asyncio.run(play()) < many / 4
 
 
-class Blocked(Passes[None]):
-    """Passes that note whether they have a body, and end when they are told to."""
+class Blocked(Reconciler[None]):
+    """Notes whether a pass has a body; each pass ends when it is told to."""
 
     def __init__(self) -> None:
         self.had_body: list[bool] = []
         self.may_end = asyncio.Event()
 
-    def first_sight(self, _body: Any) -> None:
+    def first_state(self, _body: Any) -> None:
         return None
 
     async def do(self, _key: Key, live: Live[None]) -> Next:
@@ -152,10 +152,10 @@ def test_an_object_that_was_edited_in_mid_pass_is_only_named_while_it_waits_for_
     assert asyncio.run(play()) == [True, False, False]
 
 
-class Failing(Passes[None]):
-    """Passes that fail."""
+class Failing(Reconciler[None]):
+    """Fails."""
 
-    def first_sight(self, _body: Any) -> None:
+    def first_state(self, _body: Any) -> None:
         return None
 
     async def do(self, _key: Key, _live: Live[None]) -> Next:
@@ -177,22 +177,22 @@ def test_an_object_whose_pass_failed_is_only_named_until_its_next_pass() -> None
     asyncio.run(play())
 
 
-class Parking(Passes[list[str]]):
-    """Passes that park the object. What is kept of it are the passes done, `answers` are those to their writes."""
+class Parking(Reconciler[list[str]]):
+    """Parks the object. It keeps the passes done; `answers` are the answers to their writes."""
 
     def __init__(self, wake_after_s: float | None = None, stay_s: tuple[float, ...] = ()) -> None:
         self.answers: list[dict[str, Any]] = []
         self.served = body(100)
         self.looks = 0
-        self.sights: list[list[str]] = []
+        self.states: list[list[str]] = []
         self._wake_after_s = wake_after_s
         self._stay_s = list(stay_s)
 
-    def first_sight(self, _body: Any) -> list[str]:
-        self.sights.append([])
-        return self.sights[-1]
+    def first_state(self, _body: Any) -> list[str]:
+        self.states.append([])
+        return self.states[-1]
 
-    def stay_parked_s(self, _key: Key, _sight: list[str]) -> float | None:
+    def stay_parked_s(self, _key: Key, _state: list[str]) -> float | None:
         self.looks += 1
         return self._stay_s.pop(0) if self._stay_s else None
 
@@ -200,13 +200,13 @@ class Parking(Passes[list[str]]):
         origin = "read" if live.body is None else "told"
         found = live.body or live.fill(self.served)
         if found is None:
-            live.sight.append("gone")
+            live.state.append("gone")
             return Rest()
-        live.sight.append(f"{origin} {found['metadata']['resourceVersion']}")
+        live.state.append(f"{origin} {found['metadata']['resourceVersion']}")
         await asyncio.sleep(0.02)
         if self.answers:
             live.offer(self.answers.pop(0))
-        return Park(self._wake_after_s if len(live.sight) == 1 else None)
+        return Park(self._wake_after_s if len(live.state) == 1 else None)
 
 
 async def settled(live: LiveObjects[list[str]]) -> None:
@@ -227,7 +227,7 @@ def parked_over(passes: Parking, *events: tuple[str, dict[str, Any]]) -> list[li
         await live.stop()
 
     asyncio.run(play())
-    return passes.sights
+    return passes.states
 
 
 def test_a_parked_object_is_woken_by_an_edit_of_its_spec_and_by_no_other_change() -> None:
@@ -256,7 +256,7 @@ def test_an_edit_in_mid_pass_is_worked_on_before_the_object_is_parked() -> None:
         live.object_changed("MODIFIED", body(5, generation=2))
         await settled(live)
         await live.stop()
-        return passes.sights
+        return passes.states
 
     assert asyncio.run(play()) == [["told 3", "told 5"]]
 
@@ -282,7 +282,7 @@ def test_a_parked_object_that_is_deleted_is_forgotten_with_its_alarm() -> None:
         await live.stop()
 
     asyncio.run(play())
-    assert (passes.sights, passes.looks) == ([["told 3"], ["told 3"]], 0)
+    assert (passes.states, passes.looks) == ([["told 3"], ["told 3"]], 0)
 
 
 def rung(passes: Parking) -> tuple[list[list[str]], int]:
@@ -291,12 +291,12 @@ def rung(passes: Parking) -> tuple[list[list[str]], int]:
     async def play() -> None:
         live = LiveObjects(passes, lambda: None)
         live.object_changed("ADDED", body(3))
-        await until(lambda: len(passes.sights[0]) > 1)
+        await until(lambda: len(passes.states[0]) > 1)
         await settled(live)
         await live.stop()
 
     asyncio.run(play())
-    return passes.sights, passes.looks
+    return passes.states, passes.looks
 
 
 def test_a_parked_object_is_read_for_its_next_pass_once_its_kind_says_that_it_needs_one() -> None:
@@ -329,7 +329,7 @@ def heard(live: LiveObjects[Any]) -> "weakref.ref[Event]":
 
 
 @pytest.mark.parametrize("passes", [Blocked(), Parking(wake_after_s=60.0)], ids=["in a pass", "parked with an alarm"])
-def test_an_event_is_not_kept_as_long_as_the_object_is_worked_on_or_parked(passes: Passes[Any]) -> None:
+def test_an_event_is_not_kept_as_long_as_the_object_is_worked_on_or_parked(passes: Reconciler[Any]) -> None:
     async def play() -> Event | None:
         live = LiveObjects(passes, lambda: None)
         event = heard(live)
@@ -345,10 +345,10 @@ def test_an_event_is_not_kept_as_long_as_the_object_is_worked_on_or_parked(passe
     assert asyncio.run(play()) is None
 
 
-class Waits(Passes[None]):
-    """Passes that wait, with the body."""
+class Waits(Reconciler[None]):
+    """Waits, with the body."""
 
-    def first_sight(self, _body: Any) -> None:
+    def first_state(self, _body: Any) -> None:
         return None
 
     async def do(self, _key: Key, _live: Live[None]) -> Next:

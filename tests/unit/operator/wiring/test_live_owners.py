@@ -10,19 +10,20 @@ from datetime import UTC, datetime, timedelta
 from aiohttp import web
 from played_api import played_api
 from sshload_operator.api.kinds import SCHEDULE, Kind
-from sshload_operator.control.cluster import Cluster, Object
-from sshload_operator.control.live_objects import Wait
-from sshload_operator.control.owned_tests import LiveOwners, OwnedTests, OwnerPass, _OwnerPasses
+from sshload_operator.control.api_server.cluster import Cluster, Object
+from sshload_operator.control.live.objects import Wait
+from sshload_operator.control.live.owned_tests import LiveOwners, OwnedTests, OwnerReconciled, _OwnerReconciler
 from until import until
 
 _WITHIN_S = 30.0
+OWNER = {"kind": "SSHLoadTestSchedule", "name": "nightly", "uid": "u", "controller": True}
 
 
 def owned(name: str, version: int) -> Object:
     """Return a test of the schedule as the API server shows it."""
     metadata = {"namespace": "ns", "name": name, "resourceVersion": str(version)}
     labels = {"labels": {"sshload.dev/schedule": "nightly"}}
-    return {"metadata": {**metadata, **labels, "ownerReferences": [{"controller": True, "uid": "u"}]}}
+    return {"metadata": {**metadata, **labels, "ownerReferences": [OWNER]}}
 
 
 def owner(version: int, generation: int) -> Object:
@@ -52,12 +53,12 @@ class Writes:
     def facts(self, test: Object) -> Object:
         return test
 
-    async def reconcile(self, _cluster: Cluster, body: Object, tests: OwnedTests[Object]) -> OwnerPass:
+    async def reconcile(self, _cluster: Cluster, body: Object, tests: OwnedTests[Object]) -> OwnerReconciled:
         self.seen.append({name: test["metadata"]["resourceVersion"] for name, test in tests.facts.items()})
         self.passes.append(body["metadata"]["generation"])
         self.passed.set()
         following = tests.park(self.due_s, datetime.now(UTC)) if self.parks else Wait(None)
-        return OwnerPass(self.answers.pop(0) if self.answers else body, following)
+        return OwnerReconciled(self.answers.pop(0) if self.answers else body, following)
 
     async def one_more_pass(self) -> None:
         """Wait for a pass after those that were waited for."""
@@ -84,8 +85,8 @@ class Reads:
 @asynccontextmanager
 async def cluster_of(reads: Reads) -> AsyncIterator[Cluster]:
     """Run the server, and return what asks it."""
-    async with played_api(reads.answer) as access:
-        cluster = Cluster(access, lambda *_: None)
+    async with played_api(reads.answer) as client:
+        cluster = Cluster(client, lambda *_: None)
         try:
             yield cluster
         finally:
@@ -157,8 +158,8 @@ class Lists:
 async def seen_in_first_pass(listed: list[Object], *events: tuple[str, Object]) -> dict[str, str]:
     """Return the tests, with their versions, that a first pass sees whose list the watch overtakes with `events`."""
     lists = Lists(listed)
-    async with played_api(lists.answer) as access:
-        cluster, kind = Cluster(access, lambda *_: None), Writes(answers=[])
+    async with played_api(lists.answer) as client:
+        cluster, kind = Cluster(client, lambda *_: None), Writes(answers=[])
         owners = LiveOwners(cluster, kind, lambda _: None, lambda: None)
         owners.object_changed("ADDED", owner(version=10, generation=1))
         await asyncio.wait_for(lists.asked.wait(), _WITHIN_S)
@@ -227,7 +228,7 @@ def test_a_parked_owner_is_read_when_it_is_due() -> None:
 def test_a_parked_owner_is_looked_at_every_minute_and_needs_a_pass_once_it_is_due_or_its_list_is_old() -> None:
     async def play() -> None:
         async with cluster_of(Reads()) as cluster:
-            passes = _OwnerPasses(cluster, Writes(answers=[]), lambda _: None)
+            passes = _OwnerReconciler(cluster, Writes(answers=[]), lambda _: None)
             tests = OwnedTests[Object](lambda _: None, listed_at_s=time.monotonic())
             now = datetime.now(UTC)
             assert passes.stay_parked_s(("ns", "nightly"), tests) == 60.0

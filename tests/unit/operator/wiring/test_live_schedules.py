@@ -8,10 +8,10 @@ import pytest
 from aiohttp import web
 from played_api import played_api
 from specs.small import SMALL
-from sshload_operator.control.cluster import Cluster
-from sshload_operator.control.live_objects import Rest
-from sshload_operator.control.live_schedules import ScheduleKind
-from sshload_operator.control.owned_tests import OwnedTests, OwnerPass
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.live.objects import Rest
+from sshload_operator.control.live.owned_tests import OwnedTests, OwnerReconciled
+from sshload_operator.control.live.schedules import ScheduleKind
 
 DUE_SINCE = f"{datetime.now(UTC) - timedelta(days=730):%Y-%m-%dT%H:%M:%SZ}"
 METADATA = {
@@ -29,7 +29,7 @@ SCHEDULE: dict[str, Any] = {
 }
 
 
-def a_pass(there: dict[str, Any] | None) -> tuple[OwnerPass, list[str]]:
+def a_pass(there: dict[str, Any] | None) -> tuple[OwnerReconciled, list[str]]:
     """Do a pass over the schedule, in whose place this one is there now; return what came of it, and what was made."""
     made: list[str] = []
 
@@ -43,9 +43,9 @@ def a_pass(there: dict[str, Any] | None) -> tuple[OwnerPass, list[str]]:
             return web.json_response(SCHEDULE)
         return web.json_response({"items": [], "metadata": {}})
 
-    async def play() -> OwnerPass:
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+    async def play() -> OwnerReconciled:
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             try:
                 return await ScheduleKind().reconcile(cluster, SCHEDULE, OwnedTests(lambda _: None))
             finally:
@@ -63,7 +63,7 @@ def a_pass(there: dict[str, Any] | None) -> tuple[OwnerPass, list[str]]:
     ],
 )
 def test_a_schedule_that_is_gone_makes_no_test(there: dict[str, Any] | None) -> None:
-    assert a_pass(there) == (OwnerPass(None, Rest()), [])
+    assert a_pass(there) == (OwnerReconciled(None, Rest()), [])
 
 
 def test_a_schedule_that_is_there_makes_its_test() -> None:

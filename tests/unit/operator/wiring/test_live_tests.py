@@ -10,9 +10,9 @@ from plans import INSTALLATION
 from played_api import played_api
 from specs.small import SMALL
 from sshload_operator.api.kinds import API_VERSION, TEST
-from sshload_operator.control import live_tests
-from sshload_operator.control.cluster import Cluster
-from sshload_operator.control.live_tests import LiveTests
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.live import tests as live_tests
+from sshload_operator.control.live.tests import LiveTests
 
 _WITHIN_S = 30.0
 
@@ -44,8 +44,8 @@ def test_a_test_without_time_to_live_is_deleted_with_its_end(monkeypatch: pytest
                 return web.json_response(test)
             return web.json_response({"items": [], "metadata": {}})
 
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             tests = LiveTests(cluster, INSTALLATION, lambda: None)
             tests.object_changed("ADDED", test)
             await asyncio.wait_for(deleted.wait(), _WITHIN_S)

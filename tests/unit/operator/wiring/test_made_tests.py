@@ -12,9 +12,9 @@ from played_api import played_api
 from sim_comparison import comparison_spec
 from specs.small import SMALL
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, Kind
-from sshload_operator.control.cluster import Cluster
-from sshload_operator.control.live_kinds import LiveKinds
-from sshload_operator.control.metrics import OperatorMetrics
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.live.kinds import LiveKinds
+from sshload_operator.control.metrics.operator_metrics import OperatorMetrics
 
 _WITHIN_S = 30.0
 LONG_AGO = f"{datetime.now(UTC) - timedelta(days=730):%Y-%m-%dT%H:%M:%SZ}"
@@ -57,8 +57,8 @@ def test_its_run_begins_though_no_event_tells_of_it(kind: Kind, owner: dict[str,
                 return web.json_response({"items": [*tests.values()], "metadata": {}})
             return web.json_response({**owner, **sent, "metadata": {**METADATA, **sent.get("metadata", {})}})
 
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             kinds = LiveKinds(cluster, INSTALLATION, OperatorMetrics())
             kinds.owner_changed(kind.plural, "ADDED", owner)
             await asyncio.wait_for(begun.wait(), _WITHIN_S)

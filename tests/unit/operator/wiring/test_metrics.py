@@ -1,11 +1,19 @@
 import subprocess
 from typing import Any
 
+import statuses
 from prometheus_client.parser import text_string_to_metric_families
-from sshload_operator.control.metrics import OperatorMetrics
+from sshload_operator.control.metrics.operator_metrics import OperatorMetrics
 
-STEP = {"step": "login", "count": 100, "failures": 1, "rate": 3.3, "meanMs": 20.5, "p50Ms": 20.0, "p99Ms": 50.0}
-RESULTS = {"offeredRate": 90.0, "achievedRate": 89.5, "completedRate": 89.0, "errorPercent": 1.5, "steps": [STEP]}
+STEP = statuses.step_json("login", {50: 20.0, 99: 50.0}, count=100, failures=1, meanMs=20.5)
+RESULTS = {
+    **statuses.RESULTS,
+    "offeredRate": 90.0,
+    "achievedRate": 89.5,
+    "completedRate": 89.0,
+    "errorPercent": 1.5,
+    "steps": [STEP],
+}
 
 
 def finished(name: str = "t", completed: str = "2026-11-21T06:00:00Z", **status: Any) -> dict[str, Any]:
@@ -16,12 +24,21 @@ def finished(name: str = "t", completed: str = "2026-11-21T06:00:00Z", **status:
 def samples(metrics: OperatorMetrics, name: str) -> dict[tuple[str, ...], float]:
     """Return the values of a series by its labels' values, in the order of the labels' names, namespace left out."""
     found = {}
-    for family in text_string_to_metric_families(metrics.render().decode()):
+    for family in text_string_to_metric_families(b"".join(metrics.render()).decode()):
         for sample in family.samples:
             if sample.name == name:
                 labels = {key: value for key, value in sample.labels.items() if key != "namespace"}
                 found[tuple(labels[key] for key in sorted(labels))] = sample.value
     return found
+
+
+def test_the_latencies_of_many_tests_are_one_family() -> None:
+    metrics = OperatorMetrics()
+    for number in range(25):
+        metrics.tests.object_changed(None, finished(f"t{number}"))
+    name = "sshload_test_step_latency_seconds"
+    assert len(samples(metrics, f"{name}_count")) == 25
+    assert b"".join(metrics.render()).count(f"# TYPE {name} ".encode()) == 1
 
 
 def test_latencies_are_published_in_seconds_and_ratios_as_shares() -> None:
@@ -102,7 +119,7 @@ def test_nothing_is_published_of_a_deleted_test() -> None:
     metrics = OperatorMetrics()
     metrics.tests.object_changed("ADDED", finished())
     metrics.tests.object_changed("DELETED", finished())
-    assert b'"t"' not in metrics.render()
+    assert b'"t"' not in b"".join(metrics.render())
 
 
 def test_results_are_published_of_the_hundred_that_finished_last_and_verdicts_of_all() -> None:
@@ -139,7 +156,9 @@ def test_promtool_finds_nothing_to_complain_of() -> None:
     search = {"end": "found", "unit": "users", "value": 118, "lowerBound": 118, "upperBound": 121.5, "trials": []}
     metrics.tests.object_changed(None, finished(capacity=search))
     metrics.count_api_request("list", "pods")
-    checked = subprocess.run(["promtool", "check", "metrics"], input=metrics.render(), capture_output=True, check=False)
+    checked = subprocess.run(
+        ["promtool", "check", "metrics"], input=b"".join(metrics.render()), capture_output=True, check=False
+    )
     assert (checked.returncode, checked.stdout, checked.stderr) == (0, b"", b"")
 
 

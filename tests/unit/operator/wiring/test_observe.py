@@ -15,10 +15,10 @@ from runs import snapshot, summary
 from sshload_contract.master_log import SUMMARY_LINES_LIMIT, proof_sha256, snapshot_line, summary_lines
 from sshload_contract.sample import EncodedHistogram
 from sshload_contract.vocabulary import Outcome, Window
-from sshload_operator.control import observe as observe_module
-from sshload_operator.control.cluster import Cluster
-from sshload_operator.control.judging import Judging
-from sshload_operator.control.observe import RunUnderWay, Sight, observe
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.run import observe as observe_module
+from sshload_operator.control.run.judging import Judging
+from sshload_operator.control.run.observe import Observations, RunUnderWay, observe
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import role_labels
 from sshload_operator.planning.plan import Plan
@@ -46,7 +46,7 @@ def master_job(plan: Plan) -> dict[str, Any]:
 
 
 def seen(
-    plan: Plan, sight: Sight, *lists: list[dict[str, Any]], phase: str = "StartingWorkers"
+    plan: Plan, observations: Observations, *lists: list[dict[str, Any]], phase: str = "StartingWorkers"
 ) -> tuple[Observed, list[str]]:
     """Observe a run, of which the master says that the load goes on; return what is seen and what was listed.
 
@@ -65,11 +65,11 @@ def seen(
 
     async def play() -> Observed:
         judging = Judging()
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             try:
                 body = {"status": {"phase": phase}}
-                return await observe(cluster, judging, sight, plan.test, RunUnderWay(body, plan, START, 1.0))
+                return await observe(cluster, judging, observations, plan.test, RunUnderWay(body, plan, START, 1.0))
             finally:
                 await cluster.close()
                 judging.stop()
@@ -77,13 +77,13 @@ def seen(
     return asyncio.run(play()), asked
 
 
-def of_watch(plan: Plan, target: str) -> Sight:
+def of_watch(plan: Plan, target: str) -> Observations:
     """Return what was listed just now, and then heard by the watch: a master that runs, and a target in this phase."""
-    sight = Sight(listed_at_s=time.monotonic())
-    sight.job_seen(master_job(plan))
-    sight.pod_changed("MODIFIED", pod(plan, Role.MASTER, "Running", 5))
-    sight.pod_changed("MODIFIED", pod(plan, Role.TARGET, target, 6))
-    return sight
+    observations = Observations(listed_at_s=time.monotonic())
+    observations.job_seen(master_job(plan))
+    observations.pod_changed("MODIFIED", pod(plan, Role.MASTER, "Running", 5))
+    observations.pod_changed("MODIFIED", pod(plan, Role.TARGET, target, 6))
+    return observations
 
 
 def phases(observed: Observed) -> dict[Role, str]:
@@ -92,17 +92,17 @@ def phases(observed: Observed) -> dict[Role, str]:
 
 def test_a_watch_that_is_behind_the_masters_log_loses_no_target() -> None:
     asked = plan(quickstart())
-    sight = of_watch(asked, "Pending")
+    observations = of_watch(asked, "Pending")
     listed = [pod(asked, Role.MASTER, "Running", 5), pod(asked, Role.TARGET, "Running", 8)]
-    observed, lists = seen(asked, sight, listed)
+    observed, lists = seen(asked, observations, listed)
     assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
     assert lists == ["pods", "jobs"]
 
 
 def test_a_load_that_goes_on_with_all_its_pods_costs_no_list() -> None:
     asked = plan(quickstart())
-    sight = of_watch(asked, "Running")
-    observed, lists = seen(asked, sight, phase="Running")
+    observations = of_watch(asked, "Running")
+    observed, lists = seen(asked, observations, phase="Running")
     assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
     assert lists == []
 
@@ -111,7 +111,7 @@ def test_a_list_that_is_older_than_the_masters_log_loses_no_target() -> None:
     asked = plan(quickstart())
     master = pod(asked, Role.MASTER, "Running", 5)
     before, after = [master, pod(asked, Role.TARGET, "Pending", 6)], [master, pod(asked, Role.TARGET, "Running", 8)]
-    observed, lists = seen(asked, Sight(), before, after)
+    observed, lists = seen(asked, Observations(), before, after)
     assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
     assert lists == ["pods", "jobs", "pods", "jobs"]
 
@@ -120,18 +120,18 @@ def test_reads_that_are_waited_for_in_vain_are_waited_for_no_second_time(monkeyp
     monkeypatch.setattr(observe_module, "_PATIENCE_AGAIN_S", 0.0)
 
     async def play() -> list[str]:
-        judging, sight, asked, over, unread = Judging(), Sight(), plan(quickstart()), asyncio.Event(), []
+        judging, observations, asked, over, unread = Judging(), Observations(), plan(quickstart()), asyncio.Event(), []
 
         async def answer(_: web.Request) -> web.Response:
             await over.wait()
             return web.json_response({"items": [], "metadata": {}})
 
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             for patience_s in (0.1, 3_600.0):
                 monkeypatch.setattr(observe_module, "_PATIENCE_S", patience_s)
                 run = RunUnderWay({}, asked, START, 1.0)
-                unread.append((await observe(cluster, judging, sight, asked.test, run)).unread)
+                unread.append((await observe(cluster, judging, observations, asked.test, run)).unread)
             over.set()
             await cluster.close()
             judging.stop()
@@ -157,14 +157,14 @@ def of_printed(*reads: Sequence[str] | None) -> tuple[list[Observed], list[int]]
 
     async def play() -> list[Observed]:
         judging, test_plan = Judging(), plan(quickstart())
-        sight, seen = of_watch(test_plan, "Running"), []
-        sight.proof_sha256[test_plan.run_id] = proof_sha256(TOKEN)
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        observations, seen = of_watch(test_plan, "Running"), []
+        observations.proof_sha256[test_plan.run_id] = proof_sha256(TOKEN)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             while len(asked) < len(reads):
-                sight.log_read_at_s = None
+                observations.log_read_at_s = None
                 run = RunUnderWay({"status": {"phase": "Running"}}, test_plan, START, 1.0)
-                seen.append(await observe(cluster, judging, sight, test_plan.test, run))
+                seen.append(await observe(cluster, judging, observations, test_plan.test, run))
             await cluster.close()
             judging.stop()
         return seen

@@ -11,10 +11,10 @@ from aiohttp import web
 from played_api import played_api
 from specs.small import SMALL
 from sshload_operator.api.kinds import API_VERSION
-from sshload_operator.control import owned_tests
-from sshload_operator.control.cluster import LIST_PAGE, ApiError, Cluster, Object
-from sshload_operator.control.live_schedules import ScheduleKind
-from sshload_operator.control.owned_tests import OwnedTests
+from sshload_operator.control.api_server.cluster import LIST_PAGE, ApiError, Cluster, Object
+from sshload_operator.control.live import owned_tests
+from sshload_operator.control.live.owned_tests import OwnedTests
+from sshload_operator.control.live.schedules import ScheduleKind
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL, ScheduledTest
 
 PAGES = 3
@@ -68,8 +68,8 @@ class Pages:
 
 def refresh(pages: Pages, tests: OwnedTests[ScheduledTest], kind: ScheduleKind, times: int = 1) -> None:
     async def play() -> None:
-        async with played_api(pages.answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(pages.answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             try:
                 for _ in range(times):
                     await owned_tests.refresh(cluster, kind, OWNER, tests, older_than_s=-1.0)

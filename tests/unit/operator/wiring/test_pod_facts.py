@@ -1,8 +1,8 @@
 from typing import Any
 
 import pytest
-from sshload_operator.control.observe import Sight
-from sshload_operator.control.pod_facts import pod_facts
+from sshload_operator.control.run.observe import Observations
+from sshload_operator.control.run.pod_facts import pod_facts
 from sshload_operator.state import Role
 
 LABELS = {"sshload.dev/test": "t", "sshload.dev/run-id": "0123456789", "sshload.dev/role": "worker"}
@@ -76,14 +76,14 @@ def test_the_target_s_pod_is_known_by_its_replica_set() -> None:
 
 
 def test_a_pod_of_another_test_s_job_is_none_of_the_test_s() -> None:
-    sight = Sight()
-    sight.pod_changed("ADDED", pod())
-    assert sight.pods_of("our uid") == ()
+    observations = Observations()
+    observations.pod_changed("ADDED", pod())
+    assert observations.pods_of("our uid") == ()
     job = {"name": "t-0123456789-workers", "uid": "maker", "labels": LABELS}
-    sight.job_seen({"metadata": {**job, "ownerReferences": owned_by("another uid")}})
-    assert sight.pods_of("our uid") == ()
-    sight.job_seen({"metadata": {**job, "ownerReferences": owned_by("our uid")}})
-    assert [facts.name for facts in sight.pods_of("our uid")] == ["p"]
+    observations.job_seen({"metadata": {**job, "ownerReferences": owned_by("another uid")}})
+    assert observations.pods_of("our uid") == ()
+    observations.job_seen({"metadata": {**job, "ownerReferences": owned_by("our uid")}})
+    assert [facts.name for facts in observations.pods_of("our uid")] == ["p"]
 
 
 def owned_by(uid: str) -> list[dict[str, Any]]:
@@ -226,38 +226,38 @@ def target_pod(version: int, phase: str, name: str = "t-0123456789-target-5c9f-x
     return pod({"phase": phase}, name=name, labels=labels, ownerReferences=owner, resourceVersion=str(version))
 
 
-def seen_phases(sight: Sight) -> dict[str, str]:
-    return {facts.name: facts.phase for facts in sight.pods_of("our uid")}
+def seen_phases(observations: Observations) -> dict[str, str]:
+    return {facts.name: facts.phase for facts in observations.pods_of("our uid")}
 
 
 def test_what_the_watch_told_while_a_list_was_under_way_is_not_forgotten_for_it() -> None:
-    sight = Sight()
+    observations = Observations()
     for name in ("changed", "gone", "known"):
-        sight.pod_changed("ADDED", target_pod(5, "Pending", name))
-    sight.told.clear()
-    sight.pod_changed("MODIFIED", target_pod(7, "Running", "changed"))
-    sight.pod_changed("DELETED", target_pod(8, "Pending", "gone"))
-    sight.pod_changed("ADDED", target_pod(9, "Pending", "made"))
-    sight.pods_listed([target_pod(5, "Pending", name) for name in ("changed", "gone", "known")])
-    assert seen_phases(sight) == {"changed": "Running", "known": "Pending", "made": "Pending"}
+        observations.pod_changed("ADDED", target_pod(5, "Pending", name))
+    observations.told.clear()
+    observations.pod_changed("MODIFIED", target_pod(7, "Running", "changed"))
+    observations.pod_changed("DELETED", target_pod(8, "Pending", "gone"))
+    observations.pod_changed("ADDED", target_pod(9, "Pending", "made"))
+    observations.pods_listed([target_pod(5, "Pending", name) for name in ("changed", "gone", "known")])
+    assert seen_phases(observations) == {"changed": "Running", "known": "Pending", "made": "Pending"}
 
 
 def test_a_list_corrects_what_the_watch_has_missed() -> None:
-    sight = Sight()
+    observations = Observations()
     for name in ("changed", "gone"):
-        sight.pod_changed("ADDED", target_pod(5, "Pending", name))
-    sight.told.clear()
-    sight.pods_listed([target_pod(6, "Running", "changed"), target_pod(7, "Pending", "made")])
-    assert seen_phases(sight) == {"changed": "Running", "made": "Pending"}
+        observations.pod_changed("ADDED", target_pod(5, "Pending", name))
+    observations.told.clear()
+    observations.pods_listed([target_pod(6, "Running", "changed"), target_pod(7, "Pending", "made")])
+    assert seen_phases(observations) == {"changed": "Running", "made": "Pending"}
 
 
 def test_a_watch_that_is_behind_a_list_takes_nothing_back() -> None:
-    sight = Sight()
-    sight.pods_listed([target_pod(6, "Running", "p")])
-    sight.pod_changed("ADDED", target_pod(5, "Pending", "p"))
-    assert seen_phases(sight) == {"p": "Running"}
-    sight.pod_changed("DELETED", target_pod(7, "Running", "p"))
-    assert seen_phases(sight) == {}
+    observations = Observations()
+    observations.pods_listed([target_pod(6, "Running", "p")])
+    observations.pod_changed("ADDED", target_pod(5, "Pending", "p"))
+    assert seen_phases(observations) == {"p": "Running"}
+    observations.pod_changed("DELETED", target_pod(7, "Running", "p"))
+    assert seen_phases(observations) == {}
 
 
 def disrupted(**changes: Any) -> dict[str, Any]:
@@ -285,23 +285,23 @@ def job() -> dict[str, Any]:
 
 @pytest.mark.parametrize("how", ["watch", "list"])
 def test_a_pod_that_goes_after_a_disruption_is_remembered_by_it(how: str) -> None:
-    sight = Sight()
-    sight.job_seen(job())
-    sight.pods_listed([pod(disrupted())])
+    observations = Observations()
+    observations.job_seen(job())
+    observations.pods_listed([pod(disrupted())])
     if how == "watch":
-        sight.pod_changed("DELETED", pod(disrupted(), resourceVersion="6"))
+        observations.pod_changed("DELETED", pod(disrupted(), resourceVersion="6"))
     else:
-        sight.pods_listed([])
-    assert sight.pods_of("ours") == ()
-    assert [(one.name, one.disruption) for one in sight.disrupted_of("ours")] == [
+        observations.pods_listed([])
+    assert observations.pods_of("ours") == ()
+    assert [(one.name, one.disruption) for one in observations.disrupted_of("ours")] == [
         ("p", "DeletionByTaintManager: taint")
     ]
-    assert sight.disrupted_of("another's") == ()
+    assert observations.disrupted_of("another's") == ()
 
 
 def test_no_more_than_200_disrupted_pods_are_remembered() -> None:
-    sight = Sight()
-    sight.job_seen(job())
+    observations = Observations()
+    observations.job_seen(job())
     for number in range(300):
-        sight.pod_changed("DELETED", pod(disrupted(), name=f"p-{number}", resourceVersion=str(number + 6)))
-    assert len(sight.disrupted_of("ours")) == 200
+        observations.pod_changed("DELETED", pod(disrupted(), name=f"p-{number}", resourceVersion=str(number + 6)))
+    assert len(observations.disrupted_of("ours")) == 200

@@ -9,11 +9,11 @@ from aiohttp import web
 from plans import INSTALLATION
 from played_api import played_api
 from specs.small import SMALL
-from sshload_operator.control.cluster import Cluster
-from sshload_operator.control.judging import Judging
-from sshload_operator.control.observe import Sight
-from sshload_operator.control.reconcile import KnownSpec, Shared, question, reconcile
-from sshload_operator.control.room import Room
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.live.room import Room
+from sshload_operator.control.run.judging import Judging
+from sshload_operator.control.run.observe import Observations
+from sshload_operator.control.run.reconcile import ParsedSpec, Shared, reconcile, subject_of
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import role_labels
 from sshload_operator.planning.limits import Limits
@@ -29,7 +29,7 @@ def a_test(generation: int, **spec: Any) -> dict[str, Any]:
 
 
 def first_run() -> Plan:
-    plan = question(a_test(1), INSTALLATION, KnownSpec()).plan
+    plan = subject_of(a_test(1), INSTALLATION, ParsedSpec()).plan
     assert isinstance(plan, Plan)
     return plan
 
@@ -57,13 +57,13 @@ def deleted_in_a_pass(test: dict[str, Any], job: dict[str, Any], pod: dict[str, 
         return web.json_response({**test, **json.loads(await request.text() or "{}")})
 
     async def play() -> None:
-        judging, sight = Judging(), Sight()
+        judging, sight = Judging(), Observations()
         sight.pod_changed("ADDED", pod)
-        async with played_api(answer) as access:
-            cluster = Cluster(access, lambda *_: None)
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
             try:
                 shared = Shared(cluster, judging, Room(Limits()))
-                await reconcile(shared, question(test, INSTALLATION, KnownSpec()), sight, NOON)
+                await reconcile(shared, subject_of(test, INSTALLATION, ParsedSpec()), sight, NOON)
             finally:
                 await cluster.close()
                 judging.stop()

@@ -5,8 +5,8 @@ import ssl
 from pathlib import Path
 
 import pytest
-from sshload_operator.control.self_signed import key_and_certificate
-from sshload_operator.control.serving_certificate import CertificateError, ServingCertificate
+from sshload_operator.control.metrics.self_signed import key_and_certificate
+from sshload_operator.control.metrics.serving_certificate import CertificateError, ServingCertificate
 
 
 def put(folder: Path) -> bytes:

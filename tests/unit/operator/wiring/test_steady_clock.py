@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 import pytest
 from sshload_operator.control import steady_clock
-from sshload_operator.control.live_tests import TestSight
+from sshload_operator.control.live.tests import TestState
 from sshload_operator.control.steady_clock import SteadyClock
 
 STEP = timedelta(hours=1)
@@ -19,7 +19,8 @@ def test_a_step_of_the_machines_clock_is_no_time_for_a_test_that_is_worked_on(
         def now(cls, tz: tzinfo | None = None) -> datetime:  # type: ignore[override]
             return datetime.now(tz) + step
 
-    sight, before = TestSight(has_children=False), datetime.now(UTC)
+    before = datetime.now(UTC)
+    sight = TestState(has_children=False)
     monkeypatch.setattr(steady_clock, "datetime", Stepped)
     assert timedelta(0) <= sight.clock.now() - before < STEP
     assert abs(SteadyClock().now() - before - step) < STEP

@@ -15,13 +15,13 @@ from plans import INSTALLATION
 from played_api import played_api
 from specs.large import on_nodes
 from specs.small import SMALL
-from sshload_operator.control import room as room_module
-from sshload_operator.control.cluster import Cluster
-from sshload_operator.control.lean_json import read_json
-from sshload_operator.control.live_objects import Key
-from sshload_operator.control.live_tests import LiveTests
-from sshload_operator.control.reconcile import KnownSpec, question
-from sshload_operator.control.room import Room
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.api_server.lean_json import read_json
+from sshload_operator.control.live import room as room_module
+from sshload_operator.control.live.objects import Key
+from sshload_operator.control.live.room import Room
+from sshload_operator.control.live.tests import LiveTests
+from sshload_operator.control.run.reconcile import ParsedSpec, subject_of
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import role_labels
 from sshload_operator.planning.limits import Limits
@@ -85,8 +85,8 @@ def _next(body: Mapping[str, Any]) -> str:
 @asynccontextmanager
 async def operator(served: Served, installation: Installation = INSTALLATION) -> AsyncIterator[LiveTests]:
     """Run an operator's tests against that server."""
-    async with played_api(served.answer) as access:
-        cluster, failed = Cluster(access, lambda *_: None), list[None]()
+    async with played_api(served.answer) as client:
+        cluster, failed = Cluster(client, lambda *_: None), list[None]()
         live = LiveTests(cluster, installation, lambda: failed.append(None))
         try:
             yield live
@@ -209,7 +209,7 @@ def test_a_pod_that_is_left_of_the_run_of_a_test_that_is_held_back_is_swept() ->
         async with operator(served) as live:
             live.object_changed("ADDED", served.put("t", SUSPENDED))
             await waits(live, served)
-            plan = question(served.told("t"), INSTALLATION, KnownSpec()).plan
+            plan = subject_of(served.told("t"), INSTALLATION, ParsedSpec()).plan
             assert isinstance(plan, Plan)
             name, labels = child_name(plan, Part.MASTER), role_labels(plan, Role.MASTER)
             owner = {"kind": "SSHLoadTest", "name": "t", "uid": "uid-t", "controller": True}

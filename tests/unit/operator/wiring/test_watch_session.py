@@ -8,8 +8,8 @@ import aiohttp
 import pytest
 from aiohttp import web
 from played_api import played_api
-from sshload_operator.control import watch_session as module
-from sshload_operator.control.watch_session import watch_session
+from sshload_operator.control.api_server import watch_session as module
+from sshload_operator.control.api_server.watch_session import watch_session
 
 TESTS = "/apis/sshload.dev/v1alpha1/namespaces/a/sshloadtests"
 ADDED = {"type": "ADDED", "object": {"metadata": {"namespace": "a", "name": "one"}}}
@@ -32,9 +32,9 @@ def read(code: int, *lines: Any, query: str = "watch=true", path: str = TESTS) -
 
     async def play() -> tuple[int, list[Any]]:
         async with (
-            played_api(answer) as access,
-            await watch_session(access, lambda _: None) as session,
-            session.get(f"{access.server}{path}?{query}") as response,
+            played_api(answer) as client,
+            watch_session(client, lambda _: None) as session,
+            session.get(f"{client.configuration.host}{path}?{query}") as response,
         ):
             return response.status, [json.loads(line) async for line in response.content.iter_chunked(1024)]
 
@@ -71,12 +71,12 @@ def heard_of(*sessions: list[str]) -> list[set[str]]:
         return web.json_response(page("two") if "continue" in request.query else page("one", more="next"))
 
     async def play() -> None:
-        async with played_api(answer) as access:
+        async with played_api(answer) as client:
             for queries in sessions:
-                session = await watch_session(access, lambda listed: heard.append({name for _, name in listed.names}))
+                session = watch_session(client, lambda listed: heard.append({name for _, name in listed.names}))
                 async with session:
                     for query in queries:
-                        response = await session.get(f"{access.server}{TESTS}?{query}")
+                        response = await session.get(f"{client.configuration.host}{TESTS}?{query}")
                         await response.json()
 
     asyncio.run(play())
@@ -113,8 +113,74 @@ def test_an_answer_about_the_api_that_breaks_off_is_a_broken_connection_to_kopf(
         return half
 
     async def play() -> None:
-        async with played_api(answer) as access, await watch_session(access, lambda _: None) as session:
-            await session.get(f"{access.server}/api")
+        async with played_api(answer) as client, watch_session(client, lambda _: None) as session:
+            await session.get(f"{client.configuration.host}/api")
 
     with pytest.raises(aiohttp.ClientConnectionError, match="broke off"):
         asyncio.run(play())
+
+
+def test_no_redirect_takes_the_login_of_kopf_elsewhere() -> None:
+    asked = []
+
+    async def answer(request: web.Request) -> web.Response:
+        asked.append(request.path)
+        return web.json_response({}, status=307, headers={"Location": "/elsewhere"})
+
+    async def play() -> None:
+        async with played_api(answer) as client, watch_session(client, lambda _: None) as session:
+            await session.get(f"{client.configuration.host}/apis")
+
+    with pytest.raises(aiohttp.ClientConnectionError, match="redirected elsewhere"):
+        asyncio.run(play())
+    assert asked == ["/apis"]
+
+
+def test_each_request_of_kopf_logs_in_with_the_token_of_that_moment() -> None:
+    seen = []
+
+    async def answer(request: web.Request) -> web.Response:
+        seen.append(request.headers["Authorization"])
+        return web.json_response({})
+
+    async def play() -> None:
+        async with played_api(answer) as client, watch_session(client, lambda _: None) as session:
+            for token in ("first", "second"):
+                client.configuration.api_key["BearerToken"] = f"Bearer {token}"
+                await session.get(client.configuration.host)
+
+    asyncio.run(play())
+    assert seen == ["Bearer first", "Bearer second"]
+
+
+def test_credentials_that_cannot_be_renewed_are_a_broken_connection_to_kopf() -> None:
+    def fail(_: Any) -> None:
+        raise FileNotFoundError("no token")
+
+    async def answer(_: web.Request) -> web.Response:
+        return web.json_response({})
+
+    async def play() -> None:
+        async with played_api(answer) as client, watch_session(client, lambda _: None) as session:
+            client.configuration.refresh_api_key_hook = fail
+            await session.get(client.configuration.host)
+
+    with pytest.raises(aiohttp.ClientConnectionError, match="no token"):
+        asyncio.run(play())
+
+
+def test_kopf_asks_about_the_groups_of_the_api_over_few_connections() -> None:
+    connections = set()
+
+    async def answer(request: web.Request) -> web.Response:
+        connections.add(request.transport)
+        await asyncio.sleep(0)
+        return web.json_response({})
+
+    async def play() -> None:
+        async with played_api(answer) as client, watch_session(client, lambda _: None) as session:
+            asked = (session.get(f"{client.configuration.host}/apis/group-{number}/v1") for number in range(60))
+            await asyncio.gather(*asked)
+
+    asyncio.run(play())
+    assert len(connections) <= 4

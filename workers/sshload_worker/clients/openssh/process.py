@@ -2,6 +2,7 @@
 
 import atexit
 import os
+import resource
 import shutil
 import signal
 import tty
@@ -42,11 +43,18 @@ def _end_all() -> None:
 
 
 class Process:
-    """A running program. `ended` is set when it has ended, and `exit_code` then known: 128 and more for a signal."""
+    """A running program. `ended` is set when it has ended, and `exit_code` then known: 128 and `signal` for one."""
 
     def __init__(self, command: list[str], environment: Mapping[str, str], descriptors: Sequence[int]) -> None:
-        """Start a program whose stdin, stdout and stderr are `descriptors`; raises OSError."""
-        actions = [(os.POSIX_SPAWN_DUP2, own, number) for number, own in enumerate(descriptors)]
+        """Start a program whose descriptors 0, 1, 2 and so on are `descriptors`; raises OSError."""
+        # By way of numbers beyond all of them, so that none is lost whose number is another one's place.
+        beyond = max(descriptors) + 1
+        actions: list[tuple[int, ...]] = []
+        for number, own in enumerate(descriptors):
+            actions.append((os.POSIX_SPAWN_DUP2, own, beyond + number))
+        for number in range(len(descriptors)):
+            actions.append((os.POSIX_SPAWN_DUP2, beyond + number, number))
+            actions.append((os.POSIX_SPAWN_CLOSE, beyond + number))
         loop = get_hub().loop
         loop.install_sigchld()
         # A group of its own, so that it ends with all that it has started, and not by what is typed at a terminal.
@@ -54,8 +62,15 @@ class Process:
         _running.add(self)
         self.ended = Event()
         self.exit_code = 0
+        self.signal = 0
         self._watcher = loop.child(self._pid)
         self._watcher.start(self._note_end)
+
+    def limit(self, memory_bytes: int, file_bytes: int) -> None:
+        """Bound the memory of it and of each program that it starts from now on, and the files that they write."""
+        with suppress(ProcessLookupError):  # it has ended
+            resource.prlimit(self._pid, resource.RLIMIT_AS, (memory_bytes, memory_bytes))
+            resource.prlimit(self._pid, resource.RLIMIT_FSIZE, (file_bytes, file_bytes))
 
     def kill(self) -> None:
         """End it now, with all that it has started; never waits."""
@@ -65,7 +80,8 @@ class Process:
 
     def _note_end(self) -> None:
         status = self._watcher.rstatus
-        self.exit_code = os.WEXITSTATUS(status) if os.WIFEXITED(status) else 128 + os.WTERMSIG(status)
+        self.signal = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
+        self.exit_code = 128 + self.signal if self.signal else os.WEXITSTATUS(status)
         _running.discard(self)
         self._watcher.stop()
         self._watcher.close()
@@ -165,7 +181,7 @@ class Pipes:
             end.close()
 
     def _read_stderr(self) -> None:
-        with suppress(OSError):
+        with suppress(OSError, gevent.GreenletExit):  # kept by a greenlet, the latter would keep all of this
             while piece := self._stderr.read():
                 if len(self.stderr) < _KEPT_BYTES:
                     self.stderr += piece

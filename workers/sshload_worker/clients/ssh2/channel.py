@@ -10,6 +10,7 @@ from typing import Any
 
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
+from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.interface import CommandEnd
@@ -61,16 +62,14 @@ class SSH2Channel:
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""
         if self._unread:
-            self._unread_bytes -= len(self._unread[0])
-            return self._unread.pop(0)
+            return self._take_kept()
         piece: bytes = self._driver.until_done(Step.READ, self._try_read)
         return piece
 
     def write(self, data: bytes) -> None:
         """Send all of `data`. What the server sends meanwhile is kept, up to 16 MiB, so that it goes on reading."""
-        sent = 0
-        while sent < len(data):
-            sent += self._driver.until_done(Step.WRITE, self._try_write, data[sent : sent + _WRITE_BYTES])
+        for begin in range(0, len(data), _WRITE_BYTES):
+            self._driver.until_done(Step.WRITE, self._try_write, [data[begin : begin + _WRITE_BYTES]])
 
     def send_end(self) -> None:
         """Say that no more input comes."""
@@ -109,7 +108,13 @@ class SSH2Channel:
             raise StepFailure(Outcome.EXEC_REJECTED, "the server closed the channel in place of an answer")
         return result
 
+    def _take_kept(self) -> bytes:
+        self._unread_bytes -= len(self._unread[0])
+        return self._unread.pop(0)
+
     def _try_read(self) -> bytes | int:
+        if self._unread:  # kept by a write in another greenlet since
+            return self._take_kept()
         channel = self._channel
         count: int
         data: bytes
@@ -124,13 +129,18 @@ class SSH2Channel:
             return b""
         return _AGAIN
 
-    def _try_write(self, piece: bytes) -> int:
-        while True:
-            _, written = self._channel.write(piece)
-            if written:
-                return int(written)
-            if not self._keep_queued():
+    def _try_write(self, unsent: list[bytes]) -> int:
+        """Send the rest of the one piece in `unsent`. Done is only what left no packet half sent."""
+        while unsent[0]:
+            _, written = self._channel.write(unsent[0])
+            unsent[0] = unsent[0][written:]
+            # A read may send a packet of its own, which libssh2 takes for a wrong rest of one that is half sent.
+            if not written and (self._is_blocked() or not self._keep_queued()):
                 return _AGAIN
+        return 0
+
+    def _is_blocked(self) -> bool:
+        return bool(self._driver.session.block_directions() & LIBSSH2_SESSION_BLOCK_OUTBOUND)
 
     def _keep_queued(self) -> bool:
         """Keep what the server has sent for a later read; tell whether there was anything, and room for it."""

@@ -8,6 +8,7 @@ from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
     GitUploadPackStep,
+    RsyncStep,
     ScenarioStep,
     ScpReadStep,
     ScpWriteStep,
@@ -40,6 +41,7 @@ from sshload_worker.scenario.steps.files import (
 )
 from sshload_worker.scenario.steps.forward import run_forward
 from sshload_worker.scenario.steps.git_upload_pack import run_git_upload_pack
+from sshload_worker.scenario.steps.rsync import prepare_rsync, run_rsync
 from sshload_worker.scenario.steps.step_run import StepRun
 
 
@@ -65,8 +67,16 @@ _RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
     ShellStep: run_shell,
     ForwardStep: run_forward,
     GitUploadPackStep: run_git_upload_pack,
+    RsyncStep: run_rsync,
     SleepStep: _run_sleep,
 }
+
+
+def prepare_steps(steps: tuple[ScenarioStep, ...]) -> None:
+    """Make what the steps need of this worker, before anything is measured."""
+    for step in steps:
+        if isinstance(step, RsyncStep):
+            prepare_rsync(step)
 
 
 def run_step(step: ScenarioStep, run: StepRun) -> None:

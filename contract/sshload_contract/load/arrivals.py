@@ -1,0 +1,264 @@
+"""ArrivalsLoad: an open model. Iterations begin when they are due, however long the earlier ones take."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum, unique
+from itertools import accumulate
+from math import ceil, sqrt
+from random import Random
+from typing import Annotated, ClassVar, Final, Self, TypeAlias
+
+from sshload_contract.declared import Default, Duration, Number, Rule, Whole, exactly_one
+from sshload_contract.load.model import MOST, STAGES, LoadDuration, StagedLoad
+from sshload_contract.run_summary import LoadStats
+
+_CERTAIN_DEVIATIONS: Final = 6.0
+
+
+@unique
+class ArrivalProcess(StrEnum):
+    """How open arrivals are spaced: evenly, or memoryless at the same mean rate."""
+
+    CONSTANT = "constant"
+    POISSON = "poisson"
+
+
+_RATE = Number(0, MOST)
+_SOME_RATE: Final = Rule(
+    "!has(self.rate) || self.rate > 0.0 || (has(self.toRate) && self.toRate > 0.0)",
+    "must be above 0, or toRate must be",
+    lambda stage: stage.rate is None or stage.rate > 0 or (stage.to_rate or 0) > 0,
+    at=".rate",
+)
+_ToRate: TypeAlias = Annotated[
+    float | None,
+    _RATE,
+    "Iterations begun per second at the end. It changes evenly from rate to this one (a linear ramp).",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalsStage:
+    """One stage: iterations begun at one rate, or with toRate at one that changes evenly over the stage."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (_SOME_RATE,)
+    rate: Annotated[float, _RATE, "Iterations begun per second, over all workers. With toRate, those at the beginning."]
+    duration_s: Annotated[LoadDuration, "How long the stage lasts."]
+    to_rate: _ToRate = None
+
+    @property
+    def most_rate(self) -> float:
+        """The highest rate of the stage."""
+        return max(self.rate, self.to_rate or 0.0)
+
+    @property
+    def words(self) -> str:
+        """The rates and the time."""
+        rates = f"{self.rate:g}" if self.to_rate is None else f"{self.rate:g} to {self.to_rate:g}"
+        return f"{rates} arrivals/s for {self.duration_s:g} s"
+
+    @property
+    def slope(self) -> float:
+        """By how much the rate changes per second."""
+        return 0.0 if self.to_rate is None or not self.duration_s else (self.to_rate - self.rate) / self.duration_s
+
+    def begun(self, after_s: float) -> float:
+        """Return how many iterations the stage has begun so many seconds after its beginning, on average."""
+        after_s = min(max(after_s, 0.0), self.duration_s)
+        return self.rate * after_s + self.slope * after_s**2 / 2
+
+    def due(self, number: float) -> float | None:
+        """Return the seconds after its beginning by which the stage has begun `number` iterations, None if never.
+
+        This inverts `begun`: the root of rate t + slope t²/2 = number, in the form that is stable for small slopes.
+        """
+        under_root = self.rate**2 + 2 * self.slope * number
+        if under_root < 0:
+            return None
+        divisor = self.rate + sqrt(under_root)
+        due_s = 2 * number / divisor if divisor else 0.0
+        return due_s if due_s < self.duration_s else None
+
+
+Process: TypeAlias = Annotated[
+    ArrivalProcess,
+    Default("constant"),
+    "How arrivals are spaced. constant is evenly, poisson is memoryless at the same mean rate.",
+]
+MaxInFlight: TypeAlias = Annotated[
+    int,
+    Whole(1, MOST),
+    Default(10_000),
+    "Iterations that may be in flight at once, over all workers. An arrival that finds so many is dropped and counted.",
+]
+Seed: TypeAlias = Annotated[
+    int, Whole(0, 2**32 - 1), Default(1), "The seed of poisson's randomness. The same seed makes the same arrivals."
+]
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenArrivals:
+    """Open model: iterations begin when they are due, however long the earlier ones take.
+
+    Latency is measured from when an iteration was due. Either stages, or rate and duration for a single stage.
+    """
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        exactly_one(stages="stages", rate="rate"),
+        Rule(
+            "has(self.rate) == has(self.duration)",
+            "is required with rate, and only then",
+            lambda arrivals: (arrivals.rate is None) == (arrivals.duration_s is None),
+            at=".duration",
+        ),
+        Rule(
+            "!has(self.toRate) || has(self.rate)",
+            "is for a single stage, with rate: a stage of stages has a toRate of its own",
+            lambda arrivals: arrivals.to_rate is None or arrivals.rate is not None,
+            at=".toRate",
+        ),
+        _SOME_RATE,
+    )
+    rate: Annotated[float | None, _RATE, "Iterations begun per second, over all workers: short for a single stage."]
+    duration_s: Annotated[float | None, Duration("1s", "24h"), "How long the single stage lasts."]
+    stages: Annotated[
+        tuple[ArrivalsStage, ...] | None, STAGES, "How many iterations per second for how long, in order."
+    ]
+    process: Process
+    max_in_flight: MaxInFlight
+    seed: Seed
+    to_rate: _ToRate = None
+
+    def value(self) -> "ArrivalsLoad":
+        """Return the load, whose stages are those that are written, or the single one."""
+        stages = self.stages or (ArrivalsStage(self.rate or 0.0, self.duration_s or 0.0, self.to_rate),)
+        return ArrivalsLoad(stages, self.process, self.max_in_flight, self.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalsLoad(StagedLoad):
+    """Open model: iterations begin when they are due, however long the earlier ones take.
+
+    Latency is measured from when an iteration was due. An arrival that finds `max_in_flight` iterations under way is
+    counted as dropped and not started.
+    """
+
+    kind: ClassVar[str] = "arrivals"
+    written_as: ClassVar[type] = _WrittenArrivals
+    unit: ClassVar[str] = "arrivals/s"
+    is_whole: ClassVar[bool] = False
+    drops_arrivals: ClassVar[bool] = True
+    stages: Annotated[tuple[ArrivalsStage, ...], STAGES, "How many iterations per second for how long, in order."]
+    process: Process
+    max_in_flight: MaxInFlight
+    seed: Seed
+
+    @property
+    def amount(self) -> float:
+        """The rate of the first stage."""
+        return self.stages[0].rate
+
+    def at(self, amount: float) -> Self:
+        """Return the same load at another rate."""
+        return replace(self, stages=(replace(self.stages[0], rate=amount),))
+
+    @property
+    def words(self) -> str:
+        """The rate of each stage."""
+        first, *others = self.stages
+        if others or first.to_rate is not None:
+            return f"{', '.join(stage.words for stage in self.stages)}, {self.process}"
+        return f"{first.rate:g} arrivals/s, {self.process}"
+
+    @property
+    def most_connections(self) -> int:
+        """One for each iteration that may be in flight."""
+        return self.max_in_flight
+
+    @property
+    def iterations(self) -> float:
+        """The iterations of all stages, on average."""
+        return sum(stage.begun(stage.duration_s) for stage in self.stages)
+
+    @property
+    def most_due(self) -> float:
+        """As many as the rates allow, one more at the beginning of each stage, and what chance may add."""
+        expected = self.iterations + len(self.stages)
+        return expected + (_CERTAIN_DEVIATIONS * (sqrt(expected) + 1) if self.is_memoryless else 0.0)
+
+    def warm_up_iterations(self, warm_up_s: float) -> float:
+        """Return those of a warm-up at the rate of the first stage's beginning."""
+        return self.stages[0].rate * warm_up_s
+
+    @property
+    def offered_rate(self) -> float:
+        """The rate of the first stage's beginning."""
+        return self.stages[0].rate
+
+    @property
+    def most_rate(self) -> float:
+        """The highest rate of all stages."""
+        return max(stage.most_rate for stage in self.stages)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether all rates are the same."""
+        return len({rate for stage in self.stages for rate in (stage.rate, stage.to_rate) if rate is not None}) == 1
+
+    @property
+    def is_even(self) -> bool:
+        """Whether the process is constant."""
+        return self.process is ArrivalProcess.CONSTANT
+
+    @property
+    def is_memoryless(self) -> bool:
+        """Whether the process is poisson."""
+        return self.process is ArrivalProcess.POISSON
+
+    def completed_amount(self, stats: LoadStats) -> float:
+        """Return the completed iterations per second."""
+        return stats.completed_rate
+
+    def due(self, warm_up_s: float) -> Iterator[float]:
+        """Yield the offset of each iteration. The seed decides those of a poisson process."""
+        yield from staged_arrivals(self._with_warm_up(warm_up_s), self.process, self.seed)
+
+    def most_begun_within(self, warm_up_s: float, stretch_s: float) -> int:
+        """Return the largest number of iterations that any `stretch_s` seconds begin, on average.
+
+        The number that the stretch begins changes with where it starts by the difference of the rates at its two ends.
+        So it is largest where one end meets the edge of a stage, or where both rates are equal.
+        """
+        stages = self._with_warm_up(warm_up_s)
+        starts = list(accumulate((stage.duration_s for stage in stages), initial=0.0))
+        candidates = [start for edge in starts for start in (edge, edge - stretch_s)]
+        for first, first_s in zip(stages, starts, strict=False):
+            for last, last_s in zip(stages, starts, strict=False):
+                if first.slope != last.slope:
+                    # first.rate + first.slope (s - first_s) = last.rate + last.slope (s + stretch_s - last_s)
+                    constant = last.rate - first.rate + last.slope * (stretch_s - last_s) + first.slope * first_s
+                    candidates.append(constant / (first.slope - last.slope))
+
+        def begun_by(offset_s: float) -> float:
+            return sum(stage.begun(offset_s - start) for stage, start in zip(stages, starts, strict=False))
+
+        return max(ceil(begun_by(max(start, 0.0) + stretch_s) - begun_by(max(start, 0.0))) for start in candidates)
+
+    def _with_warm_up(self, warm_up_s: float) -> tuple[ArrivalsStage, ...]:
+        return (ArrivalsStage(self.stages[0].rate, warm_up_s), *self.stages)
+
+
+def staged_arrivals(stages: tuple[ArrivalsStage, ...], process: ArrivalProcess, seed: int) -> Iterator[float]:
+    """Yield the offset of each arrival of stages that follow each other.
+
+    A poisson process of changing rate is one of rate 1 whose time is stretched: its k-th arrival is due when as many
+    iterations are begun on average as the sum of k exponential draws (Çinlar 1975, time-scale transformation).
+    """
+    random = Random(seed)  # noqa: S311 - spacing, no secrets
+    start = 0.0
+    for stage in stages:
+        number = 0.0 if process is ArrivalProcess.CONSTANT else random.expovariate(1.0)
+        while stage.most_rate > 0 and (offset := stage.due(number)) is not None:
+            yield start + offset
+            number += 1.0 if process is ArrivalProcess.CONSTANT else random.expovariate(1.0)
+        start += stage.duration_s

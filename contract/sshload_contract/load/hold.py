@@ -1,0 +1,133 @@
+"""HoldLoad: many idle sessions, and a few fresh iterations that show how the server responds meanwhile."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import count
+from math import ceil
+from typing import Annotated, ClassVar, Self, TypeAlias
+
+from sshload_contract.declared import Default, Duration, Number, Whole
+from sshload_contract.load.arrivals import ArrivalProcess, ArrivalsStage, staged_arrivals
+from sshload_contract.load.model import MOST, LoadDuration, LoadModel
+from sshload_contract.run_summary import LoadStats
+
+KeepAlive: TypeAlias = Annotated[
+    float,
+    Duration("0s", "1h"),
+    Default("30s"),
+    "How often each held session checks that the server answers. 0s is never.",
+]
+ProbeRate: TypeAlias = Annotated[
+    float,
+    Number(0, MOST, above=True),
+    Default(1),
+    "Probes begun per second, over all workers, from the end of the ramp on.",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class HoldLoad(LoadModel):
+    """Many idle sessions, while a few fresh iterations of the scenario (probes) show how the server responds meanwhile.
+
+    The sessions log in evenly within `ramp_up_s` and are held for `duration_s` after that. Only the probes count as
+    iterations. They begin in the warm-up too, with nothing held yet. The held sessions' logins are timed under the name
+    `held`, the checks as `held.keepAlive`, and how long each was held as `held.hold`, which a lost one fails.
+    """
+
+    kind: ClassVar[str] = "hold"
+    unit: ClassVar[str] = "sessions"
+    sessions: Annotated[int, Whole(1, MOST), "Sessions that are logged in and held, over all workers."]
+    ramp_up_s: Annotated[float, Duration("0s", "24h"), "The time over which the logins of the held sessions spread."]
+    duration_s: Annotated[LoadDuration, "How long the sessions are held after that."]
+    keep_alive_s: KeepAlive
+    probe_rate: ProbeRate
+
+    @property
+    def lasts_s(self) -> float:
+        """The ramp, and the time after it."""
+        return self.ramp_up_s + self.duration_s
+
+    @property
+    def amount(self) -> float:
+        """The held sessions."""
+        return self.sessions
+
+    def at(self, amount: float) -> Self:
+        """Return the same load with another number of sessions, which log in at the same rate as before."""
+        ramp_up_s = self.ramp_up_s * round(amount) / self.sessions
+        return replace(self, sessions=round(amount), ramp_up_s=ramp_up_s)
+
+    @property
+    def words(self) -> str:
+        """The sessions, their ramp and checks, and the probes."""
+        ramp = f"{self.sessions} sessions within {self.ramp_up_s:g} s"
+        return f"{ramp}, kept alive each {self.keep_alive_s:g} s, {self.probe_rate:g} probes/s"
+
+    @property
+    def most_connections(self) -> int:
+        """The held sessions."""
+        return self.sessions
+
+    @property
+    def most_at_once(self) -> None:
+        """Nothing limits how many probes are in flight."""
+
+    @property
+    def held_sessions(self) -> int:
+        """The held sessions."""
+        return self.sessions
+
+    @property
+    def before_iterations_s(self) -> float:
+        """The ramp: no probe begins in it."""
+        return self.ramp_up_s
+
+    @property
+    def iterations(self) -> float:
+        """The probes."""
+        return self.probe_rate * self.duration_s
+
+    @property
+    def offered_rate(self) -> float:
+        """The probes per second."""
+        return self.probe_rate
+
+    @property
+    def most_rate(self) -> float:
+        """The probes or the logins per second, whichever are more."""
+        return max(self.probe_rate, self.sessions / self.ramp_up_s if self.ramp_up_s else self.sessions)
+
+    def completed_amount(self, stats: LoadStats) -> float | None:
+        """Return the fewest sessions that were held at once after the ramp."""
+        return stats.held_least
+
+    def most_begun_within(self, warm_up_s: float, stretch_s: float) -> int:
+        """Return all held sessions, and the probes of that time."""
+        del warm_up_s
+        return self.sessions + ceil(self.probe_rate * stretch_s)
+
+    def due(self, warm_up_s: float) -> Iterator[float]:
+        """Yield the offset of each probe: evenly in the warm-up and after the ramp."""
+        before = ArrivalsStage(rate=self.probe_rate, duration_s=warm_up_s)
+        ramp_up = ArrivalsStage(rate=0.0, duration_s=self.ramp_up_s)
+        holding = ArrivalsStage(rate=self.probe_rate, duration_s=self.duration_s)
+        yield from staged_arrivals((before, ramp_up, holding), ArrivalProcess.CONSTANT, seed=0)
+
+    def logins(self, warm_up_s: float) -> Iterator[float]:
+        """Yield the offset at which each of the held sessions is to log in."""
+        for number in range(self.sessions):
+            yield warm_up_s + self.ramp_up_s * number / self.sessions
+
+    def keep_alives(self, warm_up_s: float) -> Iterator[tuple[float, int]]:
+        """Yield when which held session (counted over all workers) asks for a sign of life: evenly, each in its turn.
+
+        None asks before the first has been held for `keep_alive_s`.
+        """
+        if self.keep_alive_s <= 0:
+            return
+        end_s = warm_up_s + self.lasts_s
+        for number in count(1):
+            at_s = warm_up_s + self.keep_alive_s * number / self.sessions
+            if at_s >= end_s:
+                return
+            yield at_s, (number - 1) % self.sessions

@@ -1,0 +1,169 @@
+"""LoadModel: what every load model says of itself. Amounts, rates and numbers are totals over all workers."""
+
+from collections.abc import Iterator
+from math import inf
+from typing import Annotated, ClassVar, Final, Protocol, Self, TypeAlias
+
+from sshload_contract.bounds import MOST_STAGES
+from sshload_contract.declared import Duration, Items
+from sshload_contract.run_summary import LoadStats
+
+MOST: Final = 100_000
+"""The most users, arrivals per second, connections of a burst and held sessions."""
+
+LoadDuration: TypeAlias = Annotated[float, Duration("1s", "24h")]
+STAGES: Final = Items(least=1, most=MOST_STAGES)
+
+
+class LoadModel:
+    """How many iterations begin when. The defaults are those of an open model that holds no sessions.
+
+    Offsets are in seconds from the start of the load, warm-up included, and never decrease.
+    """
+
+    __slots__ = ()
+    kind: ClassVar[str]
+    unit: ClassVar[str]
+    """What the amount counts."""
+    is_whole: ClassVar[bool] = True
+    """Whether the amount is a whole number."""
+    begins_together: ClassVar[bool] = False
+    """Whether many iterations begin at once, so that a lag of the generator reshapes the load."""
+    drops_arrivals: ClassVar[bool] = False
+    """Whether an arrival that finds `most_at_once` iterations in flight is dropped."""
+
+    @property
+    def amount(self) -> float:
+        """The amount of a load of one stage, as a search varies it."""
+        raise NotImplementedError
+
+    @property
+    def lasts_s(self) -> float:
+        """How long the measured part lasts, with the last interval of a burst and the ramp of held sessions."""
+        raise NotImplementedError
+
+    @property
+    def stage_durations_s(self) -> tuple[float, ...]:
+        """How long each stage lasts, of a load with several stages; empty for any other."""
+        return ()
+
+    @property
+    def most_connections(self) -> int:
+        """The most connections open at once."""
+        raise NotImplementedError
+
+    @property
+    def words(self) -> str:
+        """What the load is at each moment. The same for two loads that differ only in how long they stay the same."""
+        raise NotImplementedError
+
+    @property
+    def most_at_once(self) -> int | None:
+        """The most iterations in flight, None if nothing limits them."""
+        return self.most_connections
+
+    @property
+    def most_users(self) -> int:
+        """The most users who iterate, 0 in an open model."""
+        return 0
+
+    @property
+    def held_sessions(self) -> int:
+        """Sessions that are held beside the iterations."""
+        return 0
+
+    @property
+    def before_iterations_s(self) -> float:
+        """The time of the measured part before iterations begin: the ramp of held sessions."""
+        return 0.0
+
+    @property
+    def iterations(self) -> float | None:
+        """How many iterations the measured part begins, None if the spec does not tell."""
+        return None
+
+    @property
+    def most_due(self) -> float:
+        """A number that the iterations of the measured part certainly do not exceed, chance included."""
+        return inf
+
+    @property
+    def offered_rate(self) -> float | None:
+        """Iterations begun per second in the first stage, None if the spec does not tell."""
+        return None
+
+    @property
+    def most_rate(self) -> float:
+        """The most iterations or logins per second that the load asks for, 0 if it asks for connections."""
+        return 0.0
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the load asks for the same at each moment."""
+        return True
+
+    @property
+    def is_even(self) -> bool:
+        """Whether iterations are due at evenly spaced instants."""
+        return False
+
+    @property
+    def is_memoryless(self) -> bool:
+        """Whether iterations are due at random instants, so that their number is random."""
+        return False
+
+    def at(self, amount: float) -> Self:
+        """Return the same load with another amount."""
+        raise NotImplementedError
+
+    def most_iterations(self, pause_s: float) -> float | None:
+        """Return the most iterations of the measured part if each takes at least `pause_s`; None if unknown."""
+        del pause_s
+        return self.iterations
+
+    def warm_up_iterations(self, warm_up_s: float) -> float:
+        """Return how many iterations the warm-up adds."""
+        del warm_up_s
+        return 0.0
+
+    def most_begun_within(self, warm_up_s: float, stretch_s: float) -> int:
+        """Return how many connections the load begins, if nothing fails, in the busiest `stretch_s` seconds.
+
+        A lower bound if the spec does not tell.
+        """
+        del warm_up_s, stretch_s
+        return self.most_connections
+
+    def due(self, warm_up_s: float) -> Iterator[float]:
+        """Yield the offset of each iteration of an open model."""
+        raise NotImplementedError
+
+    def completed_amount(self, stats: LoadStats) -> float | None:
+        """Return the amount that the server completed in a trial, None if its figures do not tell."""
+        del stats
+        return None
+
+
+class Stage(Protocol):
+    """A part of a load."""
+
+    @property
+    def duration_s(self) -> float:
+        """How long it lasts."""
+
+
+class StagedLoad(LoadModel):
+    """A load of stages that follow each other."""
+
+    __slots__ = ()
+    stages: tuple[Stage, ...]
+
+    @property
+    def lasts_s(self) -> float:
+        """The time of all stages."""
+        return sum(stage.duration_s for stage in self.stages)
+
+    @property
+    def stage_durations_s(self) -> tuple[float, ...]:
+        """How long each stage lasts; empty for a single one."""
+        return tuple(stage.duration_s for stage in self.stages) if len(self.stages) > 1 else ()

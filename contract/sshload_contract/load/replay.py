@@ -1,0 +1,136 @@
+"""ReplayLoad: the arrivals that a real server had, played again: faster, slower, more or fewer of them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import ceil
+from random import Random
+from typing import Annotated, ClassVar, Self, TypeAlias
+
+from sshload_contract.declared import Default, Named, Number, Unwritten, Whole
+from sshload_contract.load.arrivals import MaxInFlight
+from sshload_contract.load.model import MOST, LoadDuration, LoadModel
+from sshload_contract.load.recorded import Trace
+from sshload_contract.references import ConfigMapKey, ConfigMapName
+
+FACTOR = Number(0, 1000, above=True)
+Speed: TypeAlias = Annotated[
+    float, FACTOR, Default(1), "How many times faster than recorded the arrivals follow each other."
+]
+MaxRate: TypeAlias = Annotated[
+    float,
+    Number(0, MOST, above=True),
+    Default(1000),
+    "The most iterations that may begin in any second. A trace that makes more ends the run in Error at its start.",
+]
+CopySeed: TypeAlias = Annotated[int, Whole(0, 2**32 - 1), Default(1), "The seed of what chance decides."]
+
+
+@dataclass(frozen=True, slots=True)
+class TraceRef:
+    """The recorded arrivals, as `sshload trace` writes them: a line for each, with its seconds from the beginning."""
+
+    config_map: Annotated[ConfigMapName, Named("configMapRef"), "The ConfigMap of this namespace that holds the trace."]
+    key: Annotated[ConfigMapKey, Default("trace.txt"), "Its key in the ConfigMap."]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayLoad(LoadModel):
+    """Open model: iterations begin when connections came to a real server, by a trace that was recorded there.
+
+    The warm-up replays the trace's beginning, and the measured part what follows it. An arrival that finds
+    maxInFlight iterations under way is dropped and counted.
+    """
+
+    kind: ClassVar[str] = "replay"
+    unit: ClassVar[str] = "times"
+    is_whole: ClassVar[bool] = False
+    drops_arrivals: ClassVar[bool] = True
+    trace: TraceRef
+    duration_s: Annotated[
+        LoadDuration, "How long the load lasts after its warm-up. The trace must last as long as both, at its speed."
+    ]
+    speed: Speed
+    amplification: Annotated[
+        float,
+        FACTOR,
+        Default(1),
+        "How many iterations begin for each recorded arrival. Further ones are spread at random until the next arrival."
+        " Of a fraction, chance decides: 0.1 keeps a tenth of the arrivals.",
+    ]
+    max_rate: MaxRate
+    max_in_flight: MaxInFlight
+    seed: CopySeed
+    trace_path: Annotated[str, Unwritten("")]  # where a worker finds the trace
+
+    @property
+    def lasts_s(self) -> float:
+        """The duration."""
+        return self.duration_s
+
+    @property
+    def amount(self) -> float:
+        """The amplification."""
+        return self.amplification
+
+    def at(self, amount: float) -> Self:
+        """Return the same load with another amplification."""
+        return replace(self, amplification=amount)
+
+    @property
+    def words(self) -> str:
+        """The trace and its factors."""
+        factors = f"at {self.speed:g} times its speed with {self.amplification:g} times its arrivals"
+        trace = f"{self.trace.key} of the ConfigMap {self.trace.config_map}"
+        return f"{self.duration_s:g} s of {trace} {factors}"
+
+    @property
+    def most_connections(self) -> int:
+        """One for each iteration that may be in flight."""
+        return self.max_in_flight
+
+    @property
+    def most_rate(self) -> float:
+        """The most that any second may begin."""
+        return self.max_rate
+
+    @property
+    def is_steady(self) -> bool:
+        """Recorded arrivals are not."""
+        return False
+
+    @property
+    def most_due(self) -> float:
+        """The most that maxRate allows, were each fraction of an iteration a whole one."""
+        return self.max_rate * (self.duration_s + 1) * ceil(self.amplification) / self.amplification
+
+    def most_begun_within(self, warm_up_s: float, stretch_s: float) -> int:
+        """Return one: the spec does not tell."""
+        del warm_up_s, stretch_s
+        return 1
+
+    def problem(self, trace: Trace, warm_up_s: float) -> str:
+        """Return why the trace is too short, and what to change; empty if it is long enough."""
+        lasts_s, needed_s = trace.lasts_s / self.speed, warm_up_s + self.duration_s
+        if lasts_s < needed_s:
+            return (
+                f"the trace lasts {trace.lasts_s:g} s, which is {lasts_s:g} s at speed {self.speed:g}, and warmUp and"
+                f" load.replay.duration take {needed_s:g} s together: shorten them, or lower speed"
+            )
+        return ""
+
+    def replayed(self, trace: Trace, warm_up_s: float) -> Iterator[float]:
+        """Yield the offset of each iteration. The first for an arrival begins at its time."""
+        end_s = warm_up_s + self.duration_s
+        random = Random(self.seed)  # noqa: S311 - spacing, no secrets
+        whole, fraction = divmod(self.amplification, 1.0)
+        for number, recorded_s in enumerate(trace.offsets):
+            offset = recorded_s / self.speed
+            if offset >= end_s:
+                return
+            following = trace.offsets[number + 1] if number + 1 < len(trace.offsets) else trace.lasts_s
+            copies = int(whole) + (fraction > 0 and random.random() < fraction)
+            gap_s = min(following / self.speed, end_s) - offset
+            further = sorted(offset + random.random() * gap_s for _ in range(copies - 1))
+            if copies:
+                yield offset
+            yield from (late for late in further if late < end_s)

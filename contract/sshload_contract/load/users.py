@@ -1,0 +1,162 @@
+"""UsersLoad: a closed model. Users iterate, wait, and iterate again."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from math import floor
+from typing import Annotated, ClassVar, Final, Self
+
+from sshload_contract.declared import Default, Duration, Number, Rule, Whole
+from sshload_contract.load.model import MOST, STAGES, LoadDuration, StagedLoad
+
+_THINK_TIME = Duration("0s", "1h", example="1s")
+_USERS: Final = Whole(0, MOST, read_by_rule=True)
+
+
+@dataclass(frozen=True, slots=True)
+class UsersStage:
+    """One stage: a number of concurrent users, or with toUsers one that changes evenly over the stage."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "self.users > 0 || (has(self.toUsers) && self.toUsers > 0)",
+            "must be above 0, or toUsers must be",
+            lambda stage: stage.users > 0 or (stage.to_users or 0) > 0,
+            at=".users",
+        ),
+    )
+    users: Annotated[int, _USERS, "Concurrent users, over all workers. With toUsers, those at the stage's beginning."]
+    duration_s: Annotated[LoadDuration, "How long the stage lasts."]
+    to_users: Annotated[
+        int | None,
+        _USERS,
+        "Concurrent users at the end: users begin or leave evenly until then (a linear ramp).",
+    ] = None
+
+    @property
+    def most_users(self) -> int:
+        """The most users of the stage."""
+        return max(self.users, self.to_users or 0)
+
+    @property
+    def words(self) -> str:
+        """The users and the time."""
+        users = f"{self.users}" if self.to_users is None else f"{self.users} to {self.to_users}"
+        return f"{users} users for {self.duration_s:g} s"
+
+
+@dataclass(frozen=True, slots=True)
+class ThinkTime:
+    """How long a user waits between two iterations: a time drawn evenly from min to max."""
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "duration(self.min) <= duration(self.max)",
+            "must not be less than min",
+            lambda time: time.min_s <= time.max_s,
+            at=".max",
+        ),
+    )
+    min_s: Annotated[float, _THINK_TIME, Default("0s"), "The shortest wait."]
+    max_s: Annotated[float, _THINK_TIME, Default("0s"), "The longest wait."]
+
+
+NO_THINK_TIME: Final = Default({"min": "0s", "max": "0s"})
+
+
+@dataclass(frozen=True, slots=True)
+class UserChange:
+    """At `at_s` the user `user` (counted over all workers) begins, or finishes its iteration and leaves."""
+
+    at_s: float
+    user: int
+    begins: bool
+
+
+@dataclass(frozen=True, slots=True)
+class UsersLoad(StagedLoad):
+    """Closed model: each user iterates, waits, and iterates again."""
+
+    kind: ClassVar[str] = "users"
+    unit: ClassVar[str] = "users"
+    begins_together: ClassVar[bool] = True
+    stages: Annotated[tuple[UsersStage, ...], STAGES, "How many users for how long, in order."]
+    spawn_rate: Annotated[
+        float,
+        Number(0, MOST),
+        Default(0),
+        "Users started per second until the stage has its number. 0 starts them all at once.",
+    ]
+    think_time: Annotated[ThinkTime, NO_THINK_TIME]
+
+    @property
+    def amount(self) -> float:
+        """The users of the first stage."""
+        return self.stages[0].users
+
+    def at(self, amount: float) -> Self:
+        """Return the same load with another number of users."""
+        return replace(self, stages=(replace(self.stages[0], users=round(amount)),))
+
+    @property
+    def words(self) -> str:
+        """The users of each stage, and how long they wait."""
+        first, *others = self.stages
+        thought = f"{self.think_time.min_s:g} to {self.think_time.max_s:g} s of thought"
+        if others or first.to_users is not None:
+            spawned = f"{self.spawn_rate:g} more per second" if self.spawn_rate else "all at once"
+            return f"{', '.join(stage.words for stage in self.stages)}, {spawned}, {thought}"
+        return f"{first.users} users, {thought}"
+
+    @property
+    def most_users(self) -> int:
+        """The users of the largest stage."""
+        return max(stage.most_users for stage in self.stages)
+
+    @property
+    def is_steady(self) -> bool:
+        """Whether the number of users stays the same."""
+        levels = {users for stage in self.stages for users in (stage.users, stage.to_users) if users is not None}
+        return len(levels) == 1
+
+    @property
+    def most_connections(self) -> int:
+        """One for each user."""
+        return self.most_users
+
+    def most_iterations(self, pause_s: float) -> float | None:
+        """Return as many iterations as the users' pauses leave time for."""
+        pause_s += self.think_time.min_s
+        if pause_s == 0:
+            return None
+        return sum(stage.most_users * (floor(stage.duration_s / pause_s) + 1) for stage in self.stages)
+
+    def changes(self, warm_up_s: float) -> Iterator[UserChange]:
+        """Yield who begins and who leaves when, in order. The warm-up has the users of the first stage's beginning."""
+        stages = (UsersStage(self.stages[0].users, warm_up_s), *self.stages)
+        starts = accumulate((stage.duration_s for stage in stages), initial=0.0)
+        running = 0
+        for stage, start_s in zip(stages, starts, strict=False):
+            for change in self._changes_of(stage, running):
+                if change.at_s >= stage.duration_s:
+                    break
+                running += 1 if change.begins else -1
+                yield replace(change, at_s=start_s + change.at_s)
+
+    def _changes_of(self, stage: UsersStage, running: int) -> Iterator[UserChange]:
+        """Yield how a stage comes to its users, then how it moves to those of its end, from the stage's beginning."""
+        at_s = 0.0
+        for number, (user, begins) in enumerate(_between(running, stage.users)):
+            at_s = number / self.spawn_rate if self.spawn_rate else 0.0
+            yield UserChange(at_s, user, begins)
+        if stage.to_users is None:
+            return
+        moves = abs(stage.to_users - stage.users)
+        for number, (user, begins) in enumerate(_between(stage.users, stage.to_users)):
+            yield UserChange(max(at_s, stage.duration_s * (number + 0.5) / moves), user, begins)
+
+
+def _between(running: int, users: int) -> Iterator[tuple[int, bool]]:
+    """Yield who begins, or who leaves, until so many run."""
+    yield from ((user, True) for user in range(running, users))
+    yield from ((user, False) for user in range(running - 1, users - 1, -1))

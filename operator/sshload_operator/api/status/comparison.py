@@ -1,0 +1,169 @@
+"""The status of an SSHLoadTestComparison."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, ClassVar, Final
+
+from sshload_contract.declared import Absent, Entries, Items, Text
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.comparison.words import (
+    ComparisonCondition,
+    ComparisonPhase,
+    ComparisonVerdict,
+    Difference,
+)
+from sshload_operator.api.status.conditions import Condition
+from sshload_operator.api.status.figures import (
+    Amount,
+    AnyNumber,
+    Count,
+    Message,
+    ObjectName,
+    Ordinal,
+    ReasonWord,
+    StepName,
+    Time,
+    Uid,
+)
+from sshload_operator.api.status.head import Column, RunStatus
+
+MOST_FIGURES: Final = 200
+MOST_REPEATS: Final = 2
+"""How often a test is made again whose generator lagged."""
+
+_VariantName = Annotated[str, Text(20)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedFigure:
+    """One figure."""
+
+    figure: Annotated[
+        str,
+        Text(64),
+        "Its name in an SSHLoadTest's results, with its unit: errorPercent, completedRate, cpuPerLoginMs,"
+        " memoryPeakBytes, memoryPerSessionBytes, capacity; of a step p50Ms, p90Ms, p99Ms.",
+    ]
+    step: Annotated[StepName, Absent(""), "The step that it is of. Absent where it is of the whole test."] = ""
+    value: Annotated[AnyNumber, "The median over the variant's tests."]
+    rounds: Annotated[Count, "In how many rounds both this variant and the first have it."]
+    ratio: Annotated[Amount | None, "The geometric mean of the rounds' ratios to the first variant."] = None
+    points: Annotated[
+        AnyNumber | None,
+        "Of errorPercent, in place of the ratio, the mean difference from the first variant in percentage points.",
+    ] = None
+    low: Annotated[
+        AnyNumber | None,
+        "The lower end of the ratio's (or difference's) 95 % confidence interval. Absent with fewer than three rounds.",
+    ] = None
+    high: Annotated[AnyNumber | None, "The upper end."] = None
+    difference: Annotated[
+        Difference | None,
+        "What the interval says: none (it contains 1, of points 0), faster or slower (latencies), higher or lower (all"
+        " else), unknown (there is no interval).",
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VariantResult:
+    """One variant."""
+
+    name: Annotated[_VariantName, "Its name."]
+    tests: Annotated[Count, "Its tests that are over."]
+    measured: Annotated[Count, "Those of them that gave figures."]
+    verdicts: Annotated[
+        Mapping[str, Annotated[Count, "The number of tests."]],
+        Entries(most=6),
+        "How many of its tests ended in each verdict.",
+    ]
+    figures: Annotated[
+        tuple[ComparedFigure, ...],
+        Items(most=MOST_FIGURES),
+        "What was measured, those of whole tests first.",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonResults:
+    """The variants beside each other, as far as their tests are over."""
+
+    variants: Annotated[tuple[VariantResult, ...], Items(most=10), "Each variant, the first one first."]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestRun:
+    """One test."""
+
+    __test__ = False  # not a pytest class
+
+    test: Annotated[ObjectName, "The SSHLoadTest's name."]
+    round: Annotated[Ordinal, "The round it was of."]
+    variant: Annotated[_VariantName, "The variant that it measured."]
+    verdict: Annotated[Verdict, "Its verdict."]
+    reason: Annotated[str, Text(100), Absent(""), "The verdict's reason."] = ""
+    problem: Annotated[str, Text(500), Absent(""), "Why it gave no figures. Absent where it gave some."] = ""
+    uid: Annotated[
+        Uid,
+        Absent(""),
+        "The uid of a test whose generator lagged, so that it gave no figures. It is made again, at most twice.",
+    ] = ""
+    repeats: Annotated[Count, Absent(0), "How many tests in its place lagged before. Absent where none did."] = 0
+    figures: Annotated[
+        Mapping[str, Annotated[AnyNumber, "The figure."]],
+        Entries(most=200),
+        Absent({}),
+        "Its figures. Those of a step have its name before them, as login.p50Ms. Where there are too many, parts of"
+        " steps are left out.",
+    ] = field(default_factory=dict)
+
+    @property
+    def lagged(self) -> bool:
+        """Whether it gave no figures because its generator lagged."""
+        return bool(self.uid)
+
+    @property
+    def is_repeated(self) -> bool:
+        """Whether another test takes its place."""
+        return self.lagged and self.repeats < MOST_REPEATS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparisonStatus(RunStatus):
+    """How the comparison stands and what it found."""
+
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("Phase", ".status.phase"),
+        Column("Verdict", ".status.verdict", "How far the results can be taken."),
+        Column("Progress", ".status.progress"),
+        Column("Test", ".status.test"),
+        Column("Reason", ".status.reason", wide=True),
+        Column("Message", ".status.message", wide=True),
+    )
+    phase: Annotated[ComparisonPhase | None, "Where the comparison stands. Only Finished is terminal."] = None
+    verdict: Annotated[
+        ComparisonVerdict | None,
+        "How far the results can be taken: Conclusive (every test gave its figures, in three rounds or more),"
+        " Inconclusive (some gave none, or there were fewer rounds), Error (a variant was not measured at all),"
+        " Aborted. It says nothing of which variant is better.",
+    ] = None
+    reason: Annotated[ReasonWord, Absent(""), "Why the status is as it is, in one word for machines."] = ""
+    message: Annotated[Message, Absent(""), "Why the status is as it is, and at the end what was found."] = ""
+    start_time: Annotated[Time | None, "When the current run was started."] = None
+    completion_time: Annotated[Time | None, "When the current run was finished."] = None
+    round: Annotated[Count, Absent(0), "The round that is under way, or was the last."] = 0
+    test: Annotated[ObjectName, Absent(""), "The SSHLoadTest that is under way."] = ""
+    progress: Annotated[str, Text(20), Absent(""), "Tests that are over, of all."] = ""
+    conditions: Annotated[
+        tuple[Condition[ComparisonCondition], ...],
+        Items(most=4, key=("type",)),
+        Absent(()),
+        "Complete; and kstatus's Ready, Reconciling and Stalled, for Argo CD, Flux and `kubectl wait`.",
+    ] = ()
+    results: ComparisonResults | None = None
+    tests: Annotated[
+        tuple[TestRun, ...],
+        Items(most=200),
+        Absent(()),
+        "Each test that is over, with the figures that the results are made of.",
+    ] = ()

@@ -1,0 +1,26 @@
+"""Figures of statuses. Units stand in the names of fields: ms, seconds, percent, bytes, and rate, which is per second.
+
+A figure that could not be stated is None, which is absent in JSON; it is never 0.
+"""
+
+from datetime import datetime
+from math import inf
+from typing import Annotated, Final, TypeAlias
+
+from sshload_contract.declared import Number, Text, Timestamp, Whole
+
+_INT64_MOST: Final = 2**63 - 1
+
+Amount: TypeAlias = Annotated[float, Number(0, inf)]
+Percent: TypeAlias = Annotated[float, Number(0, 100)]
+AnyNumber: TypeAlias = Annotated[float, Number(-inf, inf)]
+Count: TypeAlias = Annotated[int, Whole(0, _INT64_MOST)]
+Ordinal: TypeAlias = Annotated[int, Whole(1, _INT64_MOST)]
+Difference: TypeAlias = Annotated[int, Whole(-_INT64_MOST - 1, _INT64_MOST)]
+Generation: TypeAlias = Annotated[int, Whole(-1, _INT64_MOST)]
+Time: TypeAlias = Annotated[datetime, Timestamp()]
+ReasonWord: TypeAlias = Annotated[str, Text(100, pattern="[A-Za-z]([A-Za-z0-9]*)")]
+Message: TypeAlias = Annotated[str, Text(4_096)]
+ObjectName: TypeAlias = Annotated[str, Text(253)]
+Uid: TypeAlias = Annotated[str, Text(100)]
+StepName: TypeAlias = Annotated[str, Text(64)]

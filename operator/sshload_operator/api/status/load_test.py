@@ -1,0 +1,176 @@
+"""The status of an SSHLoadTest."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from sshload_contract.declared import Absent, Entries, Items, Text
+from sshload_contract.snapshot import Stage
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.status.capacity import CapacityStatus, SearchStatus
+from sshload_operator.api.status.conditions import Condition
+from sshload_operator.api.status.figures import (
+    Amount,
+    AnyNumber,
+    Count,
+    Message,
+    ObjectName,
+    Percent,
+    ReasonWord,
+    Time,
+)
+from sshload_operator.api.status.head import Column, RunStatus
+from sshload_operator.api.status.results import Results
+from sshload_operator.state import ConditionType, Phase
+
+_Amounts = Annotated[Mapping[str, Annotated[str, Text(64), "The amount."]] | None, Entries(most=10)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Progress:
+    """How a run that is under way stands."""
+
+    stage: Annotated[Stage | None, "Which part of the run it is."] = None
+    elapsed_seconds: Annotated[Amount, "Time since the start of the load."]
+    remaining_seconds: Annotated[Amount, "Time to the end of the load."]
+    workers_connected: Annotated[Count, "Workers connected to the master."]
+    users: Annotated[Count, "Concurrent users, by the workers' last reports. 0 in open models."]
+    held: Annotated[Count | None, "Sessions held, by the workers' last reports (load.hold only)."] = None
+    in_flight: Annotated[Count, "Iterations under way, by the workers' last reports."]
+    offered_rate: Annotated[
+        Amount, "Iterations per second that the load model asked for, of the load that workers reported last."
+    ]
+    completed_rate: Annotated[Amount, "Iterations per second that ended well, of the load that workers reported last."]
+    iterations: Annotated[Count, "Iterations ended, by the workers' last reports."]
+    failures: Annotated[Count, "Failed iterations, by the workers' last reports."]
+    p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration so far, successes only."] = None
+    error_percent: Annotated[Percent | None, "The share of failed iterations so far."] = None
+    search: SearchStatus | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ThresholdStatus:
+    """One threshold."""
+
+    threshold: Annotated[str, Text(200), "The threshold in words."]
+    observed: Annotated[str | None, Text(200), "What was seen. Absent where there were too few samples."] = None
+    passed: Annotated[bool | None, "Whether it held. Absent where that cannot be said."] = None
+    kind: Annotated[str | None, Text(20), "Its kind, as in the spec: latency, errorRate, throughput or capacity."] = (
+        None
+    )
+    step: Annotated[str | None, Text(50), "The step of a latency."] = None
+    percentile: Annotated[AnyNumber | None, "The percentile of a latency."] = None
+    limit: Annotated[AnyNumber | None, "Its limit."] = None
+    unit: Annotated[
+        str | None,
+        Text(30),
+        "The unit of the limit, of value, low and high: ms, %, /s, that of the search, or % of the baseline.",
+    ] = None
+    value: Annotated[
+        AnyNumber | None,
+        "What was seen. With the unit % of the baseline, how far above it (or, negative, below).",
+    ] = None
+    low: Annotated[
+        AnyNumber | None, "The lower end of its 95 % confidence interval, or the lower bound of a capacity."
+    ] = None
+    high: Annotated[AnyNumber | None, "The upper end."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BaselineStatus:
+    """The test that the thresholds with within were held against, or were to be."""
+
+    test: Annotated[ObjectName, "Its name."]
+    uid: Annotated[str, Text(64), Absent(""), "Its uid. Another test of the same name has another one."] = ""
+    verdict: Annotated[Verdict | None, "What it said."] = None
+    completion_time: Annotated[Time | None, "When its run was finished."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PodResources:
+    """What the pods of a role were given."""
+
+    requests: Annotated[_Amounts, "What a pod asks for."] = None
+    limits: Annotated[_Amounts, "What a pod can have at most."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InstalledResources:
+    """Resources that the installation gave the pods of the run, by role, of the roles whose resources the spec omits.
+
+    A test on pods with other ones is no baseline.
+    """
+
+    worker: Annotated[PodResources | None, "Those of the worker pods."] = None
+    master: Annotated[PodResources | None, "Those of the master's pod."] = None
+    target: Annotated[PodResources | None, "Those of the target's pod."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestHead(RunStatus):
+    """Where a test stands, without what its run has measured."""
+
+    __test__ = False  # not a pytest class
+
+    phase: Annotated[Phase | None, "Where the run stands. Only Finished is terminal."] = None
+    verdict: Annotated[
+        Verdict | None,
+        "What the finished run says: Passed (every threshold met), Failed (a threshold broken), Inconclusive (too few"
+        " samples to say), Invalid (the measurement cannot be trusted), Error (it could not be measured), Aborted.",
+    ] = None
+    reason: Annotated[ReasonWord, Absent(""), "Why the status is as it is, in one word for machines."] = ""
+    message: Annotated[Message, Absent(""), "Why the status is as it is, and what to change."] = ""
+    start_time: Annotated[Time | None, "When the current run was started."] = None
+    completion_time: Annotated[Time | None, "When the current run was finished."] = None
+    conditions: Annotated[
+        tuple[Condition[ConditionType], ...],
+        Items(most=7, key=("type",)),
+        Absent(()),
+        "TargetReady, WorkersReady, Complete and Passed; and kstatus's Ready, Reconciling and Stalled, for Argo CD,"
+        " Flux and `kubectl wait`.",
+    ] = ()
+    progress: Progress | None = None
+    installed_resources: InstalledResources | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TestStatus(TestHead):
+    """What became of the test. Only the operator writes it.
+
+    Units stand in the names: Ms is milliseconds, Seconds seconds, Percent 0 to 100, Bytes bytes, Rate per second.
+    A figure that could not be stated (too few samples, nothing seen) is absent, never null and never 0.
+    """
+
+    __test__ = False  # not a pytest class
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("Phase", ".status.phase"),
+        Column("Verdict", ".status.verdict", "What the finished run says."),
+        Column("Rate", ".status['results','progress'].completedRate", "Iterations completed per second."),
+        Column("P99ms", ".status['results','progress'].p99Ms"),
+        Column("Error%", ".status['results','progress'].errorPercent"),
+        Column("Capacity", ".status.capacity.inWords"),
+        Column("Reason", ".status.reason", wide=True),
+        Column("Message", ".status.message", wide=True),
+    )
+    results: Results | None = None
+    capacity: CapacityStatus | None = None
+    thresholds: Annotated[
+        tuple[ThresholdStatus, ...],
+        Items(most=20),
+        Absent(()),
+        "The thresholds as judged, in the order of the spec, those on the capacity after the others, and those within a"
+        " baseline last.",
+    ] = ()
+    baseline: BaselineStatus | None = None
+    results_config_map: Annotated[
+        ObjectName,
+        Absent(""),
+        "The ConfigMap with the whole summary. It lives until the test is run again or deleted.",
+    ] = ""
+
+
+def head_of(test: Mapping[str, Any]) -> TestHead:
+    """Return where a test stands, as its object says."""
+    return read_fitting(TestHead, test.get("status"))

@@ -1,0 +1,339 @@
+"""`status.results` of a test: what a run has measured after its warm-up."""
+
+from dataclasses import dataclass
+from math import isclose
+from typing import Annotated, Final
+
+from sshload_contract.bounds import MOST_STAGES
+from sshload_contract.declared import Absent, Items, Text
+
+from sshload_operator.api.status.figures import Amount, Count, Difference, Ordinal, Percent, StepName
+
+MOST_STEPS: Final = 200
+MOST_ERRORS: Final = 100
+MOST_NEGOTIATED: Final = 20
+THRESHOLD_CHARACTERS: Final = 200
+STEP_CHARACTERS: Final = 64
+ALGORITHM_CHARACTERS: Final = 128
+VERSION_CHARACTERS: Final = 255
+FIRST_MESSAGE_CHARACTERS: Final = 200
+_Algorithm = Text(ALGORITHM_CHARACTERS)
+_Version = Text(VERSION_CHARACTERS)
+
+
+@dataclass(frozen=True, slots=True)
+class EndedEarly:
+    """Only of a load that ended before its time: a threshold was broken whatever the rest of the load might bring."""
+
+    after_seconds: Annotated[Amount, "When it ended, in seconds from its start, warm-up included."]
+    threshold: Annotated[str, Text(THRESHOLD_CHARACTERS), "The threshold, as status.thresholds has it."]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmUp:
+    """The warm-up, which is measured and not judged."""
+
+    iterations: Annotated[Count | None, "Iterations that ended, well or ill."] = None
+    failures: Annotated[Count | None, "Failed iterations."] = None
+    p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration, successes only."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Percentile:
+    """One percentile."""
+
+    percentile: Annotated[Percent, "Which one, such as 99."]
+    ms: Annotated[Amount, "Its value."]
+    low_ms: Annotated[Amount | None, "The lower bound of its interval."] = None
+    high_ms: Annotated[Amount | None, "The upper bound of its interval."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepResult:
+    """One step."""
+
+    step: Annotated[StepName, "The step's name (connect, login, total, or uptime.exec of a named step)."]
+    count: Annotated[Count, "How often it ended well."]
+    failures: Annotated[Count, "How often it failed."]
+    rate: Annotated[Amount, "How often it ended well inside the measured window, per second."]
+    bytes_per_second: Annotated[
+        Amount | None,
+        "What the step moved inside the measured window, per second. Absent for a step that moves no content.",
+    ] = None
+    min_ms: Annotated[Amount | None, "The shortest."] = None
+    mean_ms: Annotated[Amount | None, "The mean."] = None
+    max_ms: Annotated[Amount | None, "The longest."] = None
+    intervals: Annotated[
+        tuple[Percentile, ...],
+        Items(most=25),
+        Absent(()),
+        "The percentiles that can be stated, with their 95 % confidence intervals, wider where latencies that follow"
+        " each other are alike."
+        " A bound is absent where there are too few samples for it.",
+    ] = ()
+
+    def percentile(self, percentile: float) -> Percentile | None:
+        """Return a percentile, None where it is not stated."""
+        return next((one for one in self.intervals if isclose(one.percentile, percentile)), None)
+
+    def percentile_ms(self, percentile: float) -> float | None:
+        """Return the value of a percentile, None where it is not stated."""
+        found = self.percentile(percentile)
+        return None if found is None else found.ms
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StageResult:
+    """One stage, by the iterations that were due in it."""
+
+    stage: Annotated[Ordinal, "Its number, from 1."]
+    users: Annotated[Count | None, "The users that it asks for (load.users only)."] = None
+    to_users: Annotated[Count | None, "The users at its end, if they change over the stage."] = None
+    duration_seconds: Annotated[Amount, "How long it lasted."]
+    offered_rate: Annotated[Amount, "Iterations per second that the load model asked for, on average."]
+    completed_rate: Annotated[Amount, "Iterations per second that ended well before the stage did."]
+    iterations: Annotated[Count, "Iterations that ended, well or ill."]
+    failures: Annotated[Count, "Failed iterations."]
+    p50_ms: Annotated[Amount | None, "The median of the whole iteration, successes only."] = None
+    p90_ms: Annotated[Amount | None, "The 90th percentile."] = None
+    p99_ms: Annotated[Amount | None, "The 99th percentile."] = None
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCount:
+    """Failures of one step and outcome."""
+
+    step: Annotated[StepName, "The step that failed."]
+    outcome: Annotated[str, Text(64), "How it ended (refused, throttled, authRejected and so on)."]
+    count: Annotated[Ordinal, "How often."]
+    first_message: Annotated[str | None, Text(FIRST_MESSAGE_CHARACTERS), "What was said the first time."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FreshLogin:
+    """The login of the probes, beside the held sessions and (alone) in the warm-up, with nothing held."""
+
+    p50_ms: Annotated[Amount | None, "The median beside the held sessions."] = None
+    p99_ms: Annotated[Amount | None, "The 99th percentile beside the held sessions."] = None
+    alone_p50_ms: Annotated[Amount | None, "The median with nothing held."] = None
+    alone_p99_ms: Annotated[Amount | None, "The 99th percentile with nothing held."] = None
+    p50_ratio: Annotated[Amount | None, "p50Ms by aloneP50Ms."] = None
+    p50_ratio_low: Annotated[Amount | None, "The least that it may be, by the 95 % intervals of both medians."] = None
+    p50_ratio_high: Annotated[Amount | None, "The most that it may be, by the 95 % intervals of both medians."] = None
+
+
+@dataclass(frozen=True, slots=True)
+class HoldResult:
+    """What became of the held sessions after the ramp (load.hold only)."""
+
+    held_most: Annotated[Count, "The most that were held at once."]
+    held_least: Annotated[Count, "The fewest that were held at once."]
+    fresh_login: FreshLogin | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class BurstResult:
+    """What became of the bursts' connections (load.burst only)."""
+
+    attempted: Annotated[Count, "Connections begun."]
+    established: Annotated[Count, "Connections that were logged in."]
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """One combination."""
+
+    kex: Annotated[str, _Algorithm, "The key exchange."]
+    cipher: Annotated[str, _Algorithm, "The cipher."]
+    mac: Annotated[str, _Algorithm, "The message authentication code, or what the cipher brings itself."]
+    host_key: Annotated[str, _Algorithm, "The host key's algorithm."]
+    server_version: Annotated[str, _Version, "The server's identification string."]
+    count: Annotated[Ordinal, "Logins that agreed on this."]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneratorResult:
+    """Whether the numbers can be trusted. Each figure is the worst worker's."""
+
+    workers_expected: Annotated[Count | None, "Workers that the spec asks for."] = None
+    workers_connected: Annotated[Count | None, "Workers that took part."] = None
+    workers_lost: Annotated[Count | None, "Workers that were lost on the way."] = None
+    reports_missing: Annotated[Count | None, "Workers' reports that never arrived."] = None
+    late_arrivals: Annotated[Count | None, "Iterations begun too late."] = None
+    dropped_arrivals: Annotated[Count | None, "Iterations not begun because maxInFlight were under way."] = None
+    cpu_percent: Annotated[
+        Amount | None,
+        "CPU time over wall time of the busiest second, 100 being one core. Absent for a run of less than a second.",
+    ] = None
+    run_delay_percent: Annotated[Amount | None, "The share of time in which the worker was runnable and not run."] = (
+        None
+    )
+    stolen_percent: Annotated[
+        Amount | None,
+        "The share of a machine's CPU time that its host gave to others (steal), of the worker that had it worst.",
+    ] = None
+    loop_lag_p99_ms: Annotated[Amount | None, "How late the event loop woke, 99th percentile."] = None
+    loop_lag_max_ms: Annotated[Amount | None, "How late the event loop woke, at worst."] = None
+    latencies_may_include_ms: Annotated[
+        Amount | None,
+        "The longest delay of the generator's own that latencies may include. Stated only where it spoils a comparison"
+        " with another run.",
+    ] = None
+    ports_used: Annotated[Count | None, "Source ports in use at the end, those in TIME_WAIT too."] = None
+    ports_available: Annotated[Count | None, "Source ports that there are."] = None
+    overflows: Annotated[Count | None, "Samples outside the histogram's range."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DroppedConnections:
+    """Connections that sshd dropped before the login."""
+
+    max_startups: Annotated[Count | None, "Dropped by MaxStartups or PerSourceMaxStartups."] = None
+    penalty: Annotated[Count | None, "Dropped by PerSourcePenalties."] = None
+    lower_bound: Annotated[
+        bool | None, "True where sshd limits the rate of its own log lines, so that there may have been more."
+    ] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetResult:
+    """What the managed target saw between the start and the end of the load."""
+
+    sshd_version: Annotated[str | None, _Version, "The version of its sshd."] = None
+    accepted: Annotated[Count | None, "Logins accepted."] = None
+    client_logins: Annotated[Count | None, "Logins that the workers count over the same time, warm-up included."] = None
+    login_difference: Annotated[Difference | None, "accepted minus clientLogins."] = None
+    auth_failed: Annotated[Count | None, "Logins refused for their credentials."] = None
+    dropped: DroppedConnections | None = None
+    cpu_seconds: Annotated[Amount | None, "CPU time of the whole container."] = None
+    cpu_per_login_ms: Annotated[Amount | None, "CPU time per accepted login."] = None
+    cpu_throttled_seconds: Annotated[Amount | None, "Time for which the container's CPU limit held it back."] = None
+    stolen_percent: Annotated[
+        Amount | None, "The share of the machine's CPU time that its host gave to others (steal)."
+    ] = None
+    memory_peak_bytes: Annotated[Count | None, "The largest working set."] = None
+    memory_per_session_bytes: Annotated[
+        Count | None,
+        "How much more memory it took with the held sessions than before, by how many sessions it had then (load.hold"
+        " only).",
+    ] = None
+    memory_per_session_upper_bound: Annotated[
+        bool | None,
+        "True where memory that processes share counts for each of them (sshload run), so that it may be less.",
+    ] = None
+    processes_per_session: Annotated[
+        Amount | None, "How many more processes it had then, by the same number (load.hold only)."
+    ] = None
+    oom_kills: Annotated[Count | None, "Processes that were killed for want of memory."] = None
+    refused_forks: Annotated[Count | None, "Processes that could not be started, for a limit of their number."] = None
+    listen_overflows: Annotated[Count | None, "Connections that found the listen queue full."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MaxStartupsAdvice:
+    """What sshd's MaxStartups did to this run, what explains it, and which setting would lose nothing.
+
+    Of the measured window; absent where the run is not valid. docs/explanation/max-startups.md has the formula and its
+    assumptions.
+    """
+
+    setting: Annotated[
+        str | None,
+        Text(64),
+        "MaxStartups of the managed target. Absent for an external one, whose setting is not known.",
+    ] = None
+    authentication_mean_ms: Annotated[
+        Amount | None,
+        "How long a connection was unauthenticated, on average; the longest, of held sessions and probes.",
+    ] = None
+    concurrent_mean: Annotated[
+        Amount | None, "How many connections were unauthenticated at once, on average. Absent for bursts."
+    ] = None
+    predicted_drop_percent: Annotated[
+        Amount | None,
+        "Which share of the connections sshd's rule drops at this setting. Absent for a burst that overflowed its"
+        " listen queue.",
+    ] = None
+    observed_drop_percent: Annotated[
+        Amount | None,
+        "Which share of the connections that reached sshd was dropped, as the clients were told.",
+    ] = None
+    observed_is_lower_bound: Annotated[
+        bool | None,
+        "True where others were closed before the banner without a word, which may have been drops.",
+    ] = None
+    needed_start: Annotated[
+        Count | None,
+        "The least start with which at most one in a million connections finds so many others. Absent where no setting"
+        " loses nothing.",
+    ] = None
+    recommended: Annotated[
+        str | None,
+        Text(64),
+        "The smallest start:rate:full with which sshd drops no connection of such a load, with the headroom; never"
+        " below sshd's default.",
+    ] = None
+    headroom_percent: Annotated[Amount | None, "By how much the recommended start is above the needed one."] = None
+    message: Annotated[str, Text(1_024), "The same in words, or why there is no advice."]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Results:
+    """What was measured after the warm-up. The whole summary with its histograms is in resultsConfigMap."""
+
+    duration_seconds: Annotated[Amount, "Length of the measured window."]
+    ended_early: EndedEarly | None = None
+    offered_rate: Annotated[Amount, "Iterations per second that the load model asked for."]
+    achieved_rate: Annotated[Amount, "Iterations per second that were begun."]
+    completed_rate: Annotated[Amount, "Iterations per second that ended well inside the measured window."]
+    completed_rate_low: Annotated[
+        Amount | None,
+        "The lower bound of the 95 % confidence interval of completedRate, by the count of iterations.",
+    ] = None
+    completed_rate_high: Annotated[
+        Amount | None,
+        "The upper bound of the 95 % confidence interval of completedRate, by the count of iterations.",
+    ] = None
+    iterations: Annotated[Count, "Iterations that ended, well or ill."]
+    failures: Annotated[Count, "Failed iterations."]
+    error_percent: Annotated[Percent | None, "The share of failed iterations."] = None
+    p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration (step total), successes only."] = None
+    warm_up: WarmUp | None = None
+    steps: Annotated[
+        tuple[StepResult, ...],
+        Items(most=MOST_STEPS, key=("step",)),
+        Absent(()),
+        "Each step by itself. Latencies are of successes only.",
+    ] = ()
+    stages: Annotated[
+        tuple[StageResult, ...],
+        Items(most=MOST_STAGES, key=("stage",)),
+        Absent(()),
+        "Each stage of a load with several, as far as they were reached.",
+    ] = ()
+    errors: Annotated[
+        tuple[FailureCount, ...],
+        Items(most=MOST_ERRORS),
+        Absent(()),
+        "Failures by step and outcome, the most frequent first.",
+    ] = ()
+    hold: HoldResult | None = None
+    burst: BurstResult | None = None
+    negotiated: Annotated[
+        tuple[Agreement, ...],
+        Items(most=MOST_NEGOTIATED),
+        Absent(()),
+        "What the handshakes agreed on, the most frequent first. More than one entry means that they differed.",
+    ] = ()
+    generator: GeneratorResult | None = None
+    target: TargetResult | None = None
+    max_startups: MaxStartupsAdvice | None = None
+
+    def step(self, name: str) -> StepResult | None:
+        """Return a step, None where it is not stated."""
+        return next((step for step in self.steps if step.step == name), None)
+
+    @property
+    def own_delay_ms(self) -> float | None:
+        """How much of its latencies may be the generator's own delay, None where it is too little to matter."""
+        return None if self.generator is None else self.generator.latencies_may_include_ms

@@ -1,0 +1,95 @@
+"""The status of an SSHLoadTestSchedule."""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final
+
+from sshload_contract.declared import Absent, Items, Text
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.schedule.words import ScheduleCondition
+from sshload_operator.api.status.conditions import Condition
+from sshload_operator.api.status.figures import Amount, Count, ObjectName, Time, Uid
+from sshload_operator.api.status.head import Column, ObjectStatus
+
+MOST_POINTS: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class ActiveTest:
+    """A test."""
+
+    name: Annotated[ObjectName, "Its name."]
+    uid: Annotated[Uid, "Its uid."]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrendPoint:
+    """A finished run."""
+
+    test: Annotated[ObjectName, "The name of the SSHLoadTest."]
+    time: Annotated[Time, "The time that it was scheduled for."]
+    verdict: Annotated[Verdict | None, "Its verdict."] = None
+    capacity: Annotated[
+        Amount | None,
+        "The highest load at which every threshold held. Absent where none was searched, or none was found.",
+    ] = None
+    capacity_in_words: Annotated[
+        str | None,
+        Text(64),
+        "What is known of the capacity, with its unit. Only one that was found is a plain amount, such as 118"
+        " arrivals/s.",
+    ] = None
+    p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration, in milliseconds."] = None
+    completed_rate: Annotated[Amount | None, "Iterations completed per second."] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleStatus(ObjectStatus):
+    """What became of the schedule. Written by the operator only."""
+
+    columns: ClassVar[tuple[Column, ...]] = (
+        Column("Schedule", ".spec.schedule", "When tests are started."),
+        Column("Zone", ".spec.timeZone", wide=True),
+        Column("Suspend", ".spec.suspend"),
+        Column("Active", ".status.activeCount"),
+        Column("Last", ".status.lastScheduleTime", "Time since the scheduled time of the last test."),
+        Column("Verdict", ".status.lastVerdict"),
+        Column("Capacity", ".status.trend[-1:].capacityInWords"),
+        Column("P99ms", ".status.trend[-1:].p99Ms", wide=True),
+        Column("Next", ".status.nextScheduleTime", wide=True, as_text=True),
+        Column("Message", ".status.conditions[?(@.type=='Ready')].message", wide=True),
+    )
+    last_schedule_time: Annotated[
+        Time | None, "The scheduled time of the last test that was made. It may have started later."
+    ] = None
+    last_successful_time: Annotated[Time | None, "When a run last ended as Passed."] = None
+    last_completion_time: Annotated[Time | None, "When a run last ended."] = None
+    last_verdict: Annotated[Verdict | None, "What the run that ended last says."] = None
+    next_schedule_time: Annotated[
+        Time | None, "The scheduled time of the next test, before jitter. Absent while the schedule is suspended."
+    ] = None
+    calendar: Annotated[str, Text(200), Absent(""), "The schedule and time zone that were seen last."] = ""
+    calendar_since: Annotated[
+        Time | None, "When they were seen to have changed. The new ones say nothing about times before."
+    ] = None
+    active_count: Annotated[Count | None, "How many tests are under way."] = None
+    active: Annotated[
+        tuple[ActiveTest, ...],
+        Items(most=10_000, key=("name",)),
+        Absent(()),
+        "The tests that are under way, the oldest first.",
+    ] = ()
+    trend: Annotated[
+        tuple[TrendPoint, ...],
+        Items(most=MOST_POINTS, key=("test",)),
+        Absent(()),
+        "What the kept runs found, the oldest first.",
+    ] = ()
+    conditions: Annotated[
+        tuple[Condition[ScheduleCondition], ...],
+        Items(most=8, key=("type",)),
+        Absent(()),
+        "Valid: the spec can be carried out. Passed: the last run passed; Unknown where it says nothing about the"
+        " server. Ready: tests are started as scheduled, or the schedule is suspended. Reconciling and Stalled as"
+        " kstatus has them, for Argo CD, Flux and `kubectl wait`.",
+    ] = ()

@@ -1,0 +1,147 @@
+"""`sshload trace`: from an sshd's log to a trace that `load.replay` plays."""
+
+import sys
+from argparse import Namespace
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, groupby
+from pathlib import Path
+from typing import TextIO
+
+import yaml
+from sshload_contract.load.recorded import MOST_ARRIVALS, MOST_SECONDS, Trace, write_trace
+
+from sshload_operator.api.spec import TRACE
+from sshload_operator.cli.sshd_log import Arrival, LogArrivals, read_arrivals
+
+_NARROW = "narrow --since and --until"
+_CONFIG_MAP_BYTES = 1_000_000
+"""A little less than the API server takes."""
+
+
+class TraceError(Exception):
+    """No trace can be made; the text says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """A trace, and what a reader should know of it, one sentence each."""
+
+    trace: Trace
+    notes: tuple[str, ...]
+
+
+def make_trace(arguments: Namespace) -> tuple[str, ...]:
+    """Write the trace that the arguments of `sshload trace` ask for, and return what a reader should know of it.
+
+    Raises TraceError and OSError.
+    """
+    log = _read(arguments.files)
+    since_s = None if arguments.since is None else arguments.since.timestamp()
+    until_s = None if arguments.until is None else arguments.until.timestamp()
+    found = recorded(log, since_s, until_s)
+    text = write_trace(found.trace, found.notes)
+    if arguments.config_map:
+        text = _config_map(arguments.config_map, text)
+    if arguments.out is None:
+        sys.stdout.write(text)
+    else:
+        arguments.out.write_text(text, encoding="utf-8")
+    return found.notes
+
+
+def recorded(log: LogArrivals, since_s: float | None, until_s: float | None) -> Recorded:
+    """Return the trace of the arrivals from `since_s` on and before `until_s`, else of the whole log.
+
+    Arrivals of a log without fractions of a second are spread evenly within each second. Raises TraceError.
+    """
+    if log.first_s is None or log.last_s is None:
+        raise TraceError(
+            "no line of it is one of syslog or the journal: give auth.log, or what"
+            " `journalctl -u ssh -o short-iso-precise` or `-o json` prints"
+        )
+    begin_s = log.first_s if since_s is None else max(since_s, log.first_s)
+    end_s = log.last_s if until_s is None else min(until_s, log.last_s)
+    chosen = [
+        arrival for arrival in log.arrivals if begin_s <= arrival.at_s and (until_s is None or arrival.at_s < until_s)
+    ]
+    if not chosen:
+        whole = f"the log is from {_time(log.first_s)} to {_time(log.last_s)}, with {len(log.arrivals)} connections"
+        raise TraceError(f"no connection came between {_time(begin_s)} and {_time(end_s)}: {whole} to an sshd in it")
+    if len(chosen) > MOST_ARRIVALS:
+        raise TraceError(f"{len(chosen)} connections are more than a trace has ({MOST_ARRIVALS}): {_NARROW}")
+    offsets = [at_s - begin_s for at_s in _spread(chosen)]
+    trace = Trace(offsets, max(end_s - begin_s, offsets[-1]))
+    if trace.lasts_s > MOST_SECONDS:
+        raise TraceError(f"a trace lasts at most {MOST_SECONDS:.0f} s, and this one {trace.lasts_s:.0f}: {_NARROW}")
+    notes = _notes(trace, begin_s, chosen, log.timeless)
+    return Recorded(trace, (*_beyond_log(log, since_s, until_s), *notes))
+
+
+def _read(files: Sequence[Path]) -> LogArrivals:
+    with ExitStack() as stack:
+        opened: list[TextIO] = [
+            sys.stdin if str(path) == "-" else stack.enter_context(path.open(encoding="utf-8", errors="replace"))
+            for path in files
+        ]
+        return read_arrivals(chain.from_iterable(opened), datetime.now().astimezone())
+
+
+def _spread(arrivals: list[Arrival]) -> Iterator[float]:
+    for at_s, group in groupby(arrivals, key=lambda arrival: arrival.at_s):
+        together = list(group)
+        for place, arrival in enumerate(together):
+            yield at_s + (place + 0.5) / len(together) if arrival.whole_second else at_s
+
+
+def _beyond_log(log: LogArrivals, since_s: float | None, until_s: float | None) -> Iterator[str]:
+    """Yield where the log does not reach as far as was asked for: there is no telling what came then."""
+    if since_s is not None and log.first_s is not None and since_s < log.first_s:
+        yield f"the log begins at {_time(log.first_s)}, and the trace with it"
+    if until_s is not None and log.last_s is not None and until_s > log.last_s:
+        yield f"the log ends at {_time(log.last_s)}, and the trace with it"
+
+
+def _notes(trace: Trace, begin_s: float, chosen: list[Arrival], timeless: int) -> Iterator[str]:
+    most, at_s = trace.busiest(1.0)
+    yield (
+        f"{len(chosen)} connections in {trace.lasts_s:g} s from {_time(begin_s)} on, at most {most} in one second"
+        f" (from {at_s:g} s on)"
+    )
+    later = sum(not arrival.exact for arrival in chosen)
+    if later:
+        yield (
+            f"{later} of them have the time of a later line, up to a login after they came: with LogLevel VERBOSE, sshd"
+            " logs when a connection comes"
+        )
+    if any(arrival.whole_second for arrival in chosen):
+        yield "the log has no fractions of a second: the connections of a second are spread evenly in it"
+    if timeless:
+        yield (
+            f"{timeless} more connections of the log have no time and are not in the trace: sshd logged only how many"
+            " it dropped, or that one timed out"
+        )
+
+
+def _config_map(name: str, text: str) -> str:
+    if len(text) > _CONFIG_MAP_BYTES:
+        raise TraceError(f"the trace has {len(text)} bytes, more than a ConfigMap takes: {_NARROW}")
+    document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "data": {TRACE: text}}
+    return yaml.dump(document, sort_keys=False, default_style=None, Dumper=_Dumper)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Writes a text of several lines as a block."""
+
+
+def _block(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _block)
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).astimezone().isoformat(timespec="seconds")

@@ -1,0 +1,1 @@
+"""All talk with the API server: requests, watches, Events and the Lease."""

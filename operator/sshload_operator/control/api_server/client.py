@@ -1,0 +1,151 @@
+"""Clients of the API server: in a pod by its service account, elsewhere by a kubeconfig.
+
+The official client reads both, and knows their ways to log in. See docs/design/20261123-kubernetes-client.md.
+"""
+
+import logging
+import os
+import time
+import urllib.request
+from collections.abc import Awaitable, Callable
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import aiohttp
+from kubernetes.aio.client import ApiClient, Configuration
+from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
+from yaml import YAMLError
+from yarl import URL
+
+_USER_AGENT: Final = "sshload-operator"
+_DEFAULT_KUBECONFIG: Final = "~/.kube/config"
+# As often as the client itself reads a service account's token.
+_RENEWED_EVERY_S: Final = 60.0
+_READ_BUFFER_BYTES: Final = 64 * 1024
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+# The client checks hardly anything in a kubeconfig before it uses it.
+_UNUSABLE: Final = (ConfigException, YAMLError, OSError, LookupError, ValueError, TypeError, AttributeError)
+
+
+class AccessError(Exception):
+    """Nothing says how to reach an API server or how to log in, or what says it cannot be used."""
+
+
+async def api_client(kubeconfig: str = "", context: str = "") -> ApiClient:
+    """Return a client for what `kubeconfig` or `context` names, else for the pod's own API server, else for KUBECONFIG.
+
+    Its requests follow no proxy in a pod; elsewhere that of the kubeconfig, else that of HTTPS_PROXY and NO_PROXY.
+    The caller bounds how many requests there are at once, and closes the client. Raises AccessError.
+    """
+    configuration = careful_configuration()
+    try:
+        if not (kubeconfig or context) and "KUBERNETES_SERVICE_HOST" in os.environ and "KUBECONFIG" not in os.environ:
+            load_incluster_config(configuration)
+        else:
+            await _load_kubeconfig(configuration, kubeconfig, context)
+        client = ApiClient(configuration)
+    except _UNUSABLE as error:
+        raise AccessError(_said(error)) from error
+    client.user_agent = _USER_AGENT
+    return client
+
+
+def careful_configuration() -> Configuration:
+    """Return the configuration of a client that follows neither the environment nor redirects."""
+    configuration = Configuration()
+    configuration.connection_pool_maxsize = 0
+    # With trust_env, aiohttp would start two threads for each request, and log in by what ~/.netrc says as well.
+    configuration.client_session_kwargs = {
+        "trust_env": False,
+        "read_bufsize": _READ_BUFFER_BYTES,
+        "middlewares": [refuse_redirects],
+    }
+    return configuration
+
+
+async def refuse_redirects(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+    """Send a request, and raise ClientConnectionError where the answer leads elsewhere.
+
+    An API server never does, and aiohttp would take the login along: an aggregated API or a proxy could ask for it.
+    """
+    answer = await send(request)
+    if answer.status in _REDIRECTS:
+        answer.close()
+        raise aiohttp.ClientConnectionError(f"{request.url.path} is redirected elsewhere, which is not followed")
+    return answer
+
+
+async def authorization(client: ApiClient) -> str:
+    """Return the value of the header that logs in, as it is now; "" for none. Raises AccessError."""
+    try:
+        value = await client.configuration.get_api_key_with_prefix("BearerToken")
+    except _UNUSABLE as error:
+        raise AccessError(f"the credentials cannot be renewed: {_said(error)}") from error
+    return value or ""
+
+
+async def _load_kubeconfig(configuration: Configuration, kubeconfig: str, context: str) -> None:
+    logging.getLogger(load_kube_config.__module__).addFilter(_without_contents)
+    loader = await load_kube_config(
+        config_file=kubeconfig or os.environ.get("KUBECONFIG") or _DEFAULT_KUBECONFIG,
+        context=context or None,
+        client_configuration=configuration,
+        persist_config=False,
+    )
+    configuration.refresh_api_key_hook = _renewal(loader)
+    proxy = configuration.proxy or _proxy_of_environment(configuration.host)
+    if proxy is not None:
+        _set_proxy(configuration, URL(proxy))
+
+
+def _renewal(loader: Any) -> Callable[[Configuration], Awaitable[None]]:
+    """Return what renews the credentials of a kubeconfig: its token file is read, its plug-in asked, at most so often.
+
+    The client does so only when it loads the kubeconfig.
+    """
+    renewed_at_s = time.monotonic()
+
+    async def renew(configuration: Configuration) -> None:
+        nonlocal renewed_at_s
+        if time.monotonic() - renewed_at_s >= _RENEWED_EVERY_S:
+            renewed_at_s = time.monotonic()
+            await loader.load_and_set(configuration)
+
+    return renew
+
+
+def _proxy_of_environment(server: str) -> str | None:
+    url = urlsplit(server)
+    proxy = urllib.request.getproxies().get(url.scheme)
+    if proxy is None or urllib.request.proxy_bypass(url.hostname or ""):
+        return None
+    return proxy if "://" in proxy else f"http://{proxy}"
+
+
+def _set_proxy(configuration: Configuration, proxy: URL) -> None:
+    """Set a proxy, whose password must not be in its URL, because aiohttp quotes that in its errors."""
+    configuration.proxy = str(proxy.with_user(None))
+    if proxy.user is not None:
+        login = aiohttp.encode_basic_auth(proxy.user, proxy.password or "")
+        configuration.proxy_headers = {"Proxy-Authorization": login}
+
+
+def _said(error: Exception) -> str:
+    """Return what an error says, without what it quotes of a kubeconfig: that may be credentials."""
+    if isinstance(error, YAMLError):
+        mark = getattr(error, "problem_mark", None)
+        return f"the kubeconfig is no YAML{f', see line {mark.line + 1}' if mark is not None else ''}"
+    if isinstance(error, ConfigException | OSError):
+        return _uncovered(str(error))
+    return f"the kubeconfig does not have the form of kubectl's: {type(error).__name__}"
+
+
+def _without_contents(record: logging.LogRecord) -> bool:
+    """Cut what the client quotes of a kubeconfig out of what it logs."""
+    record.msg, record.args = _uncovered(record.getMessage()), ()
+    return True
+
+
+def _uncovered(message: str) -> str:
+    """Return a message up to where it quotes an object of the kubeconfig, as the client does after the file's path."""
+    return message.partition("/{")[0]

@@ -1,0 +1,220 @@
+"""The HTTP session with which kopf lists and watches. It gives kopf lean objects (see `read_json`).
+
+kopf parses pages of lists and lines of watches itself. One object that it cannot parse would end the operator, and
+again after each restart. After a watch was interrupted for too long, kopf lists anew, and reports no objects that are
+gone. So the session reports each whole list.
+
+A list or a watch that is refused ends kopf, and with it the operator: some answers at once, such as 410 for a page of a
+list that is too old, others when they have lasted. So the session waits and lets kopf try again, as after a broken
+connection. Only 401 reaches kopf, which then logs in anew. What kopf asks about the API itself is read as a whole: kopf
+asks again after a connection that broke, and ends after an answer that did.
+"""
+
+import asyncio
+import json
+import logging
+import re
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any, Final
+
+import aiohttp
+from kubernetes.aio.client import ApiClient
+from yarl import URL
+
+from sshload_operator.control.api_server.client import AccessError, authorization, refuse_redirects
+from sshload_operator.control.api_server.lean_json import read_json, read_page
+
+_LOG = logging.getLogger(__name__)
+_BACK_OFF_S: Final = (1.0, 1.0, 2.0, 3.0)
+_SHOWN_CHARACTERS: Final = 500
+# At its start, kopf asks about all groups of the API at once, some 30. asyncio holds 256 KiB for each TLS connection.
+_DISCOVERIES_AT_ONCE: Final = 4
+_COLLECTION: Final = re.compile(r"/(?:api/v1|apis/[^/]+/[^/]+)(?:/namespaces/([^/]+))?/([^/]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """All objects of a kind at one moment, by namespace and name. `namespace` None: those of all namespaces."""
+
+    plural: str
+    namespace: str | None
+    names: frozenset[tuple[str, str]]
+
+    def lacks(self, key: tuple[str, str]) -> bool:
+        """Tell whether an object would have been listed and was not."""
+        return key not in self.names and self.namespace in (None, key[0])
+
+
+def watch_session(client: ApiClient, hear: Callable[[Listed], None]) -> aiohttp.ClientSession:
+    """Return a session that reaches the API server as `client` does, and as whom that is.
+
+    `hear` is called with each list once its last page was read.
+    """
+    configuration = client.configuration
+    pages, refusals, discoveries = _Pages(hear), _Refusals(), asyncio.Semaphore(_DISCOVERIES_AT_ONCE)
+
+    class Answer(_Answer):
+        async def start(self, connection: Any) -> "_Answer":
+            await super().start(connection)
+            if _is_collection(self.url):
+                await refusals.take_in(self)
+            else:
+                await self.read_whole()
+            return self
+
+        async def json(self, **_: Any) -> Any:
+            page = await super().json()
+            pages.take_in(self.url, page)
+            return page
+
+    async def take_turn(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        if _is_collection(request.url):
+            return await send(request)
+        async with discoveries:
+            return await send(request)
+
+    async def log_in(request: aiohttp.ClientRequest, send: aiohttp.ClientHandlerType) -> aiohttp.ClientResponse:
+        try:
+            login = await authorization(client)
+        except AccessError as error:
+            raise aiohttp.ClientConnectionError(str(error)) from error  # kopf tries again
+        if login:
+            request.headers["Authorization"] = login
+        request.server_hostname = configuration.tls_server_name
+        request.update_proxy(request.proxy, None, configuration.proxy_headers)
+        return await send(request)
+
+    return aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(ssl=client.rest_client.ssl_context, limit=0),
+        proxy=configuration.proxy,
+        response_class=Answer,
+        middlewares=[refuse_redirects, take_turn, log_in],
+    )
+
+
+def _is_collection(url: URL) -> bool:
+    """Tell whether this is a list or a watch, and no question about the API itself."""
+    return _COLLECTION.fullmatch(url.path) is not None
+
+
+class _Pages:
+    """The pages of the lists that are under way in one session.
+
+    A page that continues a list of another session raises ClientPayloadError, after which kopf lists from the
+    beginning: kopf goes on with a list after a 401 that came between two pages, in a new session.
+    """
+
+    def __init__(self, hear: Callable[[Listed], None]) -> None:
+        self._hear = hear
+        self._names: dict[str, set[tuple[str, str]]] = {}
+
+    def take_in(self, url: URL, page: Any) -> None:
+        collection = _COLLECTION.fullmatch(url.path)
+        if collection is None or not isinstance(page, Mapping) or "items" not in page:
+            return
+        if "continue" not in url.query:
+            self._names[url.path] = set()
+        names = self._names.get(url.path)
+        if names is None:
+            raise aiohttp.ClientPayloadError(f"the first page of the list {url.path} was read in another session")
+        names |= {(item["metadata"].get("namespace", ""), item["metadata"]["name"]) for item in page["items"]}
+        if not page["metadata"].get("continue"):
+            self._hear(Listed(collection[2], collection[1], frozenset(self._names.pop(url.path))))
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusals:
+    """The collections that cannot be listed or watched at present, by path: how often in a row that was said."""
+
+    times: dict[str, int] = field(default_factory=dict)
+
+    async def take_in(self, answer: "_Answer") -> None:
+        """Wait and raise ClientPayloadError where an answer is a refusal, after which kopf tries again.
+
+        A watch whose version is too old becomes one that says so in its first event: kopf then lists anew.
+        """
+        path, status = answer.url.path, answer.status
+        if status < HTTPStatus.BAD_REQUEST:
+            self.times.pop(path, None)
+            return
+        if status == HTTPStatus.UNAUTHORIZED:
+            return
+        before = self.times.get(path, 0)
+        self.times[path] = before + 1
+        said = (await answer.text(errors="replace"))[:_SHOWN_CHARACTERS]
+        if not before:
+            _LOG.warning("cannot list or watch %s, and tries again: %s: %s", path, status, said)
+        await asyncio.sleep(_BACK_OFF_S[min(before, len(_BACK_OFF_S) - 1)])
+        if status != HTTPStatus.GONE or "watch" not in answer.url.query:
+            raise aiohttp.ClientPayloadError(f"{status}: {said}")
+        answer.become(_GONE)
+
+
+_GONE: Final = b'{"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired"}}\n'
+
+
+class _Answer(aiohttp.ClientResponse):
+    """An answer of the API server: one object, a page of a list, or the lines of a watch."""
+
+    async def start(self, connection: Any) -> "_Answer":
+        await super().start(connection)
+        lines: Any = _Lines(self.content)
+        self.content = lines
+        return self
+
+    async def read_whole(self) -> None:
+        """Read the body; raises ClientConnectionError where it breaks off, after which kopf asks again."""
+        try:
+            await self.read()
+        except aiohttp.ClientPayloadError as error:
+            raise aiohttp.ClientConnectionError(f"the answer broke off: {error}") from error
+
+    def become(self, line: bytes) -> None:
+        """Turn into a watch that says one line and ends."""
+        lines: Any = _Lines(self.content, line)
+        self.status, self.content = HTTPStatus.OK, lines
+
+    async def json(self, **_: Any) -> Any:
+        return await read_page(await self.read())
+
+
+class _Lines:
+    """The body of an answer, which yields whole lines as chunks.
+
+    An error in it other than 410, such as that of an API server whose etcd has no leader, ends the body as a broken
+    connection does: kopf would end the operator. `instead` is yielded in place of a body that was read already.
+    """
+
+    def __init__(self, body: aiohttp.StreamReader, instead: bytes = b"") -> None:
+        self._body = body
+        self._instead = instead
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._body, name)
+
+    async def iter_chunked(self, size: int) -> AsyncIterator[bytes]:
+        """Yield each event as a line."""
+        if self._instead:
+            yield self._instead
+            return
+        begun = b""
+        async for chunk in self._body.iter_chunked(size):
+            *lines, begun = (begun + chunk).split(b"\n")
+            for line in filter(None, lines):
+                event = read_json(line)
+                await _raise_error(event)
+                yield json.dumps(event, separators=(",", ":")).encode() + b"\n"
+
+
+async def _raise_error(event: Any) -> None:
+    if not isinstance(event, Mapping) or event.get("type") != "ERROR":
+        return
+    error = event.get("object") or {}
+    if error.get("code") == HTTPStatus.GONE:
+        return
+    said = str(error)[:_SHOWN_CHARACTERS]
+    _LOG.warning("a watch ended with an error, and goes on: %s", said)
+    await asyncio.sleep(_BACK_OFF_S[0])
+    raise aiohttp.ClientPayloadError(said)

@@ -1,0 +1,175 @@
+"""The tests that are worked on: what wakes one, and when it may rest.
+
+A finished test rests: it holds no task and no memory here; one with a time to live holds a timer. So a thousand
+finished tests cost nothing, and a restarted operator asks the API server nothing about them. A test that is held back
+(suspended, paused, queued) is parked: tenants may have any number of those, each with as large a spec as is allowed.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from sshload_operator.api.kinds import TEST
+from sshload_operator.control.api_server.cluster import Cluster, Object
+from sshload_operator.control.live.objects import Key, Live, LiveObjects, Next, Park, Reconciler, Rest, Wait, version
+from sshload_operator.control.live.room import Room
+from sshload_operator.control.logs import log_about
+from sshload_operator.control.run.judging import Judging
+from sshload_operator.control.run.observe import Observations
+from sshload_operator.control.run.reconcile import (
+    ParsedSpec,
+    Shared,
+    Subject,
+    asks_for_deeds,
+    decide_unseen,
+    is_finished,
+    is_held_back,
+    reconcile,
+    subject_of,
+)
+from sshload_operator.control.steady_clock import SteadyClock
+from sshload_operator.manifests.labels import Membership, membership_of_job, membership_of_pod
+from sshload_operator.planning.plan import Installation, Plan
+
+# After a run's end its pods are seen going; only those that are still there after this time are looked at again.
+_PODS_GO_WITHIN_S: Final = 10.0
+
+
+@dataclass(slots=True)
+class TestState:
+    """What is seen of a test: its children, and what of them matters.
+
+    `has_children` says that pods or Jobs of the test were seen, so that one without a run may have to be swept;
+    `is_ending` that it was swept just now, so that its children's last events mean nothing.
+    """
+
+    __test__ = False  # not a pytest class
+
+    has_children: bool
+    is_ending: bool = False
+    children: Observations = field(default_factory=Observations)
+    spec: ParsedSpec = field(default_factory=ParsedSpec)
+    clock: SteadyClock = field(default_factory=SteadyClock)
+
+
+class LiveTests(LiveObjects[TestState]):
+    """All tests that are worked on, by namespace and name. `count_failure` is called for each pass that fails."""
+
+    def __init__(self, cluster: Cluster, installation: Installation, count_failure: Callable[[], None]) -> None:
+        self._shared = Shared(cluster, Judging(), Room(installation.limits))
+        super().__init__(_TestReconciler(self._shared, installation), count_failure)
+
+    async def stop(self) -> None:
+        """End all tasks, and the thread that judges."""
+        await super().stop()
+        self._shared.judging.stop()
+
+    def object_changed(self, event_type: str | None, body: Object) -> None:
+        """Take in a watch event of a test."""
+        self._shared.room.changed(event_type, body)
+        super().object_changed(event_type, body)
+
+    def forget(self, is_gone: Callable[[Key], bool]) -> None:
+        """Take in that tests are gone."""
+        self._shared.room.forget(is_gone)
+        super().forget(is_gone)
+
+    def pod_changed(self, event_type: str | None, pod: Object) -> None:
+        """Take in a watch event of a pod that carries the test label; one that no run made wakes nobody."""
+        live = self._owner_changed(event_type, pod, membership_of_pod(pod["metadata"]))
+        if live is not None:
+            live.state.children.pod_changed(event_type, pod)
+
+    def job_changed(self, event_type: str | None, job: Object) -> None:
+        """Take in a watch event of a Job that carries the test label; one that no run made wakes nobody."""
+        live = self._owner_changed(event_type, job, membership_of_job(job["metadata"]))
+        if live is not None:
+            live.state.children.job_seen(job)
+
+    def _owner_changed(
+        self, event_type: str | None, child: Object, membership: Membership | None
+    ) -> Live[TestState] | None:
+        if membership is None:
+            return None
+        metadata = child["metadata"]
+        key = (metadata["namespace"], membership.test)
+        is_going = event_type == "DELETED" or "deletionTimestamp" in metadata
+        live = self.find(key) if is_going else self.wake(key)
+        if live is not None and not live.state.is_ending:
+            live.state.has_children = True
+            live.dirty.set()
+        return live
+
+
+@dataclass(frozen=True, slots=True)
+class _TestReconciler(Reconciler[TestState]):
+    """Does the passes over SSHLoadTests."""
+
+    shared: Shared
+    installation: Installation
+
+    def first_state(self, body: Object | None) -> TestState:
+        """Return the state of a test. Without a body it was named by a child or a timer: it may have children."""
+        return TestState(has_children=body is None)
+
+    def at_once(self, live: Live[TestState]) -> Next | None:
+        """Let a finished test rest about which nothing is to be done."""
+        if live.body is None or live.state.has_children or not is_finished(live.body):
+            return None
+        return _rest_unseen(subject_of(live.body, self.installation, ParsedSpec()), live.state.clock.now())
+
+    def kept(self, _state: TestState) -> TestState:
+        """Keep nothing of a test that is held back: what its pods were is swept, and its spec is read again."""
+        return TestState(has_children=False)
+
+    def stay_parked_s(self, key: Key, _state: TestState) -> float | None:
+        """Return how long a queued test may wait on without a pass."""
+        return self.shared.room.stay_queued_s(key)
+
+    async def do(self, key: Key, live: Live[TestState]) -> Next:
+        """Do one pass over a test, and none where there is nothing to do."""
+        log_about(namespace=key[0], test=key[1])
+        state = live.state
+        body = live.body or live.fill(await self.shared.cluster.read(TEST, *key))
+        if body is None or "deletionTimestamp" in body["metadata"]:
+            return Rest()
+        subject = subject_of(body, self.installation, state.spec)
+        if isinstance(subject.plan, Plan):
+            log_about(run=subject.plan.run_id)
+        if state.is_ending:
+            state.is_ending = False
+            state.has_children = any(not pod.deleting for pod in state.children.pods_of(subject.test.uid))
+        if subject.finished and not state.has_children:
+            rest = _rest_unseen(subject, state.clock.now())
+            if rest is not None:
+                return rest
+        done = await reconcile(self.shared, subject, state.children, state.clock.now())
+        if done.test is None:
+            self.shared.room.leave(key)
+            return Rest()
+        self.shared.room.end_of_pass(done.test)
+        live.offer(done.test)
+        return _following(live, done.test, done.requeue_after_s)
+
+
+def _rest_unseen(subject: Subject, now: datetime) -> Rest | None:
+    """Return the rest of a test without pods about which nothing is to be done, else None."""
+    decision = decide_unseen(subject, now)
+    return None if asks_for_deeds(decision) else Rest(decision.requeue_after_s)
+
+
+def _following(live: Live[TestState], left: Object, requeue_after_s: float | None) -> Next:
+    """Say how to go on with a test that a pass left so: where no pods are to go, one without a run needs no body.
+
+    A finished one of which a newer version came in mid-pass, without an edit of its spec, is looked at again.
+    """
+    is_over, is_held = is_finished(live.body or left), is_held_back(left)
+    if not is_over and not is_held:
+        return Wait(requeue_after_s)
+    has_news = is_over and live.newest is not None and live.newest.version > version(left)
+    has_pods = live.state.has_children or any(not pod.deleting for pod in live.state.children.pods.values())
+    if has_pods or has_news:
+        live.state.is_ending = True
+        return Wait(_PODS_GO_WITHIN_S if requeue_after_s is None else min(_PODS_GO_WITHIN_S, requeue_after_s))
+    return Rest(requeue_after_s) if is_over else Park(requeue_after_s)

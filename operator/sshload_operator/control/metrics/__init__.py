@@ -1,0 +1,1 @@
+"""The metrics of the operator: what is published, and who may read it."""

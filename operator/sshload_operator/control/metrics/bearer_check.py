@@ -1,0 +1,162 @@
+"""Who may read what the operator serves over HTTP: the API server decides, as it does for its own paths.
+
+A TokenReview says whose a request's bearer token is, and a SubjectAccessReview whether that user may get the path, a
+nonResourceURL of RBAC. Where the API server does not answer, nothing is served. Its answers are remembered for a short
+time, by a keyed hash of the token; the token itself is kept nowhere and is in no message.
+"""
+
+import asyncio
+import logging
+import re
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from enum import Enum, unique
+from hashlib import blake2b
+from http import HTTPStatus
+from typing import Any, Final, Protocol, TypeAlias
+
+from aiohttp import web
+
+from sshload_operator.control.api_server.cluster import ApiError
+
+_LOG = logging.getLogger(__name__)
+ALLOWED_KEEPS_S: Final = 60.0
+REFUSED_KEEPS_S: Final = 10.0
+REMEMBERED: Final = 500
+_ASKED_AT_ONCE: Final = 4
+_MOST_WAITING: Final = 64
+_SCHEME: Final = "bearer"
+_TOKEN: Final = re.compile(r"[A-Za-z0-9._~+/-]{1,8000}=*")
+
+User: TypeAlias = Mapping[str, Any]
+Handler: TypeAlias = Callable[[web.Request], Awaitable[web.StreamResponse]]
+_Key: TypeAlias = tuple[bytes, str, str]
+
+
+@unique
+class Review(Enum):
+    """What becomes of a request; the value is the status of its answer."""
+
+    ALLOWED = HTTPStatus.OK
+    UNAUTHENTICATED = HTTPStatus.UNAUTHORIZED
+    FORBIDDEN = HTTPStatus.FORBIDDEN
+    UNDECIDED = HTTPStatus.SERVICE_UNAVAILABLE
+
+
+_WORDS: Final = {
+    Review.UNAUTHENTICATED: "a bearer token is needed that the API server of the cluster accepts\n",
+    Review.FORBIDDEN: "this user may not: RBAC has to allow the verb on the path as a nonResourceURL\n",
+    Review.UNDECIDED: "the API server of the cluster does not say who may read this: try again\n",
+}
+
+
+class Reviews(Protocol):
+    """What the API server is asked. Both raise ApiError."""
+
+    async def user_of(self, token: str) -> User | None:
+        """Return whose a bearer token is, as a TokenReview says it; None where it is nobody's."""
+
+    async def may(self, user: User, verb: str, path: str) -> bool:
+        """Return whether a user may do this with a path of no resource, as a SubjectAccessReview says it."""
+
+
+class BearerCheck:
+    """The check before all that an HTTP server of the operator serves. `admit` is the middleware."""
+
+    def __init__(self, reviews: Reviews, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._reviews = reviews
+        self._salt = secrets.token_bytes(32)
+        self._allowed = _Memory(ALLOWED_KEEPS_S, clock_s)
+        self._refused = _Memory(REFUSED_KEEPS_S, clock_s)
+        self._at_once = asyncio.Semaphore(_ASKED_AT_ONCE)
+        self._waiting = 0
+        self._is_answered = True
+
+    @web.middleware
+    async def admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Serve a request that is allowed; answer another one with 401, 403 or 503."""
+        token = bearer_token(request.headers.getall("Authorization", ()))
+        review = await self.review(token, request.method.lower(), request.path)
+        if review is Review.ALLOWED:
+            return await handler(request)
+        headers = {"WWW-Authenticate": "Bearer"} if review is Review.UNAUTHENTICATED else None
+        return web.Response(status=review.value, text=_WORDS[review], headers=headers)
+
+    async def review(self, token: str, verb: str, path: str) -> Review:
+        """Return what becomes of a request with this token, "" for none."""
+        if not token:
+            return Review.UNAUTHENTICATED
+        key = (blake2b(token.encode(), key=self._salt).digest(), verb, path)
+        known = self._allowed.recall(key) or self._refused.recall(key)
+        if known is not None:
+            return known
+        if self._waiting >= _MOST_WAITING:
+            return Review.UNDECIDED
+        review = await self._asked(token, verb, path)
+        if review is Review.ALLOWED:
+            self._allowed.keep(key, review)
+        elif review is not Review.UNDECIDED:
+            self._refused.keep(key, review)
+        return review
+
+    async def _asked(self, token: str, verb: str, path: str) -> Review:
+        self._waiting += 1
+        try:
+            async with self._at_once:
+                review = await self._review(token, verb, path)
+        except ApiError as error:
+            self._report(error)
+            return Review.UNDECIDED
+        finally:
+            self._waiting -= 1
+        self._is_answered = True
+        return review
+
+    async def _review(self, token: str, verb: str, path: str) -> Review:
+        user = await self._reviews.user_of(token)
+        if user is None:
+            return Review.UNAUTHENTICATED
+        return Review.ALLOWED if await self._reviews.may(user, verb, path) else Review.FORBIDDEN
+
+    def _report(self, error: ApiError) -> None:
+        """Log the first failure of a row: by its status alone, because a message could quote what was sent."""
+        if self._is_answered:
+            self._is_answered = False
+            _LOG.warning(
+                "cannot ask who may read the metrics, and serves them to nobody (%s %s): the operator needs create on"
+                " tokenreviews and subjectaccessreviews",
+                error.status or "no answer",
+                error.reason,
+            )
+
+
+class _Memory:
+    """Answers by request, the newest REMEMBERED of them, each for so long."""
+
+    def __init__(self, keeps_s: float, clock_s: Callable[[], float]) -> None:
+        self._keeps_s = keeps_s
+        self._clock_s = clock_s
+        self._known: dict[_Key, tuple[float, Review]] = {}
+
+    def recall(self, key: _Key) -> Review | None:
+        until_s, review = self._known.get(key, (0.0, None))
+        if review is not None and self._clock_s() >= until_s:
+            del self._known[key]
+            return None
+        return review
+
+    def keep(self, key: _Key, review: Review) -> None:
+        self._known.pop(key, None)
+        self._known[key] = (self._clock_s() + self._keeps_s, review)
+        if len(self._known) > REMEMBERED:
+            del self._known[next(iter(self._known))]
+
+
+def bearer_token(authorizations: Sequence[str]) -> str:
+    """Return the token of a request's one Authorization header; "" where there is none, or another one (RFC 6750)."""
+    if len(authorizations) != 1:
+        return ""
+    scheme, _, token = authorizations[0].partition(" ")
+    token = token.strip()
+    return token if scheme.lower() == _SCHEME and _TOKEN.fullmatch(token) else ""

@@ -1,0 +1,61 @@
+"""The operator's /metrics for Prometheus."""
+
+import asyncio
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import web
+
+from sshload_operator.control.metrics.bearer_check import BearerCheck
+from sshload_operator.control.metrics.serving_certificate import ServingCertificate
+
+_TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """What stands before the metrics: a check of each request, and TLS."""
+
+    check: BearerCheck
+    certificate: ServingCertificate
+
+
+class MetricsServer:
+    """Serves on all addresses from `start` to `stop`."""
+
+    def __init__(self, port: int, render: Callable[[], Iterator[bytes]]) -> None:
+        self._port = port
+        self._render = render
+        self._runner: web.AppRunner | None = None
+        self._following: asyncio.Task[None] | None = None
+
+    async def start(self, guard: Guard | None) -> None:
+        """Listen, without a guard by plain HTTP for everybody.
+
+        Raises OSError where the port is taken, and CertificateError.
+        """
+        tls = None if guard is None else await guard.certificate.context()
+        app = web.Application(middlewares=() if guard is None else (guard.check.admit,))
+        app.add_routes([web.get("/metrics", self._metrics)])
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, port=self._port, ssl_context=tls).start()
+        if guard is not None:
+            self._following = asyncio.create_task(guard.certificate.follow())
+
+    async def stop(self) -> None:
+        """Stop listening and close all connections."""
+        if self._following is not None:
+            self._following.cancel()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    async def _metrics(self, request: web.Request) -> web.StreamResponse:
+        """Answer piece by piece: the page of 1,000 tests has a megabyte, which would be held several times over."""
+        answer = web.StreamResponse(headers={"Content-Type": _TEXT_FORMAT})
+        await answer.prepare(request)
+        for piece in self._render():
+            await answer.write(piece)
+        await answer.write_eof()
+        return answer

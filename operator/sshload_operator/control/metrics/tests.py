@@ -1,0 +1,253 @@
+"""What the tests found out, for Prometheus, read from their statuses.
+
+Labels are bounded: namespace, test, and the steps, phases and verdicts of the vocabulary; never a host or an error's
+text. Latencies are published of the tests that finished last only, so that a thousand kept tests cost Prometheus and
+the operator little; verdicts and capacities are published of all.
+"""
+
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from heapq import nlargest
+from typing import Any, Final
+from zlib import compress, decompress
+
+from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
+from sshload_contract.codec import from_json, to_json
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.results import Results, StepResult
+from sshload_operator.control.metrics.capacity import CapacityFigures, capacities, capacity_figures
+from sshload_operator.control.metrics.published import Key, Published
+from sshload_operator.state import Phase
+
+_PUBLISHED_RESULTS: Final = 100
+_QUANTILES: Final = (("0.5", 50), ("0.9", 90), ("0.95", 95), ("0.99", 99), ("0.999", 99.9))
+# The latencies are most of the page: the samples of one part are gone when those of the next one are made.
+_TESTS_IN_A_PART: Final = 10
+_MS_PER_S: Final = 1000.0
+_LARGEST: Final = sys.float_info.max
+"""Whoever writes a status can state counts and means whose product is infinite, which JSON does not have."""
+_PERCENT: Final = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedStep:
+    """One step's figures: latencies in seconds by quantile, those that could be stated.
+
+    `bytes_per_second` is None of a step that moves no content.
+    """
+
+    step: str
+    count: int
+    failures: int
+    sum_s: float
+    bytes_per_second: float | None
+    quantiles_s: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedResults:
+    """A finished run's figures; rates are iterations per second. `held` is the most and the least, None but of hold."""
+
+    offered_rate: float
+    achieved_rate: float
+    completed_rate: float
+    error_ratio: float | None
+    held: tuple[int, int] | None
+    steps: tuple[PublishedStep, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TestFigures:
+    """What is published of one test. `completed_unix_s` is 0 before the end.
+
+    `packed_results` are packed because they are kept of all tests and published of few; empty for none.
+    """
+
+    __test__ = False  # not a pytest class
+
+    phase: Phase
+    verdict: Verdict | None
+    completed_unix_s: float
+    packed_results: bytes
+    capacity: CapacityFigures | None
+
+
+class TestsCollector(Published[TestFigures]):
+    """The figures of all tests, by namespace and name."""
+
+    __test__ = False  # not a pytest class
+
+    def figures(self, body: Mapping[str, Any]) -> TestFigures:
+        """Return what is published of a test."""
+        return test_figures(read_fitting(TestStatus, body.get("status")))
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield the families of all tests."""
+        yield self._running()
+        yield self._phase()
+        yield from self._verdicts()
+        searches = ((key, figures.capacity) for key, figures in self.published.items())
+        yield from capacities((key, capacity) for key, capacity in searches if capacity is not None)
+        results = self._results()
+        yield from _rates(results)
+        yield from _held(results)
+        yield from _steps(results)
+
+    def _running(self) -> Metric:
+        family = GaugeMetricFamily("sshload_tests_running", "Tests that are not finished.", labels=("namespace",))
+        running = dict.fromkeys((namespace for namespace, _ in self.published), 0)
+        for (namespace, _), figures in self.published.items():
+            running[namespace] += figures.phase is not Phase.FINISHED
+        for namespace, count in sorted(running.items()):
+            family.add_metric((namespace,), count)
+        return family
+
+    def _phase(self) -> Metric:
+        labels = ("namespace", "test", "phase")
+        family = GaugeMetricFamily(
+            "sshload_test_phase", "1 for the phase of a test that is not finished.", labels=labels
+        )
+        for key, figures in self.published.items():
+            if figures.phase is not Phase.FINISHED:
+                family.add_metric((*key, figures.phase), 1)
+        return family
+
+    def _verdicts(self) -> Iterator[Metric]:
+        verdict = GaugeMetricFamily(
+            "sshload_test_verdict", "1 for the verdict of a test's last run.", labels=("namespace", "test", "verdict")
+        )
+        for key, figures in self.published.items():
+            if figures.verdict is not None:
+                verdict.add_metric((*key, figures.verdict), 1)
+        yield verdict
+        del verdict  # its samples are gone when those of the next family are made
+        completed = GaugeMetricFamily(
+            "sshload_test_completion_timestamp_seconds", "When a test's last run ended.", labels=("namespace", "test")
+        )
+        for key, figures in self.published.items():
+            if figures.verdict is not None:
+                completed.add_metric(key, figures.completed_unix_s)
+        yield completed
+
+    def _results(self) -> list[tuple[Key, PublishedResults]]:
+        """Return the results of the tests that finished last."""
+        holders = ((one.completed_unix_s, key) for key, one in self.published.items() if one.packed_results)
+        newest = {key for _, key in nlargest(_PUBLISHED_RESULTS, holders)}
+        return [(key, _unpacked(one.packed_results)) for key, one in self.published.items() if key in newest]
+
+
+def test_figures(status: TestStatus) -> TestFigures:
+    """Return what is to be published of a test with this status."""
+    return TestFigures(
+        phase=status.phase or Phase.PENDING,
+        verdict=status.verdict,
+        completed_unix_s=status.completion_time.timestamp() if status.completion_time is not None else 0.0,
+        packed_results=b"" if status.results is None else _packed(_published(status.results)),
+        capacity=capacity_figures(status.capacity),
+    )
+
+
+def _packed(results: PublishedResults) -> bytes:
+    return compress(to_json(results).encode())
+
+
+def _unpacked(packed: bytes) -> PublishedResults:
+    return from_json(PublishedResults, decompress(packed).decode())
+
+
+def _published(results: Results) -> PublishedResults:
+    hold = results.hold
+    return PublishedResults(
+        offered_rate=float(results.offered_rate),
+        achieved_rate=float(results.achieved_rate),
+        completed_rate=float(results.completed_rate),
+        error_ratio=None if results.error_percent is None else results.error_percent / _PERCENT,
+        held=None if hold is None else (hold.held_most, hold.held_least),
+        steps=tuple(map(_published_step, results.steps)),
+    )
+
+
+def _published_step(step: StepResult) -> PublishedStep:
+    quantiles_ms = {name: step.percentile_ms(percentile) for name, percentile in _QUANTILES}
+    return PublishedStep(
+        step=step.step,
+        count=step.count,
+        failures=step.failures,
+        bytes_per_second=None if step.bytes_per_second is None else float(step.bytes_per_second),
+        sum_s=min(step.count * (step.mean_ms or 0.0) / _MS_PER_S, _LARGEST),
+        quantiles_s={name: value_ms / _MS_PER_S for name, value_ms in quantiles_ms.items() if value_ms is not None},
+    )
+
+
+def _rates(results_by_test: list[tuple[Key, PublishedResults]]) -> Iterator[Metric]:
+    labels = ("namespace", "test")
+    offered = GaugeMetricFamily("sshload_test_offered_rate", "Iterations per second asked for.", labels=labels)
+    achieved = GaugeMetricFamily("sshload_test_achieved_rate", "Iterations per second begun.", labels=labels)
+    completed = GaugeMetricFamily(
+        "sshload_test_completed_rate", "Iterations per second that ended well.", labels=labels
+    )
+    errors = GaugeMetricFamily(
+        "sshload_test_error_ratio",
+        "Share of iterations, and of sessions to be held, that failed, 0 to 1.",
+        labels=labels,
+    )
+    for key, results in results_by_test:
+        offered.add_metric(key, results.offered_rate)
+        achieved.add_metric(key, results.achieved_rate)
+        completed.add_metric(key, results.completed_rate)
+        if results.error_ratio is not None:
+            errors.add_metric(key, results.error_ratio)
+    yield from (offered, achieved, completed, errors)
+
+
+def _held(results_by_test: list[tuple[Key, PublishedResults]]) -> Iterator[Metric]:
+    labels = ("namespace", "test")
+    most = GaugeMetricFamily("sshload_test_held_sessions_most", "The most sessions held at once.", labels=labels)
+    least = GaugeMetricFamily(
+        "sshload_test_held_sessions_least", "The fewest sessions held at once, after the ramp.", labels=labels
+    )
+    for key, results in results_by_test:
+        if results.held is not None:
+            most.add_metric(key, results.held[0])
+            least.add_metric(key, results.held[1])
+    yield from (most, least)
+
+
+def _steps(results_by_test: list[tuple[Key, PublishedResults]]) -> Iterator[Metric]:
+    for begin in range(0, max(len(results_by_test), 1), _TESTS_IN_A_PART):
+        yield _latencies(results_by_test[begin : begin + _TESTS_IN_A_PART])
+    failures = GaugeMetricFamily(
+        "sshload_test_step_failures",
+        "Times that a step failed in a test's last run.",
+        labels=("namespace", "test", "step"),
+    )
+    moved = GaugeMetricFamily(
+        "sshload_test_step_bytes_per_second",
+        "Content that a step moved inside the measured window of a test's last run, per second.",
+        labels=("namespace", "test", "step"),
+    )
+    for key, results in results_by_test:
+        for step in results.steps:
+            if step.bytes_per_second is not None:
+                moved.add_metric((*key, step.step), step.bytes_per_second)
+            failures.add_metric((*key, step.step), step.failures)
+    yield from (failures, moved)
+
+
+def _latencies(results_by_test: list[tuple[Key, PublishedResults]]) -> Metric:
+    latency = Metric(
+        "sshload_test_step_latency_seconds", "Latency of a step's successes in a test's last run.", "summary"
+    )
+    for key, results in results_by_test:
+        for step in results.steps:
+            labels = {"namespace": key[0], "test": key[1], "step": step.step}
+            for quantile, latency_s in step.quantiles_s.items():
+                latency.add_sample(latency.name, {**labels, "quantile": quantile}, latency_s)
+            latency.add_sample(f"{latency.name}_count", labels, step.count)
+            latency.add_sample(f"{latency.name}_sum", labels, step.sum_s)
+    return latency

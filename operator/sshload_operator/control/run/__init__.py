@@ -1,0 +1,1 @@
+"""One pass over one test: observe, decide, carry out."""

@@ -1,0 +1,111 @@
+"""Where a run's baseline is looked for: the test that its spec names, or those of its schedule."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from sshload_operator.api.kinds import SCHEDULE, TEST
+from sshload_operator.api.names import label_value
+from sshload_operator.control.api_server.cluster import Cluster, Object
+from sshload_operator.control.live.owned_tests import is_controlled_by
+from sshload_operator.control.run.judging import Judging
+from sshload_operator.decision.baseline.candidates import Candidate, EarlierTest, best_first, candidate
+from sshload_operator.decision.baseline.find import Found, Unusable, judge_candidate
+from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
+from sshload_operator.planning.plan import Plan
+from sshload_operator.state import ObservedBaseline, Reason
+
+# Each costs a request and, in the one thread that all tests share, some 20 ms where the spec has 300 kB. Tests of a
+# spec that was found to measure something else are not read again: so many different specs are looked at.
+_MOST_READ: Final = 20
+
+_NO_SCHEDULE = (
+    "the test belongs to no SSHLoadTestSchedule, so that there is no last one that passed. Name a test in "
+    "spec.baseline.testRef, or let a schedule make the test"
+)
+
+
+async def look_for_baseline(
+    cluster: Cluster, judging: Judging, plan: Plan, test: Object, start_time: datetime
+) -> ObservedBaseline | None:
+    """Return the tests that may be the baseline of a run started then, as they are now, None where it asks for none.
+
+    Of a schedule, no more than 20 tests are read whole: the best candidates, and the oldest ones.
+    """
+    baseline = plan.spec.baseline
+    if baseline is None:
+        return None
+    if baseline.test:
+        found = await cluster.read(TEST, plan.test.namespace, baseline.test)
+        return ObservedBaseline(() if found is None else (found,), "")
+    schedule = _schedule(test)
+    if schedule is None:
+        return ObservedBaseline((), _NO_SCHEDULE)
+    return ObservedBaseline(await _Look(cluster, judging, plan, schedule).of_schedule(start_time), "")
+
+
+@dataclass(slots=True)
+class _Look:
+    """A look at the tests of a schedule. `others` are what tests have measured that was something else."""
+
+    cluster: Cluster
+    judging: Judging
+    plan: Plan
+    schedule: Object
+    reads_left: int = _MOST_READ
+    others: set[str] = field(default_factory=set)
+
+    async def of_schedule(self, start_time: datetime) -> tuple[Object, ...]:
+        """Return the last test that fits and the oldest one, or the best candidate where none fits."""
+        selector = f"{SCHEDULE_LABEL}={label_value(self.schedule['name'])}"
+        facts = partial(self._candidate, start_time)
+        listed = await self.cluster.list_ours(TEST, self.plan.test.namespace, selector, facts)
+        candidates = best_first(filter(None, listed))
+        last = await self._first_that_fits(candidates)
+        if last is None:
+            best = await self._read(candidates[0]) if candidates else None
+            return () if best is None else (best,)
+        fit, body = last
+        older = sorted((one for one in candidates if one.age < fit.age), key=lambda one: one.age)
+        oldest = await self._first_that_fits(older)
+        return (body,) if oldest is None else (body, oldest[1])
+
+    def _candidate(self, start_time: datetime, test: Object) -> Candidate | None:
+        return candidate(self.plan, EarlierTest.of(test), start_time) if self._is_of_schedule(test) else None
+
+    def _is_of_schedule(self, test: Object) -> bool:
+        return is_controlled_by(test, self.schedule["uid"])
+
+    async def _first_that_fits(self, candidates: Iterable[Candidate]) -> tuple[Candidate, Object] | None:
+        """Return the first candidate that the run can be held against. None too where too many had to be read."""
+        for one in candidates:
+            if not one.clean or one.measured in self.others:
+                continue
+            if not self.reads_left:
+                return None
+            self.reads_left -= 1
+            test = await self._read(one)
+            if test is not None and await self._fits(one, test):
+                return one, test
+        return None
+
+    async def _fits(self, one: Candidate, test: Object) -> bool:
+        judged = await self.judging.run(partial(judge_candidate, self.plan, EarlierTest.of(test)))
+        if isinstance(judged, Unusable) and judged.reason is Reason.BASELINE_DIFFERS:
+            self.others.add(one.measured)
+        return isinstance(judged, Found)
+
+    async def _read(self, one: Candidate) -> Object | None:
+        """Return the whole test, None where it is gone or another one by now."""
+        found = await self.cluster.read(TEST, self.plan.test.namespace, one.ref.test)
+        if found is None or found["metadata"]["uid"] != one.ref.uid or not self._is_of_schedule(found):
+            return None
+        return found
+
+
+def _schedule(test: Object) -> Object | None:
+    """Return the reference to the schedule that controls the test, None where none does."""
+    references = test["metadata"].get("ownerReferences", ())
+    return next((one for one in references if one.get("controller") and one["kind"] == SCHEDULE.name), None)

@@ -1,0 +1,186 @@
+"""A cluster as the world in which decisions are carried out: the children of a run, its status, and its Events.
+
+Everything has a name that follows from the run, so a pass that was cut short is simply done again. The master's Job is
+deleted last, so that an operator started anew sees by it whether a run was swept.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Coroutine, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, Final
+
+from sshload_contract.master_log import proof_sha256
+
+from sshload_operator.api.kinds import TEST
+from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.status.head import written
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.target import ManagedTarget
+from sshload_operator.control.api_server import announcement
+from sshload_operator.control.api_server.cluster import REFUSED, ApiError, Cluster, Object, object_path
+from sshload_operator.control.run.execute import Status
+from sshload_operator.control.run.keys import KeysAsked, make_keys
+from sshload_operator.control.run.observe import Observations
+from sshload_operator.decision.findings import MESSAGE_LIMIT_CHARACTERS
+from sshload_operator.manifests import (
+    ChildRef,
+    Part,
+    child_name,
+    child_ref,
+    children,
+    cluster_places,
+    keys_secret,
+    results_ref,
+    swept,
+)
+from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION
+from sshload_operator.manifests.names import run_child_name
+from sshload_operator.planning.plan import Plan, TestIdentity
+from sshload_operator.state import Announcement, Manifest
+
+_PODS_COME_FROM: Final = ("Deployment", "Job")
+# A webhook that is away for a moment fails so too. By the back-off between passes, eight take more than half a minute.
+_FAILED_STARTS: Final = 8
+# A webhook says as much as it likes.
+_REFUSAL_LIMIT_CHARACTERS: Final = 1_000
+
+
+@dataclass(slots=True)
+class ClusterWorld:
+    """One test in a cluster. `newest` is the object as the API server returned it last, None if it is gone.
+
+    `occasion` is the run that Events are about. `status_error` is why the status could not be written.
+    """
+
+    cluster: Cluster
+    test: TestIdentity
+    occasion: str
+    observations: Observations
+    now: datetime
+    newest: Object | None
+    status_error: ApiError | None = None
+
+    async def discard_results(self, run_ids: Sequence[str]) -> None:
+        """Delete the results ConfigMaps."""
+        await _all(*(_delete(self.cluster, results_ref(self.test, run_id)) for run_id in run_ids))
+
+    async def start(self, plan: Plan) -> None:
+        """Apply all children of a run, those that pods come from last. `observations` keeps a refusal of one.
+
+        The API server refuses one for good by saying so, and by answering 500 again and again. What pods come from is
+        created once: its pod template cannot be changed, and an operator of another release would write another one.
+        """
+        cluster, observations = self.cluster, self.observations
+        try:
+            manifests = children(plan, await _create_keys(cluster, plan))
+            await _all(*(_apply(cluster, found) for found in manifests if found["kind"] not in _PODS_COME_FROM))
+            pods_come_from = [found for found in manifests if found["kind"] in _PODS_COME_FROM]
+            master = [found for found in pods_come_from if found["metadata"]["name"] == child_name(plan, Part.MASTER)]
+            await _all(*(_create(cluster, found) for found in master))
+            await _all(*(_create(cluster, found) for found in pods_come_from if found not in master))
+        except ApiError as error:
+            observations.failed_starts += error.status == HTTPStatus.INTERNAL_SERVER_ERROR
+            if error.status not in REFUSED and observations.failed_starts < _FAILED_STARTS:
+                raise
+            observations.refused_message = str(error)
+            return
+        observations.failed_starts = 0
+        observations.refused_message = ""
+
+    async def store(self, results: Manifest, status: Status) -> Status:
+        """Apply the results ConfigMap. Where it was refused, the status says so and does not point at it."""
+        try:
+            await _apply(self.cluster, results)
+        except ApiError as error:
+            if error.status not in REFUSED:
+                raise
+            whole = read_fitting(TestStatus, status)
+            refused = f" The results ConfigMap was refused: {error}"[:_REFUSAL_LIMIT_CHARACTERS]
+            said = whole.message[: MESSAGE_LIMIT_CHARACTERS - len(refused)]
+            return written(replace(whole, results_config_map="", message=f"{said}{refused}".strip()))
+        return status
+
+    async def write_status(self, status: Status) -> bool:
+        """Patch the status of the object as it was last seen."""
+        if self.newest is None:
+            return False
+        try:
+            self.newest = await self.cluster.write_status(TEST, self.newest, status)
+        except ApiError as error:
+            self.status_error = error
+            raise
+        self.observations.failed_writes = 0
+        return self.newest is not None
+
+    async def sweep(self, run_ids: Sequence[str]) -> None:
+        """Delete the children of these runs, the masters' Jobs last."""
+        await _all(*(self._sweep_one(run_id) for run_id in run_ids))
+
+    async def _sweep_one(self, run_id: str) -> None:
+        refs = swept(self.test, run_id)
+        master = run_child_name(self.test.name, run_id, Part.MASTER)
+        last = [ref for ref in refs if ref.kind == "Job" and ref.name == master]
+        await _all(*(_delete(self.cluster, ref) for ref in refs if ref not in last))
+        await _all(*(_delete(self.cluster, ref) for ref in last))
+
+    async def announce(self, announcements: Sequence[Announcement]) -> None:
+        """Create Events."""
+        test = self.test
+        about = announcement.About(TEST, test.namespace, test.name, test.uid, self.occasion)
+        await announcement.announce(self.cluster, about, announcements, self.now)
+
+    async def delete_test(self) -> None:
+        """Delete the object, unless somebody has changed it meanwhile."""
+        if self.newest is not None:
+            metadata = self.newest["metadata"]
+            preconditions = {key: metadata[key] for key in ("uid", "resourceVersion")}
+            await self.cluster.delete(object_path(TEST, metadata["namespace"], metadata["name"]), preconditions)
+
+
+async def _apply(cluster: Cluster, manifest: Manifest) -> None:
+    await cluster.apply(child_ref(manifest).api_path, manifest)
+
+
+async def _create(cluster: Cluster, manifest: Manifest) -> None:
+    await cluster.create(child_ref(manifest).api_path, manifest)
+
+
+async def _create_keys(cluster: Cluster, plan: Plan) -> str:
+    """Create the run's Secret with a new token, and return the SHA-256 of the proof that belongs to it.
+
+    Where an attempt that was cut short left a Secret behind, that hash is what the master's Job says. That Job is
+    applied before all that pods come from: without it no pod has the token, and the Secret is made anew.
+    """
+    token = secrets.token_hex(32)
+    secret = keys_secret(plan, token, await _keys(plan))
+    path = child_ref(secret).api_path
+    if await cluster.create(path, secret):
+        return proof_sha256(token)
+    job = await cluster.read_job(plan.test.namespace, child_name(plan, Part.MASTER))
+    known = (job or {"metadata": {}})["metadata"].get("annotations", {}).get(PROOF_SHA256_ANNOTATION)
+    if known is not None:
+        return str(known)
+    await cluster.delete(path)
+    await cluster.create(path, secret)
+    return proof_sha256(token)
+
+
+async def _keys(plan: Plan) -> Mapping[str, str]:
+    if not isinstance(plan.spec.target, ManagedTarget):
+        return {}
+    target = cluster_places(plan).target
+    return (await make_keys(KeysAsked(target.host, target.port, target.user, plan.spec.deadline_s))).files()
+
+
+async def _delete(cluster: Cluster, ref: ChildRef) -> None:
+    await cluster.delete(ref.api_path)
+
+
+async def _all(*steps: Coroutine[Any, Any, None]) -> None:
+    """Take all steps at once, wait for the last of them, then raise the first failure if there was any."""
+    for result in await asyncio.gather(*steps, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result

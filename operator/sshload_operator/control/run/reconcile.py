@@ -1,0 +1,246 @@
+"""One pass over one test: observe, decide, execute, one status patch. Level-triggered, and safe to be killed anywhere.
+
+A pass that was cut short is simply done again (execute.py, cluster_world.py).
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from http import HTTPStatus
+from typing import Any, Final
+
+from sshload_contract.master_log import MasterLog
+
+from sshload_operator.api.errors import SpecError
+from sshload_operator.api.load_test import parse
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.status.head import Remembered, remembered
+from sshload_operator.api.status.load_test import TestHead, head_of
+from sshload_operator.control.api_server.cluster import REFUSED, ApiError, Cluster, Object
+from sshload_operator.control.live.objects import key_of
+from sshload_operator.control.live.room import Room
+from sshload_operator.control.run.cluster_world import ClusterWorld
+from sshload_operator.control.run.execute import execute
+from sshload_operator.control.run.judging import Judging
+from sshload_operator.control.run.observe import Observations, RunUnderWay, observe
+from sshload_operator.decision.decide import current_run, decide, may_begin
+from sshload_operator.planning.plan import Installation, Plan, TestIdentity, applier, as_begun, make_plan, spec_hash
+from sshload_operator.state import Decision, Observed, Phase
+
+_LOG = logging.getLogger(__name__)
+# What the API server will say again however often it is asked.
+_UNACCEPTABLE: Final = (
+    HTTPStatus.BAD_REQUEST,
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    HTTPStatus.UNPROCESSABLE_ENTITY,
+)
+_FAILED_WRITES: Final = 5
+# Well below the 1.5 MB that the API server takes for an object: lists of many tests have to fit the operator's memory.
+_STATUS_LIMIT_BYTES: Final = 524_288
+_NOTHING_SEEN: Final = Observed(pods=(), log=None, rejected_message="")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """One object that a decision is about, but for what is observed. `body` is that object."""
+
+    body: Object
+    test: TestIdentity
+    plan: Plan | SpecError
+    remembered: Remembered[TestHead]
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether a run is to begin as soon as there is room for it."""
+        return may_begin(self.plan, self.remembered)
+
+    @property
+    def finished(self) -> bool:
+        """Whether the object's current run is over."""
+        return self.remembered.status.phase is Phase.FINISHED
+
+    def run_under_way(self, now: datetime) -> RunUnderWay | None:
+        """Return the run that the status says is going on, if the spec still means that run."""
+        start_time = self.remembered.status.start_time
+        if isinstance(self.plan, SpecError) or self.finished or start_time is None:
+            return None
+        if self.remembered.status.run != self.plan.run:
+            return None
+        plan = as_begun(self.plan, self.remembered.status)
+        return RunUnderWay(self.body, plan, min(start_time, now), (now - start_time).total_seconds())
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What the passes over all tests share: the API server, the thread that judges, and the room for runs."""
+
+    cluster: Cluster
+    judging: Judging
+    room: Room
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What came of a pass: the object as it is now (None: it is gone), and when to look again at the latest."""
+
+    test: Object | None
+    requeue_after_s: float | None
+
+
+@dataclass(slots=True)
+class ParsedSpec:
+    """What the passes before have made of the spec of a test of this identity: nothing of it changes with the status.
+
+    Parsing, hashing and planning would take a sixth of the operator's CPU otherwise.
+    """
+
+    test: TestIdentity | None = None
+    spec: LoadTestSpec | SpecError | None = None
+    spec_hash: str = ""
+    plan: Plan | None = None
+
+
+def subject_of(test: Object, installation: Installation, known: ParsedSpec) -> Subject:
+    """Return what is to be decided about an object as the API server shows it. `known` is of the same object."""
+    metadata = test["metadata"]
+    identity = TestIdentity(
+        metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"], applier(metadata)
+    )
+    past = remembered(TestHead, test.get("status"))
+    return Subject(test, identity, _plan(identity, test["spec"], installation, past, known), past)
+
+
+def decide_unseen(subject: Subject, now: datetime) -> Decision:
+    """Return what is to be done about a test without a look at the cluster, as if none of its pods were left."""
+    return decide(subject.test, subject.plan, subject.remembered, _NOTHING_SEEN, now)
+
+
+def asks_for_deeds(decision: Decision) -> bool:
+    """Whether anything is to be done at all, but for waiting."""
+    deeds = (decision.status, decision.replaced, decision.store, decision.sweep, decision.announcements)
+    return decision.start or decision.delete_self or any(deeds)
+
+
+def is_finished(test: Object) -> bool:
+    """Whether the object's status says that the run of its present spec is over."""
+    return head_of(test).phase is Phase.FINISHED
+
+
+def is_held_back(test: Object) -> bool:
+    """Whether the object's status says that no run may begin: it is suspended, paused, or queued."""
+    return head_of(test).phase is Phase.PENDING
+
+
+async def reconcile(shared: Shared, subject: Subject, observations: Observations, now: datetime) -> Reconciled:
+    """Do one pass; raises ApiError, and KeysError where ssh-keygen fails."""
+    cluster = shared.cluster
+    observed = await _observe(shared, subject, observations, now)
+    decision = await _decide(shared.judging, subject, observations, observed, now)
+    world = ClusterWorld(cluster, subject.test, _occasion(subject), observations, now, subject.body)
+    try:
+        is_there = await execute(decision, subject.plan, world)
+    except ApiError as error:
+        if error is world.status_error:
+            # Such as a number that the CRD forbids.
+            if _has_results(observed) and _is_refused_for_good(error, observations):
+                _discard_results(subject, observations, str(error))
+            elif error.status in REFUSED:  # the object does not fit its CRD: an Event is all that can be said
+                await world.announce(decision.announcements)
+        raise
+    if not is_there:
+        return Reconciled(test=None, requeue_after_s=None)
+    return Reconciled(
+        world.newest, 0.0 if observations.refused_message and decision.start else decision.requeue_after_s
+    )
+
+
+def _occasion(subject: Subject) -> str:
+    """Return the run that an Event is about."""
+    return str(subject.plan.run if isinstance(subject.plan, Plan) else subject.test.generation)
+
+
+async def _observe(shared: Shared, subject: Subject, observations: Observations, now: datetime) -> Observed:
+    observed = _NOTHING_SEEN
+    # Without a run there are no pods, or those of an attempt whose status was never written, or was taken away. What is
+    # left of a run that is held back was swept then, and the watch tells of pods that are there still.
+    if observations.pods or (subject.remembered.status.run and subject.remembered.status.phase is not Phase.PENDING):
+        observed = await observe(shared.cluster, shared.judging, observations, subject.test, subject.run_under_way(now))
+    if subject.may_begin:
+        return replace(observed, queued=shared.room.ask(subject.body))
+    shared.room.withdraw(key_of(subject.body))
+    return observed
+
+
+async def _decide(
+    judging: Judging, subject: Subject, observations: Observations, observed: Observed, now: datetime
+) -> Decision:
+    """Return what is to be done. Results that break the rules of judging are unreadable ones."""
+    if not _has_results(observed):
+        return decide(subject.test, subject.plan, subject.remembered, observed, now)
+    try:
+        decision = await judging.run(partial(decide, subject.test, subject.plan, subject.remembered, observed, now))
+        size_bytes = len(json.dumps(decision.status)) if decision.status is not None else 0
+        if size_bytes <= _STATUS_LIMIT_BYTES:
+            return decision
+        problem = f"they would take {size_bytes} bytes of the status, and {_STATUS_LIMIT_BYTES} is the most"
+    except Exception as error:  # noqa: BLE001 - the results are a tenant's, and can be false in any way
+        problem = f"{type(error).__name__}: {error}"
+    unreadable = _discard_results(subject, observations, problem)
+    return decide(subject.test, subject.plan, subject.remembered, replace(observed, log=unreadable), now)
+
+
+def _is_refused_for_good(error: ApiError, observations: Observations) -> bool:
+    """Tell whether the API server will never take a status with these results.
+
+    What it cannot merge, such as two entries of one name, it answers with 500, as a fault of its own that passes.
+    """
+    if error.status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        observations.failed_writes += 1
+    return error.status in _UNACCEPTABLE or observations.failed_writes >= _FAILED_WRITES
+
+
+def _has_results(observed: Observed) -> bool:
+    return observed.log is not None and observed.log.summary is not None
+
+
+def _discard_results(subject: Subject, observations: Observations, problem: str) -> MasterLog | None:
+    """Take the results in the master's log for unreadable from now on, and return the log without them."""
+    if observations.reading is None:
+        return None
+    _LOG.error("%s/%s: the results cannot be judged: %s", subject.test.namespace, subject.test.name, problem[:1000])
+    unreadable = replace(observations.reading.log, summary=None, problem=problem)
+    observations.reading = replace(observations.reading, log=unreadable)
+    return unreadable
+
+
+def _plan(
+    test: TestIdentity,
+    spec_body: Mapping[str, Any],
+    installation: Installation,
+    past: Remembered[TestHead],
+    known: ParsedSpec,
+) -> Plan | SpecError:
+    if known.test != test or known.spec is None:
+        known.test, known.plan = test, None
+        known.spec, known.spec_hash = _read_spec(spec_body)
+    if isinstance(known.spec, SpecError):
+        return known.spec
+    run = current_run(test, known.spec_hash, past)
+    try:
+        if known.plan is None or known.plan.run != run:
+            known.plan = make_plan(test, known.spec, installation, run)
+    except SpecError as error:
+        return error
+    return known.plan
+
+
+def _read_spec(spec_body: Mapping[str, Any]) -> tuple[LoadTestSpec | SpecError, str]:
+    """Return a spec and its hash, or what is wrong with it."""
+    try:
+        spec = parse(spec_body)
+    except SpecError as error:
+        return error, ""
+    return spec, spec_hash(spec)

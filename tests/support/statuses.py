@@ -1,0 +1,64 @@
+"""Statuses as JSON, as the API server has them: what is written of values, and values that are read of it."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from sshload_contract.run_summary import RunSummary
+from sshload_contract.snapshot import Snapshot
+from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.status.comparison import ComparisonStatus
+from sshload_operator.api.status.head import written
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.decision.capacity.status import capacity_status
+from sshload_operator.decision.results import results_status
+from sshload_operator.decision.status import progress
+from sshload_operator.planning.plan import Plan
+
+Json = Mapping[str, Any]
+
+RESULTS: dict[str, Any] = {
+    "durationSeconds": 30.0,
+    "offeredRate": 20.0,
+    "achievedRate": 20.0,
+    "completedRate": 20.0,
+    "iterations": 600,
+    "failures": 0,
+}
+"""What the results of every run state."""
+
+
+def step_json(step: str, percentiles: Mapping[float, Any], **figures: Any) -> dict[str, Any]:
+    """Return a step of results with these percentiles and figures, and those that every step states."""
+    stated = {"step": step, "count": 600, "failures": 0, "rate": 20.0, **figures}
+    return {**stated, "intervals": [{"percentile": percentile, "ms": ms} for percentile, ms in percentiles.items()]}
+
+
+def percentile_of(step: Mapping[str, Any], percentile: float) -> float | None:
+    """Return a percentile of a step of results, None where it is not stated."""
+    return next((one["ms"] for one in step["intervals"] if one["percentile"] == percentile), None)
+
+
+def read_test_status(status: Json) -> TestStatus:
+    """Return the status of a test as it is read."""
+    return read_fitting(TestStatus, status)
+
+
+def read_comparison_status(status: Json) -> ComparisonStatus:
+    """Return the status of a comparison as it is read."""
+    return read_fitting(ComparisonStatus, status)
+
+
+def results_json(plan: Plan, summary: RunSummary) -> dict[str, Any]:
+    """Return `status.results` as it is written."""
+    return written(results_status(plan, summary))
+
+
+def capacity_json(plan: Plan, summary: RunSummary) -> dict[str, Any] | None:
+    """Return `status.capacity` as it is written, None where there is none."""
+    found = capacity_status(plan, summary)
+    return None if found is None else written(found)
+
+
+def progress_json(plan: Plan, snapshot: Snapshot) -> dict[str, Any]:
+    """Return `status.progress` as it is written."""
+    return written(progress(plan, snapshot))

@@ -1,0 +1,51 @@
+"""A trace that begins more in a second than maxRate is refused before the load, by what will really be played."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from run_configs import run_config
+from sshload_contract.capacity import Capacity
+from sshload_contract.client import Auth
+from sshload_contract.load import ReplayLoad, TraceRef
+from sshload_contract.run_config import Endpoint, RunConfig
+from sshload_worker.outcomes import GeneratorFaultError
+from sshload_worker.pacing.replay import due_offsets, read_checked_trace
+
+NOWHERE = Endpoint("localhost", 22, "nobody", Auth.PUBLICKEY, "", "", "", "", "")
+
+
+def config(folder: Path, offsets: list[float], max_rate: float, **changes: float) -> RunConfig:
+    path = folder / "trace.txt"
+    path.write_text("# lasts: 100\n" + "\n".join(map(str, offsets)))
+    load = ReplayLoad(TraceRef("monday", "trace.txt"), 90.0, 1.0, 1.0, max_rate, 100, 1, str(path))
+    return replace(run_config(NOWHERE, replace(load, **changes)), warm_up_s=5.0)
+
+
+def test_the_busiest_second_that_is_played_decides(tmp_path: Path) -> None:
+    bunch = [10.0, 13.0, 13.2, 13.4, 18.0]
+    assert read_checked_trace(config(tmp_path, bunch, max_rate=3)) is not None
+    with pytest.raises(GeneratorFaultError, match=r"more than 2 iterations \(maxRate\) in the second from 13 s on"):
+        read_checked_trace(config(tmp_path, bunch, max_rate=2))
+    assert read_checked_trace(config(tmp_path, [*bunch, *([97.0] * 50)], max_rate=3)) is not None
+
+
+def test_copies_of_an_arrival_count_where_chance_puts_them(tmp_path: Path) -> None:
+    even = [number / 20 for number in range(1_800)]
+    played = config(tmp_path, even, max_rate=2, amplification=0.1)
+    with pytest.raises(GeneratorFaultError, match="maxRate"):
+        read_checked_trace(played)
+    assert read_checked_trace(config(tmp_path, [0.0, 50.0], max_rate=10, amplification=20)) is not None
+
+
+def test_a_search_is_checked_at_its_most(tmp_path: Path) -> None:
+    searched = replace(config(tmp_path, [1.0, 1.1, 1.2], max_rate=5), capacity=Capacity(1, 4, 0.05, 2, 1_000.0))
+    with pytest.raises(GeneratorFaultError, match="at 4 times the recorded arrivals"):
+        read_checked_trace(searched)
+
+
+def test_the_trace_that_was_checked_is_the_one_that_is_played(tmp_path: Path) -> None:
+    played = config(tmp_path, [1.0, 2.0], max_rate=5)
+    trace = read_checked_trace(played)
+    (tmp_path / "trace.txt").write_text("0\n" * 1_000)
+    assert list(due_offsets(played, trace)) == [1.0, 2.0]

@@ -1,0 +1,68 @@
+"""The trace of a replay: read once for all trials, checked before the load, and played by the generator."""
+
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import gevent
+from sshload_contract.errors import ContractError
+from sshload_contract.load import ReplayLoad
+from sshload_contract.load.recorded import Trace, read_trace
+from sshload_contract.run_config import RunConfig
+
+from sshload_worker.outcomes import GeneratorFaultError
+
+_ITERATIONS_IN_A_TURN = 5_000
+"""How many iterations are looked at before others have a turn of the event loop."""
+
+
+def due_offsets(config: RunConfig, trace: Trace | None) -> Iterator[float]:
+    """Yield the offset of each iteration of an open model, over all workers."""
+    load = config.load
+    if isinstance(load, ReplayLoad) and trace is not None:
+        return load.replayed(trace, config.warm_up_s)
+    return load.due(config.warm_up_s)
+
+
+def read_checked_trace(config: RunConfig) -> Trace | None:
+    """Return the trace that the load replays, None if it replays none.
+
+    Raises GeneratorFaultError if it cannot be played, with what to change.
+    """
+    load = config.load
+    if not isinstance(load, ReplayLoad):
+        return None
+    most = load if config.capacity is None else load.at(config.capacity.most)
+    trace = _read(load)
+    problem = most.problem(trace, config.warm_up_s) or _beyond_rate(most, trace, config.warm_up_s)
+    if problem:
+        raise GeneratorFaultError(problem)
+    return trace
+
+
+def _beyond_rate(load: ReplayLoad, trace: Trace, warm_up_s: float) -> str:
+    """Return which second begins more iterations than maxRate, as they will be played, empty if none does."""
+    second: deque[float] = deque()
+    for number, offset in enumerate(load.replayed(trace, warm_up_s)):
+        second.append(offset)
+        while second[0] <= offset - 1:
+            second.popleft()
+        if len(second) > load.max_rate:
+            return (
+                f"the replay begins more than {load.max_rate:g} iterations (maxRate) in the second from"
+                f" {second[0]:.6g} s on, at {load.amplification:g} times the recorded arrivals: raise maxRate, or lower"
+                " speed or amplification"
+            )
+        if number % _ITERATIONS_IN_A_TURN == 0:
+            gevent.sleep(0)
+    return ""
+
+
+def _read(load: ReplayLoad) -> Trace:
+    try:
+        with Path(load.trace_path).open(encoding="utf-8") as lines:
+            return read_trace(lines)
+    except (OSError, UnicodeDecodeError) as error:
+        raise GeneratorFaultError(f"the trace {load.trace.key} cannot be read: {error}") from error
+    except ContractError as error:
+        raise GeneratorFaultError(f"the trace {load.trace.key}, {error}") from error

@@ -1,0 +1,45 @@
+"""Which part of the load is whose: a worker's share, and the trial that a load belongs to."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import TypeVar
+
+from sshload_contract.run_config import RunConfig
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One worker's place among all: it takes the elements `index`, `index + of`, `index + 2 of` and so on."""
+
+    index: int
+    of: int
+
+    def take(self, items: Iterator[T]) -> Iterator[T]:
+        """Yield this worker's elements of the whole schedule."""
+        return islice(items, self.index, None, self.of)
+
+    def owns(self, number: int) -> bool:
+        """Return whether the element `number` of the whole schedule is this worker's."""
+        return number % self.of == self.index
+
+    def part(self, total: int) -> int:
+        """Return this worker's part of `total`; the parts of all workers add up to it."""
+        return total // self.of + (self.index < total % self.of)
+
+
+@dataclass(frozen=True, slots=True)
+class TrialOrder:
+    """One trial. `number` counts those of a search from 1; a run that searches nothing is one trial, of number 0.
+
+    `amount` is that of the load (contract capacity.py), for number 0 as it is configured.
+    """
+
+    number: int
+    amount: float
+
+    def config(self, run: RunConfig) -> RunConfig:
+        """Return the config of this trial: the run's, but for the amount of its load."""
+        return replace(run, load=run.load.at(self.amount)) if self.number else run

@@ -1,0 +1,263 @@
+"""The step that runs rsync: the worker's own program, whose remote shell is a channel of the session.
+
+rsync starts a remote shell (`-e`) and speaks through its stdin and stdout with the rsync that this runs on the server.
+Here it is a small script that hands us the command line and then what rsync says, and takes what we hand it from the
+server. So every client library can carry it, and no credentials are near it.
+
+The server may send anything. What it sends as files rsync writes to a batch, and that is /dev/null: nothing comes onto
+the worker's disk, which is memory. rsync's own memory is bounded, and all of it by the step's time.
+"""
+
+import atexit
+import os
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from functools import cache, partial
+from pathlib import Path
+from shutil import rmtree
+from signal import SIGKILL
+from tempfile import mkdtemp
+
+import gevent
+from sshload_contract.steps import RsyncDownload, RsyncStep, RsyncUpload
+from sshload_contract.vocabulary import Outcome, Step, measured_step
+
+from sshload_worker.clients.interface import Channel, CommandEnd
+from sshload_worker.clients.openssh.process import PipeEnd, Pipes, Process
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.scenario.steps.command import check_end
+from sshload_worker.scenario.steps.expectations import pieces
+from sshload_worker.scenario.steps.step_run import StepRun
+from sshload_worker.scenario.steps.transfer import raise_mismatch
+
+# The shell of rsync: it says the command line and a zero byte, and then what rsync says, to descriptor 4; what comes
+# from descriptor 3 it gives to rsync. Each `cat` has only the descriptors that it uses, so that its end is seen.
+_SHELL = """/bin/sh -c 'shift; printf "%s\\0" "$*" >&4; exec 5<&0; cat <&5 >&4 3<&- & exec cat <&3 4>&- 5<&-' sh"""
+_SERVER = "server"
+_COMMAND_LIMIT_BYTES = 65_536
+_STATISTICS_BYTES = 4_096
+_MEMORY_LIMIT_BYTES = 256 * 2**20
+_FILE_LIMIT_BYTES = 65_536
+_FILE_TIME_S = 1_500_000_000
+_FILES = re.compile(r"^Number of regular files transferred: ([0-9]{1,19})$", re.MULTILINE)
+_SIZE = re.compile(r"^Total transferred file size: ([0-9]{1,19}) bytes$", re.MULTILINE)
+_OF_THE_STREAM = frozenset((2, 5, 10, 12))
+"""Exit codes of rsync: what the other side says is no rsync protocol, or breaks off."""
+
+_OUT_OF_MEMORY = 22
+
+_OF_OUR_OWN = frozenset((1, 13, 14, 21))
+"""Likewise: of what only our own side can be the cause, before the server said anything."""
+
+
+def prepare_rsync(step: RsyncStep) -> None:
+    """Make the files that the step sends, which takes longer than a step should."""
+    if isinstance(step.transfer, RsyncUpload):
+        _made_files(step.transfer.files, step.transfer.size_bytes)
+
+
+def run_rsync(step: RsyncStep, run: StepRun) -> None:
+    """Run rsync; raises StepFailure where either side's fails, or what came is not as expected."""
+    measured, arguments = measured_step(step.name, Step.RSYNC), _arguments(step, run)
+    run.clock.transferred(measured, run.clock.timed(measured, partial(_rsync, step, run, arguments)))
+
+
+def _rsync(step: RsyncStep, run: StepRun, arguments: list[str]) -> int:
+    with run.channel_limit():
+        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
+    with run.step_limit(Step.RSYNC), _program(arguments) as rsync:
+        run.time_part(step.name, Step.EXEC, partial(channel.execute, rsync.command()))
+        count = run.time_part(step.name, Step.TRANSFER, partial(rsync.carry, channel))
+        end = run.time_part(step.name, Step.CLOSE, channel.close)
+    _check(rsync, end)
+    if isinstance(step.transfer, RsyncDownload):
+        raise_mismatch(_mismatch(step.transfer, rsync.said.decode("utf-8", "replace")))
+    return count
+
+
+def _arguments(step: RsyncStep, run: StepRun) -> list[str]:
+    transfer = step.transfer
+    shared = ["--recursive", "--times", "-s", "--blocking-io", "--stats", "--no-human-readable", f"--rsh={_SHELL}"]
+    path = run.fill_in(transfer.path)
+    # Another colon after the first would ask for a module of an rsync daemon.
+    remote = f"{_SERVER}:{'./' if path.startswith(':') else ''}{path}"
+    compressed = ["--compress"] if step.compress else []
+    if isinstance(transfer, RsyncDownload):
+        batch = f"--only-write-batch={_folder() / 'batch'}"
+        return [*shared, *compressed, batch, remote, f"{_folder() / 'empty'}/"]
+    deleted = ["--delete"] if transfer.delete else []
+    return [*shared, *compressed, *deleted, f"{_made_files(transfer.files, transfer.size_bytes)}/", remote]
+
+
+class _Rsync:
+    """A running rsync. `said` is the end of its output, `has_heard` whether it was given a byte of the server's."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self.said = b""
+        self._first = b""
+        self._server_ended = False
+        self.has_heard = False
+        self._pipes = Pipes()
+        self._to_shell = PipeEnd(reading=False)
+        self._from_shell = PipeEnd(reading=True)
+        environment = {"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath), "HOME": str(_folder())}
+        try:
+            given = (*self._pipes.given(), self._to_shell.given, self._from_shell.given)
+            self._process = Process(["rsync", *arguments], environment, given)
+        except BaseException:
+            self._close()
+            raise
+        for end in (self._pipes, self._to_shell, self._from_shell):
+            end.give_away()
+        self._process.limit(_MEMORY_LIMIT_BYTES, _FILE_LIMIT_BYTES)
+        self._pipes.stdin.close()
+        self._listener = gevent.spawn(self._listen)
+
+    @property
+    def exit_code(self) -> int:
+        """Its exit code, once it has been carried to its end."""
+        return self._process.exit_code
+
+    @property
+    def signal(self) -> int:
+        """The signal that ended it, 0 if none did."""
+        return self._process.signal
+
+    @property
+    def stderr(self) -> bytes:
+        """The first of what it said on stderr."""
+        return self._pipes.stderr
+
+    def command(self) -> str:
+        """Return what it wants to run on the server; raises StepFailure where it does not come so far."""
+        said = b""
+        while b"\0" not in said:
+            piece = self._from_shell.read()
+            if not piece or len(said) > _COMMAND_LIMIT_BYTES:
+                self._await_end()
+                raise StepFailure(Outcome.GENERATOR_FAULT, f"rsync did not start: {_first_line(self.stderr)}")
+            said += piece
+        command, _, self._first = said.partition(b"\0")
+        return command.decode()
+
+    def carry(self, channel: Channel) -> int:
+        """Carry between rsync and the server until both have ended; return how many bytes that were, both ways."""
+        sender = gevent.spawn(self._send, channel)
+        try:
+            received = self._receive(channel)
+            self._to_shell.close()
+            self._await_end()
+            return received + sender.get()
+        finally:
+            sender.kill(block=False)
+
+    def _send(self, channel: Channel) -> int:
+        count, piece = 0, self._first or self._from_shell.read()
+        while piece:
+            channel.write(piece)
+            count += len(piece)
+            piece = self._from_shell.read()
+        if not self._server_ended:
+            channel.send_end()
+        return count
+
+    def _receive(self, channel: Channel) -> int:
+        count = 0
+        while piece := channel.read():
+            count += len(piece)
+            self.has_heard = True
+            try:
+                self._to_shell.write(piece)
+            except BrokenPipeError:  # rsync has ended; what the server still says is of no use
+                continue
+        self._server_ended = True
+        return count
+
+    def _listen(self) -> None:
+        with suppress(gevent.GreenletExit):  # kept by a greenlet, it would keep all of this
+            while piece := self._pipes.stdout.read():
+                self.said = (self.said + piece)[-_STATISTICS_BYTES:]
+
+    def _await_end(self) -> None:
+        self._process.ended.wait()
+        self._listener.join()
+        self._pipes.await_stderr()
+
+    def end(self) -> None:
+        """End it with its shell now, if it has not ended; never waits."""
+        self._process.kill()
+        self._listener.kill(block=False)
+        self._close()
+
+    def _close(self) -> None:
+        for end in (self._pipes, self._to_shell, self._from_shell):
+            end.close()
+
+
+@contextmanager
+def _program(arguments: list[str]) -> Iterator[_Rsync]:
+    rsync = _Rsync(arguments)
+    try:
+        yield rsync
+    finally:
+        rsync.end()
+
+
+def _check(rsync: _Rsync, end: CommandEnd) -> None:
+    """Raise StepFailure where either side did not end well, with the outcome of the side that is to blame."""
+    code, words = rsync.exit_code, _first_line(rsync.stderr)
+    if code == 0 or end.signal or end.exit_code is None:
+        check_end(end, 0)
+        return
+    # A server that was heard can tell rsync with what code to end, and crash it.
+    if rsync.signal == SIGKILL or (code in _OF_OUR_OWN and not rsync.has_heard):
+        raise StepFailure(Outcome.GENERATOR_FAULT, f"the worker's rsync ended with {code}: {words}")
+    if code == _OUT_OF_MEMORY:
+        limit = f"{_MEMORY_LIMIT_BYTES // 2**20} MiB"
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, f"rsync takes more than {limit} of memory for what came: {words}")
+    if end.exit_code == 0 and code in _OF_THE_STREAM:
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, f"what came is not rsync's: {words}")
+    said = _first_line(end.stderr) or words
+    raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code or code}: {said}")
+
+
+def _first_line(stderr: bytes) -> str:
+    return stderr.decode("utf-8", "replace").strip().partition("\n")[0]
+
+
+def _mismatch(expected: RsyncDownload, said: str) -> str:
+    """Return the difference from what is expected, "" where there is none."""
+    for what, pattern, wanted in (("files", _FILES, expected.expect_files), ("bytes", _SIZE, expected.expect_bytes)):
+        found = pattern.search(said)
+        count = int(found[1]) if found is not None else None
+        if wanted is not None and count != wanted:
+            return f"{count} {what}, expected {wanted}"
+    return ""
+
+
+@cache
+def _folder() -> Path:
+    """Return this process's folder of files for rsync, which is made at its first use."""
+    folder = Path(mkdtemp(prefix="sshload-rsync-"))
+    atexit.register(rmtree, folder, ignore_errors=True)
+    (folder / "batch").symlink_to(os.devnull)
+    (folder / "empty").mkdir()
+    return folder
+
+
+@cache
+def _made_files(files: int, size_bytes: int) -> Path:
+    """Return a directory with so many files of this size: names of one file, which takes its size once.
+
+    Their time is always the same, so that the files of all workers are.
+    """
+    made = _folder() / f"{files}-{size_bytes}"
+    made.mkdir()
+    first = made / "0"
+    with first.open("wb") as file:
+        file.writelines(pieces(size_bytes))
+    os.utime(first, (_FILE_TIME_S, _FILE_TIME_S))
+    for number in range(1, files):
+        (made / str(number)).hardlink_to(first)
+    return made
