@@ -13,9 +13,10 @@ from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.decision.decide import current_run, decide
+from sshload_operator.decision.life_cycle import current_run, decide
+from sshload_operator.decision.load_test.decide import TestDecision, TestSubject
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, run_id, spec_hash
-from sshload_operator.state import Decision, Observed, ObservedBaseline, PodFacts
+from sshload_operator.state import Observed, ObservedBaseline, PodFacts
 
 UID = "11111111-2222-3333-4444-555555555555"
 START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
@@ -47,7 +48,7 @@ class Passes:
             spec = parse(self.spec)
         except SpecError as error:
             return error
-        run = current_run(test, spec_hash(spec), remembered(TestStatus, self.status))
+        run = current_run(spec_hash(spec), test.generation, remembered(TestStatus, self.status).status)
         return make_plan(test, spec, self.installation, run)
 
     @property
@@ -76,7 +77,7 @@ class Passes:
         summary: RunSummary | None = None,
         log: MasterLog | None = None,
         rejected: str = "",
-    ) -> Decision:
+    ) -> TestDecision:
         """Do a pass `after_s` seconds later; pods, snapshot and summary are taken to be of the current run."""
         self.now += timedelta(seconds=after_s)
         mine, gone = (
@@ -93,7 +94,9 @@ class Passes:
         observed = Observed(
             mine, log, rejected, baseline=self.beside, queued=self.queued, unread=self.unread, disrupted=gone
         )
-        decision = decide(self.identity(), self.plan, remembered(TestStatus, self.status), observed, self.now)
+        decision = decide(
+            TestSubject(self.identity(), self.plan, remembered(TestStatus, self.status), observed, self.now)
+        )
         if decision.status is not None:
             self.status = decision.status
         return decision

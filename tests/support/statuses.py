@@ -10,8 +10,7 @@ from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.capacity.status import capacity_status
-from sshload_operator.decision.results import results_status
-from sshload_operator.decision.status import progress
+from sshload_operator.decision.load_test.results import progress, results_status
 from sshload_operator.planning.plan import Plan
 
 Json = Mapping[str, Any]

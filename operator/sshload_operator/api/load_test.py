@@ -21,6 +21,14 @@ SPEC_LIMIT_BYTES: Final = 32 * 1024
 """The most that a spec may take as compact JSON in UTF-8. The largest example takes 1 KB."""
 
 _NUMBER_BITS: Final = 64
+NOT_ITS_OWN_BASELINE: Final = Rule(
+    "!has(self.spec.baseline) || !has(self.spec.baseline.testRef)"
+    " || self.spec.baseline.testRef.name != self.metadata.name",
+    "a test cannot be its own baseline",
+    lambda named: named[1].baseline is None or named[1].baseline.test != named[0],
+    at=".spec.baseline.testRef.name",
+)
+"""Holds of the name of a test and its spec."""
 
 
 def parse(body_spec: Mapping[str, Any], path: str = "spec") -> LoadTestSpec:
@@ -37,16 +45,6 @@ def spec_schema() -> Schema:
     """Return the schema of a test's spec, with all rules."""
     found = schema(WrittenSpec)
     return {**found, "x-kubernetes-validations": rule_schemas(SPEC_RULES)}
-
-
-NOT_ITS_OWN_BASELINE: Final = Rule(
-    "!has(self.spec.baseline) || !has(self.spec.baseline.testRef)"
-    " || self.spec.baseline.testRef.name != self.metadata.name",
-    "a test cannot be its own baseline",
-    lambda named: named[1].baseline is None or named[1].baseline.test != named[0],
-    at=".spec.baseline.testRef.name",
-)
-"""Holds of the name of a test and its spec."""
 
 
 def check_size(spec: Mapping[str, Any], path: str = "spec") -> None:

@@ -28,7 +28,7 @@ from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import Threshold
 
 from sshload_operator.api.errors import shown
-from sshload_operator.api.names import NAME_CHARACTERS, NAME_PATTERN
+from sshload_operator.api.kinds import NAME_CHARACTERS, NAME_PATTERN
 from sshload_operator.api.pods import Pods
 from sshload_operator.api.search import Search, search_budget_s
 from sshload_operator.api.shapes import permissions_of, permissions_taken, stated
@@ -40,6 +40,10 @@ TRACE: Final = "trace.txt"
 """What the workers call the files that ConfigMaps hold for them."""
 
 _SESSIONS_MOST: Final = 100_000
+_KINDS: Final = [step.kind for step in ScenarioStep.__args__ if step is not SleepStep]
+_NAMED_IN_CEL: Final = " || ".join(f"(has(s.{kind}) && has(s.{kind}.name))" for kind in _KINDS)
+_NAME_IN_CEL: Final = " : ".join(f"has(s.{kind}) ? s.{kind}.?name.orValue('')" for kind in _KINDS) + " : ''"
+_TTL = Duration("0s", "87600h")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +61,6 @@ def _names_of(steps: tuple[ScenarioStep, ...]) -> list[str]:
 def _repeated(names: list[str]) -> list[str]:
     return [name for name in names if name and names.count(name) > 1]
 
-
-_KINDS: Final = [step.kind for step in ScenarioStep.__args__ if step is not SleepStep]
-_NAMED_IN_CEL: Final = " || ".join(f"(has(s.{kind}) && has(s.{kind}.name))" for kind in _KINDS)
-_NAME_IN_CEL: Final = " : ".join(f"has(s.{kind}) ? s.{kind}.?name.orValue('')" for kind in _KINDS) + " : ''"
 
 _Steps: TypeAlias = Annotated[
     tuple[Annotated[ScenarioStep, "One step: exactly one of the kinds below."], ...],
@@ -173,9 +173,6 @@ class Workers(Pods):
         Whole(1, 64, read_by_rule=True),
         "Worker processes in each pod. Without it, one for each whole CPU that the pod asks for.",
     ]
-
-
-_TTL = Duration("0s", "87600h")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,11 @@ _HELD_STEPS: Final = (*_LOGIN_STEPS, Step.KEEP_ALIVE, Step.HOLD)
 _NAMED_IN_LOCUSTFILE: Final = r"([a-z][A-Za-z0-9-]{0,29}[.])?[a-z][A-Za-z]{0,18}"
 _PARTS: Final = sorted({str(timing) for kind in _STEP_KINDS for timing in kind.timings[:-1]})
 """Timings that are a part of a step, and not the whole of it."""
+_SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
+_HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
+_BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
+_LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
+_HAS_HOLD: Final = "has(self.load.hold) || has(self.load.capacity) && has(self.load.capacity.hold)"
 
 
 def _words(words: Iterable[str]) -> str:
@@ -83,10 +88,6 @@ _LOGINS: Final = (
 
 
 # What a client library cannot do
-
-
-_SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
-_HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
 
 
 def _no_window_for_sftp(name: str, attribute: str) -> Rule:
@@ -166,7 +167,6 @@ _ARRIVALS_DURATION: Final = (
     f"(has(self.load.arrivals.stages) ? {_stages_duration('arrivals')} :"
     " duration(self.load.arrivals.?duration.orValue('0s')))"
 )
-_BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
 
 
 def _is_long_enough_for_search(spec: LoadTestSpec) -> bool:
@@ -278,8 +278,6 @@ _TIMINGS_IN_CEL: Final = " || ".join(
     for kind in _STEP_KINDS
     if kind.timings
 )
-_LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
-_HAS_HOLD: Final = "has(self.load.hold) || has(self.load.capacity) && has(self.load.capacity.hold)"
 
 _THRESHOLDS: Final = (
     Rule(

@@ -20,9 +20,8 @@ from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.cli.plain_text import printable
 from sshload_operator.planning.cautions import cautions
-from sshload_operator.planning.destinations import allowing
 from sshload_operator.planning.plan import EVERYTHING_PERMITTED, Installation, Resolvers, TestIdentity, make_plan
-from sshload_operator.planning.preflight import preflight
+from sshload_operator.planning.preflight import allowing, preflight
 
 _NOWHERE = Installation(
     worker_image="",

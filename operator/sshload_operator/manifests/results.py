@@ -9,8 +9,7 @@ from typing import Any
 from sshload_contract.codec import to_json, to_plain
 from sshload_contract.run_summary import RunSummary, smaller_and_smaller
 
-from sshload_operator.manifests.labels import metadata
-from sshload_operator.manifests.names import Part
+from sshload_operator.manifests.labels import Part, metadata
 from sshload_operator.manifests.run_config import cluster_places, run_config
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest

@@ -36,6 +36,9 @@ _CPU_OF_LIBRARIES = {
         " ssh2-python takes 1.8 ms"
     ),
 }
+# Of an idle session of OpenSSH 10.0 in a container, without privileges: two processes, and the kernel's share.
+_SESSION_MB = 2.2
+_MEGA = 1_000_000
 
 
 def cautions(plan: Plan) -> tuple[str, ...]:
@@ -191,11 +194,6 @@ def _deleted_and_applied_anew(plan: Plan) -> Iterator[str]:
             f"spec.ttlAfterFinished deletes the test, and {applier} keeps it as it is in Git: it is applied anew then,"
             " and runs again, without end; leave ttlAfterFinished out"
         )
-
-
-# Of an idle session of OpenSSH 10.0 in a container, without privileges: two processes, and the kernel's share.
-_SESSION_MB = 2.2
-_MEGA = 1_000_000
 
 
 def hold_cautions(plan: Plan) -> Iterator[str]:

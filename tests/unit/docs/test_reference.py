@@ -11,12 +11,12 @@ from guide import PAGES, ROOT
 from sshload_contract.judgement import error_rate, latency, made_load, own_delay, throughput, validity
 from sshload_contract.percentile import samples_needed
 from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Verdict
-from sshload_operator.api.comparison.words import ComparisonCondition, ComparisonReason, ComparisonVerdict
-from sshload_operator.api.schedule.words import ScheduleCondition, ScheduleReason
+from sshload_operator.api.status.comparison import ComparisonCondition, ComparisonReason, ComparisonVerdict
+from sshload_operator.api.status.schedule import ScheduleCondition, ScheduleReason
 from sshload_operator.cli.arguments import command_line
 from sshload_operator.cli.exit_code import ExitCode, exit_code
-from sshload_operator.control.metrics.operator_metrics import OperatorMetrics
-from sshload_operator.decision.capacity import shortages
+from sshload_operator.control.metrics.server import OperatorMetrics
+from sshload_operator.decision.capacity import limited_by
 from sshload_operator.decision.capacity.generator_limit import AIMED_PART_OF_LIMIT
 from sshload_operator.planning.preflight import SOURCE_PORTS, TIME_WAIT_S
 from sshload_operator.state import ConditionType, Phase, Reason, Resource
@@ -168,10 +168,10 @@ def test_every_shortage_is_explained_with_its_limits() -> None:
     text = section(page("validity.md"), "What limits a server")
     assert list(dict.fromkeys(first_cells(text))) == [resource.value for resource in Resource]
     for words in (
-        f"{shortages.CPU_SHARE_LIMIT:.0%} of the container's CPU limit",
-        f"for more than {shortages.THROTTLED_SHARE_LIMIT:.0%} of the trial",
-        f"{shortages.MEMORY_SHARE_LIMIT:.0%} of the memory limit",
-        f"{shortages.PROCESSES_SHARE_LIMIT:.0%} of the processes",
+        f"{limited_by.CPU_SHARE_LIMIT:.0%} of the container's CPU limit",
+        f"for more than {limited_by.THROTTLED_SHARE_LIMIT:.0%} of the trial",
+        f"{limited_by.MEMORY_SHARE_LIMIT:.0%} of the memory limit",
+        f"{limited_by.PROCESSES_SHARE_LIMIT:.0%} of the processes",
     ):
         assert words.replace("%", " %") in text
 

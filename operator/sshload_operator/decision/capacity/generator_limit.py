@@ -9,7 +9,7 @@ from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
 
 from sshload_operator.decision.capacity.trials import amount_in_words, those, trials_at
-from sshload_operator.decision.findings import Conclusion
+from sshload_operator.decision.judgement import Conclusion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
 

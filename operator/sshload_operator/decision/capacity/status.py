@@ -1,4 +1,4 @@
-"""The search in a status: while it is under way, and what it found."""
+"""The status of a search: how it stands, what it found, and each of its trials."""
 
 from sshload_contract.load import Load
 from sshload_contract.percentile import percentile_key
@@ -14,10 +14,10 @@ from sshload_operator.api.status.capacity import (
     ShortageStatus,
     TrialStatus,
 )
+from sshload_operator.api.status.figures import milliseconds, percent, rounded
 from sshload_operator.decision.capacity.limited_by import LimitedBy, limited_by
 from sshload_operator.decision.capacity.trials import digits, reported_trial
 from sshload_operator.decision.capacity.verdict import known
-from sshload_operator.decision.figures import milliseconds, percent, rounded
 from sshload_operator.planning.plan import Plan
 
 

@@ -13,8 +13,8 @@ from sshload_contract.run_summary import RunSummary, StepStats, Trial
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Verdict
 from sshload_operator.api.thresholds import RelativeCapacity
-from sshload_operator.decision.findings import Judgement
-from sshload_operator.decision.verdict import judge
+from sshload_operator.decision.judgement import Judgement
+from sshload_operator.decision.load_test.verdict import judge
 from sshload_operator.state import Reason
 
 MOST_HELD = searched(passed(10), passed(500), passed(500), end=SearchEnd.MOST_HELD, lower=500)

@@ -13,8 +13,7 @@ from sshload_contract.run_summary import RunSummary, Trial
 from sshload_contract.sample import ErrorCount
 from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Window
-from sshload_operator.decision.capacity.limited_by import LimitedBy, limited_by, sentence
-from sshload_operator.decision.capacity.shortages import Strain, shortages, strain
+from sshload_operator.decision.capacity.limited_by import LimitedBy, Strain, limited_by, sentence, shortages, strain
 from sshload_operator.state import Resource
 
 TWO_CORES = {"cpu_limit_cores": 2.0}

@@ -3,7 +3,7 @@
 import pytest
 from specs.names import FIT, UNFIT
 from sshload_operator.api.errors import SpecError
-from sshload_operator.api.names import check_name
+from sshload_operator.api.kinds import check_name
 
 
 @pytest.mark.parametrize("name", FIT)

@@ -6,18 +6,20 @@ Passed is Unknown where the run says nothing about the server: Inconclusive, Inv
 """
 
 from collections.abc import Mapping
+from enum import StrEnum
 
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.target import ExternalTarget
-from sshload_operator.decision.blockers import Blocker, target_blocker, workers_blocker
 from sshload_operator.decision.capacity.trials import amount_in_words, digits
-from sshload_operator.decision.endings import Ending
-from sshload_operator.decision.findings import Finding
-from sshload_operator.decision.situation import Situation
+from sshload_operator.decision.life_cycle import Finding, in_progress, settled
+from sshload_operator.decision.load_test.blockers import Blocker, target_blocker, workers_blocker
+from sshload_operator.decision.load_test.endings import Ending
+from sshload_operator.decision.load_test.situation import Situation
 from sshload_operator.state import ConditionStatus, ConditionType, Phase, Reason, Role
 
 Findings = Mapping[ConditionType, Finding]
+_SWEPT_WORKERS = Finding(ConditionStatus.FALSE, Reason.RUN_FINISHED, "no run is under way, so there are no workers")
 
 
 def under_way(situation: Situation) -> tuple[Finding, Findings]:
@@ -27,50 +29,42 @@ def under_way(situation: Situation) -> tuple[Finding, Findings]:
     reason, message = (blocked.reason, blocked.message) if blocked is not None else _headline(situation)
     if situation.observed.unread:
         message = f"{message}. Not all could be read: {situation.observed.unread}"
-    headline = Finding(ConditionStatus.UNKNOWN, reason, message)
-    return headline, {
+    return Finding(ConditionStatus.UNKNOWN, reason, message), {
         ConditionType.TARGET_READY: target,
         ConditionType.WORKERS_READY: workers,
-        ConditionType.COMPLETE: Finding(ConditionStatus.FALSE, reason, message),
-        ConditionType.PASSED: Finding(ConditionStatus.UNKNOWN, reason, "there is no verdict before the end of the run"),
-        ConditionType.READY: headline,
-        ConditionType.RECONCILING: Finding(ConditionStatus.TRUE, reason, message),
-        ConditionType.STALLED: Finding(ConditionStatus.FALSE, reason, "the run is under way"),
+        **_no_verdict(reason, message),
+        **in_progress(ConditionType, reason, message, "the run is under way"),
     }
 
 
 def held_back(reason: Reason, message: str, *, managed: bool) -> Findings:
     """Return the conditions of a test whose run may not begin yet."""
-    waits = Finding(ConditionStatus.FALSE, reason, message)
     return {
         ConditionType.TARGET_READY: _swept_target(managed=managed),
         ConditionType.WORKERS_READY: _SWEPT_WORKERS,
-        ConditionType.COMPLETE: waits,
-        ConditionType.PASSED: Finding(ConditionStatus.UNKNOWN, reason, "there is no verdict before the end of the run"),
-        ConditionType.READY: Finding(ConditionStatus.UNKNOWN, reason, message),
-        ConditionType.RECONCILING: Finding(ConditionStatus.TRUE, reason, message),
-        ConditionType.STALLED: Finding(ConditionStatus.FALSE, reason, message),
+        **_no_verdict(reason, message),
+        **in_progress(ConditionType, reason, message, message),
     }
 
 
 def finished(ending: Ending, *, managed: bool) -> Findings:
     """Return the conditions of a run that has ended."""
-    passed = ending.verdict is Verdict.PASSED
     stays = {ConditionType.TARGET_READY: _swept_target(managed=managed), ConditionType.WORKERS_READY: _SWEPT_WORKERS}
     if ending.about is not None:
         stays[ending.about] = Finding(ConditionStatus.FALSE, ending.reason, ending.message)
-    held = {Verdict.PASSED: ConditionStatus.TRUE, Verdict.FAILED: ConditionStatus.FALSE}
-
-    def says(status: ConditionStatus) -> Finding:
-        return Finding(status, ending.reason, ending.message)
-
+    passed = {Verdict.PASSED: ConditionStatus.TRUE, Verdict.FAILED: ConditionStatus.FALSE}.get(ending.verdict)
     return {
         **stays,
-        ConditionType.COMPLETE: says(ConditionStatus.TRUE),
-        ConditionType.PASSED: says(held.get(ending.verdict, ConditionStatus.UNKNOWN)),
-        ConditionType.READY: says(ConditionStatus.TRUE if passed else ConditionStatus.FALSE),
-        ConditionType.RECONCILING: says(ConditionStatus.FALSE),
-        ConditionType.STALLED: says(ConditionStatus.FALSE if passed else ConditionStatus.TRUE),
+        ConditionType.COMPLETE: Finding(ConditionStatus.TRUE, ending.reason, ending.message),
+        ConditionType.PASSED: Finding(passed or ConditionStatus.UNKNOWN, ending.reason, ending.message),
+        **settled(ConditionType, ending.reason, ending.message, ready=ending.verdict is Verdict.PASSED),
+    }
+
+
+def _no_verdict(reason: StrEnum, message: str) -> Findings:
+    return {
+        ConditionType.COMPLETE: Finding(ConditionStatus.FALSE, reason, message),
+        ConditionType.PASSED: Finding(ConditionStatus.UNKNOWN, reason, "there is no verdict before the end of the run"),
     }
 
 
@@ -144,9 +138,6 @@ def _load(situation: Situation) -> str:
     if capacity is None:
         return f"the load runs for {plan.load_s:g} s"
     return f"the capacity is searched from {digits(capacity.least)} to {amount_in_words(capacity.most, plan.spec.load)}"
-
-
-_SWEPT_WORKERS = Finding(ConditionStatus.FALSE, Reason.RUN_FINISHED, "no run is under way, so there are no workers")
 
 
 def _swept_target(*, managed: bool) -> Finding:

@@ -24,8 +24,8 @@ from sshload_operator.decision.capacity.verdict import (
     capacity_results,
     search_so_far,
 )
-from sshload_operator.decision.findings import Conclusion, Judgement
-from sshload_operator.decision.login_failure import by_login_failure
+from sshload_operator.decision.judgement import Conclusion, Judgement
+from sshload_operator.decision.load_test.login_failure import by_login_failure
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
 

@@ -7,8 +7,8 @@ from math import exp, hypot, sqrt
 from sshload_contract.run_summary import RunSummary, SeriesPoint, StepStats
 from sshload_contract.spread import FEWEST_SLICES, failures_width, rate_width, spread, variance_of_sum
 
+from sshload_operator.api.status.figures import milliseconds, rounded
 from sshload_operator.api.status.results import Percentile
-from sshload_operator.decision.figures import milliseconds, rounded
 from sshload_operator.planning.plan import Plan
 
 _Z_95 = 1.96

@@ -8,8 +8,8 @@ from sshload_contract.percentile import percentile_key
 from sshload_contract.run_summary import RunSummary, StepStats
 from sshload_contract.vocabulary import Step, Window
 
+from sshload_operator.api.status.figures import milliseconds, rounded
 from sshload_operator.api.status.results import FreshLogin, HoldResult
-from sshload_operator.decision.figures import milliseconds, rounded
 
 _MEDIAN = percentile_key(50)
 

@@ -6,9 +6,11 @@ from sshload_contract.run_summary import LoginFailure
 from sshload_contract.vocabulary import Outcome, Verdict
 
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.decision.findings import Conclusion
+from sshload_operator.decision.judgement import Conclusion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
+
+_MANAGED_ADVICE = "The run made this server: see whether spec.target.managed keeps its user from logging in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +27,6 @@ _NO_ADDRESS = _Meaning(
     "the name of {server} leads to no address",
     "Correct {field}.host, or the name's record in the DNS",
 )
-_MANAGED_ADVICE = "The run made this server: see whether spec.target.managed keeps its user from logging in"
 _OTHER = _Meaning(Reason.LOGIN_FAILED, "the login to {server} failed", "Its log may say more")
 _MEANINGS = {
     Outcome.AUTH_REJECTED: _Meaning(

@@ -7,7 +7,7 @@ from sshload_contract.master_log import without_records
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.decision.situation import Situation
+from sshload_operator.decision.load_test.situation import Situation
 from sshload_operator.planning.plan import pods_asked
 from sshload_operator.state import PodFacts, Reason, Role
 

@@ -14,10 +14,14 @@ from sshload_contract.percentile import percentile_key
 from sshload_contract.run_config import SessionReuse
 from sshload_contract.run_summary import RunSummary, StageStats, StepStats
 from sshload_contract.sample import ErrorCount, Negotiated
+from sshload_contract.snapshot import Snapshot
 from sshload_contract.steal import stolen_share
 from sshload_contract.target_stats import COUNTERS, TargetStats
+from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Step, Window
 
+from sshload_operator.api.status.figures import milliseconds, percent, rounded
+from sshload_operator.api.status.load_test import Progress, ThresholdStatus
 from sshload_operator.api.status.results import (
     ALGORITHM_CHARACTERS,
     FIRST_MESSAGE_CHARACTERS,
@@ -39,11 +43,11 @@ from sshload_operator.api.status.results import (
     TargetResult,
     WarmUp,
 )
+from sshload_operator.decision.capacity.status import search_status
 from sshload_operator.decision.capacity.trials import measured_load
-from sshload_operator.decision.figures import milliseconds, percent, rounded
-from sshload_operator.decision.hold import held, per_session
+from sshload_operator.decision.load_test.hold import held, per_session
+from sshload_operator.decision.load_test.noise import completed_rate_interval, percentile_intervals
 from sshload_operator.decision.max_startups.advice import advice
-from sshload_operator.decision.noise import completed_rate_interval, percentile_intervals
 from sshload_operator.planning.plan import Plan
 
 
@@ -262,3 +266,46 @@ def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
     """Return by how much each counter grew; None where it fell, since then the target was started anew in between."""
     grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in COUNTERS}
     return {name: value if value >= 0 else None for name, value in grown.items()}
+
+
+def progress(plan: Plan, snapshot: Snapshot) -> Progress:
+    """Return the status's progress as the newest snapshot has it."""
+    share = min(snapshot.failures / snapshot.iterations, 1.0) if snapshot.iterations else None
+    return Progress(
+        stage=snapshot.stage,
+        elapsed_seconds=rounded(snapshot.elapsed_s),
+        remaining_seconds=rounded(snapshot.remaining_s),
+        workers_connected=snapshot.workers_connected,
+        users=snapshot.users,
+        held=snapshot.held if plan.spec.load.held_sessions else None,
+        in_flight=snapshot.in_flight,
+        offered_rate=rounded(snapshot.offered_rate),
+        completed_rate=rounded(snapshot.completed_rate),
+        iterations=snapshot.iterations,
+        failures=snapshot.failures,
+        p99_ms=milliseconds(snapshot.p99_us),
+        error_percent=percent(share),
+        search=search_status(plan, snapshot.search) if snapshot.search is not None else None,
+    )
+
+
+def threshold_status(result: ThresholdResult) -> ThresholdStatus:
+    """Return a threshold as judged, as a status has it."""
+    terms = result.terms
+    return ThresholdStatus(
+        threshold=result.threshold,
+        observed=result.observed,
+        passed=result.passed,
+        kind=None if terms is None else terms.kind,
+        step=None if terms is None else terms.step or None,
+        percentile=None if terms is None else terms.percentile,
+        limit=None if terms is None else rounded(terms.limit),
+        unit=None if terms is None else terms.unit,
+        value=_rounded(result.value),
+        low=_rounded(result.low),
+        high=_rounded(result.high),
+    )
+
+
+def _rounded(figure: float | None) -> float | None:
+    return None if figure is None else rounded(figure)

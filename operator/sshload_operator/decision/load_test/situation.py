@@ -6,8 +6,7 @@ from datetime import datetime
 from sshload_contract.run_summary import RunSummary
 from sshload_contract.snapshot import Snapshot, Stage
 
-from sshload_operator.api.status.conditions import Condition
-from sshload_operator.api.status.head import Remembered
+from sshload_operator.api.status.head import Condition, Remembered
 from sshload_operator.api.status.load_test import TestHead
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.planning.plan import Plan

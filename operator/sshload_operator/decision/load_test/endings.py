@@ -10,7 +10,9 @@ from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
 from sshload_operator.decision.baseline.judge import against_baseline
-from sshload_operator.decision.blockers import (
+from sshload_operator.decision.capacity.status import capacity_status
+from sshload_operator.decision.judgement import Judgement
+from sshload_operator.decision.load_test.blockers import (
     Blocker,
     disrupted_master,
     disruption_of,
@@ -18,11 +20,9 @@ from sshload_operator.decision.blockers import (
     worker_loss,
     workers_blocker,
 )
-from sshload_operator.decision.capacity.status import capacity_status
-from sshload_operator.decision.findings import Judgement
-from sshload_operator.decision.results import results_status
-from sshload_operator.decision.situation import Situation
-from sshload_operator.decision.verdict import judge
+from sshload_operator.decision.load_test.results import results_status
+from sshload_operator.decision.load_test.situation import Situation
+from sshload_operator.decision.load_test.verdict import judge
 from sshload_operator.state import ConditionType, ObservedBaseline, PodFacts, Reason, Role
 
 _PODS_NAMED = 3
