@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from sshload_contract.bounds import Amount
+from sshload_contract.wire.bounds import Amount
 
 _STEAL_COLUMN = 7
 

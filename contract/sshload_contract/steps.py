@@ -3,10 +3,10 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from ipaddress import IPv6Address, ip_address
 from typing import Annotated, ClassVar, TypeAlias
 
 from sshload_contract.declared import Absent, Default, Duration, Inline, Named, Permission, Rule, Size, Text, Whole
+from sshload_contract.names import Host, Port
 from sshload_contract.vocabulary import STEP_NAME_LIMIT_CHARACTERS, STEP_NAME_PATTERN, Step
 
 OPENSSH_FILE_LIMIT_BYTES = 2**30
@@ -19,8 +19,11 @@ _ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(\\.|[^\]\\])*\]", re.DOTALL)
 _POSSESSIVE = re.compile(r"([*+?]|\{[0-9,]+\})\+")
 _REPEAT = re.compile(r"\{([0-9]+)?(?:,([0-9]+)?)?\}")
 _REPEAT_MOST = 1000
-_LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_HOST_NAME = re.compile(rf"{_LABEL}([.]{_LABEL})*")
+
+_COMMAND = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a command")
+_TEXT = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a text")
+_PATH = Text(shortest=1, longest=1024, pattern=r"[^\x00-\x1f\x7f]+", wanted="a path without control characters")
+_FILE_SIZE = Size("0", "100Gi")
 
 
 def _fault_of_expression(expression: str) -> str:
@@ -34,28 +37,6 @@ def _fault_of_expression(expression: str) -> str:
         return f"must be a regular expression: {error}"
     return ""
 
-
-def _is_host(host: str) -> bool:
-    if _HOST_NAME.fullmatch(host) is not None:
-        return True
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return False
-    return not (isinstance(address, IPv6Address) and address.ipv4_mapped is not None)
-
-
-Host: TypeAlias = Annotated[
-    str,
-    Text(shortest=1, longest=253, pattern=r"[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9:])?", wanted="a host"),
-    Rule(f"isIP(self) || self.matches('^{_HOST_NAME.pattern}$')", "must be a DNS name or an IP address", _is_host),
-]
-Port: TypeAlias = Annotated[int, Whole(1, 65_535)]
-
-_COMMAND = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a command")
-_TEXT = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a text")
-_PATH = Text(shortest=1, longest=1024, pattern=r"[^\x00-\x1f\x7f]+", wanted="a path without control characters")
-_FILE_SIZE = Size("0", "100Gi")
 
 _Name: TypeAlias = Annotated[
     str,

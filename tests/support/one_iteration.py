@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from itertools import count
 from time import monotonic_ns
 
-from sshload_contract.run_config import RunConfig
-from sshload_contract.sample import ArrivalCounts, NegotiatedCount
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.report import ArrivalCounts, NegotiatedCount
+from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration

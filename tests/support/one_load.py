@@ -9,8 +9,8 @@ import gevent
 from gevent import Greenlet
 from heard import Heard
 from one_iteration import prepare, unexpected
-from sshload_contract.run_config import RunConfig
 from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.share import Share
 from sshload_worker.recording.health import HealthMonitor

@@ -6,9 +6,9 @@ docs/reference/validity.md has the rule and its reasons.
 from dataclasses import dataclass
 
 from sshload_contract.judgement.figures import find_step
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import GeneratorStats, RunSummary, StepStats
+from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Invalidity, Step, Window
+from sshload_contract.wire.run_summary import GeneratorStats, RunSummary, StepStats
 
 CPU_SHARE_LIMIT = 0.9
 SOUND_BELOW_US = 20_000

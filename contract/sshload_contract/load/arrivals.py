@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Final, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Number, Rule, Whole, exactly_one
 from sshload_contract.load.model import MOST, STAGES, LoadDuration, StagedLoad
-from sshload_contract.run_summary import LoadStats
+from sshload_contract.wire.run_summary import LoadStats
 
 _CERTAIN_DEVIATIONS: Final = 6.0
 

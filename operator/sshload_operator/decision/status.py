@@ -1,7 +1,7 @@
 """Parts of a test's status that are not results: how a run stands, and its thresholds as judged."""
 
-from sshload_contract.snapshot import Snapshot
 from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.wire.master_log import Snapshot
 
 from sshload_operator.api.status.load_test import Progress, ThresholdStatus
 from sshload_operator.decision.capacity.status import search_status

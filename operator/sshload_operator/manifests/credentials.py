@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sshload_contract.client import Auth
-from sshload_contract.run_config import Endpoint
+from sshload_contract.wire.run_config import Endpoint
 
 from sshload_operator.api.target import ExternalTarget
 

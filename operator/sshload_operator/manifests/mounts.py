@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from sshload_contract.references import ConfigMapFile
+from sshload_contract.names import ConfigMapFile
 
 from sshload_operator.api.target import ExternalTarget
 from sshload_operator.manifests.credentials import credential_files

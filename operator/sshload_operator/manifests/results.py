@@ -6,8 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from sshload_contract.codec import to_json, to_plain
-from sshload_contract.run_summary import RunSummary, smaller_and_smaller
+from sshload_contract.wire.codec import to_json, to_plain
+from sshload_contract.wire.run_summary import RunSummary, smaller_and_smaller
 
 from sshload_operator.manifests.labels import metadata
 from sshload_operator.manifests.names import Part

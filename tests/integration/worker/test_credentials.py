@@ -13,8 +13,8 @@ from one_iteration import run_once
 from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.client import Auth, Library
-from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_worker.login import agent as agent_module
 from sshload_worker.login.agent import start_agent
 from sshload_worker.login.private_key import PrivateKey, read_private_key

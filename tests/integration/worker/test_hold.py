@@ -13,11 +13,10 @@ from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scena
 from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import HoldLoad
-from sshload_contract.reporting import oldest_word_s
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.sample import Health
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.wire.report import Health, oldest_word_s
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.held_sessions import HeldSessions

@@ -16,9 +16,9 @@ from run_configs import arrivals, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.allow_list import AllowedTarget, AllowList
 from sshload_contract.load import BurstLoad, Load, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig, Scenario, SessionReuse
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.wire.run_config import RunConfig, Scenario, SessionReuse
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.coordination.trial_part import TrialPart, WorkerContext
 from sshload_worker.locustfile.load_users import load_users

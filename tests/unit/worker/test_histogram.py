@@ -9,7 +9,7 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_contract.percentile import samples_needed
+from sshload_contract.percentiles import samples_needed
 from sshload_worker.recording.hdr_encoding import HIGHEST_US, EncodingError, bucket_ceiling
 from sshload_worker.recording.histogram import LatencyHistogram
 

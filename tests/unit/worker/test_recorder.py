@@ -3,8 +3,8 @@ from dataclasses import replace
 
 import pytest
 from gevent import GreenletExit, sleep
-from sshload_contract.sample import Health
 from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.report import Health
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder

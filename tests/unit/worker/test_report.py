@@ -2,14 +2,14 @@ from dataclasses import replace
 
 import pytest
 from run_configs import NOWHERE, TOKEN, arrivals, run_config
-from sshload_contract.codec import from_json, to_json
 from sshload_contract.judgement.validity import defects
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad, HoldLoad, Load
-from sshload_contract.master_log import read_master_log, summary_lines
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.sample import ArrivalCounts, ErrorCount, Health, Report
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, Window
+from sshload_contract.wire.codec import from_json, to_json
+from sshload_contract.wire.master_log import read_master_log, summary_lines
+from sshload_contract.wire.report import ArrivalCounts, ErrorCount, Health, Report
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock

@@ -4,14 +4,12 @@ from dataclasses import replace
 import pytest
 from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
-from sshload_contract.capacity import Capacity
 from sshload_contract.load import HoldLoad, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.reporting import first_report_s, report_interval_s
-from sshload_contract.run_summary import EarlyEnd
-from sshload_contract.sample import Health, Report
-from sshload_contract.snapshot import Stage
-from sshload_contract.thresholds import ErrorRateThreshold
+from sshload_contract.thresholds import Capacity, ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.wire.master_log import Stage
+from sshload_contract.wire.report import Health, Report, first_report_s, report_interval_s
+from sshload_contract.wire.run_summary import EarlyEnd
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.summary.merge import NO_COUNTS

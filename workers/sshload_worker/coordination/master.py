@@ -7,13 +7,12 @@ from time import monotonic
 
 import gevent
 from gevent.event import Event
-from sshload_contract.codec import to_json
-from sshload_contract.master_log import snapshot_line, summary_lines
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import LoginFailure, RunSummary
-from sshload_contract.sample import Report
-from sshload_contract.snapshot import Snapshot, Stage
 from sshload_contract.vocabulary import RunEnd
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.master_log import Snapshot, Stage, snapshot_line, summary_lines
+from sshload_contract.wire.report import Report
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import LoginFailure, RunSummary
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.settling import Settling

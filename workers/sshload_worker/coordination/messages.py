@@ -7,7 +7,7 @@ LOG_IN, which each worker answers with LOGGED_IN or LOGIN_FAILED.
 
 from dataclasses import dataclass
 
-from sshload_contract.bounds import Amount
+from sshload_contract.wire.bounds import Amount
 
 HELLO = "sshloadHello"
 """Worker: {run_id, worker}. It is connected."""

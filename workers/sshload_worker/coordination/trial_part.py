@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import gevent
-from sshload_contract.load.recorded import Trace
-from sshload_contract.reporting import first_report_s, report_interval_s
-from sshload_contract.run_config import RunConfig
-from sshload_contract.sample import Report
+from sshload_contract.load.replay import Trace
 from sshload_contract.vocabulary import WHOLE_STEPS
+from sshload_contract.wire.report import Report, first_report_s, report_interval_s
+from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.locustfile.locust_users import LocustUsers, LocustUserSessions

@@ -10,11 +10,11 @@ import gevent
 from gevent.event import Event
 from locust import runners
 from locust.env import Environment
-from sshload_contract.codec import to_json, to_plain
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import LoginFailure
-from sshload_contract.sample import Report
 from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.codec import to_json, to_plain
+from sshload_contract.wire.report import Report
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import LoginFailure
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.dial import dial_until_accepted, dial_until_banner

@@ -5,11 +5,11 @@ from typing import Any, Protocol, TypeVar
 
 import gevent
 from locust.env import Environment
-from sshload_contract.codec import from_json, from_plain
-from sshload_contract.errors import ContractError
-from sshload_contract.run_summary import LoginFailure
-from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.codec import from_json, from_plain
+from sshload_contract.wire.report import Report
+from sshload_contract.wire.run_summary import LoginFailure
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.locust_line import flush_and_close

@@ -14,9 +14,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sshload_contract.client import Auth, Client, Library, Timeouts
-from sshload_contract.run_config import Endpoint
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import WHOLE_STEPS, Window
+from sshload_contract.wire.run_config import Endpoint
 
 from sshload_worker.locustfile.request_events import RequestPerSample
 from sshload_worker.login.login import Login

@@ -7,7 +7,7 @@ from pathlib import Path
 from time import time
 
 from sshload_contract.client import Auth, Client
-from sshload_contract.run_config import Endpoint
+from sshload_contract.wire.run_config import Endpoint
 
 from sshload_worker.login.agent import start_agent
 from sshload_worker.login.certificate import check_user_certificate

@@ -13,8 +13,8 @@ from time import monotonic, monotonic_ns, thread_time
 import gevent
 from gevent.pool import Group
 from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
-from sshload_contract.sample import Health
 from sshload_contract.steal import machine_cpu, stolen_share
+from sshload_contract.wire.report import Health
 
 from sshload_worker.recording.histogram import LatencyHistogram
 

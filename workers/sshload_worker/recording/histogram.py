@@ -6,8 +6,7 @@ from math import ceil, sqrt
 from math import floor as round_down
 from typing import Final
 
-from sshload_contract.percentile import samples_needed
-from sshload_contract.spread import percentile_width
+from sshload_contract.percentiles import percentile_width, samples_needed
 
 from sshload_worker.recording.hdr_encoding import (
     HIGHEST_US,

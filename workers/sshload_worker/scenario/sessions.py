@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Protocol
 
-from sshload_contract.run_config import Scenario, SessionReuse
 from sshload_contract.steps import RsyncStep
+from sshload_contract.wire.run_config import Scenario, SessionReuse
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.login.login import Login

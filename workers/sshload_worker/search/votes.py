@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from sshload_contract.capacity import GIVEN_UP_AFTER, unjudged
+from sshload_contract.thresholds import GIVEN_UP_AFTER, unjudged
 
 _NEVER_JUDGED_AFTER = 3
 

@@ -9,15 +9,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import ceil, inf
 
-from sshload_contract.judgement.binomial import is_not_below
+from sshload_contract.judgement.error_rate import is_not_below
 from sshload_contract.judgement.threshold import judge_threshold
 from sshload_contract.load import Load, UsersLoad
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.percentiles import percentile_key
 from sshload_contract.steps import ShellStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
 from sshload_contract.vocabulary import Step, Window, measured_step
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_worker.summary.merge import Totals
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from sshload_contract.sample import ArrivalCounts, Health, Negotiated, Report
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.report import ArrivalCounts, Health, Negotiated, Report
 
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.slices import Slices

@@ -7,8 +7,8 @@ of what a jump host has dropped.
 
 from dataclasses import replace
 
-from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import Outcome, Step, is_of_jump_host
+from sshload_contract.wire.target import TargetStats
 
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.merge import ErrorKey, SampleKey, Totals

@@ -6,9 +6,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from sshload_contract.load import BurstLoad
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import (
+from sshload_contract.percentiles import percentile_key
+from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window, is_of_jump_host
+from sshload_contract.wire.report import ArrivalCounts, EncodedHistogram, ErrorCount, NegotiatedCount
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import (
     RUN_SUMMARY_VERSION,
     GeneratorStats,
     LoadStats,
@@ -17,9 +19,7 @@ from sshload_contract.run_summary import (
     StageStats,
     StepStats,
 )
-from sshload_contract.sample import ArrivalCounts, EncodedHistogram, ErrorCount, NegotiatedCount
-from sshload_contract.target_stats import TargetStats
-from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window, is_of_jump_host
+from sshload_contract.wire.target import TargetStats
 
 from sshload_worker.summary.merge import StageTotals, Totals, worst_health
 from sshload_worker.summary.refusals import classify_refusals

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import Load
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import CapacityResult, RunSummary, StepStats, Trial
-from sshload_contract.snapshot import SearchProgress
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, Step, TrialState, Window
+from sshload_contract.wire.master_log import SearchProgress
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import CapacityResult, RunSummary, StepStats, Trial
 
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, SearchResult, next_step, partial_result

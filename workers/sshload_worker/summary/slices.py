@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, field
 
-from sshload_contract.spread import MOST_SLICES, spread
+from sshload_contract.percentiles import MOST_SLICES, spread
 
 from sshload_worker.recording.histogram import LatencyHistogram
 

@@ -4,12 +4,11 @@ from dataclasses import replace
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from sshload_contract.judgement.judged import in_words
-from sshload_contract.reporting import oldest_word_s
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import EarlyEnd, RunSummary
-from sshload_contract.sample import Report
+from sshload_contract.thresholds import in_words
 from sshload_contract.vocabulary import RunEnd
+from sshload_contract.wire.report import Report, oldest_word_s
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.summary.hopeless import unrecoverable_threshold
@@ -41,7 +40,7 @@ class HeldRange:
 
 
 if TYPE_CHECKING:
-    from sshload_contract.target_stats import TargetStats
+    from sshload_contract.wire.target import TargetStats
 
 
 class TrialCourse:

@@ -9,16 +9,14 @@ sound one, which matters only near the limit, does not.
 
 from dataclasses import dataclass
 
-from sshload_contract.judgement.attempts import held_sessions
-from sshload_contract.judgement.failures import all_failed, failed_by_delay, many_failed
-from sshload_contract.judgement.judged import Judged
+from sshload_contract.judgement.error_rate import all_failed, failed_by_delay, held_sessions, many_failed
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.threshold import judge_threshold, why_too_few
 from sshload_contract.judgement.validity import arrivals_dropped, defects
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.thresholds import Judged, ThresholdResult
 from sshload_contract.vocabulary import Invalidity, RunEnd, TrialState
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 
 _END_AS_INVALIDITY = {
     RunEnd.WORKER_LOST: Invalidity.WORKER_LOST,

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from math import ceil, inf, isinf, log
 
-from sshload_contract.percentile import percentile_key, samples_needed
+from sshload_contract.percentiles import percentile_key, samples_needed
 from sshload_contract.thresholds import Terms, ThresholdResult
 
 from sshload_operator.api.status.load_test import TestStatus

@@ -3,10 +3,10 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
 from sshload_contract.steps import ForwardStep
 from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Outcome, TrialState, Window
+from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
 
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.capacity.shortages import Shortage, Strain, at_ease, shortages, strain

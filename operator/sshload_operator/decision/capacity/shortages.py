@@ -8,9 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sshload_contract.judgement.own_delay import is_stolen
-from sshload_contract.run_summary import Trial
 from sshload_contract.steal import stolen_share
-from sshload_contract.target_stats import COUNTERS, TargetStats
+from sshload_contract.wire.run_summary import Trial
+from sshload_contract.wire.target import COUNTERS, TargetStats
 
 from sshload_operator.state import Resource
 

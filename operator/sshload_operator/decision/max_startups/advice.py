@@ -1,8 +1,8 @@
 """`status.results.maxStartups`: what MaxStartups did to the run, what explains it, and what to set."""
 
 from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import RunEnd
+from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_operator.api.status.results import MaxStartupsAdvice
 from sshload_operator.api.target import ExternalTarget, ManagedTarget

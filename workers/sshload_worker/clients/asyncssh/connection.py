@@ -4,8 +4,8 @@ from typing import Any
 
 from asyncssh.packet import String, UInt32
 from asyncssh.sftp import SFTPClient
-from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.clients.asyncssh.channel import AsyncsshChannel, Inbox, RequestChannel
 from sshload_worker.clients.asyncssh.driver import Driver

@@ -2,8 +2,8 @@
 
 import shlex
 
-from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.clients.interface import Connection, RemoteFile
 from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel, OwnSession, Session

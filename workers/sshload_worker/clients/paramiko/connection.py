@@ -3,8 +3,8 @@
 from typing import Any
 
 from sshload_contract.client import Auth
-from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.clients.interface import Connection, RemoteFile
 from sshload_worker.clients.paramiko.channel import ParamikoChannel

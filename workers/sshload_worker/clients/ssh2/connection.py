@@ -6,8 +6,8 @@ from typing import Any, cast
 
 from ssh2 import session as ssh2_session
 from ssh2.exceptions import ChannelFailure, SSH2Error
-from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.clients.banner import await_banner
 from sshload_worker.clients.descriptor import Descriptor, open_socket

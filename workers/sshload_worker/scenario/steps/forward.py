@@ -3,9 +3,9 @@
 from functools import lru_cache, partial
 
 from sshload_contract.allow_list import forward_refusal
-from sshload_contract.run_config import RunConfig
 from sshload_contract.steps import ForwardStep
 from sshload_contract.vocabulary import Outcome, Step, measured_step
+from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure

@@ -1,24 +1,19 @@
-"""The master's standard output: snapshots as lines, and the summary as numbered lines that prove themselves whole.
-
-Why lines of 12 KiB: the kubelet's log is cut into fragments of 16 KiB, and the API server's `tailLines` counts those.
-Lines that are not ours (warnings, tracebacks of the interpreter) may stand between them, and are passed over.
-
-A tenant can print what he likes (a custom image, a locustfile), so a reader bounds everything before it looks at it:
-the length of a line, the number of parts, the unpacked text, and the number of JSON values in it, because the memory
-that JSON takes once it is parsed depends on that number more than on its length.
-"""
+"""The master's standard output: a Snapshot each second, and at the end the summary, whose lines prove it whole."""
 
 import base64
 import hashlib
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum, unique
 from typing import Protocol, TypeVar
 
-from sshload_contract.codec import from_json, from_plain, parse_json, to_json
-from sshload_contract.errors import ContractError
-from sshload_contract.run_summary import RUN_SUMMARY_VERSION, RunSummary, smaller_and_smaller
-from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot
+from sshload_contract.wire.bounds import Amount, ContractError, Count
+from sshload_contract.wire.codec import from_json, from_plain, parse_json, to_json
+from sshload_contract.wire.run_summary import RUN_SUMMARY_VERSION, RunSummary, smaller_and_smaller
+
+SNAPSHOT_VERSION = 5
+PROBLEM_LIMIT_CHARACTERS = 200
 
 _MARK = '{"sshload":'
 _CHUNK_CHARACTERS = 12_000
@@ -30,6 +25,56 @@ _UNPACKED_LIMIT_BYTES = 4_194_304
 _VALUES_LIMIT = 400_000
 SUMMARY_LINES_LIMIT = _PARTS_LIMIT + 1
 """The largest number of lines that a summary takes, with its closing line."""
+
+
+@unique
+class Stage(StrEnum):
+    """Where a run stands, as its master sees it. `SETTLING`: between two trials, until the target is idle."""
+
+    WAITING_FOR_WORKERS = "waitingForWorkers"
+    WARM_UP = "warmUp"
+    MEASURING = "measuring"
+    DRAINING = "draining"
+    SETTLING = "settling"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchProgress:
+    """How far a search for the capacity has come: the trial under way, its amount of load, and the bounds so far."""
+
+    trial: Count
+    amount: Amount
+    lower: Amount | None
+    upper: Amount | None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """How a run stands by its workers' last reports, and what is left of it. `p99_us` is of successful totals.
+
+    Rates are per second of the load that was reported last: of half a second at least, and mostly of one or two.
+
+    In a search the figures are the trial's, and `search` says where it stands; it is None in any other run.
+    `elapsed_s` is then since the start of the first trial, and `remaining_s` the longest that trials can still take.
+    `problem` says why the target cannot be reached yet, in at most PROBLEM_LIMIT_CHARACTERS, and is empty otherwise.
+    """
+
+    version: int
+    run_id: str
+    stage: Stage
+    elapsed_s: Amount
+    remaining_s: Amount
+    workers_connected: Count
+    users: Count
+    held: Count
+    in_flight: Count
+    offered_rate: Amount
+    completed_rate: Amount
+    iterations: Count
+    failures: Count
+    p99_us: Count | None
+    search: SearchProgress | None
+    problem: str
 
 
 class _Versioned(Protocol):

@@ -16,14 +16,15 @@ from math import isfinite
 from types import NoneType, UnionType
 from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from sshload_contract.bounds import PercentileText, Range
-from sshload_contract.errors import ContractError
+from sshload_contract.wire.bounds import ContractError, PercentileText, Range
 
 T = TypeVar("T")
 _WHOLE_NUMBER_LIMIT = 2**63
 """Beyond it a whole number does not fit every type that it meets: a float, a metric, the API server's int64."""
 _SHOWN_CHARACTERS = 60
 _PLAIN = frozenset({str, int, float, bool, NoneType})
+
+_Reader = Callable[[Any], Any]
 
 
 def to_json(value: object) -> str:
@@ -79,9 +80,6 @@ def from_plain(kind: type[T], plain: object, *, tolerant: bool = False) -> T:
     except _Misfit as misfit:
         raise ContractError("".join(reversed(misfit.places)).removeprefix("."), misfit.problem) from misfit.__cause__
     return value
-
-
-_Reader = Callable[[Any], Any]
 
 
 class _Names(Enum):

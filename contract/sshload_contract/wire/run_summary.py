@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from sshload_contract.bounds import Amount, Count, PercentileKey, StageNumber
-from sshload_contract.sample import EncodedHistogram, ErrorCount, NegotiatedCount
-from sshload_contract.target_stats import TargetStats
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Window
+from sshload_contract.wire.bounds import Amount, Count, PercentileKey, StageNumber
+from sshload_contract.wire.report import EncodedHistogram, ErrorCount, NegotiatedCount
+from sshload_contract.wire.target import TargetStats
 
 RUN_SUMMARY_VERSION = 9
 _FEW_ERRORS = 100

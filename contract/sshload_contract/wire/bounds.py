@@ -1,4 +1,4 @@
-"""What a figure of another process may be, declared where its field is; the codec refuses any other.
+"""Bounds of what another process says, declared at each field. The codec refuses anything else by ContractError.
 
 Who prints a summary or answers `/stats` may be a tenant's own program. Its figures are computed with, and stand in
 statuses whose schemas have bounds of their own, so none of them may be negative or beyond what a float can count to.
@@ -8,6 +8,8 @@ from typing import Annotated, NamedTuple, TypeAlias
 
 _MOST = 2**53
 """Up to here a float tells all whole numbers apart."""
+MOST_STAGES = 50
+"""The most stages of a load."""
 
 
 class Range(NamedTuple):
@@ -36,10 +38,27 @@ class PercentileText(NamedTuple):
 
 
 Count: TypeAlias = Annotated[int, Range(0, _MOST)]
+
+
 Ordinal: TypeAlias = Annotated[int, Range(1, _MOST)]
-MOST_STAGES = 50
-"""The most stages of a load."""
+
 
 StageNumber: TypeAlias = Annotated[int, Range(0, MOST_STAGES)]
+
+
 Amount: TypeAlias = Annotated[float, Range(0, _MOST)]
+
+
 PercentileKey: TypeAlias = Annotated[str, PercentileText()]
+
+
+class ContractError(ValueError):
+    """A text from another process does not say what its version of the contract promises.
+
+    `path` names the offending place (`load.stages[1].rate`), `problem` says what is wrong there.
+    """
+
+    def __init__(self, path: str, problem: str) -> None:
+        super().__init__(f"{path or 'document'}: {problem}")
+        self.path = path
+        self.problem = problem

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 
 from sshload_contract.allow_list import AllowList
-from sshload_contract.capacity import Capacity
 from sshload_contract.client import Auth, Client
 from sshload_contract.load import Load
 from sshload_contract.steps import ScenarioStep, SleepStep
-from sshload_contract.thresholds import Threshold
+from sshload_contract.thresholds import Capacity, Threshold
 
 RUN_CONFIG_VERSION = 8
 
