@@ -12,7 +12,7 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.sessions import make_sessions
 from sshload_worker.scenario.step_clock import Due
-from sshload_worker.scenario.steps.forward import forward_rule
+from sshload_worker.scenario.steps.channel import forward_rule
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 
 

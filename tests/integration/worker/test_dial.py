@@ -5,8 +5,8 @@ import gevent
 import pytest
 from free_ports import free_port
 from ssh_server import SshServer
-from sshload_worker.coordination import dial as dial_module
-from sshload_worker.coordination.dial import dial_until_accepted, dial_until_banner
+from sshload_worker.scenario import first_login as dial_module
+from sshload_worker.scenario.first_login import dial_until_accepted, dial_until_banner
 from unkind_servers import speaking
 
 _DEADLINE_S = 300.0

@@ -18,11 +18,11 @@ from sshload_contract.wire.report import Health, oldest_word_s
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.held_sessions import HeldSessions
+from sshload_worker.scenario.sessions import Connector
 from sshload_worker.scenario.step_clock import Due
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
-from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.totals import Totals
 from whole_run import whole_run
 
 WELL = (Window.MEASURED, Outcome.OK)

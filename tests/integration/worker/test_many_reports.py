@@ -20,8 +20,7 @@ from sshload_contract.wire.report import Report
 from sshload_contract.wire.run_summary import LoginFailure
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.locust_line import encrypt_lines
-from sshload_worker.coordination.worker_line import WorkerLine
-from sshload_worker.coordination.worker_registry import WorkerRegistry
+from sshload_worker.coordination.workers import WorkerLine, WorkerRegistry
 
 REPORTS = 200
 PATIENCE_S = 300.0

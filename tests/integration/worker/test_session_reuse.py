@@ -16,7 +16,7 @@ from sshload_contract.vocabulary import Outcome, Step, Window
 from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock
-from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.totals import Totals
 from whole_run import whole_run
 
 WELL = (Window.MEASURED, Outcome.OK)

@@ -15,9 +15,9 @@ from sshload_contract.wire.report import ArrivalCounts
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.hopeless import unrecoverable_threshold
-from sshload_worker.summary.merge import Totals
-from sshload_worker.summary.report import RunCourse, run_summary
+from sshload_worker.summary.early_end import unrecoverable_threshold
+from sshload_worker.summary.run_summary import RunCourse, run_summary
+from sshload_worker.summary.totals import Totals
 
 ERRORS = ErrorRateThreshold(below=0.01, abort_on_fail=True)
 P90 = LatencyThreshold(step=Step.TOTAL, percentile=90.0, below_s=1.0, abort_on_fail=True)

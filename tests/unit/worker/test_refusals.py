@@ -8,8 +8,8 @@ from sshload_contract.wire.report import Health
 from sshload_contract.wire.target import TARGET_STATS_VERSION, TargetStats
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.summary.merge import Totals
-from sshload_worker.summary.refusals import classify_refusals
+from sshload_worker.summary.run_summary import classify_refusals
+from sshload_worker.summary.totals import Totals
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 NOTHING = TargetStats(

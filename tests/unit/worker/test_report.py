@@ -13,9 +13,9 @@ from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock
-from sshload_worker.summary.merge import NO_COUNTS, Totals
 from sshload_worker.summary.progress import POINTS_LIMIT, Progress, Series, progress
-from sshload_worker.summary.report import ERRORS_LIMIT, RunCourse, run_summary, window_durations_s
+from sshload_worker.summary.run_summary import ERRORS_LIMIT, RunCourse, run_summary, window_durations_s
+from sshload_worker.summary.totals import NO_COUNTS, Totals
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 

@@ -12,8 +12,8 @@ from sshload_contract.wire.report import Health, Report, first_report_s, report_
 from sshload_contract.wire.run_summary import EarlyEnd
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.summary.merge import NO_COUNTS
 from sshload_worker.summary.progress import RunState, snapshot
+from sshload_worker.summary.totals import NO_COUNTS
 from sshload_worker.summary.trial_course import TrialCourse
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)

@@ -14,7 +14,7 @@ from sshload_contract.wire.report import Health
 
 from sshload_worker.coordination.master import Master
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.merge import add_counts, worst_health
+from sshload_worker.summary.totals import add_counts, worst_health
 
 _TEXT = "text/plain; charset=utf-8"
 _US_PER_S = 1_000_000

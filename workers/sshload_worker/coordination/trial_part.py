@@ -17,11 +17,10 @@ from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.share import Share, TrialOrder
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
-from sshload_worker.scenario.sessions import make_sessions
-from sshload_worker.scenario.steps.forward import forward_rule
+from sshload_worker.scenario.sessions import Connector, make_sessions
+from sshload_worker.scenario.steps.channel import forward_rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,10 +22,10 @@ from sshload_worker.locustfile.request_events import RequestPerSample
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.connector import Connector
+from sshload_worker.scenario.sessions import Connector
 from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.steps.channel import unrestricted
 from sshload_worker.scenario.steps.dispatch import run_step
-from sshload_worker.scenario.steps.forward import unrestricted
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.target_login import prepare_login_at, resolve
 

@@ -9,10 +9,9 @@ from time import time
 from sshload_contract.client import Auth, Client
 from sshload_contract.wire.run_config import Endpoint
 
-from sshload_worker.login.agent import start_agent
 from sshload_worker.login.certificate import check_user_certificate
 from sshload_worker.login.known_hosts import HostKeys
-from sshload_worker.login.private_key import PrivateKey, read_private_key
+from sshload_worker.login.private_key import PrivateKey, read_private_key, start_agent
 from sshload_worker.outcomes import GeneratorFaultError
 
 Address = tuple[socket.AddressFamily, tuple[object, ...]]

@@ -1,9 +1,11 @@
-"""The login before the load: whether a worker can log in at all is found out once, and nothing of it is counted.
+"""Before the load: wait until the server answers, and log in once to find out whether that works. Nothing is counted.
 
-A server or a network may need a moment, so that what may pass is tried again until the connect timeout is over.
+A server or a network may need a moment, so TCP connections are tried until they succeed, in attempts short enough that
+one lost packet costs no minutes, and a login that may succeed later is tried until the connect timeout is over.
 """
 
 import logging
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import monotonic, monotonic_ns
@@ -18,8 +20,16 @@ from sshload_contract.wire.run_summary import LoginFailure
 from sshload_worker.login.login import Address, Login
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.connector import Connector
+from sshload_worker.scenario.sessions import Connector
 from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
+
+_ATTEMPT_S = 1.0
+_PAUSE_S = 0.1
+_GREETING_S = 5.0
+_REFUSED_PAUSE_S = 0.5
+_VERSION_START = b"SSH-"
+_GREETING_LIMIT_BYTES = 8_192
+_REPORTED_CHARACTERS = 100
 
 _FINAL_OUTCOMES = frozenset(
     {Outcome.AUTH_REJECTED, Outcome.HOST_KEY_MISMATCH, Outcome.KEX_FAILED, Outcome.NOT_SSH, Outcome.GENERATOR_FAULT}
@@ -43,6 +53,52 @@ log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 OnProblem = Callable[[str], None]
+
+
+def dial_until_accepted(host: str, port: int, on_problem: Callable[[str], None]) -> None:
+    """Return once `host` takes a TCP connection at `port`, which is closed at once; tell each problem meanwhile."""
+    while True:
+        try:
+            socket.create_connection((host, port), timeout=_ATTEMPT_S).close()
+        except OSError as error:
+            on_problem(f"{host}:{port}: {error.strerror or error}")
+            gevent.sleep(_PAUSE_S)
+        else:
+            return
+
+
+def dial_until_banner(host: str, port: int, on_problem: Callable[[str], None]) -> None:
+    """Return once the server at `port` greets with its SSH version (RFC 4253 section 4.2); tell each problem meanwhile.
+
+    A server that is still full of connections, or that punishes this source for having given some up, closes them with
+    other words or with none (sshd: MaxStartups, PerSourcePenalties).
+    """
+    while True:
+        try:
+            received = _greeting(host, port)
+        except OSError as error:
+            on_problem(f"{host}:{port}: {error.strerror or error}")
+        else:
+            if received.startswith(_VERSION_START) or b"\n" + _VERSION_START in received:
+                return
+            words = received.decode("ascii", "replace").strip()[:_REPORTED_CHARACTERS]
+            on_problem(
+                f"{host}:{port}: no SSH version, but {words!r}" if words else f"{host}:{port}: it closed unasked"
+            )
+        gevent.sleep(_REFUSED_PAUSE_S)
+
+
+def _greeting(host: str, port: int) -> bytes:
+    """Return the server's bytes up to the begin of its version, to its close, or to the limit."""
+    received = b""
+    with socket.create_connection((host, port), timeout=_ATTEMPT_S) as connection:
+        connection.settimeout(_GREETING_S)
+        while _VERSION_START not in received and len(received) < _GREETING_LIMIT_BYTES:
+            data = connection.recv(_GREETING_LIMIT_BYTES)
+            if not data:
+                break
+            received += data
+    return received
 
 
 class UnreachableError(Exception):

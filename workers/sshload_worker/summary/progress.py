@@ -9,7 +9,7 @@ from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import SeriesPoint
 
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.merge import NO_COUNTS, Totals, add_counts, subtract_counts
+from sshload_worker.summary.totals import NO_COUNTS, Totals, add_counts, subtract_counts
 
 POINTS_LIMIT = 600
 

@@ -11,10 +11,10 @@ from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 
 from sshload_worker.pacing.share import TrialOrder
-from sshload_worker.summary.hopeless import unrecoverable_threshold
-from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.early_end import unrecoverable_threshold
 from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, adds_enough, progress
-from sshload_worker.summary.report import RunCourse, run_summary
+from sshload_worker.summary.run_summary import RunCourse, run_summary
+from sshload_worker.summary.totals import Totals
 
 _LOOK_AGAIN_AFTER_S = 5.0
 """A summary of what was measured so far costs the master up to seconds of CPU."""

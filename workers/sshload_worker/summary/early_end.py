@@ -19,7 +19,7 @@ from sshload_contract.vocabulary import Step, Window, measured_step
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 
-from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.totals import Totals
 
 _US_PER_S = 1_000_000
 _CERTAIN_DEVIATIONS = 10

@@ -1,12 +1,14 @@
-"""The scp protocol, spoken over a channel to the server's own scp program, for libraries that do not speak it.
+"""The protocols of file transfers as far as libraries share them: SFTP's status codes, and scp.
 
-The protocol is BSD rcp's: the program that reads (`scp -f`) announces a file by a line (`C0644 26624 name`), sends its
-bytes and a zero byte; the other side answers each of the three with a zero byte, or with 1 or 2 and a line that says
-what is wrong.
+SFTP's status codes are those of draft-ietf-secsh-filexfer-02. scp is spoken over a channel to the server's own scp
+program, for libraries that do not speak it. The protocol is BSD rcp's: the program that reads (`scp -f`) announces a
+file by a line (`C0644 26624 name`), sends its bytes and a zero byte; the other side answers each of the three with a
+zero byte, or with 1 or 2 and a line that says what is wrong.
 """
 
 import re
 import shlex
+from collections.abc import Iterator
 from posixpath import basename
 from typing import NoReturn
 
@@ -15,12 +17,38 @@ from sshload_contract.vocabulary import Outcome
 from sshload_worker.clients.interface import Channel, RemoteFile
 from sshload_worker.outcomes import StepFailure
 
+END_OF_FILE = 1
+SFTP_STATUSES = {
+    2: Outcome.SFTP_NO_SUCH_FILE,
+    3: Outcome.SFTP_PERMISSION_DENIED,
+    4: Outcome.SFTP_FAILURE,
+    5: Outcome.SFTP_BAD_MESSAGE,
+    6: Outcome.SFTP_NO_CONNECTION,
+    7: Outcome.SFTP_CONNECTION_LOST,
+    8: Outcome.SFTP_OP_UNSUPPORTED,
+}
+
 _ACK = b"\0"
 _WARNING, _ERROR = 1, 2
 _LINE_LIMIT_BYTES = 8_192
 _MODE = "0644"
 _WORDS_OF_A_FILE = 3
 _SIZE = re.compile("[0-9]{1,19}")  # of 64 bits
+
+
+def status_failure(code: int, text: str) -> StepFailure:
+    """Return the failure that a status other than OK means."""
+    outcome = SFTP_STATUSES.get(code, Outcome.SFTP_OTHER)
+    return StepFailure(outcome, text or f"SFTP status {code}")
+
+
+def split_into_pieces(data: bytes, size: int | None) -> Iterator[bytes]:
+    """Yield `data` in pieces of at most `size` bytes, all at once where that is None."""
+    if size is None or len(data) <= size:
+        yield data
+        return
+    for begin in range(0, len(data), size):
+        yield data[begin : begin + size]
 
 
 def begin_read(channel: Channel, path: str) -> RemoteFile:
