@@ -20,6 +20,17 @@ from ipaddress import IPv6Network, ip_network
 
 from sshload_contract.addresses import Address, Network, ends_in_number, forms, is_within, read_address
 
+_MAPPED = IPv6Network("::ffff:0:0/96")
+_WILDCARDS = frozenset("*?[")
+_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_CHOICE_OF_CHARACTERS = re.compile(r"\[[^\]]*\]")
+_NUMBER_OR_WILDCARD = re.compile(r"0x[0-9a-f*?]*|[0-9*?]*")
+_DIGIT = re.compile(r"[0-9]")
+_LEADING_BYTES = re.compile(r"((?:[0-9]{1,3}\.){1,3})\*(\.\*)*")
+_BYTES = 4
+_NOT_LISTED = "is not among the external targets that this installation allows"
+
 
 @dataclass(frozen=True, slots=True)
 class AllowedTarget:
@@ -67,17 +78,6 @@ RESERVED_RANGES = (
     DeniedRange("ff00::/8", "multicast"),
 )
 """What every installation denies. The ranges of NAT64 and Teredo hold IPv4 addresses in places that vary."""
-
-_MAPPED = IPv6Network("::ffff:0:0/96")
-_WILDCARDS = frozenset("*?[")
-_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_CHOICE_OF_CHARACTERS = re.compile(r"\[[^\]]*\]")
-_NUMBER_OR_WILDCARD = re.compile(r"0x[0-9a-f*?]*|[0-9*?]*")
-_DIGIT = re.compile(r"[0-9]")
-_LEADING_BYTES = re.compile(r"((?:[0-9]{1,3}\.){1,3})\*(\.\*)*")
-_BYTES = 4
-_NOT_LISTED = "is not among the external targets that this installation allows"
 
 
 def entry_problem(host: str) -> str:

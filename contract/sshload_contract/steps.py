@@ -25,6 +25,26 @@ _TEXT = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a text")
 _PATH = Text(shortest=1, longest=1024, pattern=r"[^\x00-\x1f\x7f]+", wanted="a path without control characters")
 _FILE_SIZE = Size("0", "100Gi")
 
+_Name: TypeAlias = Annotated[
+    str,
+    Text(
+        longest=STEP_NAME_LIMIT_CHARACTERS,
+        pattern=STEP_NAME_PATTERN,
+        wanted="a name that begins with a small letter, such as uptime",
+    ),
+    Absent(""),
+    "The prefix of the step's timings: `get` makes `get.sftpRead`. Required, and unique, if there are several steps.",
+]
+_Path: TypeAlias = Annotated[str, _PATH, "Its path. A relative one begins in the home directory."]
+_ExpectedSize: TypeAlias = Annotated[int | None, _FILE_SIZE, Named("expectSize"), "The size that counts as success."]
+_ExpectedSha256: TypeAlias = Annotated[
+    str,
+    Text(longest=64, pattern=r"[0-9a-f]{64}", wanted="64 hexadecimal digits, as sha256sum prints them"),
+    Absent(""),
+    "The SHA-256 of the content that counts as success, as sha256sum prints it.",
+]
+_WrittenSize: TypeAlias = Annotated[int, _FILE_SIZE, "How much is written. At most 100Gi."]
+
 
 def _fault_of_expression(expression: str) -> str:
     """Return the fault that RE2 or Python finds in an expression, empty if both take it."""
@@ -38,17 +58,6 @@ def _fault_of_expression(expression: str) -> str:
     return ""
 
 
-_Name: TypeAlias = Annotated[
-    str,
-    Text(
-        longest=STEP_NAME_LIMIT_CHARACTERS,
-        pattern=STEP_NAME_PATTERN,
-        wanted="a name that begins with a small letter, such as uptime",
-    ),
-    Absent(""),
-    "The prefix of the step's timings: `get` makes `get.sftpRead`. Required, and unique, if there are several steps.",
-]
-_Path: TypeAlias = Annotated[str, _PATH, "Its path. A relative one begins in the home directory."]
 _Expression: TypeAlias = Annotated[
     str,
     # The dialect that the API server's CEL (RE2) and the workers' Python share.
@@ -67,14 +76,6 @@ _Expression: TypeAlias = Annotated[
         explain=_fault_of_expression,
     ),
 ]
-_ExpectedSize: TypeAlias = Annotated[int | None, _FILE_SIZE, Named("expectSize"), "The size that counts as success."]
-_ExpectedSha256: TypeAlias = Annotated[
-    str,
-    Text(longest=64, pattern=r"[0-9a-f]{64}", wanted="64 hexadecimal digits, as sha256sum prints them"),
-    Absent(""),
-    "The SHA-256 of the content that counts as success, as sha256sum prints it.",
-]
-_WrittenSize: TypeAlias = Annotated[int, _FILE_SIZE, "How much is written. At most 100Gi."]
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from sshload_contract.vocabulary import Outcome, Window  # noqa: E402
 from sshload_contract.wire.codec import to_json  # noqa: E402
 from sshload_contract.wire.report import Negotiated, Report, first_report_s, report_interval_s  # noqa: E402  # noqa: E402
 from sshload_worker.coordination import messages  # noqa: E402
-from sshload_worker.coordination.locust_line import encrypt_lines  # noqa: E402
+from sshload_worker.coordination.messages import encrypt_lines  # noqa: E402
 from sshload_worker.recording.health import HealthMonitor  # noqa: E402
 from sshload_worker.recording.recorder import Recorder  # noqa: E402
 

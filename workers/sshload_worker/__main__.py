@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
 
         return run_processes(config.processes_per_pod, arguments)
     import_locust()  # the parent of several processes stays small without
-    from sshload_worker.coordination.locust_line import read_token  # noqa: PLC0415 - likewise
+    from sshload_worker.coordination.messages import read_token  # noqa: PLC0415 - likewise
     from sshload_worker.coordination.roles import run_master, run_worker  # noqa: PLC0415 - likewise
 
     try:

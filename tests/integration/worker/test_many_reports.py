@@ -19,7 +19,7 @@ from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.report import Report
 from sshload_contract.wire.run_summary import LoginFailure
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.locust_line import encrypt_lines
+from sshload_worker.coordination.messages import encrypt_lines
 from sshload_worker.coordination.workers import WorkerLine, WorkerRegistry
 
 REPORTS = 200

@@ -12,7 +12,7 @@ import gevent
 from gevent.socket import wait_read
 from sshload_contract.wire.run_config import RunConfig
 
-from sshload_worker.coordination.locust_line import encrypt_lines
+from sshload_worker.coordination.messages import encrypt_lines
 from sshload_worker.coordination.processes import PortBoard
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import LoginFailure
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.locust_line import flush_and_close
+from sshload_worker.coordination.messages import flush_and_close
 from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.coordination.trial_part import TrialPart, WorkerContext
 from sshload_worker.locustfile.locust_users import LocustUsers, load_users

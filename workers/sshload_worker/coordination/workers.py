@@ -16,7 +16,7 @@ from sshload_contract.wire.report import Report
 from sshload_contract.wire.run_summary import LoginFailure
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.locust_line import flush_and_close
+from sshload_worker.coordination.messages import flush_and_close
 
 LOST_AFTER_S = 5.0
 _LOOKED_AT_EVERY_S = 2.0
