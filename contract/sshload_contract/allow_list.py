@@ -81,7 +81,7 @@ RESERVED_RANGES = (
 
 
 def entry_problem(host: str) -> str:
-    """Return what is wrong with the host of an entry, empty where it can be held against hosts."""
+    """Return what is wrong with the host of an entry, empty if hosts can be compared with it."""
     try:
         network = _network(host)
     except ValueError as error:
@@ -115,7 +115,7 @@ def host_refusal(allow_list: AllowList, host: str, port: int) -> str:
 
 
 def address_refusal(allow_list: AllowList, address: Address, port: int) -> str:
-    """Return why nobody may connect to `address`, whatever led there, as a sentence of which it is the subject."""
+    """Return why no one may connect to `address`, by whatever name, as a sentence with it as subject."""
     networks = _networks(allow_list, port)
     for denied in (*RESERVED_RANGES, *allow_list.denied):
         network = _range(denied.cidr)
@@ -161,7 +161,7 @@ def lookup_name(host: str) -> str:
 
 
 def closed_networks(allow_list: AllowList, port: int) -> tuple[Network, ...]:
-    """Return the denied ranges at a port, but for those that an entry lists as a whole."""
+    """Return the denied ranges at a port, except those that an entry lists as a whole."""
     ranges = {_range(denied.cidr) for denied in (*RESERVED_RANGES, *allow_list.denied)}
     return tuple(sorted(ranges.difference(_networks(allow_list, port)), key=_order))
 

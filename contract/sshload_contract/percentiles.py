@@ -23,7 +23,7 @@ _FEWEST_BURSTS = 10
 _IS_ALIKE = 1.8
 _IS_ALIKE_OF_RATE = 1.3
 """A percentile's spread is seldom above the first without dependence. A closed load's rate varies less than events that
-are independent, so less already tells of dependence."""
+are independent, so a smaller factor already shows dependence."""
 
 
 def percentile_key(percentile: float) -> str:
@@ -45,7 +45,7 @@ def spread(weights: Sequence[float], counts: Sequence[float], independent_varian
 
     `counts` are the events of each slice of time, in their order, of `weights` that they are expected to be
     proportional to; `independent_variance` is that of their sum if they were independent. The factor holds Student's t
-    for the few slices that there are; of fewer than FEWEST_SLICES nothing is found out, and it is 1. More than
+    for the few slices that there are; it is 1 for fewer than FEWEST_SLICES slices. More than
     MOST_SLICES are joined beforehand.
     """
     widest = 1.0
@@ -73,7 +73,7 @@ def variance_of_sum(weights: Sequence[float], counts: Sequence[float]) -> float:
 def failures_width(count: int, spread: float) -> float:
     """Return by what factor to widen the 95 % interval of a number of failures, which come in bursts.
 
-    Few bursts tell little of how long bursts are, so that the spread is doubled. The limits are those at which the
+    A few bursts show little of how long bursts are, so the spread is doubled. The limits are those at which the
     intervals of `completedRate` hold the truth in 93 % of simulated runs of 1,000 arrivals that see bursts.
     """
     return spread if spread < _IS_ALIKE_OF_RATE or count / spread**2 >= _FEWEST_BURSTS else 2 * spread

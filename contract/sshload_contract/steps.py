@@ -1,4 +1,4 @@
-"""The steps of a scenario: what each kind is told, how that is written in a spec, and which timings it takes."""
+"""The steps of a scenario: the parameters of each kind, how a spec writes them, and the timings that it takes."""
 
 import re
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Threshold: what a server must keep, in words and as judged; and the capacity, the highest load that keeps them all.
 
-`judgement.threshold` judges a run against a threshold. With `abort_on_fail` the load ends as soon as the threshold is
-broken whatever the rest of the load may bring.
+`judgement.threshold` judges a run by a threshold. With `abort_on_fail` the load ends as soon as the threshold is broken
+and the rest of the load cannot change that.
 """
 
 from dataclasses import dataclass, replace
@@ -160,6 +160,6 @@ def unjudged(invalid: int, stolen: int, judged: int) -> float:
     """Return by how many the invalid trials of an amount outnumber those that were judged.
 
     `stolen` trials are invalid because the host took CPU time from a worker's machine. They are not among `invalid`.
-    Four of them count as one: steal comes and goes whatever the load is, so the next trial may well be judged.
+    Four of them count as one: steal does not depend on the load, so the next trial may well be judged.
     """
     return invalid + stolen / _STOLEN_AS_ONE - judged

@@ -54,7 +54,7 @@ _BY_CROWD = frozenset(
 )
 """Refusals that follow from how many come at once."""
 
-MOST_UNPROMISED = 0.1
+FAILED_SHARE_LIMIT = 0.1
 """The share of attempts that may fail where no threshold is on the error rate."""
 
 
@@ -74,7 +74,7 @@ class Attempts:
 def attempts(load: Load, summary: RunSummary) -> Attempts:
     """Return all attempts: every iteration, and every session that was to be held, which fails if it is not to the end.
 
-    A held session has failed by whatever kept it from that: its login, a jump host's, or its loss.
+    A held session fails if its login fails, if a jump host's does, or if it is lost.
     """
     iterations, held = summary.load, held_sessions(load, summary)
     return Attempts(iterations.succeeded + iterations.failed + held.ended, iterations.failed + held.failed)
@@ -216,7 +216,7 @@ def _count(summary: RunSummary, outcomes: frozenset[Outcome]) -> int:
 
 
 def all_failed(load: Load, summary: RunSummary) -> str:
-    """Return that nothing worked, in words, whatever is promised; "" where something did."""
+    """Return a sentence if nothing worked, whatever the thresholds are; "" if something did."""
     held, iterations = held_sessions(load, summary), summary.load
     if held.ended and held.failed == held.ended:
         return f"not one of {held.ended} sessions was held to the end"
@@ -226,14 +226,14 @@ def all_failed(load: Load, summary: RunSummary) -> str:
 
 
 def many_failed(thresholds: Sequence[Threshold], load: Load, summary: RunSummary) -> str:
-    """Return that more failed than a run may have without a threshold on the error rate, in words, else ""."""
+    """Return a sentence if more failed than may fail without a threshold on the error rate; "" if not."""
     tried = attempts(load, summary)
     rate = tried.error_rate
-    if rate is None or rate < MOST_UNPROMISED or any(isinstance(one, ErrorRateThreshold) for one in thresholds):
+    if rate is None or rate < FAILED_SHARE_LIMIT or any(isinstance(one, ErrorRateThreshold) for one in thresholds):
         return ""
     return (
         f"{rate * 100:.4g} % failed ({tried.failed} of {tried.ended}). Without an errorRate threshold, less than "
-        f"{MOST_UNPROMISED * 100:g} % may fail"
+        f"{FAILED_SHARE_LIMIT * 100:g} % may fail"
     )
 
 
@@ -241,4 +241,4 @@ def failed_by_delay(load: Load, summary: RunSummary) -> bool:
     """Tell whether the generator's own delay may have made so many failures."""
     if own_delay(summary).is_small_beside_any_limit:
         return False
-    return sure_failures(load, summary) < MOST_UNPROMISED * attempts(load, summary).ended
+    return sure_failures(load, summary) < FAILED_SHARE_LIMIT * attempts(load, summary).ended

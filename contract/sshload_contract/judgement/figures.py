@@ -11,7 +11,7 @@ _US_PER_S = 1_000_000
 def client_logins(summary: RunSummary) -> int:
     """Return how many logins the workers count over the whole run: of iterations, of kept sessions and of held ones.
 
-    Each login says once what it has negotiated, whoever it is for and in whatever window it falls.
+    Each login reports once what it negotiated, in either window and for any purpose.
     """
     return sum(one.count for one in summary.negotiated)
 

@@ -30,10 +30,10 @@ _PERCENT = 100
 
 LARGEST_SHARE_OF_LIMIT = 0.25
 HIDDEN_DELAYS = 2
-"""By how many of the largest delays a span that contains them may be shorter than without them."""
+"""A span that contains delays may be shorter than without them, by so many of the largest delays."""
 
 ADDED_DELAYS = 10
-"""By how many of the largest delays any span may be longer than without them: it waits for the event loop as often."""
+"""Any span may be longer than without delays by so many of the largest: it waits for the event loop as often."""
 
 SURE_SHARE_OF_SHORTEST = 0.5
 """How much of the shortest of all latencies is surely not the generator's, without ten of the median delays.
@@ -47,7 +47,7 @@ SOUND_ADDED_DELAYS = 4
 """The same for a sound generator, of the delays at the percentile: its largest are too rare to matter there."""
 
 CROWD_SHARE_OF_LIMIT = 0.5
-"""Below which share of its limit a latency has to stay where those who come at one instant, or in turn, make the load.
+"""The share of its limit below which a latency must stay if users who come at one instant, or in turn, make the load.
 
 Delays spread a burst, and keep users from coming together: in simulations that shortens latencies by up to a half.
 """
@@ -58,7 +58,7 @@ _SPANS = frozenset(WHOLE_STEPS) - {Step.HOLD}
 """Steps that contain the generator's delay. A part of one begins with an event that may be noticed late: it shrinks."""
 
 CROWD_SHARE_OF_RATE = 0.5
-"""Which share of a throughput is sure where those who come at one instant, or in turn, make the load.
+"""The share of a throughput that is sure if users who come at one instant, or in turn, make the load.
 
 Users who came together, and whom delays have set apart, use the server in turn: in simulations that raises the
 throughput by up to a half.
@@ -67,9 +67,9 @@ _SHORTEST_WINDOW_S = 0.001
 
 
 def judge_threshold(threshold: Threshold, load: Load, summary: RunSummary) -> Judged:
-    """Return whether a threshold was met in the measured window of a run of this load.
+    """Judge whether a threshold was met in the measured window of a run of this load.
 
-    It is judged only where the generator's own delay cannot have changed the answer.
+    The answer is in doubt if the generator's own delay may have changed it.
     """
     match threshold:
         case LatencyThreshold():
@@ -114,7 +114,7 @@ def _want(threshold: Threshold, summary: RunSummary) -> str:
 
 
 def judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary) -> Judged:
-    """Return whether the percentile of a step stayed below its limit."""
+    """Judge whether the percentile of a step stayed below its limit."""
     words, step = in_words(threshold), find_step(summary, threshold.step, Window.MEASURED)
     value_us = step.percentiles_us.get(percentile_key(threshold.percentile)) if step is not None else None
     if step is None or value_us is None:
@@ -163,7 +163,7 @@ def _is_surely_met(
 
 
 def judge_throughput(threshold: ThroughputThreshold, load: Load, summary: RunSummary) -> Judged:
-    """Return whether more iterations than promised were completed per second.
+    """Judge whether more iterations per second were completed than the threshold asks for.
 
     In an open model delays move iterations across the end of the window only. In a closed one they lower the load, and
     one iteration of each user may end later.

@@ -1,6 +1,6 @@
 """Whether a summary can be trusted: the stated limits in one table. docs/reference/validity.md explains each.
 
-How the generator's own delay is judged depends on what was promised: `threshold.judge_threshold` does that.
+The generator's own delay is judged with each threshold, by `threshold.judge_threshold`.
 """
 
 from collections.abc import Callable, Iterator
@@ -148,7 +148,7 @@ def tail_us(step: StepStats) -> int:
 
 
 def arrivals_dropped(summary: RunSummary) -> Defect | None:
-    """Return that the load was less than asked for: a promise that held then says nothing, a broken one is broken."""
+    """Return that the load was less than asked for. A threshold that held then proves nothing."""
     load = summary.load
     if load.dropped <= 0:
         return None

@@ -1,13 +1,14 @@
 """Bounds of what another process says, declared at each field. The codec refuses anything else by ContractError.
 
-Who prints a summary or answers `/stats` may be a tenant's own program. Its figures are computed with, and stand in
-statuses whose schemas have bounds of their own, so none of them may be negative or beyond what a float can count to.
+A summary or an answer of `/stats` may come from a tenant's own program. The operator computes with its figures and
+writes them into statuses, whose schemas have bounds of their own. So no figure may be negative or larger than a float
+can count to.
 """
 
 from typing import Annotated, NamedTuple, TypeAlias
 
 _MOST = 2**53
-"""Up to here a float tells all whole numbers apart."""
+"""Up to here a float represents each whole number."""
 MOST_STAGES = 50
 """The most stages of a load."""
 
@@ -53,7 +54,7 @@ PercentileKey: TypeAlias = Annotated[str, PercentileText()]
 
 
 class ContractError(ValueError):
-    """A text from another process does not say what its version of the contract promises.
+    """A text from another process does not conform to its version of the contract.
 
     `path` names the offending place (`load.stages[1].rate`), `problem` says what is wrong there.
     """

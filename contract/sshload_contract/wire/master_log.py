@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from sshload_contract.wire.bounds import Amount, ContractError, Count
 from sshload_contract.wire.codec import from_json, from_plain, parse_json, to_json
-from sshload_contract.wire.run_summary import RUN_SUMMARY_VERSION, RunSummary, smaller_and_smaller
+from sshload_contract.wire.run_summary import RUN_SUMMARY_VERSION, RunSummary, shortened_summaries
 
 SNAPSHOT_VERSION = 5
 PROBLEM_LIMIT_CHARACTERS = 200
@@ -134,7 +134,7 @@ def summary_lines(summary: RunSummary, token: str) -> Iterator[str]:
 
     Where the whole exceeds what `read_master_log` reads, part of it is left out (RunSummary.omitted).
     """
-    packed = next(packed for packed in map(_pack, smaller_and_smaller(summary)) if packed is not None)
+    packed = next(packed for packed in map(_pack, shortened_summaries(summary)) if packed is not None)
     chunks = [packed[start : start + _CHUNK_CHARACTERS] for start in range(0, len(packed), _CHUNK_CHARACTERS)]
     for number, chunk in enumerate(chunks):
         yield f'{_MARK}"part","number":{number},"data":"{chunk}"}}'
@@ -179,7 +179,7 @@ def read_master_log(text: str) -> MasterLog:
 def proof_sha256(token: str) -> str:
     """Return the SHA-256 of the proof that stands below the summary of the run with this token.
 
-    The operator keeps this hash. The log has the proof, and neither tells the token.
+    The operator keeps this hash. The log has the proof. Neither reveals the token.
     """
     return _sha256(_proof(token))
 
@@ -230,7 +230,7 @@ def _unpack(packed: str, digest: str) -> tuple[RunSummary | None, str]:
 
 
 def _of_a_known_version(said: V, newest: int) -> V:
-    """Return what a master said; raises ContractError where a release wrote it that is too old or too new.
+    """Return what a master printed; raises ContractError if its release is too old or too new.
 
     A master may be of the release before this operator's, which was upgraded while it ran. Within a version, releases
     only add fields that have defaults; what changes its meaning makes a new version.

@@ -17,7 +17,7 @@ REPORT_VERSION = 9
 _REPORTS_PER_S: Final = 200
 _SHORTEST_INTERVAL_S: Final = 0.5
 _LONGEST_INTERVAL_S: Final = 2.5
-_OLDEST_WORD_INTERVALS: Final = 2
+_OLDEST_REPORT_INTERVALS: Final = 2
 MOST_WORKERS: Final = round(_REPORTS_PER_S * _LONGEST_INTERVAL_S)
 """The workers of a run, all processes of all pods together, of which one master can take the reports."""
 
@@ -171,13 +171,13 @@ class Report:
 
 
 def report_interval_s(workers: int) -> float:
-    """Return how long each of so many workers counts for one report."""
+    """Return the time that one report of each of so many workers covers."""
     return max(_SHORTEST_INTERVAL_S, workers / _REPORTS_PER_S)
 
 
-def oldest_word_s(workers: int) -> float:
-    """Return how old the last word of each of so many workers may be when the master looks at it."""
-    return _OLDEST_WORD_INTERVALS * report_interval_s(workers)
+def oldest_report_s(workers: int) -> float:
+    """Return how old the last report of each of so many workers may be when the master looks at it."""
+    return _OLDEST_REPORT_INTERVALS * report_interval_s(workers)
 
 
 def first_report_s(index: int, workers: int) -> float:

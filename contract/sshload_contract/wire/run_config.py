@@ -78,8 +78,8 @@ class RunConfig:
     With `log_in_first` each worker logs in once to every server of the way before the load, and a login that fails ends
     the run. What a locustfile does is its own, so a run of one has no such login.
 
-    `allow_list` is what every server but a managed target is held against before a worker connects to it, and what
-    `forward` steps lead to before a server is asked to. It is None where the user runs the workers on a machine of his
+    `allow_list` is checked before a worker connects to any server but a managed target, and before a server is asked
+    for the connection of a `forward` step. It is None where the user runs the workers on a machine of his
     own (`sshload run`): what that machine may reach, he may.
     """
 

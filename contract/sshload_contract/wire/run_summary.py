@@ -1,4 +1,4 @@
-"""RunSummary: all that a run found out. The master makes it once, at the end."""
+"""RunSummary: the whole result of a run. The master makes it once, at the end."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -217,8 +217,8 @@ class RunSummary:
     stages: tuple[StageStats, ...] = ()
 
 
-def smaller_and_smaller(summary: RunSummary) -> Iterator[RunSummary]:
-    """Yield the summary whole, then with less and less of it: `omitted` says what went.
+def shortened_summaries(summary: RunSummary) -> Iterator[RunSummary]:
+    """Yield the whole summary, then shorter and shorter ones, whose `omitted` names what is missing.
 
     The time series goes first, then the histograms, then all but the first errors, then all but the totals.
     """

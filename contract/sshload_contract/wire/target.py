@@ -36,7 +36,7 @@ COUNTERS = (
     "refused_forks",
     "listen_overflows",
 )
-"""The fields that only grow: one that has fallen tells that the target was started anew."""
+"""The fields that only grow: if one has fallen, the target was started again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class TargetStats:
 
     That time is right when the target starts, and no step of its machine's clock changes it afterwards.
 
-    sshd does not tell every drop (log_ratelimit_init in sshd.c since 10.0, LogLevel INFO before), so the `dropped_*`
+    sshd does not log every drop (log_ratelimit_init in sshd.c since 10.0, LogLevel INFO before), so the `dropped_*`
     counts may be lower bounds and say so in `dropped_is_lower_bound`. Drops by PerSourceMaxStartups count as
     `dropped_max_startups`, as sshd's log has it. `auth_failed` counts connections that had named a user and ended
     without a login. `cpu_s` is user and system time of the container since its start; `memory_bytes` its working set

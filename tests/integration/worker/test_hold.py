@@ -14,7 +14,7 @@ from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import HoldLoad
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_contract.wire.report import Health, oldest_word_s
+from sshload_contract.wire.report import Health, oldest_report_s
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.recorder import Recorder
@@ -218,7 +218,7 @@ def held_by_two(sshd: SshServer, tmp_path_factory: pytest.TempPathFactory) -> Ru
 @of_one_run
 def test_the_summary_tells_how_many_were_held_at_most_and_at_least(held_by_two: RunSummary) -> None:
     assert (held_by_two.end, held_by_two.message) == (RunEnd.COMPLETED, "")
-    oldest_s = oldest_word_s(2)
+    oldest_s = oldest_report_s(2)
     settled_s, end_s = 1.0 + HOLD.ramp_up_s + oldest_s, 1.0 + HOLD.ramp_up_s + HOLD.duration_s - oldest_s
     held = [point.held for point in held_by_two.series if settled_s <= point.at_s < end_s]
     assert max(point.held for point in held_by_two.series) == 15

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sshload_contract.thresholds import in_words
 from sshload_contract.vocabulary import RunEnd
-from sshload_contract.wire.report import Report, oldest_word_s
+from sshload_contract.wire.report import Report, oldest_report_s
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 
@@ -27,7 +27,7 @@ class HeldRange:
         load = config.load
         self._holds = load.held_sessions > 0
         ramp_up_s = load.before_iterations_s
-        self._begin_s = config.warm_up_s + ramp_up_s + oldest_word_s(config.workers)
+        self._begin_s = config.warm_up_s + ramp_up_s + oldest_report_s(config.workers)
         self._end_s = config.warm_up_s + load.lasts_s
         self.most: int | None = None
         self.least: int | None = None
@@ -108,7 +108,7 @@ class TrialCourse:
             return False
         if at_s < self._look_again_s:
             return False
-        unreported_s = self.planned_s - at_s + oldest_word_s(self.config.workers)
+        unreported_s = self.planned_s - at_s + oldest_report_s(self.config.workers)
         broken = unrecoverable_threshold(self.config, self.totals, unreported_s, lambda: self._so_far(at_s))
         if broken is None:
             return False
