@@ -1,1 +1,1 @@
-"""What one process hands to another: run and target configurations, reports, the master's log, and their JSON."""
+"""What one process hands to another: configurations, reports, summaries, the log of the master, and their JSON."""

@@ -19,8 +19,8 @@ from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.report import Report
 from sshload_contract.wire.run_summary import LoginFailure
 from sshload_worker.coordination import messages
+from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
 from sshload_worker.coordination.messages import encrypt_lines
-from sshload_worker.coordination.workers import WorkerLine, WorkerRegistry
 
 REPORTS = 200
 PATIENCE_S = 300.0

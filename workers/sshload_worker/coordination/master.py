@@ -15,8 +15,8 @@ from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import LoginFailure, RunSummary
 
 from sshload_worker.coordination import messages
+from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
 from sshload_worker.coordination.settling import Settling
-from sshload_worker.coordination.workers import WorkerLine, WorkerRegistry
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S
 from sshload_worker.summary.progress import RunState, remaining_s, run_stage, search_remaining_s, snapshot

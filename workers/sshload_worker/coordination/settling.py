@@ -1,4 +1,4 @@
-"""Settling: before each trial a managed target is waited for until it is ready and, after another trial, idle again.
+"""Settling: before each trial, wait until a managed target is ready and, after another trial, idle again.
 
 Idle is who has no session left and no more processes than before the first trial: of connections that were given up
 before their login sshd tells nothing but by the processes that serve them. Logins before the load must have been told,

@@ -1,4 +1,4 @@
-"""Which part of the load is whose: a worker's share, and the trial that a load belongs to."""
+"""Share: one worker's part of the load. TrialOrder: the trial that a load belongs to."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""HealthMonitor: what this worker's numbers are worth, from its own lag and shortages.
+"""HealthMonitor: how far this worker's numbers can be trusted, by its own lag and shortages.
 
 A generator that is starved of CPU measures itself. The kernel tells it exactly (schedstat: how long the process was
 runnable and not run), the event loop by how late it wakes, and the source ports by what the kernel holds. Not every

@@ -1,8 +1,8 @@
-"""Whether the load is to end early: a threshold is broken, and stays so whatever the rest of the load brings.
+"""Whether to end the load early: a threshold is broken, and the rest of the load cannot change that.
 
-Such a threshold is judged twice as it is at the end: by what was measured so far, and by the best that could become of
-that, in which all that may still come succeeds faster than anything before. Less would not do: who judges each second
-anew would sooner or later find any threshold broken, by chance or by a moment's trouble.
+Such a threshold is judged twice, as at the end of a run: by what was measured so far, and by the best possible rest, in
+which all that may still come succeeds faster than anything before. To judge it by the present alone would not do:
+sooner or later any threshold would be broken for a moment.
 """
 
 from collections.abc import Callable

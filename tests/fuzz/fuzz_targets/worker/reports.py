@@ -22,7 +22,7 @@ from sshload_contract.wire.master_log import read_master_log, summary_lines
 from sshload_contract.wire.report import EncodedHistogram, Report
 from sshload_contract.wire.run_summary import LoginFailure
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.workers import WorkerLine, WorkerRegistry
+from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.trial_course import TrialCourse

@@ -1,4 +1,4 @@
-"""The master's workers: WorkerRegistry knows who is connected, ready or lost, WorkerLine carries the messages.
+"""The workers, seen from the master: WorkerRegistry knows which are connected, ready or lost; WorkerLine talks to them.
 
 Both last for all trials of a run. The registry has no clock: instants are given.
 """
