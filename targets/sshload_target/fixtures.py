@@ -45,7 +45,7 @@ def refuse_escapes(path: str) -> None:
 
 def make_file(home: Path, fixture: FileFixture, owner: tuple[int, int], interrupted: Callable[[], bool]) -> None:
     """Make or replace a file of `size_bytes` random bytes, so that no compression makes a transfer smaller."""
-    path = fixture_path(home, fixture.path, owner)
+    path = _fixture_path(home, fixture.path, owner)
     with path.open("wb") as file:
         left = fixture.size_bytes
         while left > 0:
@@ -57,7 +57,7 @@ def make_file(home: Path, fixture: FileFixture, owner: tuple[int, int], interrup
 
 def make_directory(home: Path, fixture: DirectoryFixture, owner: tuple[int, int]) -> None:
     """Make a directory with `files` empty files in it, named from file-000000 on."""
-    path = fixture_path(home, fixture.path, owner)
+    path = _fixture_path(home, fixture.path, owner)
     _make_folder(path, owner)
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -75,7 +75,7 @@ def _make_empty_file(name: str, folder: int, owner: tuple[int, int]) -> None:
     os.close(file)
 
 
-def fixture_path(home: Path, path: str, owner: tuple[int, int]) -> Path:
+def _fixture_path(home: Path, path: str, owner: tuple[int, int]) -> Path:
     """Return the absolute path of a fixture, with the folders above it made."""
     refuse_escapes(path)
     parts = PurePosixPath(path).parts
@@ -89,7 +89,7 @@ def fixture_path(home: Path, path: str, owner: tuple[int, int]) -> Path:
     return place
 
 
-def chown_recursively(path: Path, owner: tuple[int, int]) -> None:
+def _chown_recursively(path: Path, owner: tuple[int, int]) -> None:
     """Give a folder and all that is in it to `owner`."""
     if owner[0] == os.geteuid():
         return
@@ -116,12 +116,12 @@ def make_repository(
     git = shutil.which("git")
     if git is None:
         raise ConfigRefusedError(f"fixture {fixture.path!r} is a git repository, and there is no git here: install git")
-    path = fixture_path(home, fixture.path, owner)
+    path = _fixture_path(home, fixture.path, owner)
     if path.exists():
         _remove_repository(path, fixture.path)
     _run(git, fixture, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", str(path))
     _import(git, path, fixture, interrupted)
-    chown_recursively(path, owner)
+    _chown_recursively(path, owner)
 
 
 def _remove_repository(path: Path, name: str) -> None:

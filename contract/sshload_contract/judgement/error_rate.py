@@ -19,7 +19,7 @@ from sshload_contract.wire.run_summary import RunSummary
 
 _HELD_TO_THE_END = measured_step("held", Step.HOLD)
 
-SIGNIFICANCE = 0.05
+_SIGNIFICANCE = 0.05
 _NEGLIGIBLE = 1e-12
 _MOST_TIMES_MORE = 10_000
 
@@ -95,7 +95,7 @@ def is_below(failed: int, tried: int, limit: float) -> bool:
         return failed < tried
     if failed >= tried * limit:
         return False  # the median is never further from the mean
-    return _tail(failed, tried, limit, step=-1) <= SIGNIFICANCE
+    return _tail(failed, tried, limit, step=-1) <= _SIGNIFICANCE
 
 
 def is_not_below(failed: int, tried: int, limit: float) -> bool:
@@ -104,7 +104,7 @@ def is_not_below(failed: int, tried: int, limit: float) -> bool:
         return failed >= tried
     if failed <= tried * limit:
         return False
-    return _tail(failed, tried, limit, step=1) <= SIGNIFICANCE
+    return _tail(failed, tried, limit, step=1) <= _SIGNIFICANCE
 
 
 def tries_needed(failed: int, tried: int, limit: float) -> int | None:
@@ -113,7 +113,7 @@ def tries_needed(failed: int, tried: int, limit: float) -> int | None:
     None where no reasonable number would.
     """
     if not failed:
-        return ceil(log(SIGNIFICANCE) / log1p(-limit)) if limit < 1 else 1
+        return ceil(log(_SIGNIFICANCE) / log1p(-limit)) if limit < 1 else 1
     low, high = 1.0, 1.0
     while not _decides(failed, tried, limit, high):
         low, high = high, high * 2
@@ -157,7 +157,7 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
     is_sound = own_delay(summary).is_small_beside_any_limit
     if is_sound and is_below(tried.failed, tried.ended, threshold.below):
         return Judged(ThresholdResult(words, observed, passed=True))
-    if is_not_below(tried.failed if is_sound else sure_failures(load, summary), tried.ended, threshold.below):
+    if is_not_below(tried.failed if is_sound else _sure_failures(load, summary), tried.ended, threshold.below):
         return Judged(ThresholdResult(words, observed, passed=False))
     if is_sound:
         doubt = f"{words} cannot be told: it was {observed}. {_remedy(threshold, tried)}"
@@ -171,7 +171,7 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
     return Judged(ThresholdResult(words, observed, None), doubt=doubt)
 
 
-def sure_failures(load: Load, summary: RunSummary) -> int:
+def _sure_failures(load: Load, summary: RunSummary) -> int:
     """Return how many attempts failed for what no delay of the generator changes, such as an exit code.
 
     A lagging generator brings connections together, so no refusal of those that come together is sure either.
@@ -241,4 +241,4 @@ def failed_by_delay(load: Load, summary: RunSummary) -> bool:
     """Tell whether the generator's own delay may have made so many failures."""
     if own_delay(summary).is_small_beside_any_limit:
         return False
-    return sure_failures(load, summary) < FAILED_SHARE_LIMIT * attempts(load, summary).ended
+    return _sure_failures(load, summary) < FAILED_SHARE_LIMIT * attempts(load, summary).ended

@@ -73,11 +73,11 @@ def judge_threshold(threshold: Threshold, load: Load, summary: RunSummary) -> Ju
     """
     match threshold:
         case LatencyThreshold():
-            judged = judge_latency(threshold, load, summary)
+            judged = _judge_latency(threshold, load, summary)
         case ErrorRateThreshold():
             judged = judge_error_rate(threshold, load, summary)
         case ThroughputThreshold():
-            judged = judge_throughput(threshold, load, summary)
+            judged = _judge_throughput(threshold, load, summary)
     value = None if judged.result.observed is None else _value(threshold, load, summary)
     return replace(judged, result=replace(judged.result, terms=terms_of(threshold), value=value))
 
@@ -113,7 +113,7 @@ def _want(threshold: Threshold, summary: RunSummary) -> str:
     return f"p{percentile_key(threshold.percentile)} needs {needed} samples, there are {count}"
 
 
-def judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary) -> Judged:
+def _judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary) -> Judged:
     """Judge whether the percentile of a step stayed below its limit."""
     words, step = in_words(threshold), find_step(summary, threshold.step, Window.MEASURED)
     value_us = step.percentiles_us.get(percentile_key(threshold.percentile)) if step is not None else None
@@ -162,7 +162,7 @@ def _is_surely_met(
     )
 
 
-def judge_throughput(threshold: ThroughputThreshold, load: Load, summary: RunSummary) -> Judged:
+def _judge_throughput(threshold: ThroughputThreshold, load: Load, summary: RunSummary) -> Judged:
     """Judge whether more iterations per second were completed than the threshold asks for.
 
     In an open model delays move iterations across the end of the window only. In a closed one they lower the load, and

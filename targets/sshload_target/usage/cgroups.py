@@ -25,7 +25,7 @@ _NEEDED_OF_V2 = ("cpu.stat", "memory.current", "memory.stat", "cgroup.procs")
 
 
 @dataclass(frozen=True, slots=True)
-class CgroupMount:
+class _CgroupMount:
     """One cgroup file system: the cgroup at its top, where it is mounted, and its v1 controllers (v2: none)."""
 
     version: int
@@ -34,16 +34,16 @@ class CgroupMount:
     controllers: frozenset[str]
 
 
-def read_mounts(mountinfo: str) -> Iterator[CgroupMount]:
+def _read_mounts(mountinfo: str) -> Iterator[_CgroupMount]:
     """Yield the cgroup mounts in the text of /proc/self/mountinfo."""
     for line in mountinfo.splitlines():
         mount, _, file_system = line.partition(" - ")
         _, _, _, top, mounted_at, *_ = mount.split(" ")
         kind, _, options, *_ = file_system.split(" ")  # what is mounted may be called nothing at all
         if kind == "cgroup2":
-            yield CgroupMount(2, _unescaped(top), Path(_unescaped(mounted_at)), frozenset())
+            yield _CgroupMount(2, _unescaped(top), Path(_unescaped(mounted_at)), frozenset())
         elif kind == "cgroup":
-            yield CgroupMount(1, _unescaped(top), Path(_unescaped(mounted_at)), frozenset(options.split(",")))
+            yield _CgroupMount(1, _unescaped(top), Path(_unescaped(mounted_at)), frozenset(options.split(",")))
 
 
 def _unescaped(path: str) -> str:
@@ -51,7 +51,7 @@ def _unescaped(path: str) -> str:
     return re.sub(r"\\([0-7]{3})", lambda octal: chr(int(octal[1], 8)), path)
 
 
-def read_own_paths(own_cgroups: str) -> dict[str, str]:
+def _read_own_paths(own_cgroups: str) -> dict[str, str]:
     """Return the cgroup path by v1 controller in the text of /proc/self/cgroup; that of v2 has the key ''."""
     paths = {}
     for line in own_cgroups.splitlines():
@@ -60,7 +60,7 @@ def read_own_paths(own_cgroups: str) -> dict[str, str]:
     return paths
 
 
-def cgroup_directory(mount: CgroupMount, path: str) -> Path:
+def _cgroup_directory(mount: _CgroupMount, path: str) -> Path:
     """Return the directory of the cgroup `path` below `mount`.
 
     In a container without a cgroup namespace the path is the host's while the mount shows the container's own cgroup
@@ -71,13 +71,13 @@ def cgroup_directory(mount: CgroupMount, path: str) -> Path:
     return seen if seen.is_dir() else mount.mounted_at
 
 
-def cgroup_and_parents(mount: CgroupMount, path: str) -> tuple[Path, ...]:
+def _cgroup_and_parents(mount: _CgroupMount, path: str) -> tuple[Path, ...]:
     """Return the directories of the cgroup `path` and of its visible ancestors, whose limits apply to it too."""
-    place = cgroup_directory(mount, path)
+    place = _cgroup_directory(mount, path)
     return tuple(seen for seen in (place, *place.parents) if seen.is_relative_to(mount.mounted_at))
 
 
-def parse_flat_keyed(text: str) -> dict[str, int]:
+def _parse_flat_keyed(text: str) -> dict[str, int]:
     """Return the numbers of a cgroup file of `name value` lines."""
     pairs = (line.split() for line in text.splitlines())
     return {name: int(value) for name, value in pairs}
@@ -99,7 +99,7 @@ class CgroupV1Reader:
         """Return the usage now."""
         own = self.memory[0]
         peak = own / "memory.max_usage_in_bytes"
-        memory = parse_flat_keyed((own / "memory.stat").read_text())
+        memory = _parse_flat_keyed((own / "memory.stat").read_text())
         charged = int((own / "memory.usage_in_bytes").read_text())
         return Usage(
             cpu_s=int((self.cpuacct[0] / "cpuacct.usage").read_text()) / _NS_PER_S,
@@ -127,7 +127,7 @@ class CgroupV1Reader:
 def _read_counts(places: tuple[Path, ...], name: str) -> dict[str, int]:
     """Return the numbers in a file of the container's own cgroup, none where it is not there."""
     file = places[0] / name if places else None
-    return parse_flat_keyed(file.read_text()) if file is not None and file.exists() else {}
+    return _parse_flat_keyed(file.read_text()) if file is not None and file.exists() else {}
 
 
 def _v1_cpu_cores(place: Path) -> float | None:
@@ -155,11 +155,11 @@ def find_v1_reader(own_cgroups: str, mountinfo: str) -> CgroupV1Reader | None:
 
     Both arguments are texts, of /proc/self/cgroup and of /proc/self/mountinfo.
     """
-    paths = read_own_paths(own_cgroups)
+    paths = _read_own_paths(own_cgroups)
     places: dict[str, tuple[Path, ...]] = {}
-    for mount in read_mounts(mountinfo):
+    for mount in _read_mounts(mountinfo):
         for controller in mount.controllers & paths.keys():
-            seen = cgroup_and_parents(mount, paths[controller])
+            seen = _cgroup_and_parents(mount, paths[controller])
             if not (seen[0] / "release_agent").exists():  # only at the very top: all of the machine
                 places[controller] = seen
     if any(not (places[name][0] / file).is_file() for name, file in _NEEDED_OF_V1 if name in places):
@@ -178,8 +178,8 @@ class CgroupV2Reader:
 
     def read(self) -> Usage:
         """Return the usage now. memory.peak is there from Linux 5.19 on."""
-        cpu = parse_flat_keyed((self.path / "cpu.stat").read_text())
-        memory = parse_flat_keyed((self.path / "memory.stat").read_text())
+        cpu = _parse_flat_keyed((self.path / "cpu.stat").read_text())
+        memory = _parse_flat_keyed((self.path / "memory.stat").read_text())
         charged = int((self.path / "memory.current").read_text())
         peak = self.path / "memory.peak"
         return Usage(
@@ -204,7 +204,7 @@ class CgroupV2Reader:
 
     def _events(self, name: str) -> dict[str, int]:
         events = self.path / name
-        return parse_flat_keyed(events.read_text()) if events.exists() else {}
+        return _parse_flat_keyed(events.read_text()) if events.exists() else {}
 
 
 def _v2_limit(file: Path) -> int | None:
@@ -224,10 +224,10 @@ def find_v2_reader(own_cgroups: str, mountinfo: str) -> CgroupV2Reader | None:
 
     Both arguments are texts, of /proc/self/cgroup and of /proc/self/mountinfo.
     """
-    path = read_own_paths(own_cgroups).get("")
-    for mount in read_mounts(mountinfo):
+    path = _read_own_paths(own_cgroups).get("")
+    for mount in _read_mounts(mountinfo):
         if mount.version == 2 and path is not None:  # noqa: PLR2004 -- the version is its name
-            place, *above = cgroup_and_parents(mount, path)
+            place, *above = _cgroup_and_parents(mount, path)
             if all((place / name).is_file() for name in _NEEDED_OF_V2):
                 return CgroupV2Reader(place, tuple(above))
     return None

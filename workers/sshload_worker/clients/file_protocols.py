@@ -18,7 +18,7 @@ from sshload_worker.clients.interface import Channel, RemoteFile
 from sshload_worker.outcomes import StepFailure
 
 END_OF_FILE = 1
-SFTP_STATUSES = {
+_SFTP_STATUSES = {
     2: Outcome.SFTP_NO_SUCH_FILE,
     3: Outcome.SFTP_PERMISSION_DENIED,
     4: Outcome.SFTP_FAILURE,
@@ -38,7 +38,7 @@ _SIZE = re.compile("[0-9]{1,19}")  # of 64 bits
 
 def status_failure(code: int, text: str) -> StepFailure:
     """Return the failure that a status other than OK means."""
-    outcome = SFTP_STATUSES.get(code, Outcome.SFTP_OTHER)
+    outcome = _SFTP_STATUSES.get(code, Outcome.SFTP_OTHER)
     return StepFailure(outcome, text or f"SFTP status {code}")
 
 

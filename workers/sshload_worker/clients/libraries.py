@@ -12,7 +12,7 @@ from sshload_worker.clients.interface import Connection
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import UnsupportedSettingError
 
-SPEC_FIELDS = {
+_SPEC_FIELDS = {
     "control_master": "controlMaster",
     "kex_algorithms": "kexAlgorithms",
     "ciphers": "ciphers",
@@ -31,7 +31,7 @@ SPEC_FIELDS = {
 
 def refuse_setting(setting: str, library: Library, why: str) -> NoReturn:
     """Raise UnsupportedSettingError for a field of Client: the library `why`."""
-    raise UnsupportedSettingError(f"spec.client.{SPEC_FIELDS[setting]}: {library} {why}")
+    raise UnsupportedSettingError(f"spec.client.{_SPEC_FIELDS[setting]}: {library} {why}")
 
 
 def check_names(client: Client, setting: str, known: tuple[str, ...]) -> None:

@@ -40,7 +40,7 @@ def load_users(path: str) -> tuple[type[SSHUser], ...]:
     try:
         found, shapes = load_locustfile(path)
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
-        raise GeneratorFaultError(f"{name}{locustfile_line(error, path)}: {describe_error(error)}") from None
+        raise GeneratorFaultError(f"{name}{_locustfile_line(error, path)}: {_describe_error(error)}") from None
     if shapes:
         raise GeneratorFaultError(
             f"{name}: {type(shapes[0]).__name__} is not used: the test's load says how many users"
@@ -57,7 +57,7 @@ def load_users(path: str) -> tuple[type[SSHUser], ...]:
     return tuple(users)
 
 
-def locustfile_line(error: BaseException, path: str) -> str:
+def _locustfile_line(error: BaseException, path: str) -> str:
     """Return " line N" of the locustfile where an error came up in it, empty where it did not."""
     if isinstance(error, SyntaxError) and error.filename == path:
         return f" line {error.lineno}"
@@ -65,7 +65,7 @@ def locustfile_line(error: BaseException, path: str) -> str:
     return f" line {lines[-1]}" if lines else ""
 
 
-def describe_error(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     """Return an error's type and message, within bounds."""
     return f"{type(error).__name__}: {error}".rstrip(": ")[:_MESSAGE_LIMIT_CHARACTERS]
 
@@ -196,13 +196,13 @@ class LocustUsers:
             log.warning(
                 "on_stop of %s%s: %s",
                 type(member.user).__name__,
-                locustfile_line(error, self._path),
-                describe_error(error),
+                _locustfile_line(error, self._path),
+                _describe_error(error),
             )
 
     def _fault(self, error: BaseException) -> StepFailure:
-        line = locustfile_line(error, self._path)
-        return StepFailure(Outcome.GENERATOR_FAULT, f"locustfile{line}: {describe_error(error)}")
+        line = _locustfile_line(error, self._path)
+        return StepFailure(Outcome.GENERATOR_FAULT, f"locustfile{line}: {_describe_error(error)}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ HIGHEST_US = 360_000_000_000
 SIGNIFICANT_DIGITS = 3
 
 _SUB_BUCKETS = 2_048
-SUB_BUCKET_BITS = 11
+_SUB_BUCKET_BITS = 11
 _HALF = _SUB_BUCKETS // 2
 _PAYLOAD_COOKIE = 0x1C849303 | 0x10
 _COMPRESSED_COOKIE = 0x1C849304 | 0x10
@@ -34,7 +34,7 @@ _MOST_IN_A_BYTE = 63
 _MOST_NEGATIVE_IN_A_BYTE = 64
 _MORE = 0x80
 _LAST_BYTE_SHIFT = 56
-_BUCKETS = (HIGHEST_US.bit_length() - SUB_BUCKET_BITS) * _HALF + _SUB_BUCKETS
+_BUCKETS = (HIGHEST_US.bit_length() - _SUB_BUCKET_BITS) * _HALF + _SUB_BUCKETS
 _COUNT_LIMIT = 2**62 - 1
 _LONGEST_NUMBER_BYTES = 9
 _UNPACKED_LIMIT_BYTES = _HEADER.size + _LONGEST_NUMBER_BYTES * _BUCKETS
@@ -50,7 +50,7 @@ class EncodingError(ValueError):
 
 def bucket_ceiling(floor: int) -> int:
     """Return the highest value of the bucket that `floor` identifies."""
-    shift = floor.bit_length() - SUB_BUCKET_BITS
+    shift = floor.bit_length() - _SUB_BUCKET_BITS
     return floor if shift <= 0 else floor + (1 << shift) - 1
 
 
@@ -60,7 +60,7 @@ def encode(counts: Mapping[int, int]) -> str:
     expected = 0
     for floor in sorted(counts):
         # What is short is written out here: a report has thousands of buckets, and the loop stands still meanwhile.
-        shift = floor.bit_length() - SUB_BUCKET_BITS
+        shift = floor.bit_length() - _SUB_BUCKET_BITS
         index = floor if shift <= 0 else shift * _HALF + (floor >> shift)
         zeros = index - expected
         if zeros:
@@ -178,7 +178,7 @@ class LatencyHistogram:
         if not LOWEST_US <= latency_us <= HIGHEST_US:
             self.overflows += latency_us > HIGHEST_US
             latency_us = min(max(latency_us, LOWEST_US), HIGHEST_US)
-        shift = latency_us.bit_length() - SUB_BUCKET_BITS  # the bits that its bucket does not tell apart
+        shift = latency_us.bit_length() - _SUB_BUCKET_BITS  # the bits that its bucket does not tell apart
         floor = latency_us if shift <= 0 else latency_us >> shift << shift
         counts = self.counts
         counts[floor] = counts.get(floor, 0) + 1

@@ -52,10 +52,10 @@ _LEAST_LIMIT_S = 0.001
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-OnProblem = Callable[[str], None]
+_OnProblem = Callable[[str], None]
 
 
-def dial_until_accepted(host: str, port: int, on_problem: Callable[[str], None]) -> None:
+def dial_until_accepted(host: str, port: int, on_problem: _OnProblem) -> None:
     """Return once `host` takes a TCP connection at `port`, which is closed at once; tell each problem meanwhile."""
     while True:
         try:
@@ -67,7 +67,7 @@ def dial_until_accepted(host: str, port: int, on_problem: Callable[[str], None])
             return
 
 
-def dial_until_banner(host: str, port: int, on_problem: Callable[[str], None]) -> None:
+def dial_until_banner(host: str, port: int, on_problem: _OnProblem) -> None:
     """Return once the server at `port` greets with its SSH version (RFC 4253 section 4.2); tell each problem meanwhile.
 
     A server that is still full of connections, or that punishes this source for having given some up, closes them with
@@ -105,7 +105,7 @@ class UnreachableError(Exception):
     """The server was not reached in time; the message is the last problem that was told."""
 
 
-def wait_within(limit_s: float, wait: Callable[[OnProblem], T], tell: OnProblem) -> T:
+def wait_within(limit_s: float, wait: Callable[[_OnProblem], T], tell: _OnProblem) -> T:
     """Return the result of `wait`, which reports each problem; raises UnreachableError where it takes longer."""
     last = "no answer"
 
@@ -132,7 +132,7 @@ def unreachable_failure(
     return LoginFailure(worker, 1 if behind else 0, server.host, server.port, outcome, message)
 
 
-def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell: OnProblem) -> LoginFailure | None:
+def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell: _OnProblem) -> LoginFailure | None:
     """Log in to each server of the way and go again; return why it cannot be done, None where it can.
 
     Of a name with several addresses one that lets the worker in suffices, because the load counts what the others
@@ -181,7 +181,7 @@ def _with_shorter_timeouts(login: Login, share: float) -> Login:
     return replace(login, client=replace(login.client, timeouts=timeouts), via=via)
 
 
-def _log_in_at(worker: int, login: Login, tell: OnProblem, share: float) -> LoginFailure | None:
+def _log_in_at(worker: int, login: Login, tell: _OnProblem, share: float) -> LoginFailure | None:
     deadline_s = monotonic() + patience_s(login.client.timeouts) * share
     shortened = _with_shorter_timeouts(login, share) if share < 1 else login
     failure = _attempt(worker, shortened)

@@ -73,7 +73,7 @@ def _whole_loads(least: float, most: float, ratio: float) -> Iterator[float]:
 
 
 @dataclass(slots=True)
-class Votes:
+class _Votes:
     """The trials of one rung. `completed` is the lowest rate that a failed one completed, None where none is known.
 
     Trials that are invalid because of steal are `stolen`, the others `invalid`.
@@ -100,11 +100,11 @@ class Votes:
 class VotesByRung:
     """The votes by rung. More load is no easier: a pass speaks for the rungs below too, a fail for those above."""
 
-    by_rung: dict[int, Votes] = field(default_factory=dict)
+    by_rung: dict[int, _Votes] = field(default_factory=dict)
 
     def count(self, rung: int, *, passed: bool | None, stolen: bool, completed: float | None) -> None:
         """Count one trial; `passed` is None where it was invalid, and `stolen` tells whether because of steal."""
-        votes = self.by_rung.setdefault(rung, Votes())
+        votes = self.by_rung.setdefault(rung, _Votes())
         if passed is None and stolen:
             votes.stolen += 1
         elif passed is None:
@@ -129,7 +129,7 @@ class VotesByRung:
 
     def judged(self, rung: int) -> int:
         """Return the number of a rung's trials that passed or failed."""
-        votes = self.by_rung.get(rung, Votes())
+        votes = self.by_rung.get(rung, _Votes())
         return votes.passes + votes.fails
 
     def lowest_failing(self, *, above: int, below: int) -> int | None:

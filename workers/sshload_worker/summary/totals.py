@@ -15,7 +15,7 @@ from sshload_worker.recording.histogram import LatencyHistogram
 
 _KEPT_BITS = 6
 
-Slice = dict[str, Counter[int]]
+_Slice = dict[str, Counter[int]]
 
 NO_COUNTS = ArrivalCounts(scheduled=0, started=0, succeeded=0, failed=0, completed_inside=0, late=0, dropped=0)
 SampleKey = tuple[str, Window, Outcome]
@@ -30,7 +30,7 @@ class Slices:
     at most, which is enough to count how many lie below a percentile. The order of the additions does not matter.
     """
 
-    _slices: dict[int, Slice] = field(default_factory=dict)
+    _slices: dict[int, _Slice] = field(default_factory=dict)
     _joins: int = 0
 
     def add(self, sequence: int, step: str, latencies: LatencyHistogram) -> None:

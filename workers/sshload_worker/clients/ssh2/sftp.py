@@ -26,7 +26,7 @@ from sshload_worker.clients.ssh2.direct_calls import channel_of, close_file, has
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
 
-GARBLED = (AllocError, BufferTooSmallError, ChannelPacketExceeded)
+_GARBLED = (AllocError, BufferTooSmallError, ChannelPacketExceeded)
 """Errors of libssh2 about packets of an impossible length, AllocError too."""
 
 _STATUS_TEXTS = {
@@ -47,7 +47,7 @@ _NAME_BYTES = 4_096
 _OWN_ENTRIES = (b".", b"..")
 
 
-class SftpRequests:
+class _SftpRequests:
     """The requests of one subsystem, and the files and directories that they have opened."""
 
     def __init__(self, driver: Driver, sftp: SFTP) -> None:
@@ -89,7 +89,7 @@ class SftpRequests:
             result = attempt(*arguments)
         except SFTPProtocolError:
             code = self._sftp.last_error()
-        except GARBLED:
+        except _GARBLED:
             code = 0
         else:
             if result == LIBSSH2_ERROR_EAGAIN and has_ended(self._sftp):
@@ -104,7 +104,7 @@ class SftpRequests:
         raise status_failure(code, f"{path}: {_STATUS_TEXTS.get(code, f'status {code}')}")
 
 
-def try_end(requests: SftpRequests) -> int:
+def _try_end(requests: _SftpRequests) -> int:
     """Close a subsystem's channel and the subsystem with it: return 0 once that is done, or EAGAIN."""
     channel = requests.end()
     result = int(channel.close())
@@ -120,7 +120,7 @@ class SSH2File:
     each call of its write is given again what is not answered yet, and more behind it.
     """
 
-    def __init__(self, requests: SftpRequests, path: str, handle: Any, read_bytes: int, write_bytes: int) -> None:
+    def __init__(self, requests: _SftpRequests, path: str, handle: Any, read_bytes: int, write_bytes: int) -> None:
         self._requests = requests
         self._path = path
         self._handle = handle
@@ -174,7 +174,7 @@ def _try_open(driver: Driver) -> Any:
         if _SUBSYSTEM_REFUSED in text:
             raise StepFailure(Outcome.EXEC_REJECTED, text) from None
         raise
-    except (SFTPProtocolError, *GARBLED):
+    except (SFTPProtocolError, *_GARBLED):
         raise StepFailure(Outcome.SFTP_BAD_MESSAGE, "the server's SFTP subsystem does not speak SFTP") from None
 
 
@@ -190,14 +190,14 @@ class SSH2Sftp:
     def __init__(self, driver: Driver, sftp: Any, client: Client) -> None:
         self._driver = driver
         self._sftp = sftp
-        self._requests = SftpRequests(driver, sftp)
+        self._requests = _SftpRequests(driver, sftp)
         self._read_bytes = client.sftp_read_bytes or _DEFAULT_TRANSFER_BYTES
         self._write_bytes = client.sftp_write_bytes or _DEFAULT_TRANSFER_BYTES
         self._closed = False
 
     def __del__(self) -> None:
         if not self._closed:
-            self._driver.abandon(try_end, self._requests)
+            self._driver.abandon(_try_end, self._requests)
 
     def open_to_read(self, path: str) -> SSH2File:
         """Open a file."""
