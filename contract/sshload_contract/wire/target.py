@@ -36,7 +36,7 @@ COUNTERS = (
     "refused_forks",
     "listen_overflows",
 )
-"""The fields that only grow: if one has fallen, the target was started again."""
+"""The fields of TargetStats that only grow: if one has fallen, the target was started again."""
 
 
 @dataclass(frozen=True, slots=True)

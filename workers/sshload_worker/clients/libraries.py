@@ -29,25 +29,6 @@ _SPEC_FIELDS = {
 }
 
 
-def refuse_setting(setting: str, library: Library, why: str) -> NoReturn:
-    """Raise UnsupportedSettingError for a field of Client: the library `why`."""
-    raise UnsupportedSettingError(f"spec.client.{_SPEC_FIELDS[setting]}: {library} {why}")
-
-
-def check_names(client: Client, setting: str, known: tuple[str, ...]) -> None:
-    """Raise UnsupportedSettingError where a list of algorithms names one that the library does not know."""
-    for name in getattr(client, setting):
-        if name not in known:
-            refuse_setting(setting, client.library, f"does not know {name} (but {', '.join(known)})")
-
-
-def check_range(client: Client, setting: str, least: int, most: int) -> None:
-    """Raise UnsupportedSettingError where a size is out of the library's bounds."""
-    size = getattr(client, setting)
-    if size is not None and not least <= size <= most:
-        refuse_setting(setting, client.library, f"takes {least} to {most} bytes")
-
-
 class LibraryPackage(Protocol):
     """The functions of each library's package."""
 
@@ -100,3 +81,22 @@ def _package(library: Library) -> LibraryPackage:
             from sshload_worker.clients import openssh  # noqa: PLC0415
 
             return openssh
+
+
+def refuse_setting(setting: str, library: Library, why: str) -> NoReturn:
+    """Raise UnsupportedSettingError for a field of Client: the library `why`."""
+    raise UnsupportedSettingError(f"spec.client.{_SPEC_FIELDS[setting]}: {library} {why}")
+
+
+def check_names(client: Client, setting: str, known: tuple[str, ...]) -> None:
+    """Raise UnsupportedSettingError where a list of algorithms names one that the library does not know."""
+    for name in getattr(client, setting):
+        if name not in known:
+            refuse_setting(setting, client.library, f"does not know {name} (but {', '.join(known)})")
+
+
+def check_range(client: Client, setting: str, least: int, most: int) -> None:
+    """Raise UnsupportedSettingError where a size is out of the library's bounds."""
+    size = getattr(client, setting)
+    if size is not None and not least <= size <= most:
+        refuse_setting(setting, client.library, f"takes {least} to {most} bytes")
