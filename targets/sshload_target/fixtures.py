@@ -19,7 +19,7 @@ from sshload_target.errors import ConfigRefusedError, InterruptedTargetError
 
 _CHUNK_BYTES = 1_048_576
 _RESERVED_FOLDERS = (".ssh",)
-_FILES = 64
+_REPOSITORY_FILES = 64
 _FIRST_COMMIT_UNIX_S = 1_700_000_000
 _COMMITTER = "sshload <sshload@localhost>"
 _FAST_IMPORT = (
@@ -119,7 +119,7 @@ def make_repository(
     path = _fixture_path(home, fixture.path, owner)
     if path.exists():
         _remove_repository(path, fixture.path)
-    _run(git, fixture, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", str(path))
+    _run_git(git, fixture, "init", "--quiet", "--bare", "--template=", "--initial-branch=main", str(path))
     _import(git, path, fixture, interrupted)
     _chown_recursively(path, owner)
 
@@ -133,7 +133,7 @@ def _remove_repository(path: Path, name: str) -> None:
 def _import(git: str, path: Path, fixture: RepositoryFixture, interrupted: Callable[[], bool]) -> None:
     command = [git, "-C", str(path), *_FAST_IMPORT]
     with subprocess.Popen(  # noqa: S603 -- git, by its path, and our own arguments
-        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
+        command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_git_environment()
     ) as importing:
         if importing.stdin is None or importing.stderr is None:
             raise AssertionError("both were asked for")
@@ -144,25 +144,25 @@ def _import(git: str, path: Path, fixture: RepositoryFixture, interrupted: Calla
             raise
         complaint = importing.stderr.read().decode(errors="replace")
     if importing.returncode != 0:
-        raise _refusal(fixture, complaint or f"exit code {importing.returncode}")
+        raise _repository_refusal(fixture, complaint or f"exit code {importing.returncode}")
 
 
 def _feed(stdin: IO[bytes], fixture: RepositoryFixture, interrupted: Callable[[], bool]) -> None:
     """Write the stream to its end, or as far as git takes it, which then says itself why it took no more."""
     with suppress(BrokenPipeError), stdin:
-        for chunk in _stream(fixture):
+        for chunk in _import_stream(fixture):
             if interrupted():
                 raise InterruptedTargetError("stopped while making fixtures")
             stdin.write(chunk)
 
 
-def _stream(fixture: RepositoryFixture) -> Iterator[bytes]:
+def _import_stream(fixture: RepositoryFixture) -> Iterator[bytes]:
     """Yield what git fast-import(1) reads: `commits` commits, each with its share of the bytes."""
     begun_bytes = 0
     for number in range(fixture.commits):
         upto_bytes = fixture.size_bytes * (number + 1) // fixture.commits
         yield _commit_header(number)
-        yield b"M 644 inline file-%02d\n" % (number % _FILES)
+        yield b"M 644 inline file-%02d\n" % (number % _REPOSITORY_FILES)
         yield b"data %d\n" % (upto_bytes - begun_bytes)
         while begun_bytes < upto_bytes:
             chunk = os.urandom(min(_CHUNK_BYTES, upto_bytes - begun_bytes))
@@ -178,18 +178,18 @@ def _commit_header(number: int) -> bytes:
     return b"commit refs/heads/main\ncommitter %s\ndata %d\n%s\n" % (who_and_when, len(message), message)
 
 
-def _run(git: str, fixture: RepositoryFixture, *arguments: str) -> None:
+def _run_git(git: str, fixture: RepositoryFixture, *arguments: str) -> None:
     done = subprocess.run(  # noqa: S603 -- likewise
-        [git, *arguments], capture_output=True, text=True, check=False, env=_environment()
+        [git, *arguments], capture_output=True, text=True, check=False, env=_git_environment()
     )
     if done.returncode != 0:
-        raise _refusal(fixture, done.stderr)
+        raise _repository_refusal(fixture, done.stderr)
 
 
-def _environment() -> dict[str, str]:
+def _git_environment() -> dict[str, str]:
     """Return an environment in which no configuration of this machine or its user counts."""
     return {"PATH": os.environ.get("PATH", os.defpath), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
 
 
-def _refusal(fixture: RepositoryFixture, complaint: str) -> ConfigRefusedError:
+def _repository_refusal(fixture: RepositoryFixture, complaint: str) -> ConfigRefusedError:
     return ConfigRefusedError(f"fixture {fixture.path!r} cannot be made by git: {' '.join(complaint.split())}")

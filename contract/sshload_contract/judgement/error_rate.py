@@ -95,7 +95,7 @@ def is_below(failed: int, tried: int, limit: float) -> bool:
         return failed < tried
     if failed >= tried * limit:
         return False  # the median is never further from the mean
-    return _tail(failed, tried, limit, step=-1) <= _SIGNIFICANCE
+    return _tail_chance(failed, tried, limit, step=-1) <= _SIGNIFICANCE
 
 
 def is_not_below(failed: int, tried: int, limit: float) -> bool:
@@ -104,7 +104,7 @@ def is_not_below(failed: int, tried: int, limit: float) -> bool:
         return failed >= tried
     if failed <= tried * limit:
         return False
-    return _tail(failed, tried, limit, step=1) <= _SIGNIFICANCE
+    return _tail_chance(failed, tried, limit, step=1) <= _SIGNIFICANCE
 
 
 def tries_needed(failed: int, tried: int, limit: float) -> int | None:
@@ -130,7 +130,7 @@ def _decides(failed: int, tried: int, limit: float, times: float) -> bool:
     return is_below(more_failed, more_tried, limit) or is_not_below(more_failed, more_tried, limit)
 
 
-def _tail(failed: int, tried: int, share: float, step: int) -> float:
+def _tail_chance(failed: int, tried: int, share: float, step: int) -> float:
     """Return the chance of so many failures or fewer (step -1), or more (step 1), away from the mean."""
     chance = exp(
         lgamma(tried + 1)
@@ -177,7 +177,7 @@ def _sure_failures(load: Load, summary: RunSummary) -> int:
     A lagging generator brings connections together, so no refusal of those that come together is sure either.
     """
     failed = attempts(load, summary).failed
-    return max(failed - _count(summary, _BY_TIME | _BY_CROWD), 0)
+    return max(failed - _count_failures(summary, _BY_TIME | _BY_CROWD), 0)
 
 
 def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSummary) -> bool:
@@ -186,7 +186,7 @@ def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSumm
     A burst that was spread is none: what it would have met is only known where it was spread by less than a part of
     what an iteration takes. Users whom delays have set apart may have been spared most of such failures, as a burst.
     """
-    unsure = _count(summary, _BY_TIME | _BY_CROWD)
+    unsure = _count_failures(summary, _BY_TIME | _BY_CROWD)
     if load.begins_together and unsure:
         return False
     if isinstance(load, BurstLoad) and not _is_burst_together(summary):
@@ -211,7 +211,7 @@ def _is_burst_together(summary: RunSummary) -> bool:
     return median_us is not None and own_delay(summary).largest_us <= BURST_SHARE_OF_MEDIAN * median_us
 
 
-def _count(summary: RunSummary, outcomes: frozenset[Outcome]) -> int:
+def _count_failures(summary: RunSummary, outcomes: frozenset[Outcome]) -> int:
     return sum(error.count for error in summary.errors if error.window is Window.MEASURED and error.outcome in outcomes)
 
 

@@ -78,11 +78,11 @@ def judge_threshold(threshold: Threshold, load: Load, summary: RunSummary) -> Ju
             judged = judge_error_rate(threshold, load, summary)
         case ThroughputThreshold():
             judged = _judge_throughput(threshold, load, summary)
-    value = None if judged.result.observed is None else _value(threshold, load, summary)
+    value = None if judged.result.observed is None else _measured_value(threshold, load, summary)
     return replace(judged, result=replace(judged.result, terms=terms_of(threshold), value=value))
 
 
-def _value(threshold: Threshold, load: Load, summary: RunSummary) -> float | None:
+def _measured_value(threshold: Threshold, load: Load, summary: RunSummary) -> float | None:
     """Return the figure that a threshold limits, in the unit of its limit."""
     match threshold:
         case LatencyThreshold():
@@ -99,13 +99,13 @@ def _value(threshold: Threshold, load: Load, summary: RunSummary) -> float | Non
 def why_too_few(thresholds: Sequence[Threshold], judged: Sequence[Judged], summary: RunSummary) -> tuple[str, ...]:
     """Return a sentence for each threshold that has too few samples. `judged` are theirs, in order."""
     return tuple(
-        f"{in_words(threshold)} cannot be judged: {_want(threshold, summary)}"
+        f"{in_words(threshold)} cannot be judged: {_missing_samples(threshold, summary)}"
         for threshold, one in zip(thresholds, judged, strict=True)
         if one.result.passed is None and not one.doubt
     )
 
 
-def _want(threshold: Threshold, summary: RunSummary) -> str:
+def _missing_samples(threshold: Threshold, summary: RunSummary) -> str:
     if not isinstance(threshold, LatencyThreshold):
         return "no iteration ended"
     step = find_step(summary, threshold.step, Window.MEASURED)

@@ -28,12 +28,12 @@ _SFTP_STATUSES = {
     8: Outcome.SFTP_OP_UNSUPPORTED,
 }
 
-_ACK = b"\0"
-_WARNING, _ERROR = 1, 2
-_LINE_LIMIT_BYTES = 8_192
-_MODE = "0644"
-_WORDS_OF_A_FILE = 3
-_SIZE = re.compile("[0-9]{1,19}")  # of 64 bits
+_SCP_ACK = b"\0"
+_SCP_WARNING, _SCP_ERROR = 1, 2
+_SCP_LINE_LIMIT_BYTES = 8_192
+_SCP_MODE = "0644"
+_SCP_FILE_WORDS = 3
+_SCP_SIZE = re.compile("[0-9]{1,19}")  # of 64 bits
 
 
 def status_failure(code: int, text: str) -> StepFailure:
@@ -55,11 +55,11 @@ def begin_read(channel: Channel, path: str) -> RemoteFile:
     """Ask for a file, and read what is announced; raises StepFailure where the server has none to send."""
     stream = _Stream(channel)
     channel.execute(f"scp -f {_operand(path)}")
-    channel.write(_ACK)
-    words = stream.read_line().split(" ", _WORDS_OF_A_FILE - 1)
-    if len(words) != _WORDS_OF_A_FILE or not words[0].startswith("C") or _SIZE.fullmatch(words[1]) is None:
+    channel.write(_SCP_ACK)
+    words = stream.read_line().split(" ", _SCP_FILE_WORDS - 1)
+    if len(words) != _SCP_FILE_WORDS or not words[0].startswith("C") or _SCP_SIZE.fullmatch(words[1]) is None:
         stream.fail("the server's scp announced no file")
-    channel.write(_ACK)
+    channel.write(_SCP_ACK)
     return _Reading(stream, int(words[1]))
 
 
@@ -68,7 +68,7 @@ def begin_write(channel: Channel, path: str, size_bytes: int) -> RemoteFile:
     stream = _Stream(channel)
     channel.execute(f"scp -t {_operand(path)}")
     stream.expect_ok()
-    channel.write(f"C{_MODE} {size_bytes} {basename(path)}\n".encode())
+    channel.write(f"C{_SCP_MODE} {size_bytes} {basename(path)}\n".encode())
     stream.expect_ok()
     return _Writing(stream)
 
@@ -91,16 +91,16 @@ class _Stream:
     def read_line(self) -> str:
         """Return a line without its end, where it is not the answer that something is wrong."""
         line = b""
-        while not line.endswith(b"\n") and len(line) < _LINE_LIMIT_BYTES:
+        while not line.endswith(b"\n") and len(line) < _SCP_LINE_LIMIT_BYTES:
             line += self.read_some(1)
-        if line[0] in (_WARNING, _ERROR):
+        if line[0] in (_SCP_WARNING, _SCP_ERROR):
             raise StepFailure(Outcome.SCP_FAILED, _text(line[1:]))
         return _text(line)
 
     def expect_ok(self) -> None:
         """Read an answer; raises StepFailure where it is an error."""
         answer = self.read_some(1)
-        if answer != _ACK:
+        if answer != _SCP_ACK:
             self._ahead = answer + self._ahead
             self.fail(self.read_line())
 
@@ -130,7 +130,7 @@ class _Reading:
     def close(self) -> None:
         """Read the server's confirmation that it has sent all, and end its scp."""
         self._stream.expect_ok()
-        self._stream.channel.write(_ACK)
+        self._stream.channel.write(_SCP_ACK)
         _end(self._stream.channel)
 
 
@@ -150,7 +150,7 @@ class _Writing:
 
     def close(self) -> None:
         """Wait for the server's word that it has all, and end its scp."""
-        self._stream.channel.write(_ACK)
+        self._stream.channel.write(_SCP_ACK)
         self._stream.expect_ok()
         self._stream.channel.send_end()
         _end(self._stream.channel)

@@ -25,8 +25,8 @@ _TCP_ENDED = (7, 8)  # CLOSE (reset) and CLOSE_WAIT there
 
 _VERSION_START = b"SSH-"
 _UNDERSTOOD = (b"SSH-2.0-", b"SSH-1.99-")  # RFC 4253 sections 4.2 and 5.1
-_LINE_LIMIT_BYTES = 255  # with its end
-_LINES_LIMIT = 1_024
+_BANNER_LINE_LIMIT_BYTES = 255  # with its end
+_BANNER_LINES_LIMIT = 1_024
 _PARTIAL_LINE_PAUSE_S = 0.001
 
 
@@ -147,7 +147,7 @@ def await_banner(speaker: PeekableConnection) -> str:
     """Return the server's version line, without its end; raises StepFailure where it has none."""
     earlier = ""
     try:
-        for _ in range(_LINES_LIMIT + 1):
+        for _ in range(_BANNER_LINES_LIMIT + 1):
             line = _peek_line(speaker, earlier)
             if line.startswith(_VERSION_START):
                 _check_version(line)
@@ -156,7 +156,7 @@ def await_banner(speaker: PeekableConnection) -> str:
             if outcome is not None:
                 raise StepFailure(outcome, _text(line))
             earlier = earlier or _text(line)
-            if len(line) >= _LINE_LIMIT_BYTES and not line.endswith(b"\n"):
+            if len(line) >= _BANNER_LINE_LIMIT_BYTES and not line.endswith(b"\n"):
                 raise StepFailure(Outcome.NOT_SSH, earlier)
             speaker.socket.recv(len(line))
             sleep(0)  # a server that sends lines faster than they are read must not keep others from their turn
@@ -164,7 +164,7 @@ def await_banner(speaker: PeekableConnection) -> str:
         if earlier:
             raise StepFailure(Outcome.NOT_SSH, f"no SSH version followed: {earlier}") from None
         raise
-    raise StepFailure(Outcome.NOT_SSH, f"no SSH version in {_LINES_LIMIT:,} lines: {earlier}")
+    raise StepFailure(Outcome.NOT_SSH, f"no SSH version in {_BANNER_LINES_LIMIT:,} lines: {earlier}")
 
 
 def _check_version(line: bytes) -> None:
@@ -172,10 +172,12 @@ def _check_version(line: bytes) -> None:
 
     Client libraries differ in what they make of these, and some wait for more without end.
     """
-    if not line.endswith(b"\n") and len(line) < _LINE_LIMIT_BYTES:
+    if not line.endswith(b"\n") and len(line) < _BANNER_LINE_LIMIT_BYTES:
         raise StepFailure(Outcome.RESET_BEFORE_BANNER, "the server closed the connection in the middle of its banner")
     if not line.endswith(b"\n"):
-        raise StepFailure(Outcome.NOT_SSH, f"a version line of more than {_LINE_LIMIT_BYTES} bytes: {_text(line)}")
+        raise StepFailure(
+            Outcome.NOT_SSH, f"a version line of more than {_BANNER_LINE_LIMIT_BYTES} bytes: {_text(line)}"
+        )
     if not line.startswith(_UNDERSTOOD):
         raise StepFailure(Outcome.NOT_SSH, f"the server does not speak SSH 2: {_text(line)}")
 
@@ -188,7 +190,7 @@ def _peek_line(speaker: PeekableConnection, earlier: str) -> bytes:
         if not seen:
             raise StepFailure(Outcome.RESET_BEFORE_BANNER, "the server closed the connection before its banner")
         line, end, _ = seen.partition(b"\n")
-        if end or len(seen) >= _LINE_LIMIT_BYTES or speaker.peer_has_closed():
+        if end or len(seen) >= _BANNER_LINE_LIMIT_BYTES or speaker.peer_has_closed():
             return line + end
         sleep(_PARTIAL_LINE_PAUSE_S)
 
@@ -196,7 +198,7 @@ def _peek_line(speaker: PeekableConnection, earlier: str) -> bytes:
 def _peek(speaker: PeekableConnection) -> bytes:
     while True:
         try:
-            return speaker.socket.recv(_LINE_LIMIT_BYTES, socket.MSG_PEEK)
+            return speaker.socket.recv(_BANNER_LINE_LIMIT_BYTES, socket.MSG_PEEK)
         except BlockingIOError:
             speaker.wait_readable()
         except ConnectionError as error:

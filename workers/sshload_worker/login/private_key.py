@@ -38,12 +38,12 @@ _KNOWN_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ec
 _PUBLIC_BEGINS = tuple(name.encode() for name in (*_KNOWN_TYPES, "ssh-dss", "sk-"))
 
 _SOCKET_PATH_LIMIT_BYTES = 107  # sun_path of unix(7) holds 108 with the closing zero
-_COMPANION = 'echo "$SSH_AGENT_PID"; exec cat'
+_AGENT_COMPANION = 'echo "$SSH_AGENT_PID"; exec cat'
 _ADD_IDENTITY = b"\x11"
-_SUCCESS = b"\x06"
-_ANSWER_BYTES = 5
-_ANSWER_TIMEOUT_S = 10.0
-_CLEAN_ENVIRONMENT = ("PATH", "TMPDIR", "LD_LIBRARY_PATH")
+_AGENT_SUCCESS = b"\x06"
+_AGENT_ANSWER_BYTES = 5
+_AGENT_TIMEOUT_S = 10.0
+_AGENT_ENVIRONMENT = ("PATH", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +186,8 @@ class Agent:
         """Start the agent and wait until it listens; raises GeneratorFaultError where it cannot."""
         if len(os.fsencode(self.socket_path)) > _SOCKET_PATH_LIMIT_BYTES:
             raise GeneratorFaultError(f"no ssh-agent: $TMPDIR is too long for a socket's path ({self.socket_path})")
-        command = ["ssh-agent", "-a", self.socket_path, "sh", "-c", _COMPANION]
-        environment = {name: os.environ[name] for name in _CLEAN_ENVIRONMENT if name in os.environ}
+        command = ["ssh-agent", "-a", self.socket_path, "sh", "-c", _AGENT_COMPANION]
+        environment = {name: os.environ[name] for name in _AGENT_ENVIRONMENT if name in os.environ}
         try:
             self._companion = subprocess.Popen(  # noqa: S603 - no part of the command is anybody's input
                 command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
@@ -204,14 +204,14 @@ class Agent:
     def add(self, key: PrivateKey) -> None:
         """Give the agent a key; raises GeneratorFaultError where it does not take it."""
         with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(_ANSWER_TIMEOUT_S)
+            connection.settimeout(_AGENT_TIMEOUT_S)
             try:
                 connection.connect(self.socket_path)
                 connection.sendall(wire_string(_ADD_IDENTITY + agent_identity(key)))
-                answer = connection.recv(_ANSWER_BYTES)
+                answer = connection.recv(_AGENT_ANSWER_BYTES)
             except OSError as error:
                 raise GeneratorFaultError(f"ssh-agent does not answer: {error}") from None
-        if not answer.endswith(_SUCCESS):
+        if not answer.endswith(_AGENT_SUCCESS):
             raise GeneratorFaultError("ssh-agent does not take the private key")
 
     def end(self) -> None:

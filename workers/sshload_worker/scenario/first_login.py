@@ -23,8 +23,8 @@ from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.sessions import Connector
 from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 
-_ATTEMPT_S = 1.0
-_PAUSE_S = 0.1
+_DIAL_ATTEMPT_S = 1.0
+_DIAL_PAUSE_S = 0.1
 _GREETING_S = 5.0
 _REFUSED_PAUSE_S = 0.5
 _VERSION_START = b"SSH-"
@@ -39,8 +39,8 @@ _FINAL_OUTCOMES = frozenset(
 OVERLOAD_OUTCOMES = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKNOWN})
 """Refusals that only say that too many connections come, which is no reason against the load."""
 
-_FIRST_PAUSE_S = 0.2
-_LONGEST_PAUSE_S = 2.0
+_FIRST_RETRY_PAUSE_S = 0.2
+_LONGEST_RETRY_PAUSE_S = 2.0
 _LEAST_PATIENCE_S = 3.0
 _ADDRESSES_LIMIT_CHARACTERS = 500
 _LEAST_SHARE = 0.02
@@ -59,10 +59,10 @@ def dial_until_accepted(host: str, port: int, on_problem: _OnProblem) -> None:
     """Return once `host` takes a TCP connection at `port`, which is closed at once; tell each problem meanwhile."""
     while True:
         try:
-            socket.create_connection((host, port), timeout=_ATTEMPT_S).close()
+            socket.create_connection((host, port), timeout=_DIAL_ATTEMPT_S).close()
         except OSError as error:
             on_problem(f"{host}:{port}: {error.strerror or error}")
-            gevent.sleep(_PAUSE_S)
+            gevent.sleep(_DIAL_PAUSE_S)
         else:
             return
 
@@ -91,7 +91,7 @@ def dial_until_banner(host: str, port: int, on_problem: _OnProblem) -> None:
 def _greeting(host: str, port: int) -> bytes:
     """Return the server's bytes up to the begin of its version, to its close, or to the limit."""
     received = b""
-    with socket.create_connection((host, port), timeout=_ATTEMPT_S) as connection:
+    with socket.create_connection((host, port), timeout=_DIAL_ATTEMPT_S) as connection:
         connection.settimeout(_GREETING_S)
         while _VERSION_START not in received and len(received) < _GREETING_LIMIT_BYTES:
             data = connection.recv(_GREETING_LIMIT_BYTES)
@@ -200,10 +200,10 @@ def patience_s(timeouts: Timeouts) -> float:
 
 
 def _pauses_s() -> Iterator[float]:
-    pause_s = _FIRST_PAUSE_S
+    pause_s = _FIRST_RETRY_PAUSE_S
     while True:
         yield pause_s
-        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        pause_s = min(2 * pause_s, _LONGEST_RETRY_PAUSE_S)
 
 
 def _first_hop_at(login: Login, address: Address) -> Login:

@@ -29,7 +29,7 @@ from sshload_contract.wire.target import TargetStats
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.totals import ErrorKey, SampleKey, Slices, StageTotals, Totals, worst_health
 
-_UNKNOWN = Outcome.DROPPED_UNKNOWN
+_UNKNOWN_DROP = Outcome.DROPPED_UNKNOWN
 
 ERRORS_LIMIT = 200
 NEGOTIATED_LIMIT = 50
@@ -42,12 +42,12 @@ def classify_refusals(totals: Totals, before: TargetStats | None, after: TargetS
     kind = _only_kind(before, after)
     if kind is None:
         return totals
-    by_jump_host = any(outcome is _UNKNOWN and is_of_jump_host(step) for step, _, outcome in totals.histograms)
+    by_jump_host = any(outcome is _UNKNOWN_DROP and is_of_jump_host(step) for step, _, outcome in totals.histograms)
 
     def classified(step: str, outcome: Outcome) -> Outcome:
         """Use only the target's own banner where jump hosts have dropped too: nothing else tells whose drop it was."""
         known = step.rpartition(".")[2] == Step.BANNER if by_jump_host else True
-        return kind if outcome is _UNKNOWN and known and not is_of_jump_host(step) else outcome
+        return kind if outcome is _UNKNOWN_DROP and known and not is_of_jump_host(step) else outcome
 
     histograms: dict[SampleKey, LatencyHistogram] = {}
     for (step, window, outcome), histogram in totals.histograms.items():

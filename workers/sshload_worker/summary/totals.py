@@ -13,7 +13,7 @@ from sshload_contract.wire.report import ArrivalCounts, Health, Negotiated, Repo
 
 from sshload_worker.recording.histogram import LatencyHistogram
 
-_KEPT_BITS = 6
+_SLICE_BITS = 6
 
 _Slice = dict[str, Counter[int]]
 
@@ -67,7 +67,7 @@ class Slices:
 
 def _add_coarse(counts: Counter[int], latencies: LatencyHistogram) -> None:
     for floor, count in latencies.counts.items():
-        shift = floor.bit_length() - _KEPT_BITS
+        shift = floor.bit_length() - _SLICE_BITS
         coarse = floor >> shift << shift if shift > 0 else floor
         counts[coarse] = counts.get(coarse, 0) + count  # what Counter itself would do takes three times as long
 

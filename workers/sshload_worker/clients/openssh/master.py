@@ -16,16 +16,16 @@ from sshload_worker.clients.openssh.process import PipeEnd, Process
 from sshload_worker.clients.openssh.settings import SERVER, Directory
 from sshload_worker.outcomes import StepFailure
 
-_VERSION = 4
+_MUX_VERSION = 4
 _NO_ESCAPE = 0xFFFF_FFFF
-_MOST_BYTES = 262_144
-_REQUEST = 1
+_MUX_MOST_BYTES = 262_144
+_MUX_REQUEST = 1
 
 _OWN_STDOUT = "/proc/self/fd/1"
-_KEPT_BYTES = 4_096
+_KEPT_OUTPUT_BYTES = 4_096
 
 
-class _Kind(IntEnum):
+class _MuxKind(IntEnum):
     HELLO = 0x0000_0001
     NEW_SESSION = 0x1000_0002
     NEW_STDIO_FORWARD = 0x1000_0008
@@ -44,7 +44,7 @@ class ControlSocket:
         self._socket = socket.socket(socket.AF_UNIX)
         try:
             self._socket.connect(path)
-            self._send(_number(_Kind.HELLO), _number(_VERSION))
+            self._send(_number(_MuxKind.HELLO), _number(_MUX_VERSION))
             self._receive()
         except BaseException:
             self._socket.close()
@@ -53,7 +53,7 @@ class ControlSocket:
     def open_session(self, command: str, descriptors: Iterable[int], *, terminal: bool) -> None:
         """Ask for a session, and wait until it runs; an empty command is a shell. Raises StepFailure, OSError."""
         self._send(
-            *map(_number, (_Kind.NEW_SESSION, _REQUEST)),
+            *map(_number, (_MuxKind.NEW_SESSION, _MUX_REQUEST)),
             _string(""),
             *map(_number, (int(terminal), 0, 0, 0, _NO_ESCAPE)),
             _string("vt100" if terminal else ""),
@@ -63,7 +63,7 @@ class ControlSocket:
 
     def open_forward(self, host: str, port: int, descriptors: Iterable[int]) -> None:
         """Ask for a forward to a stream of bytes, and wait until it is open. Raises StepFailure, OSError."""
-        self._send(*map(_number, (_Kind.NEW_STDIO_FORWARD, _REQUEST)), _string(""), _string(host), _number(port))
+        self._send(*map(_number, (_MuxKind.NEW_STDIO_FORWARD, _MUX_REQUEST)), _string(""), _string(host), _number(port))
         self._hand_over(list(descriptors)[:2])
 
     def exit_code(self) -> int | None:
@@ -72,7 +72,7 @@ class ControlSocket:
         with suppress(OSError, EOFError):
             while True:
                 kind, body = self._receive()
-                if kind == _Kind.EXIT_MESSAGE:
+                if kind == _MuxKind.EXIT_MESSAGE:
                     code = int(struct.unpack(">I", body[4:8])[0])
         return code
 
@@ -84,9 +84,9 @@ class ControlSocket:
         for number in descriptors:
             socket.send_fds(self._socket, [b"\0"], [number])
         kind, body = self._receive()
-        if kind == _Kind.SESSION_OPENED:
+        if kind == _MuxKind.SESSION_OPENED:
             return
-        said = _words(body[4:]) if kind in (_Kind.FAILURE, _Kind.PERMISSION_DENIED) else f"answer {kind:#x}"
+        said = _words(body[4:]) if kind in (_MuxKind.FAILURE, _MuxKind.PERMISSION_DENIED) else f"answer {kind:#x}"
         raise StepFailure(Outcome.CHANNEL_REFUSED, said)
 
     def _send(self, *parts: bytes) -> None:
@@ -95,7 +95,7 @@ class ControlSocket:
 
     def _receive(self) -> tuple[int, bytes]:
         (length,) = struct.unpack(">I", self._exactly(4))
-        if not 4 <= length <= _MOST_BYTES:  # noqa: PLR2004 - a message has a kind
+        if not 4 <= length <= _MUX_MOST_BYTES:  # noqa: PLR2004 - a message has a kind
             raise EOFError
         body = self._exactly(length)
         return struct.unpack(">I", body[:4])[0], body[4:]
@@ -225,5 +225,5 @@ class Master:
 
     def _read_stderr(self) -> None:
         while piece := self._stderr.read():
-            self._said = (self._said + piece)[:_KEPT_BYTES]
+            self._said = (self._said + piece)[:_KEPT_OUTPUT_BYTES]
         self._stderr.close()

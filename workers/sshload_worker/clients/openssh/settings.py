@@ -29,7 +29,7 @@ _QUERIES = {
     "macs": "mac",
     "host_key_algorithms": "HostKeyAlgorithms",
 }
-_MISSING = {
+_MISSING_SETTINGS = {
     "window_bytes": "has no setting for the receive window",
     "packet_bytes": "has no setting for the size of packets",
     "read_buffer_bytes": "has no setting for what is read at once",
@@ -38,8 +38,8 @@ _LEAST_REKEY_BYTES = 16
 _MOST_REKEY_BYTES = 2**63 - 1
 _MOST_SFTP_BYTES = 2**32 - 1
 
-_PRIVATE = 0o600
-_EXECUTABLE = 0o700
+_PRIVATE_MODE = 0o600
+_EXECUTABLE_MODE = 0o700
 SERVER = "server"
 """What OpenSSH's programs call the server. Its own host may be an IPv6 address, which each of them would take apart in
 another way; it stands in settings only."""
@@ -51,7 +51,7 @@ def check_client(client: Client) -> None:
     """Raise UnsupportedSettingError where OpenSSH cannot do as `client` says."""
     for setting in _QUERIES:
         check_names(client, setting, _known(setting))
-    for setting, why in _MISSING.items():
+    for setting, why in _MISSING_SETTINGS.items():
         if getattr(client, setting) is not None:
             refuse_setting(setting, Library.OPENSSH, why)
     check_range(client, "rekey_bytes", _LEAST_REKEY_BYTES, _MOST_REKEY_BYTES)
@@ -101,18 +101,18 @@ def _directory(  # noqa: PLR0913, PLR0917 - what the settings depend on
     atexit.register(rmtree, path, ignore_errors=True)
     environment = {"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath), "HOME": str(path)}
     if not host_keys.any_key:
-        _write(path / "known_hosts", known_hosts_text(host, host_keys).encode(), _PRIVATE)
+        _write(path / "known_hosts", known_hosts_text(host, host_keys).encode(), _PRIVATE_MODE)
     if credentials.private_key:
-        _write(path / "key", credentials.private_key, _PRIVATE)
+        _write(path / "key", credentials.private_key, _PRIVATE_MODE)
     if credentials.certificate:
-        _write(path / "key-cert.pub", credentials.certificate, _PRIVATE)
+        _write(path / "key-cert.pub", credentials.certificate, _PRIVATE_MODE)
     if credentials.auth in (Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE):
-        _write(path / "password", credentials.password.encode() + b"\n", _PRIVATE)
+        _write(path / "password", credentials.password.encode() + b"\n", _PRIVATE_MODE)
         asking = f"#!/bin/sh\nexec cat {shlex.quote(str(path / 'password'))}\n"
-        _write(path / "askpass", asking.encode(), _EXECUTABLE)
+        _write(path / "askpass", asking.encode(), _EXECUTABLE_MODE)
         environment |= {"SSH_ASKPASS": str(path / "askpass"), "SSH_ASKPASS_REQUIRE": "force"}
     config = path / "config"
-    _write(config, _config_text(path, host, port, user, credentials, host_keys, client).encode(), _PRIVATE)
+    _write(config, _config_text(path, host, port, user, credentials, host_keys, client).encode(), _PRIVATE_MODE)
     return Directory(path, str(config), environment, count())
 
 

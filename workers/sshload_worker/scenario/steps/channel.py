@@ -16,7 +16,7 @@ from sshload_worker.scenario.steps.transfer import await_text, read_to_end
 _STDOUT_LIMIT_BYTES = 1_048_576
 """How much of a command's output `expect_stdout` is looked for in; the rest is read and dropped."""
 
-_REMEMBERED = 1_024
+_REMEMBERED_DESTINATIONS = 1_024
 """Of how many destinations the answer is kept: an iteration must not wait for a long allow-list."""
 
 
@@ -81,14 +81,14 @@ def _run_shell(step: ShellStep, run: StepRun) -> None:
     with run.channel_limit():
         channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
     with run.step_limit(Step.SHELL):
-        run.time_part(step.name, Step.SHELL_START, partial(_start, step, run, channel))
+        run.time_part(step.name, Step.SHELL_START, partial(_start_shell, step, run, channel))
         text, expect = run.fill_in(step.send).encode(), run.fill_in(step.expect)
         for _ in range(step.repeat):
             run.time_part(step.name, Step.ECHO, partial(_echo, channel, text, expect))
         run.time_part(step.name, Step.CLOSE, channel.close)
 
 
-def _start(step: ShellStep, run: StepRun, channel: Channel) -> None:
+def _start_shell(step: ShellStep, run: StepRun, channel: Channel) -> None:
     channel.request_terminal()
     if step.command:
         channel.execute(run.fill_in(step.command))
@@ -106,7 +106,7 @@ def forward_rule(config: RunConfig) -> ForwardRule:
     """Return the rule of a run, which allows everything where the run has no allow-list."""
     if config.allow_list is None:
         return unrestricted
-    return lru_cache(_REMEMBERED)(partial(forward_refusal, config.allow_list, managed=config.is_managed))
+    return lru_cache(_REMEMBERED_DESTINATIONS)(partial(forward_refusal, config.allow_list, managed=config.is_managed))
 
 
 def unrestricted(host: str, port: int) -> str:  # noqa: ARG001 - a ForwardRule

@@ -17,8 +17,8 @@ from sshload_worker.scenario.steps.channel import check_end
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import raise_mismatch, read_to_end
 
-_LENGTH_BYTES = 4
-_LONGEST_BYTES = 65_520
+_PKT_LENGTH_BYTES = 4
+_LONGEST_PKT_BYTES = 65_520
 _HEXADECIMAL = frozenset(b"0123456789abcdefABCDEF")
 FLUSH = b"0000"
 _WANTED_CAPABILITIES = (b"ofs-delta",)
@@ -43,10 +43,10 @@ class PktLineReader:
 
         Raises TruncatedError, and StepFailure where the next is no pkt-line, or an error (`ERR `), in git's words.
         """
-        length = _length(self._take(_LENGTH_BYTES))
+        length = _length(self._take(_PKT_LENGTH_BYTES))
         if length == 0:
             return None
-        data = self._take(length - _LENGTH_BYTES).removesuffix(b"\n")
+        data = self._take(length - _PKT_LENGTH_BYTES).removesuffix(b"\n")
         if data.startswith(b"ERR "):
             raise StepFailure(Outcome.OUTPUT_MISMATCH, f"git: {_shown(data[4:])}")
         return data
@@ -72,12 +72,12 @@ class PktLineReader:
 
 def pkt_line(data: bytes) -> bytes:
     """Return a line's data in its frame."""
-    return b"%04x" % (len(data) + _LENGTH_BYTES) + data
+    return b"%04x" % (len(data) + _PKT_LENGTH_BYTES) + data
 
 
 def _length(digits: bytes) -> int:
     length = int(digits, 16) if _HEXADECIMAL.issuperset(digits) else -1
-    if length in range(1, _LENGTH_BYTES) or not 0 <= length <= _LONGEST_BYTES:
+    if length in range(1, _PKT_LENGTH_BYTES) or not 0 <= length <= _LONGEST_PKT_BYTES:
         raise StepFailure(Outcome.OUTPUT_MISMATCH, f"what came is not git's protocol: {_shown(digits)!r}")
     return length
 
