@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Any
 
-from sshload_contract.master_log import MasterLog
 from sshload_contract.vocabulary import Invalidity
+from sshload_contract.wire.master_log import MasterLog
 
 Manifest = Mapping[str, Any]
 WAITS_TO_BE_MADE = frozenset({"ContainerCreating", "PodInitializing"})

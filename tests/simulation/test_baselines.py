@@ -24,9 +24,8 @@ from sshload_operator.decision.baseline.judge import judge_relative
 from sshload_operator.decision.baseline.measured import latency_ms
 from sshload_operator.decision.load_test.results import results_status
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.merge import Totals
-from sshload_worker.summary.report import RunCourse, run_summary
-from sshload_worker.summary.slices import Slices
+from sshload_worker.summary.run_summary import RunCourse, run_summary
+from sshload_worker.summary.totals import Slices, Totals
 
 Latencies = Callable[[Random, int], Iterator[float]]
 

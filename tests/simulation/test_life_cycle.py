@@ -12,9 +12,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from lags import delayed
 from runs import errors, generator, pod, summary
 from sim_cluster import DEADLINE_S, STEPS_OF_A_PASS, WORKERS, SimCluster, SimRun
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_contract.wire.master_log import Stage
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.errors import SpecError
 from sshload_operator.decision.load_test.decide import TestDecision
 from sshload_operator.planning.plan import run_id

@@ -6,9 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from plans import INSTALLATION, QUICKSTART
-from sshload_contract.master_log import MasterLog
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Snapshot
+from sshload_contract.wire.master_log import MasterLog, Snapshot
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.status.head import remembered

@@ -14,9 +14,8 @@ from typing import Any
 
 from plans import INSTALLATION, quickstart
 from runs import pod, snapshot
-from sshload_contract.master_log import MasterLog
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Stage
+from sshload_contract.wire.master_log import MasterLog, Stage
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.spec import LoadTestSpec

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Snapshot
+from sshload_contract.wire.master_log import Snapshot
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.shapes import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import written

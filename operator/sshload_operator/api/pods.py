@@ -27,7 +27,7 @@ from sshload_contract.declared import (
     WrittenAs,
     exactly_one,
 )
-from sshload_contract.references import OBJECT_NAME, ConfigMapKey, ObjectName, SecretName
+from sshload_contract.names import OBJECT_NAME, ConfigMapKey, ObjectName, SecretName
 
 _INT32_MOST: Final = 2**31 - 1
 _INT64_MOST: Final = 2**63 - 1

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
-from sshload_contract.capacity import Capacity
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Auth, Client, Library
 from sshload_contract.declared import (
     Absent,
@@ -22,10 +21,10 @@ from sshload_contract.declared import (
     exactly_one,
 )
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, ReplayLoad, UsersLoad
-from sshload_contract.references import ConfigMapFile, ConfigMapKey, ConfigMapName
-from sshload_contract.run_config import Scenario, SessionReuse
+from sshload_contract.names import ConfigMapFile, ConfigMapKey, ConfigMapName
 from sshload_contract.steps import ScenarioStep, SleepStep
-from sshload_contract.thresholds import Threshold
+from sshload_contract.thresholds import Capacity, Threshold
+from sshload_contract.wire.run_config import Scenario, SessionReuse
 
 from sshload_operator.api.errors import shown
 from sshload_operator.api.kinds import NAME_CHARACTERS, NAME_PATTERN

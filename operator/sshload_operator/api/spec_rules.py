@@ -7,10 +7,10 @@ from typing import Final
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Library
 from sshload_contract.declared import Rule
 from sshload_contract.load import UsersLoad
-from sshload_contract.run_config import SessionReuse
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Step, measured_step
+from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.errors import shown
 from sshload_operator.api.search import (

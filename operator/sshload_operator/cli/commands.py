@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from sshload_contract.codec import to_json
+from sshload_contract.wire.codec import to_json
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, TEST, Kind

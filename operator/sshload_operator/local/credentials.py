@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sshload_contract.run_config import Endpoint
+from sshload_contract.wire.run_config import Endpoint
 
 from sshload_operator.api.target import ExternalTarget
 from sshload_operator.local.sshd import LocalRunError

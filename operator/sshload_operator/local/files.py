@@ -10,8 +10,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from sshload_contract.client import Auth, Library
-from sshload_contract.codec import to_json
-from sshload_contract.run_config import Endpoint
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.run_config import Endpoint
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, ManagedTarget

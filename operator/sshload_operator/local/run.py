@@ -16,7 +16,7 @@ from types import FrameType
 from uuid import uuid4
 
 from sshload_contract.allow_list import AllowedTarget, AllowList
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sshload_contract.client import Auth
-from sshload_contract.references import ConfigMapFile
-from sshload_contract.run_config import Endpoint
+from sshload_contract.names import ConfigMapFile
+from sshload_contract.wire.run_config import Endpoint
 
 from sshload_operator.api.target import ExternalTarget
 from sshload_operator.manifests.labels import Part, child_name

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sshload_contract.target_config import (
+from sshload_contract.wire.target import (
     IMAGE_USER,
     IMAGE_USER_HOME,
     TARGET_CONFIG_VERSION,

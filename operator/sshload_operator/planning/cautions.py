@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from math import ceil
 
 from sshload_contract.client import Library
-from sshload_contract.judgement.binomial import tries_needed
-from sshload_contract.judgement.judged import in_words
+from sshload_contract.judgement.error_rate import tries_needed
 from sshload_contract.load import BurstLoad
-from sshload_contract.percentile import percentile_key, samples_needed
+from sshload_contract.percentiles import percentile_key, samples_needed
 from sshload_contract.quantities import resource_amount
-from sshload_contract.run_config import SessionReuse
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, in_words
+from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, ManagedTarget

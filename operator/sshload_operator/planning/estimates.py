@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, log, log2, sqrt
 
-from sshload_contract.capacity import Capacity
 from sshload_contract.load import HoldLoad, Load
-from sshload_contract.run_config import SessionReuse
 from sshload_contract.steps import (
     RsyncStep,
     RsyncUpload,
@@ -18,7 +16,9 @@ from sshload_contract.steps import (
     SftpWriteStep,
     ShellStep,
 )
+from sshload_contract.thresholds import Capacity
 from sshload_contract.vocabulary import Step, measured_step
+from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
 

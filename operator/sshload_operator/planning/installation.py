@@ -20,8 +20,7 @@ from sshload_contract.declared import (
     Words,
     WrittenAs,
 )
-from sshload_contract.references import ObjectName
-from sshload_contract.steps import Port
+from sshload_contract.names import ObjectName, Port
 
 from sshload_operator.api.errors import SpecError, shown
 from sshload_operator.api.pods import LabelValue, Resources, Toleration

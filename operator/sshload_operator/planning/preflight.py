@@ -9,8 +9,6 @@ from math import ceil
 
 from sshload_contract.allow_list import AllowedTarget, AllowList, entry_problem, host_refusal, is_loopback
 from sshload_contract.client import Library
-from sshload_contract.reporting import MOST_WORKERS
-from sshload_contract.run_config import SessionReuse
 from sshload_contract.steps import (
     OPENSSH_FILE_LIMIT_BYTES,
     RSYNC_FILE_LIMIT_BYTES,
@@ -20,6 +18,8 @@ from sshload_contract.steps import (
     ScpWriteStep,
     SftpWriteStep,
 )
+from sshload_contract.wire.report import MOST_WORKERS
+from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, ManagedTarget

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from plans import INSTALLATION
-from sshload_contract.master_log import read_master_log
+from sshload_contract.wire.master_log import read_master_log
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.load_test import TestStatus

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from sshload_contract.declared import Absent, Entries, Items, Text
-from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import Verdict
+from sshload_contract.wire.master_log import Stage
 
 from sshload_operator.api.shapes import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus, SearchStatus

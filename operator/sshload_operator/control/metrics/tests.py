@@ -14,8 +14,8 @@ from zlib import compress, decompress
 
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
-from sshload_contract.codec import from_json, to_json
 from sshload_contract.vocabulary import Verdict
+from sshload_contract.wire.codec import from_json, to_json
 
 from sshload_operator.api.shapes import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus

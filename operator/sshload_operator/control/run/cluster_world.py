@@ -12,7 +12,7 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final
 
-from sshload_contract.master_log import proof_sha256
+from sshload_contract.wire.master_log import proof_sha256
 
 from sshload_operator.api.kinds import TEST
 from sshload_operator.api.shapes import read_fitting

@@ -12,8 +12,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from sshload_contract.master_log import MasterLog
-from sshload_contract.snapshot import Stage
+from sshload_contract.wire.master_log import MasterLog, Stage
 
 from sshload_operator.api.kinds import label_value
 from sshload_operator.api.status.load_test import head_of

@@ -12,7 +12,7 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from sshload_contract.master_log import MasterLog
+from sshload_contract.wire.master_log import MasterLog
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse

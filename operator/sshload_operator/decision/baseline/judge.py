@@ -7,7 +7,7 @@ from math import ceil, inf, isinf, log
 from typing import TypeAlias
 
 from sshload_contract.judgement.own_delay import MORE_CPU, OTHER_MACHINE, is_stolen
-from sshload_contract.percentile import percentile_key, samples_needed
+from sshload_contract.percentiles import percentile_key, samples_needed
 from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Verdict
 

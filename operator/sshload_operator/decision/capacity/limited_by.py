@@ -5,12 +5,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from sshload_contract.judgement.own_delay import is_stolen
-from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
 from sshload_contract.steal import stolen_share
 from sshload_contract.steps import ForwardStep
-from sshload_contract.target_stats import COUNTERS, TargetStats
 from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Outcome, TrialState, Window
+from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
+from sshload_contract.wire.target import COUNTERS, TargetStats
 
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.capacity.trials import amount_in_words, those, trials_at, unjudged_least

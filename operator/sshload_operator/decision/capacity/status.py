@@ -1,9 +1,9 @@
 """The status of a search: how it stands, what it found, and each of its trials."""
 
 from sshload_contract.load import Load
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import RunSummary, Trial
-from sshload_contract.snapshot import SearchProgress
+from sshload_contract.percentiles import percentile_key
+from sshload_contract.wire.master_log import SearchProgress
+from sshload_contract.wire.run_summary import RunSummary, Trial
 
 from sshload_operator.api.status.capacity import (
     MOST_TRIALS,

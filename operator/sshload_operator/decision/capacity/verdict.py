@@ -3,9 +3,9 @@
 A search says nothing that its trials do not: where the bounds do not stand on trials that were judged, it is Invalid.
 """
 
-from sshload_contract.run_summary import CapacityResult, RunSummary
 from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
+from sshload_contract.wire.run_summary import CapacityResult, RunSummary
 
 from sshload_operator.api.thresholds import CapacityThreshold, RelativeCapacity
 from sshload_operator.decision.capacity.limited_by import limited_by, sentence

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sshload_contract.master_log import without_records
 from sshload_contract.vocabulary import Verdict
+from sshload_contract.wire.master_log import without_records
 
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.load_test.situation import Situation

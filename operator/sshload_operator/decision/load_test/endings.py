@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Stage
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
+from sshload_contract.wire.master_log import Stage
+from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus
 from sshload_operator.decision.baseline.judge import against_baseline

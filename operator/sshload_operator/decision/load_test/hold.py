@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sshload_contract.judgement.figures import find_step
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import RunSummary, StepStats
+from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Step, Window
+from sshload_contract.wire.run_summary import RunSummary, StepStats
 
 from sshload_operator.api.status.figures import milliseconds, rounded
 from sshload_operator.api.status.results import FreshLogin, HoldResult

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, hypot, sqrt
 
-from sshload_contract.run_summary import RunSummary, SeriesPoint, StepStats
-from sshload_contract.spread import FEWEST_SLICES, failures_width, rate_width, spread, variance_of_sum
+from sshload_contract.percentiles import FEWEST_SLICES, failures_width, rate_width, spread, variance_of_sum
+from sshload_contract.wire.run_summary import RunSummary, SeriesPoint, StepStats
 
 from sshload_operator.api.status.figures import milliseconds, rounded
 from sshload_operator.api.status.results import Percentile

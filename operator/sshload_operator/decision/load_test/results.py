@@ -5,20 +5,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from sshload_contract.judgement.attempts import attempts
+from sshload_contract.judgement.error_rate import attempts
 from sshload_contract.judgement.figures import client_logins, find_step, total_step
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.validity import figures_spoiled
 from sshload_contract.load import BurstLoad, UsersLoad, UsersStage
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_config import SessionReuse
-from sshload_contract.run_summary import RunSummary, StageStats, StepStats
-from sshload_contract.sample import ErrorCount, Negotiated
-from sshload_contract.snapshot import Snapshot
+from sshload_contract.percentiles import percentile_key
 from sshload_contract.steal import stolen_share
-from sshload_contract.target_stats import COUNTERS, TargetStats
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Step, Window
+from sshload_contract.wire.master_log import Snapshot
+from sshload_contract.wire.report import ErrorCount, Negotiated
+from sshload_contract.wire.run_config import SessionReuse
+from sshload_contract.wire.run_summary import RunSummary, StageStats, StepStats
+from sshload_contract.wire.target import COUNTERS, TargetStats
 
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
 from sshload_operator.api.status.load_test import Progress, ThresholdStatus

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Snapshot, Stage
+from sshload_contract.wire.master_log import Snapshot, Stage
+from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_operator.api.status.head import Condition, Remembered
 from sshload_operator.api.status.load_test import TestHead

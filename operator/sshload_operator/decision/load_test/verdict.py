@@ -3,16 +3,14 @@
 The generator's own delay does not make a whole run Invalid: each threshold is judged by what the delay can change.
 """
 
-from sshload_contract.judgement.attempts import attempts, held_sessions
-from sshload_contract.judgement.failures import all_failed, failed_by_delay, many_failed
-from sshload_contract.judgement.judged import Judged
+from sshload_contract.judgement.error_rate import all_failed, attempts, failed_by_delay, held_sessions, many_failed
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.threshold import judge_threshold, why_too_few
 from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
 from sshload_contract.load import Load
-from sshload_contract.run_summary import EarlyEnd, RunSummary
-from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.thresholds import Judged, ThresholdResult
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
+from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 
 from sshload_operator.api.target import ExternalTarget, ManagedTarget
 from sshload_operator.decision.capacity.generator_limit import by_generator_limit

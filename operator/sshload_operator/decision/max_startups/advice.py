@@ -4,8 +4,8 @@ from dataclasses import dataclass, replace
 from math import ceil, inf
 
 from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import RunEnd
+from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
 from sshload_operator.api.status.results import MaxStartupsAdvice

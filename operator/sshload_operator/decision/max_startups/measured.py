@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from sshload_contract.client import Library, Timeouts
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
-from sshload_contract.run_config import SessionReuse
-from sshload_contract.run_summary import RunSummary, StepStats
 from sshload_contract.vocabulary import Outcome, Step, Window, measured_step
+from sshload_contract.wire.run_config import SessionReuse
+from sshload_contract.wire.run_summary import RunSummary, StepStats
 
 from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.max_startups.arrivals import (

@@ -21,11 +21,10 @@ from runs import held_step, load, pod, snapshot, summary, target_stats
 from searches import failed, passed, searched, strained
 from specs.relative import RELATIVE
 from specs.search import SEARCHES
-from sshload_contract.codec import from_plain, to_json
-from sshload_contract.errors import ContractError
-from sshload_contract.master_log import MasterLog
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import SearchProgress, Snapshot
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.codec import from_plain, to_json
+from sshload_contract.wire.master_log import MasterLog, SearchProgress, Snapshot
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.load_test import TestStatus

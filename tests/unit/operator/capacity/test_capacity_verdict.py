@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from plans import EXTERNAL
 from runs import errors, generator, load, steps, summary
 from searches import ERRORS, P99, failed, found_118, invalid, passed, search_plan, searched, strained
-from sshload_contract.run_summary import RunSummary, StepStats, Trial
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Verdict
+from sshload_contract.wire.run_summary import RunSummary, StepStats, Trial
 from sshload_operator.api.thresholds import RelativeCapacity
 from sshload_operator.decision.judgement import Judgement
 from sshload_operator.decision.load_test.verdict import judge

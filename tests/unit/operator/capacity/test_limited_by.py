@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from plans import EXTERNAL
 from runs import target_stats
 from searches import ERRORS, P99, TRIAL_S, failed, found_118, invalid, passed, search_plan, searched, strained
-from sshload_contract.run_summary import RunSummary, Trial
-from sshload_contract.sample import ErrorCount
 from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Window
+from sshload_contract.wire.report import ErrorCount
+from sshload_contract.wire.run_summary import RunSummary, Trial
 from sshload_operator.decision.capacity.limited_by import LimitedBy, Strain, limited_by, sentence, shortages, strain
 from sshload_operator.state import Resource
 

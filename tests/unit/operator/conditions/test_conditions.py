@@ -9,10 +9,9 @@ from passes import Passes
 from plans import EXTERNAL, allowing, plan, quickstart
 from runs import pod, snapshot, summary
 from sshload_contract.allow_list import AllowedTarget
-from sshload_contract.master_log import MasterLog
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import RunEnd, Verdict
+from sshload_contract.wire.master_log import MasterLog, Stage
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.status.head import Condition, remembered
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.life_cycle import Finding, conditions

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from plans import INSTALLATION
 from short_examples import least_iterations
-from sshload_contract.percentile import samples_needed
+from sshload_contract.percentiles import samples_needed
 from sshload_contract.thresholds import LatencyThreshold
 from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST

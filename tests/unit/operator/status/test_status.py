@@ -8,9 +8,9 @@ from crd_schema import problems, status_schema
 from passes import Passes
 from plans import plan, quickstart
 from runs import pod, snapshot, summary
-from sshload_contract.snapshot import Stage
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
+from sshload_contract.wire.master_log import Stage
 from sshload_operator.api.status.head import Condition, remembered, written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.load_test.results import progress, results_status, threshold_status
