@@ -15,7 +15,7 @@ from sim_cluster import DEADLINE_S, STEPS_OF_A_PASS, WORKERS, SimCluster, SimRun
 from sshload_contract.vocabulary import Outcome, RunEnd
 from sshload_contract.wire.master_log import Stage
 from sshload_contract.wire.run_summary import RunSummary
-from sshload_operator.api.errors import SpecError
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.decision.load_test.decide import TestDecision
 from sshload_operator.planning.plan import run_id
 from sshload_operator.state import ConditionType, Phase, Role

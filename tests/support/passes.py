@@ -8,8 +8,8 @@ from typing import Any
 from plans import INSTALLATION, QUICKSTART
 from sshload_contract.wire.master_log import MasterLog, Snapshot
 from sshload_contract.wire.run_summary import RunSummary
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.life_cycle import current_run, decide

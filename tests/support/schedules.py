@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from specs.small import SMALL
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.schedule.spec import ScheduleSpec, parse_schedule
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.control.live.owner_pass import execute

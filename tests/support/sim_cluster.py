@@ -16,8 +16,8 @@ from plans import INSTALLATION, quickstart
 from runs import pod, snapshot
 from sshload_contract.wire.master_log import MasterLog, Stage
 from sshload_contract.wire.run_summary import RunSummary
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.head import Remembered, remembered
 from sshload_operator.api.status.load_test import TestStatus

@@ -13,8 +13,8 @@ from typing import Any
 
 from plans import INSTALLATION, quickstart
 from sshload_operator.api.comparison.spec import ComparisonSpec, parse_comparison
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import remembered
 from sshload_operator.control.live.owner_pass import execute

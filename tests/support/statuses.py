@@ -5,7 +5,7 @@ from typing import Any
 
 from sshload_contract.wire.master_log import Snapshot
 from sshload_contract.wire.run_summary import RunSummary
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus

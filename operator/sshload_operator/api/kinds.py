@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from sshload_operator.api.errors import SpecError
+from sshload_operator.api.shapes.errors import SpecError
 
 GROUP: Final = "sshload.dev"
 VERSION: Final = "v1alpha1"

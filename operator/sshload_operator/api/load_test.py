@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from sshload_contract.declared import Rule
 
-from sshload_operator.api.errors import SpecError
-from sshload_operator.api.forms import Schema
-from sshload_operator.api.shapes import broken, read, rule_schemas, schema
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.forms import Schema
+from sshload_operator.api.shapes.reading import read, schema
+from sshload_operator.api.shapes.values import broken, rule_schemas
 from sshload_operator.api.spec import LoadTestSpec, WrittenSpec
 from sshload_operator.api.spec_rules import SPEC_RULES
 

@@ -26,11 +26,11 @@ from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import Capacity, Threshold
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
-from sshload_operator.api.errors import shown
 from sshload_operator.api.kinds import NAME_CHARACTERS, NAME_PATTERN
 from sshload_operator.api.pods import Pods
 from sshload_operator.api.search import Search, search_budget_s
-from sshload_operator.api.shapes import permissions_of, permissions_taken, stated
+from sshload_operator.api.shapes.errors import shown
+from sshload_operator.api.shapes.reading import permissions_of, permissions_taken, stated
 from sshload_operator.api.target import ExternalTarget, JumpHost, Target
 from sshload_operator.api.thresholds import CapacityThreshold, RelativeThreshold, WrittenThreshold
 

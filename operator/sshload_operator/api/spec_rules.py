@@ -12,13 +12,13 @@ from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Step, measured_step
 from sshload_contract.wire.run_config import SessionReuse
 
-from sshload_operator.api.errors import shown
 from sshload_operator.api.search import (
     ENDING_RESERVE_S,
     least_trial_ms,
     least_trials,
     whole_milliseconds,
 )
+from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency

@@ -9,8 +9,8 @@ from sshload_contract.declared import Absent, Default, Items, Named, Rule, Size,
 from sshload_contract.names import Host, Port, SecretName
 from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture
 
-from sshload_operator.api.errors import shown
 from sshload_operator.api.pods import Pods
+from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.sshd import Sshd
 
 

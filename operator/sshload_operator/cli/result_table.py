@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from sshload_operator.api.forms import timestamp_text
+from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus, ThresholdStatus
 from sshload_operator.api.status.results import (
     Agreement,

@@ -18,10 +18,10 @@ from uuid import uuid4
 from sshload_contract.allow_list import AllowedTarget, AllowList
 from sshload_contract.wire.run_summary import RunSummary
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import Document
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.spec import Baseline
 from sshload_operator.api.status.head import remembered, written
 from sshload_operator.api.status.load_test import TestStatus

@@ -7,7 +7,7 @@ from math import ceil
 from typing import Any
 
 from sshload_operator.api.pods import Pods, Volume
-from sshload_operator.api.shapes import stated
+from sshload_operator.api.shapes.reading import stated
 from sshload_operator.manifests.labels import name_annotation, role_labels
 from sshload_operator.manifests.mounts import config_mount, empty_dir
 from sshload_operator.planning.plan import Plan

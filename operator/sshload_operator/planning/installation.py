@@ -22,9 +22,9 @@ from sshload_contract.declared import (
 )
 from sshload_contract.names import ObjectName, Port
 
-from sshload_operator.api.errors import SpecError, shown
 from sshload_operator.api.pods import LabelValue, Resources, Toleration
-from sshload_operator.api.shapes import read
+from sshload_operator.api.shapes.errors import SpecError, shown
+from sshload_operator.api.shapes.reading import read
 from sshload_operator.api.spec import PERMISSIONS
 from sshload_operator.planning.plan import UNPRIVILEGED, Installation, Limits, Resolvers, RunPods
 

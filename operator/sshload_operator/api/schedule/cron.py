@@ -13,7 +13,7 @@ from typing import Final
 from sshload_contract.declared import Rule
 from sshload_contract.quantities import duration_s
 
-from sshload_operator.api.errors import shown
+from sshload_operator.api.shapes.errors import shown
 
 EVERY: Final = re.compile(r"@every ((?:[0-9]{1,6}[smh])+)")
 """A fixed interval in place of a cron expression."""

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Final, Generic, TypeVar
 
 from sshload_contract.declared import Absent, Text
 
-from sshload_operator.api.shapes import read_fitting, stated
+from sshload_operator.api.shapes.reading import read_fitting, stated
 from sshload_operator.api.status.figures import Count, Generation, Message, ReasonWord, Time
 from sshload_operator.state import ConditionStatus
 

@@ -8,7 +8,7 @@ from sshload_contract.declared import Absent, Entries, Items, Text
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.master_log import Stage
 
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus, SearchStatus
 from sshload_operator.api.status.figures import (
     Amount,

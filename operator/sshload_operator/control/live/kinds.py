@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from sshload_operator.api.comparison.spec import parse_comparison
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST, Kind
 from sshload_operator.api.schedule.spec import ScheduleSpec, parse_schedule
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.schedule import ScheduleStatus

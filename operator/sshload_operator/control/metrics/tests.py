@@ -17,7 +17,7 @@ from prometheus_client.core import GaugeMetricFamily
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.codec import from_json, to_json
 
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results, StepResult

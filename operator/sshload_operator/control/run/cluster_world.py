@@ -15,7 +15,7 @@ from typing import Any, Final
 from sshload_contract.wire.master_log import proof_sha256
 
 from sshload_operator.api.kinds import TEST
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.target import ManagedTarget

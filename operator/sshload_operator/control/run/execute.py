@@ -8,7 +8,7 @@ tests are worlds in which the same decisions are carried out by the same code.
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from sshload_operator.api.errors import SpecError
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.decision.load_test.decide import TestDecision
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Announcement, Manifest

@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from sshload_contract.wire.master_log import MasterLog
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.head import Remembered, remembered
 from sshload_operator.api.status.load_test import TestHead, head_of

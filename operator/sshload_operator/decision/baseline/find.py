@@ -8,9 +8,9 @@ from datetime import datetime
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus

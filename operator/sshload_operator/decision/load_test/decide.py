@@ -10,7 +10,7 @@ from functools import cached_property
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.errors import SpecError
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import Remembered
 from sshload_operator.api.status.load_test import Progress, TestHead, TestStatus
 from sshload_operator.decision.capacity.status import capacity_status

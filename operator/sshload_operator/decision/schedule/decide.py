@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sshload_operator.api.errors import SpecError
-from sshload_operator.api.forms import timestamp_text
 from sshload_operator.api.kinds import SCHEDULE, label_value
 from sshload_operator.api.schedule.spec import ConcurrencyPolicy, ScheduleSpec
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.status.schedule import ScheduleReason
 from sshload_operator.decision.life_cycle import changed_status
 from sshload_operator.decision.owner import Owner, OwnerDecision, owned_test

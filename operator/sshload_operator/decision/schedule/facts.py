@@ -8,10 +8,10 @@ from typing import Any, Final
 from sshload_contract.declared import Timestamp
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.errors import SpecError
-from sshload_operator.api.forms import Misfit, read_timestamp
 from sshload_operator.api.kinds import GROUP, extended
 from sshload_operator.api.schedule.spec import ScheduleSpec
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.forms import Misfit, read_timestamp
 from sshload_operator.api.status.head import Remembered
 from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.decision.baseline.find import EarlierTest, installed_hash, measured_by

@@ -7,8 +7,8 @@ from typing import Final
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.schedule.spec import ScheduleSpec
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.schedule import (
     MOST_POINTS,
     ActiveTest,

@@ -5,7 +5,7 @@ from typing import Any
 from passes import START
 from plans import INSTALLATION
 from specs.small import SMALL
-from sshload_operator.api.errors import SpecError
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.control.run.reconcile import ParsedSpec, subject_of
 from sshload_operator.planning.plan import Plan
 

@@ -25,7 +25,7 @@ from sshload_contract.declared import (
 )
 from sshload_contract.quantities import duration_s, percent_share, size_bytes
 
-from sshload_operator.api.errors import kind, shown
+from sshload_operator.api.shapes.errors import kind, shown
 
 Schema: TypeAlias = dict[str, Any]
 ReadForm: TypeAlias = Callable[[Any, Any], Any]
