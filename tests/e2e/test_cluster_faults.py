@@ -14,9 +14,9 @@ def test_a_run_goes_on_while_etcd_stands_still(cluster: LiveCluster) -> None:
     def stand_still() -> None:
         cluster.running("without-etcd")
         with paused("etcd"):
-            time.sleep(10)
+            time.sleep(6)
 
-    load = {"arrivals": {"stages": [{"rate": 4, "duration": "15s"}]}}
+    load = {"arrivals": {"stages": [{"rate": 6, "duration": "10s"}]}}
     status = cluster.run(load_test("without-etcd", load=load), meanwhile=stand_still)
     assert status["verdict"] == "Passed", status["message"]
     assert status["results"]["iterations"] == 60
