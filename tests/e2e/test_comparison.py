@@ -12,7 +12,7 @@ from statuses import percentile_of
 pytestmark = pytest.mark.alone
 
 ROUNDS = 3
-LOGINS = 150
+LOGINS = 250
 LESS = 0.999  # figures are rounded
 
 

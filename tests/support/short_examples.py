@@ -39,7 +39,7 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     },
     "13-hold": {"hold": {"rampUp": "5s", "duration": "8s", "keepAlive": "2s", "probeRate": 5}},
     "14-schedule": {"arrivals": {"stages": [{"rate": 30, "duration": "11s"}]}},
-    "15-max-startups": {"arrivals": {"stages": [{"rate": 250, "duration": "600ms"}]}},
+    "15-max-startups": {"arrivals": {"stages": [{"rate": 250, "duration": "1s"}]}},
     "16-two-libraries": {"arrivals": {"stages": [{"rate": 10, "duration": "4s"}]}},
     "17-post-quantum": {"arrivals": {"stages": [{"rate": 8, "duration": "4s"}]}},
     "18-through-a-bastion": {"arrivals": {"stages": [{"rate": 10, "duration": "4s"}]}},
