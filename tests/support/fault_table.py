@@ -448,4 +448,4 @@ def _step(part: str) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")  # noqa: T201 - for whoever writes the page anew
+    print(page(), end="")  # noqa: T201 - for whoever writes the page again

@@ -221,7 +221,7 @@ def all_failed(load: Load, summary: RunSummary) -> str:
     if held.ended and held.failed == held.ended:
         return f"not one of {held.ended} sessions was held to the end"
     if iterations.started > 0 and iterations.succeeded == 0:
-        return f"not one of {iterations.failed} iterations ended well"
+        return f"not one of {iterations.failed} iterations succeeded"
     return ""
 
 

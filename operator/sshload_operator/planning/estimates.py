@@ -100,7 +100,7 @@ def _steps(low: float, high: float, precision: float, *, whole: bool) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WrittenBytes:
-    """What stays: once for all iterations (a path without `{iteration}`), and anew for each of them.
+    """What stays: once for all iterations (a path without `{iteration}`), and again for each of them.
 
     `while_running` is what an iteration takes away again before its end, but has there meanwhile.
     """

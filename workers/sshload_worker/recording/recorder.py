@@ -136,7 +136,7 @@ class Recorder:
         return self._overflows + sum(histogram.overflows for histogram in self._histograms.values())
 
     def dropped(self, window: Window, stage: int = 0) -> None:
-        """Count an iteration that was due and not begun, for want of room."""
+        """Count an iteration that was due and not begun because there was no room."""
         counts = self._stage_counts[stage] if stage else self._counts[window]
         counts.scheduled += 1
         counts.dropped += 1

@@ -35,7 +35,7 @@ def per_session(summary: RunSummary) -> PerSession | None:
     """Return what the target took for each session that it had when the most were held, beyond what it took idle.
 
     What it says of itself is of one instant, so its own count of sessions is the divisor: a probe's counts as well.
-    Nothing is stated where it took no more than before, or was started anew in between.
+    Nothing is stated where it took no more than before, or was restarted in between.
     """
     before, then = summary.target_before, summary.target_held
     if before is None or then is None or then.accepted < before.accepted:

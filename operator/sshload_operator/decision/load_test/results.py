@@ -263,7 +263,7 @@ def _drops(before: TargetStats, told: int | None) -> int | None:
 
 
 def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
-    """Return by how much each counter grew; None where it fell, since then the target was started anew in between."""
+    """Return by how much each counter grew; None where it fell, since then the target was restarted in between."""
     grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in COUNTERS}
     return {name: value if value >= 0 else None for name, value in grown.items()}
 

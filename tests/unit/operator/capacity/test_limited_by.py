@@ -99,9 +99,9 @@ def test_passes_at_the_upper_bound_do_not_count() -> None:
 
 
 def test_a_trial_that_failed_without_a_broken_threshold_says_itself_what_broke() -> None:
-    nothing = replace(failed(121), thresholds=(), message="not one of 600 iterations ended well")
+    nothing = replace(failed(121), thresholds=(), message="not one of 600 iterations succeeded")
     limit = limit_of(at_upper(nothing))
-    assert (limit.threshold, limit.observed) == (None, "not one of 600 iterations ended well")
+    assert (limit.threshold, limit.observed) == (None, "not one of 600 iterations succeeded")
     assert "At 121 arrivals/s, no trial held: not one of 600" in sentence(limit, search_plan())
 
 

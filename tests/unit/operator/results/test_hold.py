@@ -104,7 +104,7 @@ def test_memory_that_counts_twice_what_is_shared_is_said_to_be_an_upper_bound() 
         pytest.param(None, id="it did not answer"),
         pytest.param(replace(HELD, memory_bytes=IDLE.memory_bytes), id="it took no more than before"),
         pytest.param(replace(HELD, sessions=0), id="it had no session"),
-        pytest.param(replace(HELD, accepted=-1), id="it was started anew"),
+        pytest.param(replace(HELD, accepted=-1), id="it was restarted"),
     ],
 )
 def test_what_a_session_takes_is_absent_where_it_cannot_be_told(then: TargetStats | None) -> None:
