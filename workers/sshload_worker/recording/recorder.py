@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import (
     REPORT_VERSION,
     ArrivalCounts,
@@ -100,7 +100,7 @@ class Recorder:
         run_id: str,
         worker: int,
         listener: Listener = _NO_LISTENER,
-        listened_to: Collection[Step] = (),
+        listened_to: Collection[Timing] = (),
         *,
         trial: int = 0,
     ) -> None:

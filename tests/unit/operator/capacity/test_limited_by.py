@@ -10,7 +10,7 @@ from plans import EXTERNAL
 from runs import target_stats
 from searches import ERRORS, P99, TRIAL_S, failed, found_118, invalid, passed, search_plan, searched, strained
 from sshload_contract.steal import MachineCpu
-from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Window
+from sshload_contract.vocabulary import Outcome, SearchEnd, Timing, Window
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary, Trial
 from sshload_operator.decision.capacity.limited_by import LimitedBy, Strain, limited_by, sentence, shortages, strain
@@ -214,7 +214,7 @@ def test_a_target_that_was_not_counted_says_nothing(trial: Trial) -> None:
     assert short_of(at_upper(trial)) == []
 
 
-REFUSED = (ErrorCount(Step.CHANNEL_OPEN, Outcome.CHANNEL_REFUSED, Window.MEASURED, 40, "open failed"),)
+REFUSED = (ErrorCount(Timing.CHANNEL_OPEN, Outcome.CHANNEL_REFUSED, Window.MEASURED, 40, "open failed"),)
 LEAST = searched(failed(10), end=SearchEnd.LEAST_BROKEN, upper=10, errors=REFUSED)
 
 

@@ -8,7 +8,7 @@ from crd_schema import problems, status_schema
 from plans import plan, quickstart
 from runs import held_step, load, summary, target_stats
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.vocabulary import Step, Window
+from sshload_contract.vocabulary import Timing, Window
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_contract.wire.target import TargetStats
 from statuses import results_json
@@ -38,7 +38,7 @@ def with_logins(found: RunSummary, window: Window, **percentiles_us: int | None)
     low, high = ({key: value and round(value * by) for key, value in stated.items()} for by in (0.9, 1.1))
     steps = tuple(
         replace(step, percentiles_us=stated, percentiles_low_us=low, percentiles_high_us=high)
-        if (step.step, step.window) == (Step.LOGIN, window)
+        if (step.step, step.window) == (Timing.LOGIN, window)
         else step
         for step in found.steps
     )
