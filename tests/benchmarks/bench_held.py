@@ -101,7 +101,7 @@ class _Bench:
         self._folder = f"/apis/sshload.dev/v1alpha1/namespaces/{namespace}"
 
     async def measure(self, what: str, options: argparse.Namespace) -> dict[str, Any]:
-        """Create so many objects, wait until the operator has dealt with them, and start it anew."""
+        """Create so many objects, wait until the operator has dealt with them, and start it again."""
         await asyncio.to_thread(self._operator.start)
         if what in ("queued", "comparisons"):
             await self._create("sshloadtests", load_test_of("first"))

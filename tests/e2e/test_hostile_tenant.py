@@ -26,7 +26,7 @@ def pod_of(cluster: LiveCluster, test: str, role: str) -> dict[str, Any]:
 
 
 def restarts(cluster: LiveCluster) -> int:
-    """Return how often containers of operators were started anew."""
+    """Return how often containers of operators were restarted."""
     listed = cluster.kubectl("get", "pods", "--all-namespaces", "-l", "app.kubernetes.io/name=sshload", "-o", "json")
     pods = [pod for pod in json.loads(listed)["items"] if "sshload.dev/role" not in pod["metadata"]["labels"]]
     assert pods

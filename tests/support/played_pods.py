@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from live_cluster import LiveCluster
-from sshload_operator.api.names import label_value
+from sshload_operator.api.kinds import label_value
 
 # What pods report: containers have no name here, for each role has its own.
 READY: Mapping[str, Any] = {
@@ -82,7 +82,7 @@ def pod_of(maker: Mapping[str, Any], index: int) -> Mapping[str, Any]:
 
 
 def ended(exit_code: int, message: str = "") -> dict[str, Any]:
-    """Return the status of a pod whose container ended and is not started anew."""
+    """Return the status of a pod whose container ended and is not restarted."""
     end = {"exitCode": exit_code, "reason": "Error" if exit_code else "Completed", "message": message}
     container = {**READY["containerStatuses"][0], "ready": False, "state": {"terminated": end}}
     return {

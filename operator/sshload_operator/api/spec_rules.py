@@ -7,29 +7,34 @@ from typing import Final
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Library
 from sshload_contract.declared import Rule
 from sshload_contract.load import UsersLoad
-from sshload_contract.run_config import SessionReuse
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
-from sshload_contract.vocabulary import Step, measured_step
+from sshload_contract.vocabulary import Timing, measured_step
+from sshload_contract.wire.run_config import SessionReuse
 
-from sshload_operator.api.errors import shown
 from sshload_operator.api.search import (
     ENDING_RESERVE_S,
     least_trial_ms,
     least_trials,
     whole_milliseconds,
 )
+from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency
 
 _MICROSECONDS: Final = 1_000_000
 _STEP_KINDS: Final = ScenarioStep.__args__
-_LOGIN_STEPS: Final = (Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH, Step.LOGIN)
-_HELD_STEPS: Final = (*_LOGIN_STEPS, Step.KEEP_ALIVE, Step.HOLD)
+_LOGIN_STEPS: Final = (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, Timing.LOGIN)
+_HELD_STEPS: Final = (*_LOGIN_STEPS, Timing.KEEP_ALIVE, Timing.HOLD)
 _NAMED_IN_LOCUSTFILE: Final = r"([a-z][A-Za-z0-9-]{0,29}[.])?[a-z][A-Za-z]{0,18}"
 _PARTS: Final = sorted({str(timing) for kind in _STEP_KINDS for timing in kind.timings[:-1]})
 """Timings that are a part of a step, and not the whole of it."""
+_SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
+_HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
+_BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
+_LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
+_HAS_HOLD: Final = "has(self.load.hold) || has(self.load.capacity) && has(self.load.capacity.hold)"
 
 
 def _words(words: Iterable[str]) -> str:
@@ -83,10 +88,6 @@ _LOGINS: Final = (
 
 
 # What a client library cannot do
-
-
-_SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
-_HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
 
 
 def _no_window_for_sftp(name: str, attribute: str) -> Rule:
@@ -166,7 +167,6 @@ _ARRIVALS_DURATION: Final = (
     f"(has(self.load.arrivals.stages) ? {_stages_duration('arrivals')} :"
     " duration(self.load.arrivals.?duration.orValue('0s')))"
 )
-_BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
 
 
 def _is_long_enough_for_search(spec: LoadTestSpec) -> bool:
@@ -227,7 +227,7 @@ _DEADLINE: Final = (
 
 def _measured(spec: LoadTestSpec) -> Iterator[str]:
     """Yield the timings that the run takes, as far as the spec says."""
-    yield str(Step.TOTAL)
+    yield str(Timing.TOTAL)
     yield from map(str, _LOGIN_STEPS)
     for place in range(1, len(spec.via) + 1):
         yield from (measured_step(f"via{place}", timing) for timing in _LOGIN_STEPS)
@@ -278,8 +278,6 @@ _TIMINGS_IN_CEL: Final = " || ".join(
     for kind in _STEP_KINDS
     if kind.timings
 )
-_LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
-_HAS_HOLD: Final = "has(self.load.hold) || has(self.load.capacity) && has(self.load.capacity.hold)"
 
 _THRESHOLDS: Final = (
     Rule(
@@ -312,7 +310,7 @@ _THRESHOLDS: Final = (
         " known",
         lambda spec: (
             spec.locustfile is None
-            or all(not isinstance(one, LatencyThreshold) or one.step == Step.TOTAL for one in _aborting(spec))
+            or all(not isinstance(one, LatencyThreshold) or one.step == Timing.TOTAL for one in _aborting(spec))
         ),
         at=".thresholds",
     ),
@@ -335,7 +333,7 @@ _THRESHOLDS: Final = (
     ),
     Rule(
         "!has(self.thresholds) || self.thresholds.all(t, !has(t.latency)"
-        f" || t.latency.step in {_words((*_LOGIN_STEPS, Step.TOTAL))}"
+        f" || t.latency.step in {_words((*_LOGIN_STEPS, Timing.TOTAL))}"
         f" || (has(self.via) && t.latency.step.matches('{_LOGIN_PATTERN}')"
         " && int(t.latency.step.substring(3, 4)) <= self.via.size())"
         f" || (({_HAS_HOLD}) && t.latency.step in {_words(measured_step('held', one) for one in _HELD_STEPS)})"

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from sshload_contract.codec import to_json
+from sshload_contract.wire.codec import to_json
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, TEST, Kind
 from sshload_operator.api.load_test_file import Document, read_finished_test, read_load_tests
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus

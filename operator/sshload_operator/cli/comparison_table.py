@@ -2,8 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from sshload_operator.api.comparison.words import ComparisonPhase, Difference
-from sshload_operator.api.status.comparison import ComparedFigure, ComparisonStatus, VariantResult
+from sshload_operator.api.status.comparison import (
+    ComparedFigure,
+    ComparisonPhase,
+    ComparisonStatus,
+    Difference,
+    VariantResult,
+)
 from sshload_operator.cli.plain_text import ABSENT, columns, milliseconds, printable
 from sshload_operator.decision.comparison.figures import place
 

@@ -4,7 +4,7 @@ from enum import IntEnum, unique
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.comparison.words import ComparisonVerdict
+from sshload_operator.api.status.comparison import ComparisonVerdict
 
 
 @unique

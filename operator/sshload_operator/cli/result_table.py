@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from sshload_operator.api.forms import timestamp_text
+from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus, ThresholdStatus
 from sshload_operator.api.status.results import (
     Agreement,
@@ -180,7 +180,7 @@ def _target(target: TargetResult | None) -> Iterator[str]:
         *_stated("{:.1f} ms CPU per login", target.cpu_per_login_ms),
         *_per_session(target),
         *_dropped(target),
-        *_stated("{:,} processes killed for want of memory", target.oom_kills or None),
+        *_stated("{:,} processes killed for lack of memory", target.oom_kills or None),
         *_stated("{:,} processes could not be started", target.refused_forks or None),
     ]
     if words:

@@ -5,7 +5,7 @@ import os
 from http import HTTPStatus
 from pathlib import Path
 
-from sshload_contract.master_log import MasterLog, read_master_log
+from sshload_contract.wire.master_log import MasterLog, read_master_log
 
 from sshload_operator.local.files import LocalProcess, last_words_path
 from sshload_operator.local.process_tree import ProcessTree

@@ -16,19 +16,20 @@ from types import FrameType
 from uuid import uuid4
 
 from sshload_contract.allow_list import AllowedTarget, AllowList
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.wire.run_summary import RunSummary
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import Document
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.spec import Baseline
 from sshload_operator.api.status.head import remembered, written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control.run.execute import Status, execute
 from sshload_operator.control.steady_clock import SteadyClock
-from sshload_operator.decision.decide import decide
+from sshload_operator.decision.life_cycle import decide
+from sshload_operator.decision.load_test.decide import TestSubject
 from sshload_operator.local.files import OwnFiles, home_in, prepare
 from sshload_operator.local.observe import LocalObserver
 from sshload_operator.local.process_tree import ProcessTree
@@ -112,7 +113,7 @@ class _LocalRun:
         while True:
             observed = self._observe()
             wanted = _aborted(plan) if stop.wanted else plan
-            decision = decide(self._test, wanted, self._past, observed, clock.now())
+            decision = decide(TestSubject(self._test, wanted, self._past, observed, clock.now()))
             await execute(decision, wanted, self)
             if self._past.status.phase is Phase.FINISHED:
                 return LocalResult(self._past.status, observed.log.summary if observed.log else None)

@@ -9,12 +9,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
-from sshload_contract.sample import Health
 from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.report import Health
 
 from sshload_worker.coordination.master import Master
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.merge import add_counts, worst_health
+from sshload_worker.summary.totals import add_counts, worst_health
 
 _TEXT = "text/plain; charset=utf-8"
 _US_PER_S = 1_000_000
@@ -71,7 +71,7 @@ class _RunCollector(Collector):
         for name, text, value in (
             ("scheduled", "Iterations that were due", counts.scheduled),
             ("started", "Iterations begun", counts.started),
-            ("succeeded", "Iterations ended well", counts.succeeded),
+            ("succeeded", "Iterations succeeded", counts.succeeded),
             ("failed", "Failed iterations", counts.failed),
             ("late", "Iterations begun more than 20 ms after they were due", counts.late),
             ("dropped", "Iterations not begun, because too many were under way", counts.dropped),
@@ -85,7 +85,7 @@ class _RunCollector(Collector):
             "sshload_steps", "Steps ended, by outcome.", labels=(*_TEST_LABELS, "step", "outcome")
         )
         latency = HistogramMetricFamily(
-            "sshload_step_latency_seconds", "Latency of the steps that ended well.", labels=(*_TEST_LABELS, "step")
+            "sshload_step_latency_seconds", "Latency of the steps that succeeded.", labels=(*_TEST_LABELS, "step")
         )
         by_outcome: dict[tuple[str, Outcome], LatencyHistogram] = {}
         for totals in self._master.totals:
@@ -101,7 +101,7 @@ class _RunCollector(Collector):
 
     def _moved(self) -> Metric:
         moved = CounterMetricFamily(
-            "sshload_step_bytes", "Content that the steps that ended well have moved.", labels=(*_TEST_LABELS, "step")
+            "sshload_step_bytes", "Content that the steps that succeeded have moved.", labels=(*_TEST_LABELS, "step")
         )
         counts: Counter[str] = Counter()
         for totals in self._master.totals:

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, replace
 
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import SeriesPoint
-from sshload_contract.sample import ArrivalCounts
-from sshload_contract.snapshot import PROBLEM_LIMIT_CHARACTERS, SNAPSHOT_VERSION, SearchProgress, Snapshot, Stage
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
+from sshload_contract.wire.master_log import PROBLEM_LIMIT_CHARACTERS, SNAPSHOT_VERSION, SearchProgress, Snapshot, Stage
+from sshload_contract.wire.report import ArrivalCounts
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import SeriesPoint
 
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.merge import NO_COUNTS, Totals, add_counts, subtract_counts
+from sshload_worker.summary.totals import NO_COUNTS, Totals, add_counts, subtract_counts
 
 POINTS_LIMIT = 600
 
@@ -35,7 +35,7 @@ def progress(totals: Totals, at_s: float, workers: int) -> Progress:
     """Return the progress of so many workers at `at_s`; later additions to the totals do not change it."""
     latencies = LatencyHistogram()
     for window in Window:
-        latencies.merge(totals.histograms.get((str(Step.TOTAL), window, Outcome.OK), LatencyHistogram()))
+        latencies.merge(totals.histograms.get((str(Timing.TOTAL), window, Outcome.OK), LatencyHistogram()))
     latest = [state.latest for state in totals.workers.values()]
     return Progress(
         at_s=at_s,

@@ -6,8 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sshload_operator.api.kinds import API_VERSION, Kind
-from sshload_operator.api.names import extended
+from sshload_operator.api.kinds import API_VERSION, Kind, extended
 from sshload_operator.control.api_server.cluster import ApiError, Cluster, collection_path
 from sshload_operator.state import Announcement, Manifest
 
@@ -62,7 +61,7 @@ def event(about: About, announcement: Announcement, now: datetime) -> Manifest:
 
 
 async def announce(cluster: Cluster, about: About, announcements: Iterable[Announcement], now: datetime) -> None:
-    """Create the Events. They are a courtesy: nothing fails for want of one."""
+    """Create the Events. They are a courtesy: nothing fails where one is missing."""
     for announcement in announcements:
         manifest = event(about, announcement, now)
         path = f"{collection_path('v1', about.namespace, 'events')}/{manifest['metadata']['name']}"

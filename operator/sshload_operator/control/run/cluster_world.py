@@ -1,7 +1,7 @@
 """A cluster as the world in which decisions are carried out: the children of a run, its status, and its Events.
 
 Everything has a name that follows from the run, so a pass that was cut short is simply done again. The master's Job is
-deleted last, so that an operator started anew sees by it whether a run was swept.
+deleted last, so that an operator restarted sees by it whether a run was swept.
 """
 
 import asyncio
@@ -12,10 +12,10 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final
 
-from sshload_contract.master_log import proof_sha256
+from sshload_contract.wire.master_log import proof_sha256
 
 from sshload_operator.api.kinds import TEST
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.target import ManagedTarget
@@ -24,7 +24,7 @@ from sshload_operator.control.api_server.cluster import REFUSED, ApiError, Clust
 from sshload_operator.control.run.execute import Status
 from sshload_operator.control.run.keys import KeysAsked, make_keys
 from sshload_operator.control.run.observe import Observations
-from sshload_operator.decision.findings import MESSAGE_LIMIT_CHARACTERS
+from sshload_operator.decision.life_cycle import MESSAGE_LIMIT_CHARACTERS
 from sshload_operator.manifests import (
     ChildRef,
     Part,
@@ -36,8 +36,7 @@ from sshload_operator.manifests import (
     results_ref,
     swept,
 )
-from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION
-from sshload_operator.manifests.names import run_child_name
+from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, run_child_name
 from sshload_operator.planning.plan import Plan, TestIdentity
 from sshload_operator.state import Announcement, Manifest
 
@@ -152,7 +151,7 @@ async def _create_keys(cluster: Cluster, plan: Plan) -> str:
     """Create the run's Secret with a new token, and return the SHA-256 of the proof that belongs to it.
 
     Where an attempt that was cut short left a Secret behind, that hash is what the master's Job says. That Job is
-    applied before all that pods come from: without it no pod has the token, and the Secret is made anew.
+    applied before all that pods come from: without it no pod has the token, and the Secret is made again.
     """
     token = secrets.token_hex(32)
     secret = keys_secret(plan, token, await _keys(plan))

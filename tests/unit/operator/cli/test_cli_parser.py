@@ -3,7 +3,7 @@ from argparse import ArgumentTypeError
 import pytest
 from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.vocabulary import Verdict
-from sshload_operator.api.comparison.words import ComparisonVerdict
+from sshload_operator.api.status.comparison import ComparisonVerdict
 from sshload_operator.cli.arguments import allowed_target, command_line
 from sshload_operator.cli.exit_code import ExitCode, exit_code
 

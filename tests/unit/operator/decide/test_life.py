@@ -1,4 +1,4 @@
-"""The life of a test: when a run begins, ends by wish, begins anew, and when its object goes."""
+"""The life of a test: when a run begins, ends by wish, begins again, and when its object goes."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import pytest
 from passes import UID, Passes
 from plans import quickstart
 from runs import pod, snapshot, summary
-from sshload_contract.snapshot import Stage
+from sshload_contract.wire.master_log import Stage
 from sshload_operator.planning.plan import run_id
 from sshload_operator.state import Role
 

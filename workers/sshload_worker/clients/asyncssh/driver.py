@@ -1,17 +1,29 @@
-"""Driver: the calls of one connection on the loop, whose errors become outcomes."""
+"""Driver: the calls of one connection on the process's asyncio loop. Their errors become outcomes.
 
+One greenlet runs the loop, and the others hand it what it is to do. Its selector waits by gevent, so that the loop
+waits as any greenlet does. All of it is one thread: what the loop does is never interrupted by another greenlet, and a
+greenlet that waits for the loop lets it run.
+"""
+
+import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from functools import cache
+from typing import Any, TypeVar, cast
 
+import gevent
 from asyncssh import misc
 from asyncssh.constants import OPEN_REQUEST_SESSION_FAILED
+from asyncssh.misc import DisconnectError
 from asyncssh.sftp import SFTPError
-from sshload_contract.vocabulary import Outcome, Step
+from gevent.event import AsyncResult
+from gevent.selectors import GeventSelector
+from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.asyncssh.event_loop import EventLoop
 from sshload_worker.clients.asyncssh.protocol import Protocol
-from sshload_worker.clients.sftp import status_failure
+from sshload_worker.clients.file_protocols import status_failure
 from sshload_worker.outcomes import StepFailure
+
+T = TypeVar("T")
 
 LIBRARY_ERRORS: dict[type[BaseException], Outcome] = {
     misc.KeyExchangeFailed: Outcome.KEX_FAILED,
@@ -24,15 +36,85 @@ LIBRARY_ERRORS: dict[type[BaseException], Outcome] = {
 """The outcomes of errors that are the same in each step, subclasses included."""
 
 OTHER_LIBRARY_ERRORS = {
-    Step.KEX: Outcome.KEX_FAILED,
-    Step.AUTH: Outcome.AUTH_REJECTED,
-    Step.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
-    Step.EXEC: Outcome.EXEC_REJECTED,
+    Timing.KEX: Outcome.KEX_FAILED,
+    Timing.AUTH: Outcome.AUTH_REJECTED,
+    Timing.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
+    Timing.EXEC: Outcome.EXEC_REJECTED,
 }
-T = TypeVar("T")
 
 
-def library_outcome(step: Step, error: BaseException, *, lost: bool) -> Outcome:
+class EventLoop:
+    """One asyncio loop, and the greenlet that runs it for as long as the process lives."""
+
+    def __init__(self) -> None:
+        self.asyncio = asyncio.SelectorEventLoop(GeventSelector())
+        self.asyncio.set_exception_handler(_log_unexpected)
+        self._runner = gevent.spawn(self.asyncio.run_forever)
+
+    def call(self, function: Callable[..., T], *arguments: object) -> T:
+        """Call `function` on the loop, wait, and return its result or raise its error."""
+        result: AsyncResult[T] = AsyncResult()
+
+        def called() -> None:
+            try:
+                result.set(function(*arguments))
+            except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
+                result.set_exception(error)
+
+        self.asyncio.call_soon_threadsafe(called)
+        return cast("T", result.get())
+
+    def post(self, function: Callable[..., object], *arguments: object) -> None:
+        """Call `function` on the loop soon. Never waits."""
+        self.asyncio.call_soon_threadsafe(function, *arguments)
+
+    def run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the loop, wait for its end, and return its result or raise its error.
+
+        Where the waiting greenlet is interrupted, the coroutine is cancelled.
+        """
+        result: AsyncResult[T] = AsyncResult()
+        tasks: list[asyncio.Task[T]] = []
+
+        def begin() -> None:
+            tasks.append(self.asyncio.create_task(coroutine))
+            tasks[0].add_done_callback(lambda task: _hand_over(task, result))
+
+        def cancel() -> None:
+            tasks[0].cancel()  # which is there by now, because the loop begins first
+
+        self.asyncio.call_soon_threadsafe(begin)
+        try:
+            return cast("T", result.get())
+        except BaseException:  # a time limit or a kill too
+            self.asyncio.call_soon_threadsafe(cancel)
+            raise
+
+
+def _log_unexpected(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log errors that no caller awaits, but not those of requests for a cut-off file, which asyncssh abandons."""
+    if not isinstance(context.get("exception"), (SFTPError, DisconnectError, OSError)):
+        loop.default_exception_handler(context)
+
+
+def _hand_over(task: "asyncio.Task[Any]", result: "AsyncResult[Any]") -> None:
+    if task.cancelled():
+        result.set_exception(asyncio.CancelledError())
+        return
+    error = task.exception()
+    if error is None:
+        result.set(task.result())
+    else:
+        result.set_exception(error)
+
+
+@cache
+def event_loop() -> EventLoop:
+    """Return the loop of this process, started with the first call."""
+    return EventLoop()
+
+
+def library_outcome(step: Timing, error: BaseException, *, lost: bool) -> Outcome:
     """Return the outcome of a step in which asyncssh raised an error; `lost` where the connection has ended since.
 
     After authentication, asyncssh's errors about channels on a connection that has ended say only that it has.
@@ -40,7 +122,7 @@ def library_outcome(step: Step, error: BaseException, *, lost: bool) -> Outcome:
     for kind in type(error).__mro__:
         if kind in LIBRARY_ERRORS:
             return LIBRARY_ERRORS[kind]
-    if lost and step not in (Step.KEX, Step.AUTH):
+    if lost and step not in (Timing.KEX, Timing.AUTH):
         return Outcome.DISCONNECTED
     if isinstance(error, misc.ChannelOpenError) and error.code == OPEN_REQUEST_SESSION_FAILED:
         return Outcome.EXEC_REJECTED  # the channel was opened, and what was to run on it refused
@@ -60,21 +142,21 @@ class Driver:
         self.loop = loop
         self.protocol = protocol
 
-    def run(self, step: Step, coroutine: Coroutine[Any, Any, T]) -> T:
+    def run(self, step: Timing, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop and return its result; raises StepFailure where it fails in `step`."""
         try:
             return self.loop.run(coroutine)
         except Exception as error:  # noqa: BLE001 - whatever a server made asyncssh stumble over
             raise self._failure(step, error) from None
 
-    def call(self, step: Step, function: Callable[..., T], *arguments: object) -> T:
+    def call(self, step: Timing, function: Callable[..., T], *arguments: object) -> T:
         """Call a function on the loop and return its result; raises StepFailure where it fails in `step`."""
         try:
             return self.loop.call(function, *arguments)
         except Exception as error:  # noqa: BLE001 - likewise
             raise self._failure(step, error) from None
 
-    def check(self, step: Step) -> None:
+    def check(self, step: Timing) -> None:
         """Raise StepFailure where the connection has ended, in `step` or before it."""
         milestones = self.protocol.milestones
         if milestones.ended.is_set():
@@ -86,7 +168,7 @@ class Driver:
         text = f"the server disconnected: {reason}" if reason else "the server closed the connection"
         return StepFailure(Outcome.DISCONNECTED, text)
 
-    def _failure(self, step: Step, error: Exception) -> StepFailure:
+    def _failure(self, step: Timing, error: Exception) -> StepFailure:
         milestones = self.protocol.milestones
         if milestones.disconnect_text:
             return self.lost()

@@ -5,12 +5,11 @@ from contextlib import suppress
 from typing import Any
 
 from gevent.timeout import Timeout
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Timing
 
-from sshload_worker.clients.banner import await_banner
-from sshload_worker.clients.descriptor import Descriptor, open_socket
 from sshload_worker.clients.interface import Connection
-from sshload_worker.clients.paramiko.driver import Driver
+from sshload_worker.clients.paramiko.transport import Driver
+from sshload_worker.clients.tcp import Descriptor, await_banner, open_socket
 from sshload_worker.login.login import Address
 
 _FROM_NOWHERE = ("127.0.0.1", 0)
@@ -91,7 +90,9 @@ class ForwardedStream:
     def connect(self) -> None:
         """Have the jump host connect; raises StepFailure where it does not."""
         opened = self._driver.transport.open_channel
-        self._channel = self._driver.call(Step.CHANNEL_OPEN, opened, "direct-tcpip", self._host_and_port, _FROM_NOWHERE)
+        self._channel = self._driver.call(
+            Timing.CHANNEL_OPEN, opened, "direct-tcpip", self._host_and_port, _FROM_NOWHERE
+        )
 
     def banner(self) -> str:
         """Return the server's version line, which can still be read; raises StepFailure where it has none."""
