@@ -98,7 +98,7 @@ LAYERS = (
     Layer("simulation", CORES, 30, 10 * 60),
     Layer("golden", 1, 15, 5 * 60, (PACKAGES, HELM)),
     Layer(
-        "integration", 5, 420, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, API_SERVER_PROGRAMS), (API_SERVER,)
+        "integration", 6, 420, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, API_SERVER_PROGRAMS), (API_SERVER,)
     ),
     Layer("e2e", 4, 600, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),
     Layer("gitops", 1, 180, 40 * 60, (PACKAGES, REDIS, API_SERVER_PROGRAMS, FLUX, ARGO)),
