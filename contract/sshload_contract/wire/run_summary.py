@@ -1,7 +1,7 @@
 """RunSummary: the whole result of a run. The master makes it once, at the end."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Window
@@ -101,6 +101,9 @@ class SeriesPoint:
 
     `at_s` is the mean of the instants, since the start of the load, of the workers' last reports. Workers report in
     turn, and so the counts of a point are of as many seconds of the load as passed since the point before.
+
+    Percentiles are of the whole iteration, successes only. `failed_by` is how the failed ones ended. Both are missing in
+    what a master of the release before says.
     """
 
     at_s: Amount
@@ -111,6 +114,9 @@ class SeriesPoint:
     succeeded: Count
     failed: Count
     p99_us: Count | None
+    p50_us: Count | None = None
+    p90_us: Count | None = None
+    failed_by: Mapping[Outcome, Count] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

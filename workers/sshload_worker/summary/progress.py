@@ -1,5 +1,6 @@
 """The progress of a run: the series of its marks, its stage, the time that remains, and the Snapshot of these."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sshload_contract.vocabulary import Outcome, Timing, Window
@@ -29,6 +30,7 @@ class Progress:
     in_flight: int
     counts: ArrivalCounts
     totals_ok: LatencyHistogram
+    failed_by: Mapping[Outcome, int]
 
 
 def progress(totals: Totals, at_s: float, workers: int) -> Progress:
@@ -45,7 +47,16 @@ def progress(totals: Totals, at_s: float, workers: int) -> Progress:
         in_flight=sum(report.in_flight for report in latest),
         counts=add_counts(totals.counts.values()),
         totals_ok=latencies,
+        failed_by=_failed_by(totals),
     )
+
+
+def _failed_by(totals: Totals) -> dict[Outcome, int]:
+    found: dict[Outcome, int] = {}
+    for (step, _, outcome), histogram in totals.histograms.items():
+        if step == Timing.TOTAL and outcome is not Outcome.OK:
+            found[outcome] = found.get(outcome, 0) + histogram.count
+    return found
 
 
 def _reported_s(totals: Totals, at_s: float, workers: int) -> float:
@@ -55,7 +66,7 @@ def _reported_s(totals: Totals, at_s: float, workers: int) -> float:
 
 
 NOTHING_YET = Progress(
-    at_s=0.0, reported_s=0.0, users=0, held=0, in_flight=0, counts=NO_COUNTS, totals_ok=LatencyHistogram()
+    at_s=0.0, reported_s=0.0, users=0, held=0, in_flight=0, counts=NO_COUNTS, totals_ok=LatencyHistogram(), failed_by={}
 )
 
 
@@ -71,6 +82,7 @@ class _Interval:
     end: Progress
     counts: ArrivalCounts
     latencies: LatencyHistogram
+    failed_by: Mapping[Outcome, int]
 
 
 class Series:
@@ -87,7 +99,9 @@ class Series:
             return
         counts = subtract_counts(mark.counts, self._last.counts)
         latencies = mark.totals_ok.minus(self._last.totals_ok)
-        self._intervals.append(_Interval(replace(mark, totals_ok=LatencyHistogram()), counts, latencies))
+        failed_by = _grown(self._last.failed_by, mark.failed_by)
+        end = replace(mark, totals_ok=LatencyHistogram(), failed_by={})
+        self._intervals.append(_Interval(end, counts, latencies, failed_by))
         self._last = mark
         if len(self._intervals) > POINTS_LIMIT:
             self._join_pairs()
@@ -104,6 +118,9 @@ class Series:
                 succeeded=interval.counts.succeeded,
                 failed=interval.counts.failed,
                 p99_us=interval.latencies.percentile_us(99),
+                p50_us=interval.latencies.percentile_us(50),
+                p90_us=interval.latencies.percentile_us(90),
+                failed_by=interval.failed_by,
             )
             for interval in self._intervals
         )
@@ -113,11 +130,24 @@ class Series:
         for first, second in zip(self._intervals[::2], self._intervals[1::2], strict=False):
             second.latencies.merge(first.latencies)
         joined = [
-            replace(second, counts=add_counts((first.counts, second.counts)))
+            replace(
+                second,
+                counts=add_counts((first.counts, second.counts)),
+                failed_by=_sum(first.failed_by, second.failed_by),
+            )
             for first, second in zip(self._intervals[::2], self._intervals[1::2], strict=False)
         ]
         rest = self._intervals[2 * len(joined) :]
         self._intervals = joined + rest
+
+
+def _grown(before: Mapping[Outcome, int], now: Mapping[Outcome, int]) -> dict[Outcome, int]:
+    grown = {outcome: count - before.get(outcome, 0) for outcome, count in now.items()}
+    return {outcome: count for outcome, count in grown.items() if count > 0}
+
+
+def _sum(first: Mapping[Outcome, int], second: Mapping[Outcome, int]) -> dict[Outcome, int]:
+    return {outcome: first.get(outcome, 0) + second.get(outcome, 0) for outcome in {**first, **second}}
 
 
 def run_stage(config: RunConfig, at_s: float, *, started: bool) -> Stage:

@@ -6,7 +6,7 @@ of what a jump host has dropped.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
@@ -125,7 +125,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
         target_after=course.target_after,
         capacity=None,
         series_interval_s=course.series_interval_s,
-        series=course.series,
+        series=_classified_series(totals, course),
         histograms=tuple(
             EncodedHistogram(step, window, outcome, histogram.count, histogram.encode())
             for (step, window, outcome), histogram in sorted(totals.histograms.items())
@@ -146,6 +146,20 @@ def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, floa
     if isinstance(config.load, BurstLoad) and not planned_s:
         measured_s = elapsed_s - warm_up_s
     return {Window.WARM_UP: warm_up_s, Window.MEASURED: measured_s}
+
+
+def _classified_series(totals: Totals, course: RunCourse) -> tuple[SeriesPoint, ...]:
+    """Return the series with drops called as in the classified totals, where these call all of them alike."""
+    kind = _only_kind(course.target_before, course.target_after)
+    if kind is None or any((_TOTAL, window, _UNKNOWN_DROP) in totals.histograms for window in Window):
+        return course.series
+    return tuple(replace(point, failed_by=_renamed(point.failed_by, kind)) for point in course.series)
+
+
+def _renamed(failed_by: Mapping[Outcome, int], kind: Outcome) -> dict[Outcome, int]:
+    counts = dict(failed_by)
+    unknown = counts.pop(_UNKNOWN_DROP, 0)
+    return {**counts, kind: counts.get(kind, 0) + unknown} if unknown else counts
 
 
 def _load_stats(config: RunConfig, totals: Totals, course: RunCourse, measured_s: float) -> LoadStats:
