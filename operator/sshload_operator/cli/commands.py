@@ -43,6 +43,11 @@ _COMMANDS: Final = {
     "validate": _Entry("validate", "Check files without running them"),
     "watch": _Entry("cluster.watch", "Follow a test in a cluster to its end", "watch"),
     "compare": _Entry("cluster.watch", "Follow a comparison in a cluster to its end", "compare"),
+    "apply": _Entry("cluster.apply", "Set the objects of a file in a cluster, and wait for their verdicts"),
+    "list": _Entry("cluster.manage", "List the tests, schedules and comparisons of a cluster", "list_command"),
+    "abort": _Entry("cluster.manage", "End the run of a test in a cluster", "abort"),
+    "rerun": _Entry("cluster.manage", "Run a test in a cluster again", "rerun"),
+    "advise": _Entry("advise", "Say what a result asks to change in sshd_config"),
     "trace": _Entry("record.command", "Make a trace for load.replay from an sshd's log"),
 }
 

@@ -118,7 +118,8 @@ def command(output: str, verbose: bool, **options: Any) -> ExitCode:  # noqa: FB
     except (SpecError, LocalRunError, KeysError, OSError) as error:
         line.close()
         return failed(f"{asked.file}: {error}")
-    line.close()
+    finally:
+        line.close()
     if asked.logs is not None:
         _keep_summary(result, asked.logs)
     if result.status.reason == Reason.TARGET_NOT_ALLOWED:

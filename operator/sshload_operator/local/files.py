@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 from sshload_contract.client import Auth, Library
 from sshload_contract.codec import to_json
@@ -32,6 +33,9 @@ from sshload_operator.manifests.mounts import TOKEN_FILE
 from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
+
+MASTER: Final = "master"
+"""The name of the process that adds up what the workers report."""
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = range(10_240, 65_536)
@@ -191,7 +195,7 @@ def _master(locust_port: int, http_port: int) -> LocalProcess:
         *("sshload_worker", "--role", "master", "--config", "run.json", "--bind-host", _LOOPBACK),
         *("--bind-port", str(locust_port), "--http-port", str(http_port)),
     )
-    return LocalProcess(name="master", role=Role.MASTER, command=command, ready_port=http_port)
+    return LocalProcess(name=MASTER, role=Role.MASTER, command=command, ready_port=http_port)
 
 
 def _worker(index: int, locust_port: int) -> LocalProcess:

@@ -8,6 +8,7 @@ import asyncio
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from uuid import uuid4
 
 from sshload_contract.allow_list import AllowedTarget, AllowList
 from sshload_contract.run_summary import RunSummary
+from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
@@ -28,8 +30,10 @@ from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control.run.execute import Status, execute
 from sshload_operator.control.steady_clock import SteadyClock
+from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.decide import decide
-from sshload_operator.local.files import OwnFiles, home_in, prepare
+from sshload_operator.decision.results import results_status
+from sshload_operator.local.files import MASTER, OwnFiles, home_in, prepare
 from sshload_operator.local.observe import LocalObserver
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.local.sshd import current_user, linked_fixtures
@@ -45,6 +49,8 @@ from sshload_operator.state import Announcement, Manifest, Observed, ObservedBas
 
 _PASS_EVERY_S = 0.2
 _GRACE_S = 3.0
+_LAST_SUMMARY_S = 12.0
+"""Longer than a master waits for the last reports of its workers."""
 _NAMESPACE = "default"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NO_CLUSTER = (
@@ -80,7 +86,9 @@ class LocalResult:
 
 
 def run_locally(document: Document, options: LocalOptions) -> LocalResult:
-    """Run the test to its end and return it; SIGINT, SIGTERM and SIGHUP abort it. All its processes have ended then.
+    """Run the test to its end and return it. All its processes have ended then.
+
+    SIGINT, SIGTERM and SIGHUP abort it, with what was measured until then; the second of them without.
 
     Raises LocalRunError or KeysError when this machine cannot take it, and OSError when its files cannot be written.
     """
@@ -91,7 +99,7 @@ def run_locally(document: Document, options: LocalOptions) -> LocalResult:
         try:
             return asyncio.run(run.until_finished(plan, stop))
         finally:
-            run.end()
+            run.end(stop)
 
 
 class _LocalRun:
@@ -110,22 +118,41 @@ class _LocalRun:
         """Pass by pass, observe, decide and apply until the phase is Finished."""
         clock = SteadyClock()
         while True:
+            summary = await self._last_summary(stop) if stop.wanted else None
             observed = self._observe()
             wanted = _aborted(plan) if stop.wanted else plan
             decision = decide(self._test, wanted, self._past, observed, clock.now())
             await execute(decision, wanted, self)
             if self._past.status.phase is Phase.FINISHED:
+                if self._past.status.verdict is Verdict.ABORTED:
+                    return LocalResult(_as_far_as_it_came(self._past.status, plan, summary), summary)
                 return LocalResult(self._past.status, observed.log.summary if observed.log else None)
             await asyncio.sleep(_PASS_EVERY_S)
+
+    async def _last_summary(self, stop: "_Stop") -> RunSummary | None:
+        """Ask the master to end the load, and return what it found out; None where it does not tell in time."""
+        if self._observer is None:
+            return None
+        self._options.note("ending the load, to tell what was measured; Ctrl-C again ends at once")
+        self._tree.terminate(MASTER)
+        give_up_at_s = time.monotonic() + _LAST_SUMMARY_S
+        while time.monotonic() < give_up_at_s and not stop.hurried:
+            log = self._observer.observe().log
+            if log is not None and log.summary is not None:
+                return log.summary
+            if self._tree.exit_code(MASTER) is not None:
+                return None
+            await asyncio.sleep(_PASS_EVERY_S)
+        return None
 
     def _observe(self) -> Observed:
         given = self._options.baseline
         baseline = ObservedBaseline((), _NO_CLUSTER) if given is None else ObservedBaseline((given,), "")
         return replace(self._observer.observe() if self._observer else _NOTHING_YET, baseline=baseline)
 
-    def end(self) -> None:
+    def end(self, stop: "_Stop") -> None:
         """End every process, and keep what they said where that was asked for."""
-        self._tree.end(_GRACE_S)
+        self._tree.end(_GRACE_S, lambda: stop.hurried)
         self._links.close()
         if self._options.logs is not None:
             for name in self._tree.names():
@@ -175,13 +202,21 @@ class _LocalRun:
 
 
 class _Stop:
-    """Whether somebody asked for the end of the run."""
+    """How often somebody asked for the end of the run: once to abort it, twice to wait for nothing."""
 
     def __init__(self) -> None:
-        self.wanted = False
+        self._asked = 0
+
+    @property
+    def wanted(self) -> bool:
+        return self._asked > 0
+
+    @property
+    def hurried(self) -> bool:
+        return self._asked > 1
 
     def ask(self, _signal: int, _frame: FrameType | None) -> None:
-        self.wanted = True
+        self._asked += 1
 
 
 def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:
@@ -212,6 +247,19 @@ def _held_against(baseline: Manifest | None, plan: Plan | SpecError) -> Plan | S
     if baseline is None or isinstance(plan, SpecError) or plan.spec.baseline is None:
         return plan
     return replace(plan, spec=replace(plan.spec, baseline=Baseline(baseline["metadata"]["name"])))
+
+
+def _as_far_as_it_came(status: TestStatus, plan: Plan | SpecError, summary: RunSummary | None) -> TestStatus:
+    """Return the status of an aborted run with what was measured until then. No threshold is judged by it."""
+    if isinstance(plan, SpecError) or summary is None or not (summary.load.duration_s or summary.capacity):
+        return replace(status, message="it was ended before anything was measured")
+    measured_s = f"{summary.load.duration_s:.1f} s of it were measured"
+    return replace(
+        status,
+        message=f"it was ended before its time. {measured_s}, and no threshold is judged by that",
+        results=results_status(plan, summary),
+        capacity=capacity_status(plan, summary),
+    )
 
 
 def _aborted(plan: Plan | SpecError) -> Plan | SpecError:

@@ -91,7 +91,7 @@ def _rendered(content: RenderableType, width: int, *, tty: bool) -> str:
 
 
 def _terminal(page: Page) -> RenderableType:
-    sections: list[RenderableType] = [_headline(page)]
+    sections: list[RenderableType] = [_headline(page)] if page.verdict else []
     if page.checks:
         sections.append(_checks(page.checks))
     sections += [_part(part) for part in page.parts]
@@ -145,7 +145,8 @@ def _paste(paste: Paste) -> RenderableType:
 
 def as_markdown(page: Page) -> str:
     """Return a page as Markdown, for a comment on a change or a summary of a job."""
-    sections = [f"**{_escaped(page.verdict)}**" + (f": {_escaped(page.sentence)}" if page.sentence else "")]
+    said = f": {_escaped(page.sentence)}" if page.sentence else ""
+    sections = [f"**{_escaped(page.verdict)}**{said}"] if page.verdict else []
     if page.checks:
         rows = tuple((mark(one.passed), one.name, one.observed, one.margin) for one in page.checks)
         sections.append(_markdown_table(Grid(("", "threshold", "observed", "margin"), rows, left=4)))
