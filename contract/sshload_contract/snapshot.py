@@ -4,9 +4,11 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 
 from sshload_contract.bounds import Amount, Count
+from sshload_contract.vocabulary import Outcome
 
 SNAPSHOT_VERSION = 5
 PROBLEM_LIMIT_CHARACTERS = 200
+MOST_FAILURE_KINDS = 3
 
 
 @unique
@@ -31,8 +33,19 @@ class SearchProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class FailureKind:
+    """How often steps have ended in one outcome other than `ok`."""
+
+    outcome: Outcome
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """How a run stands by its workers' last reports, and what is left of it. `p99_us` is of successful totals.
+    """How a run stands by its workers' last reports, and what is left of it. Percentiles are of successful totals.
+
+    `recent_p50_us` is of the time that the rates are of. `failure_kinds` are the most frequent ones. All three last
+    fields are missing in the snapshots of an older release.
 
     Rates are per second of the load that was reported last: of half a second at least, and mostly of one or two.
 
@@ -57,3 +70,6 @@ class Snapshot:
     p99_us: Count | None
     search: SearchProgress | None
     problem: str
+    p50_us: Count | None = None
+    recent_p50_us: Count | None = None
+    failure_kinds: tuple[FailureKind, ...] = ()

@@ -163,6 +163,7 @@ def local_run_options(asked: Given, line: ProgressView) -> LocalOptions:
         logs=asked.logs,
         note=line.say,
         progress=line.stand,
+        asks_target=line.shows_target,
     )
 
 

@@ -1,9 +1,9 @@
 """Parts of a test's status that are not results: how a run stands, and its thresholds as judged."""
 
-from sshload_contract.snapshot import Snapshot
+from sshload_contract.snapshot import MOST_FAILURE_KINDS, Snapshot
 from sshload_contract.thresholds import ThresholdResult
 
-from sshload_operator.api.status.load_test import Progress, ThresholdStatus
+from sshload_operator.api.status.load_test import FailuresSoFar, Progress, ThresholdStatus
 from sshload_operator.decision.capacity.status import search_status
 from sshload_operator.decision.figures import milliseconds, percent, rounded
 from sshload_operator.planning.plan import Plan
@@ -24,8 +24,13 @@ def progress(plan: Plan, snapshot: Snapshot) -> Progress:
         completed_rate=rounded(snapshot.completed_rate),
         iterations=snapshot.iterations,
         failures=snapshot.failures,
+        p50_ms=milliseconds(snapshot.p50_us),
+        recent_p50_ms=milliseconds(snapshot.recent_p50_us),
         p99_ms=milliseconds(snapshot.p99_us),
         error_percent=percent(share),
+        failure_kinds=tuple(
+            FailuresSoFar(kind.outcome, kind.count) for kind in snapshot.failure_kinds[:MOST_FAILURE_KINDS]
+        ),
         search=search_status(plan, snapshot.search) if snapshot.search is not None else None,
     )
 

@@ -34,7 +34,7 @@ from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.decide import decide
 from sshload_operator.decision.results import results_status
 from sshload_operator.local.files import MASTER, OwnFiles, home_in, prepare
-from sshload_operator.local.observe import LocalObserver
+from sshload_operator.local.observe import LocalObserver, TargetCpu
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.local.sshd import current_user, linked_fixtures
 from sshload_operator.planning.plan import (
@@ -45,7 +45,7 @@ from sshload_operator.planning.plan import (
     TestIdentity,
     make_plan,
 )
-from sshload_operator.state import Announcement, Manifest, Observed, ObservedBaseline, Phase
+from sshload_operator.state import Announcement, Manifest, Observed, ObservedBaseline, Phase, Role
 
 _PASS_EVERY_S = 0.2
 _GRACE_S = 3.0
@@ -66,7 +66,7 @@ class LocalOptions:
 
     `baseline` is the finished test that the run is to be held against, whatever the spec calls it. `logs` is the folder
     in which the processes' output is kept, None to throw it away with the keys. `note` is told how the run differs from
-    one in a cluster, `progress` the status at each pass.
+    one in a cluster, `progress` the status at each pass, and how many cores the target uses where `asks_target` is set.
     """
 
     own: OwnFiles
@@ -74,7 +74,8 @@ class LocalOptions:
     baseline: Manifest | None
     logs: Path | None
     note: Callable[[str], None]
-    progress: Callable[[TestStatus], None]
+    progress: Callable[[TestStatus, float | None], None]
+    asks_target: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class _LocalRun:
         self._options = options
         self._tree = ProcessTree(folder)
         self._observer: LocalObserver | None = None
+        self._target_cpu: TargetCpu | None = None
         self._links = ExitStack()
         self._past = remembered(TestStatus, None)
 
@@ -175,6 +177,11 @@ class _LocalRun:
             self._links.enter_context(linked_fixtures(paths, home_in(self._folder), home))
         for process in local.processes:
             self._tree.start(process.name, process.command)
+        if self._options.asks_target:
+            ports = (
+                one.ready_port for one in local.processes if one.role is Role.TARGET and one.ready_port is not None
+            )
+            self._target_cpu = next(map(TargetCpu, ports), None)
         self._observer = LocalObserver(plan.run_id, local.processes, self._tree, self._folder)
 
     async def store(self, results: Manifest, status: Status) -> Status:
@@ -185,7 +192,7 @@ class _LocalRun:
     async def write_status(self, status: Status) -> bool:
         """Remember the status, and show it."""
         self._past = remembered(TestStatus, status)
-        self._options.progress(self._past.status)
+        self._options.progress(self._past.status, None if self._target_cpu is None else self._target_cpu.cores())
         return True
 
     async def discard_results(self, run_ids: Sequence[str]) -> None:

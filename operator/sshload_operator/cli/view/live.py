@@ -31,6 +31,8 @@ class _Trial:
 class LiveView:
     """Draws on a terminal, and draws anew in place. What is said stays above it."""
 
+    shows_target = True
+
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, markup=False, highlight=False, emoji=False)
         self._live = Live(console=self._console, refresh_per_second=_REFRESHES_PER_S, transient=True)
@@ -38,7 +40,7 @@ class LiveView:
         self._trials: dict[int, _Trial] = {}
         self._last: Progress | None = None
 
-    def stand(self, status: TestHead) -> None:
+    def stand(self, status: TestHead, target_cores: float | None = None) -> None:
         """Show where a test stands. That it is finished is for the result to say."""
         progress, phase = status.progress, status.phase or Phase.PENDING
         if phase is Phase.FINISHED:
@@ -48,9 +50,9 @@ class LiveView:
             return
         if progress != self._last:
             self._last = progress
-            self._curve.append(progress.p99_ms or 0.0)
+            self._curve.append(progress.recent_p50_ms or 0.0)
             self._note_trial(progress.search)
-        self._draw(self._picture(phase, progress))
+        self._draw(self._picture(phase, progress, target_cores))
 
     def show(self, text: str) -> None:
         """Show in one line where something stands."""
@@ -69,14 +71,15 @@ class LiveView:
         if not self._live.is_started:
             self._live.start(refresh=True)
 
-    def _picture(self, phase: Phase, progress: Progress) -> RenderableType:
+    def _picture(self, phase: Phase, progress: Progress, target_cores: float | None) -> RenderableType:
         rows = Table.grid(padding=(0, 2, 0, 0))
         rows.add_column(style="bold", no_wrap=True)
         rows.add_column(overflow="fold")
         for label, text in (
             ("rate", _rates(progress)),
-            ("latency", f"p99 {milliseconds(progress.p99_ms)} ms  {sparkline(tuple(self._curve))}"),
+            ("latency", f"{_latency(progress)}  {sparkline(tuple(self._curve))}"),
             ("failed", _failures(progress)),
+            *((("server", f"{target_cores:.2f} cores used"),) if target_cores is not None else ()),
             *((("search", search_words(progress.search)),) if progress.search is not None else ()),
         ):
             rows.add_row(label, Text(printable(text)))
@@ -114,9 +117,15 @@ def _rates(progress: Progress) -> str:
     return f"{rates}, {progress.in_flight:,} in flight{held}"
 
 
+def _latency(progress: Progress) -> str:
+    now = "" if progress.recent_p50_ms is None else f", now p50 {milliseconds(progress.recent_p50_ms)} ms"
+    return f"p50 {milliseconds(progress.p50_ms)} ms, p99 {milliseconds(progress.p99_ms)} ms{now}"
+
+
 def _failures(progress: Progress) -> str:
     share = "" if progress.error_percent is None else f" ({progress.error_percent:.2f} %)"
-    return f"{progress.failures:,} of {progress.iterations:,}{share}"
+    kinds = ", ".join(f"{kind.outcome} {kind.count:,}" for kind in progress.failure_kinds)
+    return f"{progress.failures:,} of {progress.iterations:,}{share}{f': {kinds}' if kinds else ''}"
 
 
 def _trials(trials: list[_Trial]) -> Table:

@@ -16,7 +16,10 @@ _LINE_EVERY_S: Final = 5.0
 class ProgressView(Protocol):
     """Shows how a run stands while it goes on. `close` ends it, so that what follows stands on lines of its own."""
 
-    def stand(self, status: TestHead) -> None:
+    shows_target: bool
+    """Whether it shows how many cores the target uses."""
+
+    def stand(self, status: TestHead, target_cores: float | None = None) -> None:
         """Show where a test stands."""
 
     def show(self, text: str) -> None:
@@ -68,13 +71,16 @@ def _search(search: SearchStatus | None) -> str:
 class ProgressLines:
     """Lines on a stream that is no terminal: a new phase at once, the same one's figures every few seconds."""
 
+    shows_target = False
+
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self._shown = ""
         self._shown_at_s = 0.0
 
-    def stand(self, status: TestHead) -> None:
+    def stand(self, status: TestHead, target_cores: float | None = None) -> None:
         """Show where a test stands. That it is finished is for the result to say."""
+        del target_cores
         if status.phase is not Phase.FINISHED:
             self.show(progress_text(status))
 
