@@ -41,8 +41,9 @@ class _Entry:
 _COMMANDS: Final = {
     "run": _Entry("run", "Run a test here, without a cluster"),
     "validate": _Entry("validate", "Check files without running them"),
-    "watch": _Entry("cluster.watch", "Follow a test in a cluster to its end", "watch"),
-    "compare": _Entry("cluster.watch", "Follow a comparison in a cluster to its end", "compare"),
+    "watch": _Entry("cluster.watch", "Follow a test in a cluster to its end"),
+    "compare": _Entry("compare", "Compare variants, in a cluster or here in turns"),
+    "sweep": _Entry("sweep", "Run a test here at each value of one field"),
     "apply": _Entry("cluster.apply", "Set the objects of a file in a cluster, and wait for their verdicts"),
     "list": _Entry("cluster.manage", "List the tests, schedules and comparisons of a cluster", "list_command"),
     "abort": _Entry("cluster.manage", "End the run of a test in a cluster", "abort"),
