@@ -104,7 +104,7 @@ def test_a_command_that_fails_breaks_the_error_rate_and_shows_its_outcome(failin
 
 def test_the_table_shows_steps_errors_thresholds_and_the_verdict(failing: Ended) -> None:
     first_words = [line.split()[0] for line in failing.out.splitlines() if line and not line.startswith(" ")]
-    for word in ("✗", "load", "step", "login", "leave.exec", "total", "failed", "server", "generator"):
+    for word in ("✗", "load", "step", "login", "leave.command", "total", "failed", "server", "generator"):
         assert word in first_words, failing.out
     assert failing.out.startswith("Failed (ThresholdBroken): the threshold was broken\n")
 

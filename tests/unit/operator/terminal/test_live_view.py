@@ -4,6 +4,7 @@ import fcntl
 import os
 import pty
 import re
+import select
 import struct
 import termios
 from collections.abc import Iterator
@@ -54,7 +55,11 @@ def terminal(columns: int = COLUMNS) -> Iterator[tuple[TextIO, int]]:
 
 
 def written(reads: int) -> str:
-    return os.read(reads, 65_536).decode()
+    """Return all that a terminal was sent, which comes in pieces."""
+    found = b""
+    while select.select([reads], [], [], 0.2)[0]:
+        found += os.read(reads, 65_536)
+    return found.decode()
 
 
 def picture(*progresses: dict[str, Any], cores: float | None = None) -> list[str]:
