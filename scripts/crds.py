@@ -16,7 +16,8 @@ from sshload_operator.api.comparison.spec import WrittenComparison
 from sshload_operator.api.kinds import COMPARISON, GROUP, SCHEDULE, TEST, VERSION, Kind
 from sshload_operator.api.load_test import NOT_ITS_OWN_BASELINE, spec_schema
 from sshload_operator.api.schedule.spec import WrittenSchedule
-from sshload_operator.api.shapes import description_of, rule_schemas, schema
+from sshload_operator.api.shapes.reading import schema
+from sshload_operator.api.shapes.values import description_of, rule_schemas
 from sshload_operator.api.spec import WrittenSpec
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import UNSEEN, Column, written

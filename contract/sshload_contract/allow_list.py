@@ -20,6 +20,17 @@ from ipaddress import IPv6Network, ip_network
 
 from sshload_contract.addresses import Address, Network, ends_in_number, forms, is_within, read_address
 
+_MAPPED = IPv6Network("::ffff:0:0/96")
+_WILDCARDS = frozenset("*?[")
+_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
+_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
+_CHOICE_OF_CHARACTERS = re.compile(r"\[[^\]]*\]")
+_NUMBER_OR_WILDCARD = re.compile(r"0x[0-9a-f*?]*|[0-9*?]*")
+_DIGIT = re.compile(r"[0-9]")
+_LEADING_BYTES = re.compile(r"((?:[0-9]{1,3}\.){1,3})\*(\.\*)*")
+_BYTES = 4
+_NOT_LISTED = "is not among the external targets that this installation allows"
+
 
 @dataclass(frozen=True, slots=True)
 class AllowedTarget:
@@ -68,20 +79,9 @@ RESERVED_RANGES = (
 )
 """What every installation denies. The ranges of NAT64 and Teredo hold IPv4 addresses in places that vary."""
 
-_MAPPED = IPv6Network("::ffff:0:0/96")
-_WILDCARDS = frozenset("*?[")
-_LABEL = r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?"
-_NAME = re.compile(rf"{_LABEL}(\.{_LABEL})*")
-_CHOICE_OF_CHARACTERS = re.compile(r"\[[^\]]*\]")
-_NUMBER_OR_WILDCARD = re.compile(r"0x[0-9a-f*?]*|[0-9*?]*")
-_DIGIT = re.compile(r"[0-9]")
-_LEADING_BYTES = re.compile(r"((?:[0-9]{1,3}\.){1,3})\*(\.\*)*")
-_BYTES = 4
-_NOT_LISTED = "is not among the external targets that this installation allows"
-
 
 def entry_problem(host: str) -> str:
-    """Return what is wrong with the host of an entry, empty where it can be held against hosts."""
+    """Return what is wrong with the host of an entry, empty if hosts can be compared with it."""
     try:
         network = _network(host)
     except ValueError as error:
@@ -115,7 +115,7 @@ def host_refusal(allow_list: AllowList, host: str, port: int) -> str:
 
 
 def address_refusal(allow_list: AllowList, address: Address, port: int) -> str:
-    """Return why nobody may connect to `address`, whatever led there, as a sentence of which it is the subject."""
+    """Return why no one may connect to `address`, by whatever name, as a sentence with it as subject."""
     networks = _networks(allow_list, port)
     for denied in (*RESERVED_RANGES, *allow_list.denied):
         network = _range(denied.cidr)
@@ -161,7 +161,7 @@ def lookup_name(host: str) -> str:
 
 
 def closed_networks(allow_list: AllowList, port: int) -> tuple[Network, ...]:
-    """Return the denied ranges at a port, but for those that an entry lists as a whole."""
+    """Return the denied ranges at a port, except those that an entry lists as a whole."""
     ranges = {_range(denied.cidr) for denied in (*RESERVED_RANGES, *allow_list.denied)}
     return tuple(sorted(ranges.difference(_networks(allow_list, port)), key=_order))
 

@@ -8,6 +8,22 @@ from typing import Annotated, Any, ClassVar, Final, TypeAlias
 from sshload_contract.declared import Absent, Default, Duration, Items, Named, Rule, Size, Text
 from sshload_contract.quantities import size_bytes
 
+_TIMEOUT = Duration("1ms", "1h", example="10s")
+_BUFFER = Size("1Ki", "64Mi", example="256Ki")
+
+Algorithms: TypeAlias = Annotated[
+    tuple[
+        Annotated[
+            str,
+            Text(longest=64, pattern=r"[A-Za-z0-9][A-Za-z0-9@.+-]*", wanted="an algorithm, as ssh -Q names it"),
+            "One algorithm, as ssh -Q names it.",
+        ],
+        ...,
+    ],
+    Items(most=40, distinct=True),
+    Absent(()),
+]
+
 
 @unique
 class Auth(StrEnum):
@@ -27,9 +43,6 @@ BY_KEY: Final = (Auth.PUBLICKEY, Auth.CERTIFICATE, Auth.AGENT)
 """The ways to log in that need a private key."""
 
 BY_KEY_IN_CEL: Final = "['publickey', 'certificate', 'agent']"
-
-_TIMEOUT = Duration("1ms", "1h", example="10s")
-_BUFFER = Size("1Ki", "64Mi", example="256Ki")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,20 +65,6 @@ class Library(StrEnum):
     PARAMIKO = "paramiko"
     ASYNCSSH = "asyncssh"
     OPENSSH = "openssh"
-
-
-Algorithms: TypeAlias = Annotated[
-    tuple[
-        Annotated[
-            str,
-            Text(longest=64, pattern=r"[A-Za-z0-9][A-Za-z0-9@.+-]*", wanted="an algorithm, as ssh -Q names it"),
-            "One algorithm, as ssh -Q names it.",
-        ],
-        ...,
-    ],
-    Items(most=40, distinct=True),
-    Absent(()),
-]
 
 
 def _not_for(name: str, size: Callable[[Any], int | None], libraries: Iterable[Library], message: str) -> Rule:

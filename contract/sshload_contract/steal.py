@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from sshload_contract.bounds import Amount
+from sshload_contract.wire.bounds import Amount
 
 _STEAL_COLUMN = 7
 
@@ -17,7 +17,7 @@ class MachineCpu:
 
 
 def machine_cpu(proc_stat: str) -> MachineCpu | None:
-    """Return what /proc/stat says (proc_stat(5)), None where it does not tell: outside of Linux, or in a sandbox."""
+    """Return what /proc/stat says (proc_stat(5)), None if it does not say: outside of Linux, or in a sandbox."""
     words = proc_stat.partition("\n")[0].split()
     if len(words) <= _STEAL_COLUMN + 1 or words[0] != "cpu":
         return None
@@ -27,7 +27,7 @@ def machine_cpu(proc_stat: str) -> MachineCpu | None:
 
 
 def stolen_share(before: MachineCpu | None, after: MachineCpu | None) -> float | None:
-    """Return which share of the CPU time between the two was stolen, None where nobody tells."""
+    """Return which share of the CPU time between the two was stolen, None if either is unknown."""
     if before is None or after is None or after.total_s <= before.total_s:
         return None
     return min(max((after.stolen_s - before.stolen_s) / (after.total_s - before.total_s), 0.0), 1.0)

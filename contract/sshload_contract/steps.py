@@ -1,12 +1,12 @@
-"""The steps of a scenario: what each kind is told, how that is written in a spec, and which timings it takes."""
+"""The steps of a scenario: the parameters of each kind, how a spec writes them, and the timings that it takes."""
 
 import re
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from ipaddress import IPv6Address, ip_address
 from typing import Annotated, ClassVar, TypeAlias
 
 from sshload_contract.declared import Absent, Default, Duration, Inline, Named, Permission, Rule, Size, Text, Whole
+from sshload_contract.names import Host, Port
 from sshload_contract.vocabulary import STEP_NAME_LIMIT_CHARACTERS, STEP_NAME_PATTERN, Step
 
 OPENSSH_FILE_LIMIT_BYTES = 2**30
@@ -19,38 +19,6 @@ _ESCAPE_OR_SET = re.compile(r"\\.|\[\^?\]?(\\.|[^\]\\])*\]", re.DOTALL)
 _POSSESSIVE = re.compile(r"([*+?]|\{[0-9,]+\})\+")
 _REPEAT = re.compile(r"\{([0-9]+)?(?:,([0-9]+)?)?\}")
 _REPEAT_MOST = 1000
-_LABEL = r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_HOST_NAME = re.compile(rf"{_LABEL}([.]{_LABEL})*")
-
-
-def _fault_of_expression(expression: str) -> str:
-    """Return the fault that RE2 or Python finds in an expression, empty if both take it."""
-    bare = _ESCAPE_OR_SET.sub("x", expression)
-    if _POSSESSIVE.search(bare) or any(int(n or 0) > _REPEAT_MOST for pair in _REPEAT.findall(bare) for n in pair):
-        return f"must have no *+, ++, ?+ or }}+, and repeat nothing more than {_REPEAT_MOST} times"
-    try:
-        re.compile(expression)
-    except re.error as error:
-        return f"must be a regular expression: {error}"
-    return ""
-
-
-def _is_host(host: str) -> bool:
-    if _HOST_NAME.fullmatch(host) is not None:
-        return True
-    try:
-        address = ip_address(host)
-    except ValueError:
-        return False
-    return not (isinstance(address, IPv6Address) and address.ipv4_mapped is not None)
-
-
-Host: TypeAlias = Annotated[
-    str,
-    Text(shortest=1, longest=253, pattern=r"[A-Za-z0-9:]([A-Za-z0-9.:-]*[A-Za-z0-9:])?", wanted="a host"),
-    Rule(f"isIP(self) || self.matches('^{_HOST_NAME.pattern}$')", "must be a DNS name or an IP address", _is_host),
-]
-Port: TypeAlias = Annotated[int, Whole(1, 65_535)]
 
 _COMMAND = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a command")
 _TEXT = Text(shortest=1, longest=4096, pattern=r"[^\x00]+", wanted="a text")
@@ -68,6 +36,28 @@ _Name: TypeAlias = Annotated[
     "The prefix of the step's timings: `get` makes `get.sftpRead`. Required, and unique, if there are several steps.",
 ]
 _Path: TypeAlias = Annotated[str, _PATH, "Its path. A relative one begins in the home directory."]
+_ExpectedSize: TypeAlias = Annotated[int | None, _FILE_SIZE, Named("expectSize"), "The size that counts as success."]
+_ExpectedSha256: TypeAlias = Annotated[
+    str,
+    Text(longest=64, pattern=r"[0-9a-f]{64}", wanted="64 hexadecimal digits, as sha256sum prints them"),
+    Absent(""),
+    "The SHA-256 of the content that counts as success, as sha256sum prints it.",
+]
+_WrittenSize: TypeAlias = Annotated[int, _FILE_SIZE, "How much is written. At most 100Gi."]
+
+
+def _fault_of_expression(expression: str) -> str:
+    """Return the fault that RE2 or Python finds in an expression, empty if both take it."""
+    bare = _ESCAPE_OR_SET.sub("x", expression)
+    if _POSSESSIVE.search(bare) or any(int(n or 0) > _REPEAT_MOST for pair in _REPEAT.findall(bare) for n in pair):
+        return f"must have no *+, ++, ?+ or }}+, and repeat nothing more than {_REPEAT_MOST} times"
+    try:
+        re.compile(expression)
+    except re.error as error:
+        return f"must be a regular expression: {error}"
+    return ""
+
+
 _Expression: TypeAlias = Annotated[
     str,
     # The dialect that the API server's CEL (RE2) and the workers' Python share.
@@ -86,14 +76,6 @@ _Expression: TypeAlias = Annotated[
         explain=_fault_of_expression,
     ),
 ]
-_ExpectedSize: TypeAlias = Annotated[int | None, _FILE_SIZE, Named("expectSize"), "The size that counts as success."]
-_ExpectedSha256: TypeAlias = Annotated[
-    str,
-    Text(longest=64, pattern=r"[0-9a-f]{64}", wanted="64 hexadecimal digits, as sha256sum prints them"),
-    Absent(""),
-    "The SHA-256 of the content that counts as success, as sha256sum prints it.",
-]
-_WrittenSize: TypeAlias = Annotated[int, _FILE_SIZE, "How much is written. At most 100Gi."]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,13 @@ import re
 from enum import StrEnum, unique
 from functools import cache
 
+STEP_NAME_PATTERN = r"[a-z][A-Za-z0-9-]*"
+"""What the name of a scenario's step is made of, at most STEP_NAME_LIMIT_CHARACTERS: metrics are labelled with it."""
+
+STEP_NAME_LIMIT_CHARACTERS = 30
+
+_OF_A_JUMP_HOST = re.compile(r"via(\d+)\.(?:connect|banner|kex|auth|login)")
+
 
 @unique
 class Step(StrEnum):
@@ -184,19 +191,10 @@ class Verdict(StrEnum):
     ABORTED = "Aborted"
 
 
-STEP_NAME_PATTERN = r"[a-z][A-Za-z0-9-]*"
-"""What the name of a scenario's step is made of, at most STEP_NAME_LIMIT_CHARACTERS: metrics are labelled with it."""
-
-STEP_NAME_LIMIT_CHARACTERS = 30
-
-
 @cache
 def measured_step(scenario_step: str, step: Step) -> str:
     """Return the name under which a timing is published: `uptime.exec`, or `exec` where the step has no name."""
     return f"{scenario_step}.{step}" if scenario_step else str(step)
-
-
-_OF_A_JUMP_HOST = re.compile(r"via(\d+)\.(?:connect|banner|kex|auth|login)")
 
 
 def is_of_jump_host(measured: str) -> bool:

@@ -1,4 +1,4 @@
-"""The operator's words and the values between its stages: what is observed and decided.
+"""The operator's words and the values between its stages: what is observed and announced.
 
 The phases, condition types and reasons of a test are spelled here, once; those of other kinds in `api/<kind>/words.py`.
 """
@@ -8,10 +8,12 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Any
 
-from sshload_contract.master_log import MasterLog
 from sshload_contract.vocabulary import Invalidity
+from sshload_contract.wire.master_log import MasterLog
 
 Manifest = Mapping[str, Any]
+WAITS_TO_BE_MADE = frozenset({"ContainerCreating", "PodInitializing"})
+"""Why a container waits that nothing is known to be wrong with. The second one: for init containers before it."""
 
 
 @unique
@@ -142,10 +144,6 @@ class Role(StrEnum):
     WORKER = "worker"
 
 
-WAITS_TO_BE_MADE = frozenset({"ContainerCreating", "PodInitializing"})
-"""Why a container waits that nothing is known to be wrong with. The second one: for init containers before it."""
-
-
 @dataclass(frozen=True, slots=True)
 class PodFacts:
     """What matters of one pod. `run_id` is its label's; strings are empty and numbers None where there is nothing.
@@ -215,29 +213,12 @@ class Observed:
 
 @dataclass(frozen=True, slots=True)
 class Announcement:
-    """A Kubernetes Event to be sent about an object. `warning` makes its type Warning, else Normal."""
+    """A Kubernetes Event to be sent about an object. `warning` makes its type Warning, else Normal.
+
+    It is sent once for each `occasion`: a scheduled time, a generation of the spec; empty for the object's run.
+    """
 
     reason: StrEnum
     message: str
     warning: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """What is to be done, in this order: delete replaced results, apply, write the status, delete, announce.
-
-    `status` is the whole status as it is patched, None where it stands already. `start` says that a new run's
-    children are to be applied (`manifests.children(plan)`), `replaced` the run ids whose results are to be deleted
-    because a new run begins, `store` the results ConfigMap to apply, `sweep` the run ids whose other children are to be
-    deleted. `delete_self` deletes the test (its TTL is over). `requeue_after_s` is
-    the time to the next pass when nothing happens before; None: wait for an event.
-    """
-
-    status: Mapping[str, Any] | None
-    start: bool
-    replaced: tuple[str, ...]
-    store: Manifest | None
-    sweep: tuple[str, ...]
-    announcements: tuple[Announcement, ...]
-    delete_self: bool
-    requeue_after_s: float | None
+    occasion: str = ""

@@ -9,7 +9,7 @@ from typing import ClassVar, NamedTuple
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
-from sshload_contract.codec import to_json
+from sshload_contract.wire.codec import to_json
 
 from sshload_target.errors import TargetError
 from sshload_target.observer import Observer, TargetCollector

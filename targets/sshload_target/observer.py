@@ -7,7 +7,7 @@ from pathlib import Path
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, InfoMetricFamily, Metric
 from prometheus_client.registry import Collector
 from sshload_contract.steal import MachineCpu, machine_cpu
-from sshload_contract.target_stats import TARGET_STATS_VERSION, TargetStats
+from sshload_contract.wire.target import TARGET_STATS_VERSION, TargetStats
 
 from sshload_target.sshd.log import SshdLog
 from sshload_target.sshd.log_line import DropReason

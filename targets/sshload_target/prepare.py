@@ -4,9 +4,9 @@ import os
 import pwd
 from pathlib import Path
 
-from sshload_contract.codec import from_json
-from sshload_contract.errors import ContractError
-from sshload_contract.target_config import (
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.target import (
     TARGET_CONFIG_VERSION,
     DirectoryFixture,
     FileFixture,
@@ -15,9 +15,8 @@ from sshload_contract.target_config import (
 )
 
 from sshload_target.errors import ConfigRefusedError
-from sshload_target.fixtures import make_directory, make_file, refuse_escapes
+from sshload_target.fixtures import make_directory, make_file, make_repository, refuse_escapes
 from sshload_target.pid1 import stop_is_pending
-from sshload_target.repository import make_repository
 from sshload_target.sshd.program import OwnSettings, check_measurable, read_effective_config, render_sshd_config
 
 _AUTHORIZED_KEYS_HEADER = "# made by sshload: the only key that may log in"

@@ -13,9 +13,9 @@ from typing import Any
 from programs import Server
 from run_configs import EXEC_TRUE, NOWHERE, client, run_config
 from sshload_contract.load import Load, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig, SessionReuse
 from sshload_contract.steps import ScenarioStep, SftpReadStep
 from sshload_contract.vocabulary import Step, Window
+from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from whole_run import Process, WholeRun
 
 HERE = Path(__file__).parent

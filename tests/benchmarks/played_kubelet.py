@@ -21,7 +21,7 @@ from free_ports import free_port
 from master_words import packed_words, summary_words
 from played_pods import READY, ended, pod_of
 from runs import snapshot, summary
-from sshload_contract.master_log import snapshot_line
+from sshload_contract.wire.master_log import snapshot_line
 
 Object = Mapping[str, Any]
 _NODE = "played"

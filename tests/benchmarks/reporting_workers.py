@@ -20,12 +20,11 @@ from locust import __version__ as locust_version  # noqa: E402
 from locust.rpc.protocol import Message  # noqa: E402
 from locust.rpc.zmqrpc import Client  # noqa: E402
 from run_configs import TOKEN  # noqa: E402
-from sshload_contract.codec import to_json  # noqa: E402
-from sshload_contract.reporting import first_report_s, report_interval_s  # noqa: E402
-from sshload_contract.sample import Negotiated, Report  # noqa: E402
 from sshload_contract.vocabulary import Outcome, Window  # noqa: E402
+from sshload_contract.wire.codec import to_json  # noqa: E402
+from sshload_contract.wire.report import Negotiated, Report, first_report_s, report_interval_s  # noqa: E402  # noqa: E402
 from sshload_worker.coordination import messages  # noqa: E402
-from sshload_worker.coordination.locust_line import encrypt_lines  # noqa: E402
+from sshload_worker.coordination.messages import encrypt_lines  # noqa: E402
 from sshload_worker.recording.health import HealthMonitor  # noqa: E402
 from sshload_worker.recording.recorder import Recorder  # noqa: E402
 

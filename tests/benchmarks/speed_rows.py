@@ -12,7 +12,7 @@ from programs import Server
 from run_configs import EXEC_TRUE
 from ssh_server import SshServer
 from sshload_contract.load import HoldLoad, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.run_config import SessionReuse
+from sshload_contract.wire.run_config import SessionReuse
 from wire import Wire
 
 _CLOCK_TICKS = 100

@@ -9,7 +9,7 @@ from live_cluster import load_test
 from played_namespace import PlayedNamespace
 from runs import summary
 from searches import found_118
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.wire.run_summary import RunSummary
 
 Manifest = Mapping[str, Any]
 WITHIN_S = 60.0

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from live_cluster import LiveCluster
 from short_examples import short_test
-from sshload_contract.codec import from_json
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import SearchEnd
+from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.run_summary import RunSummary
 
 pytestmark = pytest.mark.alone
 

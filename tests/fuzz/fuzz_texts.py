@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from sshload_contract.codec import to_plain
+from sshload_contract.wire.codec import to_plain
 
 
 def assert_plain_text(value: object) -> None:

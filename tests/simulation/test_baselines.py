@@ -20,13 +20,12 @@ from runs import summary
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.thresholds import RelativeLatency
+from sshload_operator.decision.baseline.judge import judge_relative
 from sshload_operator.decision.baseline.measured import latency_ms
-from sshload_operator.decision.baseline.threshold import judge_relative
-from sshload_operator.decision.results import results_status
+from sshload_operator.decision.load_test.results import results_status
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.merge import Totals
-from sshload_worker.summary.report import RunCourse, run_summary
-from sshload_worker.summary.slices import Slices
+from sshload_worker.summary.run_summary import RunCourse, run_summary
+from sshload_worker.summary.totals import Slices, Totals
 
 Latencies = Callable[[Random, int], Iterator[float]]
 

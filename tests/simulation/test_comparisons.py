@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from sim_comparison import STEPS_OF_A_PASS, SimComparison, comparison_spec, measured
-from sshload_operator.api.comparison.words import ComparisonCondition
-from sshload_operator.api.errors import SpecError
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.status.comparison import ComparisonCondition
 
 ENDS: dict[str, dict[str, Any]] = {
     "passed": measured(),

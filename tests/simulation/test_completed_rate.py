@@ -12,8 +12,8 @@ from statistics import mean
 import pytest
 from plans import plan, quickstart
 from runs import load, summary
-from sshload_contract.run_summary import RunSummary, SeriesPoint
-from sshload_operator.decision.noise import completed_rate_interval
+from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
+from sshload_operator.decision.load_test.noise import completed_rate_interval
 
 RUNS = 150
 RATE, WARM_UP_S = 20, 5

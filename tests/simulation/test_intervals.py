@@ -8,9 +8,9 @@ from random import Random
 from statistics import NormalDist
 
 import pytest
-from sshload_contract.spread import rate_width, spread
+from sshload_contract.percentiles import rate_width, spread
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.slices import Slices
+from sshload_worker.summary.totals import Slices
 
 RUNS = 150
 REPORTS = 60

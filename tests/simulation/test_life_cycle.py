@@ -12,12 +12,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from lags import delayed
 from runs import errors, generator, pod, summary
 from sim_cluster import DEADLINE_S, STEPS_OF_A_PASS, WORKERS, SimCluster, SimRun
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import Outcome, RunEnd
-from sshload_operator.api.errors import SpecError
+from sshload_contract.wire.master_log import Stage
+from sshload_contract.wire.run_summary import RunSummary
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.decision.load_test.decide import TestDecision
 from sshload_operator.planning.plan import run_id
-from sshload_operator.state import ConditionType, Decision, Phase, Role
+from sshload_operator.state import ConditionType, Phase, Role
 
 PHASES = [str(phase) for phase in Phase]
 STUCK = {
@@ -26,9 +27,7 @@ STUCK = {
     "InvalidImageName": "bad reference",
     "CreateContainerConfigError": "secret not found",
 }
-NOTHING_TO_DO = Decision(
-    None, start=False, replaced=(), store=None, sweep=(), announcements=(), delete_self=False, requeue_after_s=None
-)
+NOTHING_TO_DO = TestDecision()
 OF_ANOTHER_RUN = "of another run"
 SOUND = ("passes", "fails")
 SUMMARIES: Mapping[str, RunSummary] = {
@@ -52,7 +51,7 @@ class LifeCycle(RuleBasedStateMachine):
         super().__init__()
         self.world = SimCluster()
         self.created = 0
-        self.last: Decision | None = None
+        self.last: TestDecision | None = None
 
     @initialize()
     def apply(self) -> None:

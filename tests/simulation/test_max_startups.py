@@ -10,10 +10,10 @@ from random import Random
 
 import pytest
 from sshd_queue import Played, SshdQueue, play, seeded
+from sshload_operator.decision.max_startups.advice import needed, recommended
 from sshload_operator.decision.max_startups.arrivals import Even, LoginService, Memoryless
 from sshload_operator.decision.max_startups.measured import Logins
 from sshload_operator.decision.max_startups.prediction import LONGEST, SHORTEST, predicted
-from sshload_operator.decision.max_startups.recommendation import needed, recommended
 from sshload_operator.decision.max_startups.setting import MaxStartups
 
 DRAWS = 60

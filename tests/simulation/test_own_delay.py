@@ -15,8 +15,8 @@ import pytest
 from lagging_generator import PERCENTILES, Draw, Seen, drawn, measured
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.threshold import judge_threshold
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
+from sshload_contract.wire.run_summary import RunSummary
 
 pytestmark = pytest.mark.xdist_group("own-delay")  # the loads are drawn once for all tests
 DRAWS = int(os.environ.get("SSHLOAD_DRAWS", "40"))

@@ -9,8 +9,8 @@ from passes import Passes
 from plans import allowing, quickstart
 from runs import pod, snapshot, summary
 from sshload_contract.allow_list import AllowedTarget
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Step
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.planning.plan import Installation
 from sshload_operator.state import ObservedBaseline, Role
 

@@ -10,9 +10,9 @@ from runs import pod, snapshot, summary
 from schedules import SimSchedule, schedule
 from searches import found_118, passed, searched
 from sim_comparison import SimComparison, comparison_spec, measured
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import RunEnd, SearchEnd, Step
+from sshload_contract.wire.master_log import Stage
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, SCHEDULE, TEST, Kind
 from sshload_operator.state import Role
 

@@ -24,10 +24,10 @@ from sshload_contract.load import (
     UsersLoad,
     UsersStage,
 )
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import RunSummary, StepStats
-from sshload_contract.sample import ErrorCount
+from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.report import ErrorCount
+from sshload_contract.wire.run_summary import RunSummary, StepStats
 
 PERCENTILES = (50.0, 90.0, 99.0)
 LAGS = ("pauses", "steal", "noise", "mixed")

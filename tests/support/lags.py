@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Step, Window
+from sshload_contract.wire.run_summary import RunSummary
 
 
 def delayed(found: RunSummary, delay_us: int, *, lag_us: int | None = None) -> RunSummary:

@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 from runs import steps
-from sshload_contract.run_summary import StepStats
-from sshload_contract.sample import ErrorCount
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.report import ErrorCount
+from sshload_contract.wire.run_summary import StepStats
 
 _PARTS = ("connect", "banner", "kex", "auth")
 

@@ -15,12 +15,12 @@ import pytest
 from free_ports import free_port
 from gevent import Greenlet
 from run_configs import TOKEN
-from sshload_contract.codec import to_json
-from sshload_contract.master_log import read_master_log
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
-from sshload_worker.coordination.locust_line import encrypt_lines
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.master_log import read_master_log
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.coordination.master import Master
+from sshload_worker.coordination.messages import encrypt_lines
 from warm_processes import WarmProcess, start_warm
 
 _TIMEOUT_S = 300.0

@@ -8,9 +8,9 @@ from hashlib import sha256
 from api_proxy import ApiProxy
 from played_pods import PlayedPods
 from runs import snapshot, summary
-from sshload_contract.master_log import snapshot_line, summary_lines
-from sshload_contract.run_summary import RunSummary
-from sshload_operator.manifests.names import Part, run_child_name
+from sshload_contract.wire.master_log import snapshot_line, summary_lines
+from sshload_contract.wire.run_summary import RunSummary
+from sshload_operator.manifests.labels import Part, run_child_name
 
 
 def says_running(proxy: ApiProxy, pods: PlayedPods) -> None:

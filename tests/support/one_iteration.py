@@ -4,15 +4,15 @@ from dataclasses import dataclass
 from itertools import count
 from time import monotonic_ns
 
-from sshload_contract.run_config import RunConfig
-from sshload_contract.sample import ArrivalCounts, NegotiatedCount
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.report import ArrivalCounts, NegotiatedCount
+from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.sessions import make_sessions
 from sshload_worker.scenario.step_clock import Due
-from sshload_worker.scenario.steps.forward import forward_rule
+from sshload_worker.scenario.steps.channel import forward_rule
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
 
 

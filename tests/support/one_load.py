@@ -9,17 +9,17 @@ import gevent
 from gevent import Greenlet
 from heard import Heard
 from one_iteration import prepare, unexpected
-from sshload_contract.run_config import RunConfig
 from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.share import Share
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.held_sessions import HeldSessions
+from sshload_worker.scenario.sessions import Connector
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
-from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.totals import Totals
 
 _NS_PER_S = 1_000_000_000
 _CONDITION_TIMEOUT_S = 300.0

@@ -7,9 +7,9 @@ from one_iteration import prepare
 from run_configs import arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.client import Client
-from sshload_contract.run_config import SessionReuse
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.run_config import SessionReuse
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due

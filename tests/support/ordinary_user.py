@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from running_target import RunningTarget, TargetFolder, make_target_folder, started_target
-from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
+from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture
 
 _UID = 10_001  # as in the target's image
 _NAME = "load"

@@ -6,16 +6,16 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from plans import INSTALLATION, QUICKSTART
-from sshload_contract.master_log import MasterLog
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Snapshot
-from sshload_operator.api.errors import SpecError
+from sshload_contract.wire.master_log import MasterLog, Snapshot
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.decision.decide import current_run, decide
+from sshload_operator.decision.life_cycle import current_run, decide
+from sshload_operator.decision.load_test.decide import TestDecision, TestSubject
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, make_plan, run_id, spec_hash
-from sshload_operator.state import Decision, Observed, ObservedBaseline, PodFacts
+from sshload_operator.state import Observed, ObservedBaseline, PodFacts
 
 UID = "11111111-2222-3333-4444-555555555555"
 START = datetime(2026, 11, 21, 12, 0, 0, tzinfo=UTC)
@@ -47,7 +47,7 @@ class Passes:
             spec = parse(self.spec)
         except SpecError as error:
             return error
-        run = current_run(test, spec_hash(spec), remembered(TestStatus, self.status))
+        run = current_run(spec_hash(spec), test.generation, remembered(TestStatus, self.status).status)
         return make_plan(test, spec, self.installation, run)
 
     @property
@@ -76,7 +76,7 @@ class Passes:
         summary: RunSummary | None = None,
         log: MasterLog | None = None,
         rejected: str = "",
-    ) -> Decision:
+    ) -> TestDecision:
         """Do a pass `after_s` seconds later; pods, snapshot and summary are taken to be of the current run."""
         self.now += timedelta(seconds=after_s)
         mine, gone = (
@@ -93,7 +93,9 @@ class Passes:
         observed = Observed(
             mine, log, rejected, baseline=self.beside, queued=self.queued, unread=self.unread, disrupted=gone
         )
-        decision = decide(self.identity(), self.plan, remembered(TestStatus, self.status), observed, self.now)
+        decision = decide(
+            TestSubject(self.identity(), self.plan, remembered(TestStatus, self.status), observed, self.now)
+        )
         if decision.status is not None:
             self.status = decision.status
         return decision

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
-from sshload_contract.master_log import proof_sha256
+from sshload_contract.wire.master_log import proof_sha256
 from sshload_operator.api.load_test import parse
 from sshload_operator.planning.plan import (
     EVERYTHING_PERMITTED,

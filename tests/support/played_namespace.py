@@ -22,7 +22,7 @@ from api_server import administrator
 from master_words import running_words, summary_words
 from played_pods import READY, ended, pod_of
 from runs import summary
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.wire.run_summary import RunSummary
 
 Object = Mapping[str, Any]
 OURS = {

@@ -6,8 +6,8 @@ from typing import Any
 
 from gevent.pywsgi import WSGIServer
 from runs import target_stats
-from sshload_contract.codec import to_json
-from sshload_contract.target_stats import TargetStats
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.target import TargetStats
 
 
 def quiet(fetch: int) -> TargetStats:

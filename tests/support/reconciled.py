@@ -1,7 +1,7 @@
 """The counts of a summary, and that every one of them agrees with every other."""
 
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.histogram import LatencyHistogram
 
 

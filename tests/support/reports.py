@@ -1,7 +1,8 @@
 """A worker's report, as its master gets it."""
 
 from runs import NEGOTIATED
-from sshload_contract.sample import (
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.report import (
     REPORT_VERSION,
     ArrivalCounts,
     ByteCount,
@@ -12,7 +13,6 @@ from sshload_contract.sample import (
     Report,
     StageCounts,
 )
-from sshload_contract.vocabulary import Outcome, Window
 
 REPORT = Report(
     version=REPORT_VERSION,

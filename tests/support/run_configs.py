@@ -6,8 +6,8 @@ from pathlib import Path
 from ssh_server import SshServer
 from sshload_contract.client import Auth, Client, Library, Timeouts
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, Load
-from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig, Scenario, SessionReuse
 from sshload_contract.steps import ExecStep, ScenarioStep
+from sshload_contract.wire.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig, Scenario, SessionReuse
 
 LONG = 30.0
 TOKEN_PATH = Path(__file__).parent / "specs/run_token"

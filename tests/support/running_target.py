@@ -19,15 +19,15 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 from free_ports import free_port
-from sshload_contract.codec import from_json, to_json
-from sshload_contract.target_config import (
+from sshload_contract.wire.codec import from_json, to_json
+from sshload_contract.wire.target import (
     TARGET_CONFIG_VERSION,
     DirectoryFixture,
     FileFixture,
     RepositoryFixture,
     TargetConfig,
+    TargetStats,
 )
-from sshload_contract.target_stats import TargetStats
 
 WITHIN_S = 300.0
 """Nothing takes so long but a fault, on a busy machine too."""

@@ -3,13 +3,13 @@
 from dataclasses import replace
 from typing import Any
 
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import RUN_SUMMARY_VERSION, GeneratorStats, LoadStats, RunSummary, StepStats
-from sshload_contract.sample import EncodedHistogram, ErrorCount, Negotiated, NegotiatedCount
-from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot, Stage
+from sshload_contract.percentiles import percentile_key
 from sshload_contract.steal import MachineCpu
-from sshload_contract.target_stats import TargetStats
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
+from sshload_contract.wire.master_log import SNAPSHOT_VERSION, Snapshot, Stage
+from sshload_contract.wire.report import EncodedHistogram, ErrorCount, Negotiated, NegotiatedCount
+from sshload_contract.wire.run_summary import RUN_SUMMARY_VERSION, GeneratorStats, LoadStats, RunSummary, StepStats
+from sshload_contract.wire.target import TargetStats
 from sshload_operator.state import PodFacts, Role
 
 RUN_ID = "a1b2c3d4e5"

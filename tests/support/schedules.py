@@ -1,31 +1,28 @@
 """A schedule in virtual time: its object, its tests, a clock that tests set, and an operator that may be away.
 
-It plays the API server and the tests' own runs; passes are what control/live/schedules.py does, by the same decisions.
+It plays the API server and the tests' own runs; decisions are made and carried out as the operator does.
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from typing import Any
 
 from specs.small import SMALL
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.schedule.spec import ScheduleSpec, parse_schedule
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.schedule import ScheduleStatus
-from sshload_operator.decision.schedule.decide import ScheduleDecision, decide
-from sshload_operator.decision.schedule.facts import (
-    Obstacle,
-    ScheduledTest,
-    ScheduleIdentity,
-    ScheduleSituation,
-    scheduled_test,
-)
+from sshload_operator.control.live.owner_pass import execute
+from sshload_operator.decision.life_cycle import decide
+from sshload_operator.decision.owner import Obstacle, OwnedTest, OwnerDecision, OwnerSubject
+from sshload_operator.decision.schedule.decide import ScheduleSubject
+from sshload_operator.decision.schedule.facts import ScheduledTest, ScheduleIdentity, scheduled_test
+from sshload_operator.state import Announcement
 
 UID = "11111111-2222-3333-4444-555555555555"
-_ROUNDS = 10
 
 
 def at(text: str) -> datetime:
@@ -55,7 +52,7 @@ class SimSchedule:
     events: list[str] = field(default_factory=list)
     obstacle: Obstacle | None = None
     duration: timedelta | None = None
-    last: ScheduleDecision | None = None
+    last: OwnerDecision | None = None
 
     @property
     def starts(self) -> list[str]:
@@ -91,19 +88,16 @@ class SimSchedule:
 
     def run_pass(self, *, killed_after_create: bool = False) -> "SimSchedule":
         """Do one pass."""
-        for _ in range(_ROUNDS):
-            decision = self.last = decide(self._situation())
-            self._delete(decision.replace)
-            self.events += [str(said.reason) for _, said in decision.announcements]
-            if decision.create is not None:
-                self._create(decision.create)
-                if killed_after_create:
-                    return self
-            else:
-                self.status = decision.status or self.status
-                self._delete(decision.discard)
-                return self
-        raise AssertionError("a pass does not come to an end")
+        passing = execute(self._subject(), _World(self, killed_after_create))
+        try:
+            passing.send(None)  # nothing in it waits
+        except StopIteration as done:
+            self.last = done.value
+            assert self.last is not None
+            assert self.last.requeue_after_s != 0.0, "a pass does not come to an end"
+        except _KilledError:
+            return self
+        return self
 
     def change(self, **fields: Any) -> "SimSchedule":
         """Change the spec, and let the operator see it."""
@@ -125,11 +119,6 @@ class SimSchedule:
         ended = {"phase": "Finished", "verdict": verdict, "completionTime": f"{self.now:%Y-%m-%dT%H:%M:%SZ}"}
         self.tests[name]["status"] = {**ended, **status}
 
-    def _delete(self, tests: Iterable[ScheduledTest]) -> None:
-        for test in tests:
-            del self.tests[test.name]
-            self.deleted.append(test.name)
-
     def _create(self, manifest: Mapping[str, Any]) -> None:
         name = manifest["metadata"]["name"]
         assert name not in self.made, f"{name} is made twice"
@@ -140,15 +129,63 @@ class SimSchedule:
             self.tests[name]["ends"] = self.now + self.duration
         self.made.append(name)
 
-    def _situation(self) -> ScheduleSituation:
-        return ScheduleSituation(
+    def _subject(self) -> ScheduleSubject:
+        return ScheduleSubject(
+            now=self.now,
             schedule=ScheduleIdentity("ns", "nightly", UID, self.generation, self.created),
             spec=_parsed(json.dumps(self.spec)),
             remembered=remembered(ScheduleStatus, self.status),
-            tests=tuple(scheduled_test(test) for test in self.tests.values()),
-            obstacle=self.obstacle,
-            now=self.now,
         )
+
+
+class _KilledError(Exception):
+    """The operator was killed between two deeds."""
+
+
+@dataclass(slots=True)
+class _World:
+    """The simulated cluster as the world in which decisions are carried out."""
+
+    cluster: SimSchedule
+    killed_after_create: bool
+
+    def tests(self) -> Sequence[ScheduledTest]:
+        return tuple(scheduled_test(test) for test in self.cluster.tests.values())
+
+    async def decide(self, subject: OwnerSubject[ScheduledTest]) -> OwnerDecision:
+        self.cluster.last = decide(subject)
+        return self.cluster.last
+
+    async def pods_of(self, tests: frozenset[str]) -> Sequence[str]:
+        raise AssertionError(f"a schedule looks for no pods, but it looked for those of {tests}")
+
+    async def look_again(self) -> bool:
+        return False
+
+    async def is_there(self) -> bool:
+        return True
+
+    async def create(self, test: Mapping[str, Any]) -> Obstacle | None:
+        if self.cluster.obstacle is not None:
+            return self.cluster.obstacle
+        self.cluster._create(test)
+        if self.killed_after_create:
+            raise _KilledError
+        return None
+
+    async def abort(self, test: OwnedTest) -> None:
+        raise AssertionError(f"a schedule aborts nothing, but it aborted {test.name}")
+
+    async def delete(self, test: OwnedTest) -> None:
+        del self.cluster.tests[test.name]
+        self.cluster.deleted.append(test.name)
+
+    async def write_status(self, status: Mapping[str, Any]) -> bool:
+        self.cluster.status = status
+        return True
+
+    async def announce(self, announcements: Sequence[Announcement]) -> None:
+        self.cluster.events += [str(said.reason) for said in announcements]
 
 
 @cache

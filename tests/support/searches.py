@@ -5,10 +5,9 @@ from typing import Any
 
 from plans import plan, quickstart
 from runs import generator, load, steps, summary, target_stats
-from sshload_contract.capacity import Capacity
-from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
-from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.thresholds import Capacity, ThresholdResult
 from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, TrialState
+from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
 from sshload_operator.api.thresholds import CapacityThreshold
 from sshload_operator.planning.plan import Plan
 

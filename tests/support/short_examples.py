@@ -12,7 +12,7 @@ from typing import Any
 
 import yaml
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, ReplayLoad, TraceRef, UsersLoad
-from sshload_contract.load.recorded import Trace, read_trace
+from sshload_contract.load.replay import Trace, read_trace
 from sshload_contract.quantities import duration_s
 from sshload_operator.api.comparison.spec import merged
 from sshload_operator.api.spec import LoadTestSpec

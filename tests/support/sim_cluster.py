@@ -14,19 +14,19 @@ from typing import Any
 
 from plans import INSTALLATION, quickstart
 from runs import pod, snapshot
-from sshload_contract.master_log import MasterLog
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Stage
-from sshload_operator.api.errors import SpecError
+from sshload_contract.wire.master_log import MasterLog, Stage
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.head import Remembered, remembered
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.control.run.execute import Status, execute
-from sshload_operator.decision.decide import current_run, decide
+from sshload_operator.decision.life_cycle import current_run, decide
+from sshload_operator.decision.load_test.decide import TestDecision, TestSubject
 from sshload_operator.manifests import results_ref
 from sshload_operator.planning.plan import Plan, TestIdentity, make_plan, spec_hash
-from sshload_operator.state import Announcement, Decision, Manifest, Observed, PodFacts, Role
+from sshload_operator.state import Announcement, Manifest, Observed, PodFacts, Role
 
 WORKERS = 2
 DEADLINE_S = 180.0
@@ -129,7 +129,7 @@ class SimCluster:
         parsed = _parsed(text)
         if isinstance(parsed, SpecError):
             return parsed
-        return _planned(test, text, current_run(test, parsed[1], self.memory))
+        return _planned(test, text, current_run(parsed[1], test.generation, self.memory.status))
 
     @property
     def memory(self) -> Remembered[TestStatus]:
@@ -163,14 +163,14 @@ class SimCluster:
         for run in self.runs.values():
             yield from run.pods.values()
 
-    def decide(self) -> Decision:
+    def decide(self) -> TestDecision:
         """Ask for the decision on the world as it is."""
         run = self.run
         rejected = self.rejected if run is not None else ""
         observed = Observed(tuple(self.pods()), run.log() if run is not None else None, rejected)
-        return decide(self.identity(), self.plan, self.memory, observed, self.now)
+        return decide(TestSubject(self.identity(), self.plan, self.memory, observed, self.now))
 
-    def operator_pass(self, steps: int = STEPS_OF_A_PASS) -> Decision:
+    def operator_pass(self, steps: int = STEPS_OF_A_PASS) -> TestDecision:
         """Decide and carry out, killed after so many steps."""
         decision = self.decide()
         passing = execute(decision, self.plan, SimWorld(self, steps))

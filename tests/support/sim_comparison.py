@@ -1,40 +1,35 @@
 """A simulated world of one comparison: its object, its tests and their pods, and an operator that may be killed.
 
-`operator_pass` does what control/live/comparisons.py does, and can be cut short between any two of its requests.
+`operator_pass` carries decisions out as the operator does, and can be cut short between any two of its requests.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from plans import INSTALLATION, quickstart
 from sshload_operator.api.comparison.spec import ComparisonSpec, parse_comparison
-from sshload_operator.api.comparison.words import ComparisonReason
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import remembered
-from sshload_operator.decision.comparison.decide import (
-    ComparisonDecision,
-    ObservedComparison,
-    Refused,
-    current_comparison_run,
-    decide_comparison,
-    looked_for,
-)
-from sshload_operator.decision.comparison.facts import observed_test
+from sshload_operator.control.live.owner_pass import execute
+from sshload_operator.decision.comparison.decide import ComparisonSubject
+from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
 from sshload_operator.decision.comparison.plan import (
     ComparisonPlan,
     comparison_hash,
     make_comparison_plan,
-    refusal,
     test_manifest,
 )
+from sshload_operator.decision.life_cycle import current_run, decide
+from sshload_operator.decision.owner import Obstacle, OwnedTest, OwnerDecision, OwnerSubject
 from sshload_operator.planning.plan import TestIdentity, spec_hash
+from sshload_operator.state import Announcement
 from statuses import RESULTS, step_json
 
 Status = Mapping[str, Any]
@@ -97,8 +92,8 @@ class SimComparison:
     pods: dict[str, set[str]] = field(default_factory=dict)
     now: datetime = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
     created: list[str] = field(default_factory=list)
-    refused: Refused | None = None
-    last: ComparisonDecision | None = None
+    refused: Obstacle | None = None
+    last: OwnerDecision | None = None
 
     @property
     def comparison(self) -> TestIdentity:
@@ -116,7 +111,7 @@ class SimComparison:
         return _planned(
             self.comparison,
             text,
-            current_comparison_run(self.comparison, measures, remembered(ComparisonStatus, self.status)),
+            current_run(measures, self.comparison.generation, remembered(ComparisonStatus, self.status).status),
         )
 
     # the user
@@ -169,17 +164,14 @@ class SimComparison:
 
     def operator_pass(self, steps: int = STEPS_OF_A_PASS) -> None:
         """Observe, decide and apply, killed before the request with this number."""
-        left = iter(range(steps))
-
-        def request(send: Callable[[], None]) -> None:
-            if next(left, None) is None:
-                raise Killed
-            send()
-
+        self.last = None
+        passing = execute(self.subject(), _World(self, iter(range(steps))))
         try:
-            self._pass(request)
+            passing.send(None)  # nothing in it waits
+        except StopIteration as done:
+            self.last = done.value
         except Killed:
-            self.last = None
+            return
 
     def settle(self) -> None:
         """Pass until there is nothing more to do but to wait."""
@@ -194,35 +186,23 @@ class SimComparison:
         """Return the status of a condition."""
         return str(next(item["status"] for item in self.status["conditions"] if item["type"] == kind))
 
-    def decide(self, *, look: bool, refused: Refused | None = None) -> ComparisonDecision:
-        """Ask for the decision on the world as it is."""
-        seen = tuple(observed_test(test) for test in self.tests.values())
-        plan = self.plan
-        names = looked_for(plan, seen) if isinstance(plan, ComparisonPlan) else frozenset()
-        pods = sorted(pod for name in names for pod in self.pods.get(name, ())) if look else None
-        if look and isinstance(plan, ComparisonPlan):
-            found = refusal(plan, INSTALLATION)
-            refused = refused or (None if found is None else Refused(ComparisonReason(found[0].value), found[1]))
-        observed = ObservedComparison(seen, pods, refused)
-        return decide_comparison(self.comparison, plan, remembered(ComparisonStatus, self.status), observed, self.now)
+    def subject(self) -> ComparisonSubject:
+        """Return the comparison as an operator sees it that has not looked for its tests."""
+        return ComparisonSubject(
+            now=self.now,
+            comparison=self.comparison,
+            plan=self.plan,
+            remembered=remembered(ComparisonStatus, self.status),
+            installation=INSTALLATION,
+        )
 
-    def _pass(self, request: Callable[[Callable[[], None]], None]) -> None:
-        decision = self.decide(look=False)
-        if decision.look_for_pods:
-            decision = self.decide(look=True)
-            if decision.create is not None and self.refused is not None:
-                decision = self.decide(look=True, refused=self.refused)
-            elif decision.create is not None:
-                manifest = decision.create
-                request(lambda: self._create(manifest))
-        for test in decision.delete:
-            request(partial(self.delete, test.name, pods_stay=True))
-        for test in decision.abort:
-            request(partial(self._abort, test.name))
-        if decision.status is not None:
-            written = decision.status
-            request(lambda: self._write(written))
-        self.last = decision
+    def observed(self) -> tuple[ObservedTest, ...]:
+        """Return the tests as they are."""
+        return tuple(observed_test(test) for test in self.tests.values())
+
+    def decide(self) -> OwnerDecision:
+        """Ask for the decision on the world as it is, before anybody has looked for pods."""
+        return decide(replace(self.subject(), tests=self.observed()))
 
     def _create(self, manifest: Mapping[str, Any]) -> None:
         name = manifest["metadata"]["name"]
@@ -242,3 +222,52 @@ class SimComparison:
     def pass_time(self, seconds: float) -> None:
         """Move the clock."""
         self.now += timedelta(seconds=seconds)
+
+
+@dataclass(slots=True)
+class _World:
+    """The simulated cluster as the world in which decisions are carried out, until the operator is killed."""
+
+    cluster: SimComparison
+    steps: Iterator[int]
+
+    def _request(self) -> None:
+        if next(self.steps, None) is None:
+            raise Killed
+
+    def tests(self) -> Sequence[ObservedTest]:
+        return self.cluster.observed()
+
+    async def decide(self, subject: OwnerSubject[ObservedTest]) -> OwnerDecision:
+        return decide(subject)
+
+    async def pods_of(self, tests: frozenset[str]) -> Sequence[str]:
+        return sorted(pod for name in tests for pod in self.cluster.pods.get(name, ()))
+
+    async def look_again(self) -> bool:
+        return False
+
+    async def is_there(self) -> bool:
+        return True
+
+    async def create(self, test: Mapping[str, Any]) -> Obstacle | None:
+        if self.cluster.refused is None:
+            self._request()
+            self.cluster._create(test)
+        return self.cluster.refused
+
+    async def abort(self, test: OwnedTest) -> None:
+        self._request()
+        self.cluster._abort(test.name)
+
+    async def delete(self, test: OwnedTest) -> None:
+        self._request()
+        self.cluster.delete(test.name, pods_stay=True)
+
+    async def write_status(self, status: Status) -> bool:
+        self._request()
+        self.cluster._write(status)
+        return True
+
+    async def announce(self, announcements: Sequence[Announcement]) -> None:
+        """Tell nobody."""

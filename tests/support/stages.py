@@ -11,7 +11,7 @@ from live_cluster import LiveCluster
 from master_words import says_running, says_summary
 from played_pods import READY, PlayedPods, ended
 from searches import failed, passed, searched
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.wire.run_summary import RunSummary
 
 EXAMPLE = "examples/gitops"
 TEST = "bastion-capacity"

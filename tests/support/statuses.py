@@ -3,15 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Snapshot
-from sshload_operator.api.shapes import read_fitting
+from sshload_contract.wire.master_log import Snapshot
+from sshload_contract.wire.run_summary import RunSummary
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.capacity.status import capacity_status
-from sshload_operator.decision.results import results_status
-from sshload_operator.decision.status import progress
+from sshload_operator.decision.load_test.results import progress, results_status
 from sshload_operator.planning.plan import Plan
 
 Json = Mapping[str, Any]

@@ -14,11 +14,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from free_ports import free_port
-from sshload_contract.codec import to_json
-from sshload_contract.master_log import MasterLog, read_master_log
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Snapshot
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.master_log import MasterLog, Snapshot, read_master_log
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 from warm_processes import WarmProcess, start_warm
 
 _END_TIMEOUT_S = 600.0

@@ -13,10 +13,10 @@ from importlib import metadata  # noqa: E402
 from pathlib import Path  # noqa: E402
 from types import FrameType, ModuleType  # noqa: E402
 
-from sshload_contract.codec import from_json  # noqa: E402
-from sshload_contract.errors import ContractError  # noqa: E402
 from sshload_contract.image_user import name_own_user  # noqa: E402
-from sshload_contract.run_config import RunConfig  # noqa: E402
+from sshload_contract.wire.bounds import ContractError  # noqa: E402
+from sshload_contract.wire.codec import from_json  # noqa: E402
+from sshload_contract.wire.run_config import RunConfig  # noqa: E402
 
 _USAGE_ERROR = 2
 _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
@@ -38,7 +38,7 @@ def main(arguments: list[str]) -> int:
 
         return run_processes(config.processes_per_pod, arguments)
     import_locust()  # the parent of several processes stays small without
-    from sshload_worker.coordination.locust_line import read_token  # noqa: PLC0415 - likewise
+    from sshload_worker.coordination.messages import read_token  # noqa: PLC0415 - likewise
     from sshload_worker.coordination.roles import run_master, run_worker  # noqa: PLC0415 - likewise
 
     try:

@@ -1,16 +1,27 @@
-"""Whether a promise on the error rate was kept, with the failures that the generator's own delay may have made."""
+"""The error rate: how many attempts failed, what that proves, and how many may fail without a threshold.
 
-from sshload_contract.judgement.attempts import Attempts, attempts
-from sshload_contract.judgement.binomial import is_below, is_not_below, tries_needed
-from sshload_contract.judgement.figures import total_step
-from sshload_contract.judgement.judged import Judged, in_words
-from sshload_contract.judgement.made_load import TOLERATED_SHORTFALL, shortfall
+A count of failures proves something of their share by exact binomial tests (Clopper and Pearson 1934). The tests take
+failures for independent. Failures that come together prove less than the tests say. Limits are above 0. A failure that
+the generator's own delay may have made proves nothing.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, exp, lgamma, log, log1p
+
+from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, shortfall, total_step
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.load import BurstLoad, Load
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.thresholds import ErrorRateThreshold, ThresholdResult
-from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.percentiles import percentile_key
+from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult, in_words
+from sshload_contract.vocabulary import Outcome, Step, Window, measured_step
+from sshload_contract.wire.run_summary import RunSummary
+
+_HELD_TO_THE_END = measured_step("held", Step.HOLD)
+
+_SIGNIFICANCE = 0.05
+_NEGLIGIBLE = 1e-12
+_MOST_TIMES_MORE = 10_000
 
 BURST_SHARE_OF_MEDIAN = 0.25
 SHARE_OF_WINDOW = 0.1
@@ -43,6 +54,98 @@ _BY_CROWD = frozenset(
 )
 """Refusals that follow from how many come at once."""
 
+FAILED_SHARE_LIMIT = 0.1
+"""The share of attempts that may fail where no threshold is on the error rate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """Attempts of the measured window that ended, and those of them that failed."""
+
+    ended: int
+    failed: int
+
+    @property
+    def error_rate(self) -> float | None:
+        """The share of failures, None where nothing ended."""
+        return self.failed / self.ended if self.ended else None
+
+
+def attempts(load: Load, summary: RunSummary) -> Attempts:
+    """Return all attempts: every iteration, and every session that was to be held, which fails if it is not to the end.
+
+    A held session fails if its login fails, if a jump host's does, or if it is lost.
+    """
+    iterations, held = summary.load, held_sessions(load, summary)
+    return Attempts(iterations.succeeded + iterations.failed + held.ended, iterations.failed + held.failed)
+
+
+def held_sessions(load: Load, summary: RunSummary) -> Attempts:
+    """Return the sessions that were to be held, none for any load but hold."""
+    asked = load.held_sessions
+    to_the_end = sum(
+        step.count for step in summary.steps if step.step == _HELD_TO_THE_END and step.window is Window.MEASURED
+    )
+    return Attempts(asked, max(0, asked - to_the_end))
+
+
+def is_below(failed: int, tried: int, limit: float) -> bool:
+    """Tell whether so few failures prove, with 95 % confidence, that their share is below the limit."""
+    if limit >= 1:
+        return failed < tried
+    if failed >= tried * limit:
+        return False  # the median is never further from the mean
+    return _tail_chance(failed, tried, limit, step=-1) <= _SIGNIFICANCE
+
+
+def is_not_below(failed: int, tried: int, limit: float) -> bool:
+    """Tell whether so many failures prove, with 95 % confidence, that their share is not below the limit."""
+    if limit >= 1:
+        return failed >= tried
+    if failed <= tried * limit:
+        return False
+    return _tail_chance(failed, tried, limit, step=1) <= _SIGNIFICANCE
+
+
+def tries_needed(failed: int, tried: int, limit: float) -> int | None:
+    """Return how many tries with the same share of failures would prove on which side of the limit it lies.
+
+    None where no reasonable number would.
+    """
+    if not failed:
+        return ceil(log(_SIGNIFICANCE) / log1p(-limit)) if limit < 1 else 1
+    low, high = 1.0, 1.0
+    while not _decides(failed, tried, limit, high):
+        low, high = high, high * 2
+        if high > _MOST_TIMES_MORE:
+            return None
+    while high - low > 0.01 * low:
+        middle = (low + high) / 2
+        low, high = (low, middle) if _decides(failed, tried, limit, middle) else (middle, high)
+    return ceil(high * tried)
+
+
+def _decides(failed: int, tried: int, limit: float, times: float) -> bool:
+    more_failed, more_tried = round(failed * times), round(tried * times)
+    return is_below(more_failed, more_tried, limit) or is_not_below(more_failed, more_tried, limit)
+
+
+def _tail_chance(failed: int, tried: int, share: float, step: int) -> float:
+    """Return the chance of so many failures or fewer (step -1), or more (step 1), away from the mean."""
+    chance = exp(
+        lgamma(tried + 1)
+        - lgamma(failed + 1)
+        - lgamma(tried - failed + 1)
+        + failed * log(share)
+        + (tried - failed) * log1p(-share)
+    )
+    odds, total, at = share / (1 - share), 0.0, failed
+    while 0 <= at <= tried and chance > _NEGLIGIBLE * total:
+        total += chance
+        chance *= (tried - at) / (at + 1) * odds if step > 0 else at / ((tried - at + 1) * odds)
+        at += step
+    return total
+
 
 def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSummary) -> Judged:
     """Return whether the share of failures is proven to be below its limit, or not below it, with 95 % confidence."""
@@ -54,7 +157,7 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
     is_sound = own_delay(summary).is_small_beside_any_limit
     if is_sound and is_below(tried.failed, tried.ended, threshold.below):
         return Judged(ThresholdResult(words, observed, passed=True))
-    if is_not_below(tried.failed if is_sound else sure_failures(load, summary), tried.ended, threshold.below):
+    if is_not_below(tried.failed if is_sound else _sure_failures(load, summary), tried.ended, threshold.below):
         return Judged(ThresholdResult(words, observed, passed=False))
     if is_sound:
         doubt = f"{words} cannot be told: it was {observed}. {_remedy(threshold, tried)}"
@@ -68,13 +171,13 @@ def judge_error_rate(threshold: ErrorRateThreshold, load: Load, summary: RunSumm
     return Judged(ThresholdResult(words, observed, None), doubt=doubt)
 
 
-def sure_failures(load: Load, summary: RunSummary) -> int:
+def _sure_failures(load: Load, summary: RunSummary) -> int:
     """Return how many attempts failed for what no delay of the generator changes, such as an exit code.
 
     A lagging generator brings connections together, so no refusal of those that come together is sure either.
     """
     failed = attempts(load, summary).failed
-    return max(failed - _count(summary, _BY_TIME | _BY_CROWD), 0)
+    return max(failed - _count_failures(summary, _BY_TIME | _BY_CROWD), 0)
 
 
 def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSummary) -> bool:
@@ -83,7 +186,7 @@ def _is_surely_below(limit: float, tried: Attempts, load: Load, summary: RunSumm
     A burst that was spread is none: what it would have met is only known where it was spread by less than a part of
     what an iteration takes. Users whom delays have set apart may have been spared most of such failures, as a burst.
     """
-    unsure = _count(summary, _BY_TIME | _BY_CROWD)
+    unsure = _count_failures(summary, _BY_TIME | _BY_CROWD)
     if load.begins_together and unsure:
         return False
     if isinstance(load, BurstLoad) and not _is_burst_together(summary):
@@ -108,5 +211,34 @@ def _is_burst_together(summary: RunSummary) -> bool:
     return median_us is not None and own_delay(summary).largest_us <= BURST_SHARE_OF_MEDIAN * median_us
 
 
-def _count(summary: RunSummary, outcomes: frozenset[Outcome]) -> int:
+def _count_failures(summary: RunSummary, outcomes: frozenset[Outcome]) -> int:
     return sum(error.count for error in summary.errors if error.window is Window.MEASURED and error.outcome in outcomes)
+
+
+def all_failed(load: Load, summary: RunSummary) -> str:
+    """Return a sentence if nothing worked, whatever the thresholds are; "" if something did."""
+    held, iterations = held_sessions(load, summary), summary.load
+    if held.ended and held.failed == held.ended:
+        return f"not one of {held.ended} sessions was held to the end"
+    if iterations.started > 0 and iterations.succeeded == 0:
+        return f"not one of {iterations.failed} iterations ended well"
+    return ""
+
+
+def many_failed(thresholds: Sequence[Threshold], load: Load, summary: RunSummary) -> str:
+    """Return a sentence if more failed than may fail without a threshold on the error rate; "" if not."""
+    tried = attempts(load, summary)
+    rate = tried.error_rate
+    if rate is None or rate < FAILED_SHARE_LIMIT or any(isinstance(one, ErrorRateThreshold) for one in thresholds):
+        return ""
+    return (
+        f"{rate * 100:.4g} % failed ({tried.failed} of {tried.ended}). Without an errorRate threshold, less than "
+        f"{FAILED_SHARE_LIMIT * 100:g} % may fail"
+    )
+
+
+def failed_by_delay(load: Load, summary: RunSummary) -> bool:
+    """Tell whether the generator's own delay may have made so many failures."""
+    if own_delay(summary).is_small_beside_any_limit:
+        return False
+    return _sure_failures(load, summary) < FAILED_SHARE_LIMIT * attempts(load, summary).ended

@@ -6,9 +6,9 @@ docs/reference/validity.md has the rule and its reasons.
 from dataclasses import dataclass
 
 from sshload_contract.judgement.figures import find_step
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import GeneratorStats, RunSummary, StepStats
+from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Invalidity, Step, Window
+from sshload_contract.wire.run_summary import GeneratorStats, RunSummary, StepStats
 
 CPU_SHARE_LIMIT = 0.9
 SOUND_BELOW_US = 20_000
@@ -49,7 +49,7 @@ class OwnDelay:
         return self.p999_us if percentile <= _RARE_PERCENTILE else self.largest_us
 
     def is_small(self, percentile: float, limit_us: float) -> bool:
-        """Tell whether a percentile of a latency can be held against a limit as it was measured."""
+        """Tell whether a percentile of a latency can be compared with a limit as it was measured."""
         tolerated_us = max(SOUND_BELOW_US, SOUND_SHARE_OF_LIMIT * limit_us)
         return not self.is_cpu_used_up and self.at(percentile) <= tolerated_us
 

@@ -1,54 +1,88 @@
-"""Thresholds held against the measured window of a summary."""
+"""Thresholds judged by the measured window of a summary, and by how the generator's own delay may have changed it.
+
+`error_rate` judges the thresholds on errors, this module those on a latency or a throughput.
+"""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from sshload_contract.judgement.attempts import attempts
-from sshload_contract.judgement.error_rate import judge_error_rate
-from sshload_contract.judgement.figures import find_step
-from sshload_contract.judgement.judged import Judged, in_words
-from sshload_contract.judgement.latency import judge_latency
-from sshload_contract.judgement.throughput import judge_throughput
+from sshload_contract.judgement.error_rate import attempts, judge_error_rate
+from sshload_contract.judgement.figures import TOLERATED_SHORTFALL, find_step, shortfall
+from sshload_contract.judgement.own_delay import OwnDelay, own_delay
 from sshload_contract.load import Load
-from sshload_contract.percentile import percentile_key, samples_needed
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Terms, Threshold, ThroughputThreshold
-from sshload_contract.vocabulary import Window
+from sshload_contract.percentiles import percentile_key, samples_needed
+from sshload_contract.thresholds import (
+    ErrorRateThreshold,
+    Judged,
+    LatencyThreshold,
+    Threshold,
+    ThresholdResult,
+    ThroughputThreshold,
+    duration_in_words,
+    in_words,
+    terms_of,
+)
+from sshload_contract.vocabulary import WHOLE_STEPS, Step, Window
+from sshload_contract.wire.run_summary import RunSummary
 
-_MS_PER_S = 1_000
 _US_PER_MS = 1_000
 _PERCENT = 100
 
+LARGEST_SHARE_OF_LIMIT = 0.25
+HIDDEN_DELAYS = 2
+"""A span that contains delays may be shorter than without them, by so many of the largest delays."""
+
+ADDED_DELAYS = 10
+"""Any span may be longer than without delays by so many of the largest: it waits for the event loop as often."""
+
+SURE_SHARE_OF_SHORTEST = 0.5
+"""How much of the shortest of all latencies is surely not the generator's, without ten of the median delays.
+
+It contains few delays, but a server that is nearly overloaded may answer all later for them. Users who are set apart by
+delays may all wait for each other more.
+"""
+
+SOUND_HIDDEN_DELAYS = 2
+SOUND_ADDED_DELAYS = 4
+"""The same for a sound generator, of the delays at the percentile: its largest are too rare to matter there."""
+
+CROWD_SHARE_OF_LIMIT = 0.5
+"""The share of its limit below which a latency must stay if users who come at one instant, or in turn, make the load.
+
+Delays spread a burst, and keep users from coming together: in simulations that shortens latencies by up to a half.
+"""
+
+_LEAST_PERCENTILE = 50.0
+_US_PER_S = 1_000_000
+_SPANS = frozenset(WHOLE_STEPS) - {Step.HOLD}
+"""Steps that contain the generator's delay. A part of one begins with an event that may be noticed late: it shrinks."""
+
+CROWD_SHARE_OF_RATE = 0.5
+"""The share of a throughput that is sure if users who come at one instant, or in turn, make the load.
+
+Users who came together, and whom delays have set apart, use the server in turn: in simulations that raises the
+throughput by up to a half.
+"""
+_SHORTEST_WINDOW_S = 0.001
+
 
 def judge_threshold(threshold: Threshold, load: Load, summary: RunSummary) -> Judged:
-    """Return whether a threshold was met in the measured window of a run of this load.
+    """Judge whether a threshold was met in the measured window of a run of this load.
 
-    It is judged only where the generator's own delay cannot have changed the answer.
+    The answer is in doubt if the generator's own delay may have changed it.
     """
     match threshold:
         case LatencyThreshold():
-            judged = judge_latency(threshold, load, summary)
+            judged = _judge_latency(threshold, load, summary)
         case ErrorRateThreshold():
             judged = judge_error_rate(threshold, load, summary)
         case ThroughputThreshold():
-            judged = judge_throughput(threshold, load, summary)
-    value = None if judged.result.observed is None else _value(threshold, load, summary)
+            judged = _judge_throughput(threshold, load, summary)
+    value = None if judged.result.observed is None else _measured_value(threshold, load, summary)
     return replace(judged, result=replace(judged.result, terms=terms_of(threshold), value=value))
 
 
-def terms_of(threshold: Threshold) -> Terms:
-    """Return what a threshold demands."""
-    match threshold:
-        case LatencyThreshold():
-            limit_ms = threshold.below_s * _MS_PER_S
-            return Terms(threshold.kind, limit_ms, "ms", threshold.step, threshold.percentile)
-        case ErrorRateThreshold():
-            return Terms(threshold.kind, threshold.below * _PERCENT, "%")
-        case ThroughputThreshold():
-            return Terms(threshold.kind, threshold.above, "/s")
-
-
-def _value(threshold: Threshold, load: Load, summary: RunSummary) -> float | None:
+def _measured_value(threshold: Threshold, load: Load, summary: RunSummary) -> float | None:
     """Return the figure that a threshold limits, in the unit of its limit."""
     match threshold:
         case LatencyThreshold():
@@ -65,15 +99,94 @@ def _value(threshold: Threshold, load: Load, summary: RunSummary) -> float | Non
 def why_too_few(thresholds: Sequence[Threshold], judged: Sequence[Judged], summary: RunSummary) -> tuple[str, ...]:
     """Return a sentence for each threshold that has too few samples. `judged` are theirs, in order."""
     return tuple(
-        f"{in_words(threshold)} cannot be judged: {_want(threshold, summary)}"
+        f"{in_words(threshold)} cannot be judged: {_missing_samples(threshold, summary)}"
         for threshold, one in zip(thresholds, judged, strict=True)
         if one.result.passed is None and not one.doubt
     )
 
 
-def _want(threshold: Threshold, summary: RunSummary) -> str:
+def _missing_samples(threshold: Threshold, summary: RunSummary) -> str:
     if not isinstance(threshold, LatencyThreshold):
         return "no iteration ended"
     step = find_step(summary, threshold.step, Window.MEASURED)
     needed, count = samples_needed(threshold.percentile), step.count if step is not None else 0
     return f"p{percentile_key(threshold.percentile)} needs {needed} samples, there are {count}"
+
+
+def _judge_latency(threshold: LatencyThreshold, load: Load, summary: RunSummary) -> Judged:
+    """Judge whether the percentile of a step stayed below its limit."""
+    words, step = in_words(threshold), find_step(summary, threshold.step, Window.MEASURED)
+    value_us = step.percentiles_us.get(percentile_key(threshold.percentile)) if step is not None else None
+    if step is None or value_us is None:
+        return Judged(ThresholdResult(words, None, None))
+    observed, limit_us = duration_in_words(value_us), threshold.below_s * _US_PER_S
+    delay = own_delay(summary)
+    shortest_us = 0 if load.most_users else step.min_us or 0
+    if SURE_SHARE_OF_SHORTEST * shortest_us - ADDED_DELAYS * delay.p50_us >= limit_us:
+        return Judged(ThresholdResult(words, observed, passed=False))
+    if delay.is_small(threshold.percentile, limit_us):
+        return _judge_sound(words, observed, value_us, limit_us, delay.at(threshold.percentile))
+    if value_us - ADDED_DELAYS * delay.largest_us >= limit_us:
+        return Judged(ThresholdResult(words, observed, passed=False))
+    if _is_surely_met(threshold, value_us, delay, load, summary):
+        caution = f"{words}: it was {observed}, which may contain delays of the generator's own"
+        return Judged(ThresholdResult(words, observed, passed=True), caution=caution)
+    doubt = f"{words} cannot be judged: it was {observed}, and the generator's own delays may have made the difference"
+    return Judged(ThresholdResult(words, observed, None), doubt=doubt)
+
+
+def _judge_sound(words: str, observed: str, value_us: float, limit_us: float, delay_us: float) -> Judged:
+    """Judge by a generator whose delay is small beside the limit: in doubt only where the value is as near to it."""
+    if value_us + SOUND_HIDDEN_DELAYS * delay_us < limit_us:
+        return Judged(ThresholdResult(words, observed, passed=True))
+    if value_us - SOUND_ADDED_DELAYS * delay_us >= limit_us:
+        return Judged(ThresholdResult(words, observed, passed=False))
+    doubt = (
+        f"{words} cannot be judged: it was {observed}, too near to the limit for delays of the generator's own of "
+        f"{duration_in_words(delay_us)}"
+    )
+    return Judged(ThresholdResult(words, observed, None), doubt=doubt, as_measured=value_us < limit_us)
+
+
+def _is_surely_met(
+    threshold: LatencyThreshold, value_us: float, delay: OwnDelay, load: Load, summary: RunSummary
+) -> bool:
+    limit_us = threshold.below_s * _US_PER_S
+    kept_below_us = limit_us * CROWD_SHARE_OF_LIMIT if load.begins_together else limit_us
+    return (
+        threshold.step.rpartition(".")[2] in _SPANS
+        and threshold.percentile >= _LEAST_PERCENTILE
+        and delay.largest_us <= LARGEST_SHARE_OF_LIMIT * limit_us
+        and value_us + HIDDEN_DELAYS * delay.largest_us < kept_below_us
+        and shortfall(load, summary) <= TOLERATED_SHORTFALL
+    )
+
+
+def _judge_throughput(threshold: ThroughputThreshold, load: Load, summary: RunSummary) -> Judged:
+    """Judge whether more iterations per second were completed than the threshold asks for.
+
+    In an open model delays move iterations across the end of the window only. In a closed one they lower the load, and
+    one iteration of each user may end later.
+    """
+    words, rate, delay = in_words(threshold), summary.load.completed_rate, own_delay(summary)
+    observed = f"{rate:.2f}/s"
+    if delay.is_small_beside_any_limit:
+        return Judged(ThresholdResult(words, observed, passed=rate > threshold.above))
+    moved = summary.load.offered_rate * _share_of_window(delay.largest_us, summary)
+    at_end = load.most_users / _duration_s(summary)
+    sure = CROWD_SHARE_OF_RATE * rate if load.begins_together else rate
+    if sure - HIDDEN_DELAYS * moved - at_end > threshold.above:
+        return Judged(ThresholdResult(words, observed, passed=True))
+    lost = shortfall(load, summary)
+    if lost < 1 and (rate + ADDED_DELAYS * moved + at_end) / (1 - lost) <= threshold.above:
+        return Judged(ThresholdResult(words, observed, passed=False))
+    doubt = f"{words} cannot be judged: it was {observed}, and the generator's own delays may have made the difference"
+    return Judged(ThresholdResult(words, observed, None), doubt=doubt)
+
+
+def _share_of_window(delay_us: int, summary: RunSummary) -> float:
+    return delay_us / _US_PER_S / _duration_s(summary)
+
+
+def _duration_s(summary: RunSummary) -> float:
+    return max(summary.load.duration_s, _SHORTEST_WINDOW_S)

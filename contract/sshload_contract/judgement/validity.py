@@ -1,6 +1,6 @@
 """Whether a summary can be trusted: the stated limits in one table. docs/reference/validity.md explains each.
 
-How the generator's own delay is judged depends on what was promised: `threshold.judge_threshold` does that.
+The generator's own delay is judged with each threshold, by `threshold.judge_threshold`.
 """
 
 from collections.abc import Callable, Iterator
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from sshload_contract.judgement.figures import accepted_logins, client_logins, total_step
 from sshload_contract.judgement.own_delay import CPU_SHARE_LIMIT, SOUND_BELOW_US, SOUND_SHARE_OF_LIMIT, own_delay
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import RunSummary, StepStats
+from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Invalidity, Outcome, Window
+from sshload_contract.wire.run_summary import RunSummary, StepStats
 
 PORTS_SHARE_LIMIT = 0.9
 _TAIL_PERCENTILES = (99.0, 95.0, 90.0, 50.0)
@@ -148,7 +148,7 @@ def tail_us(step: StepStats) -> int:
 
 
 def arrivals_dropped(summary: RunSummary) -> Defect | None:
-    """Return that the load was less than asked for: a promise that held then says nothing, a broken one is broken."""
+    """Return that the load was less than asked for. A threshold that held then proves nothing."""
     load = summary.load
     if load.dropped <= 0:
         return None

@@ -10,18 +10,9 @@ from typing import Annotated, ClassVar, Final, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Number, Rule, Whole, exactly_one
 from sshload_contract.load.model import MOST, STAGES, LoadDuration, StagedLoad
-from sshload_contract.run_summary import LoadStats
+from sshload_contract.wire.run_summary import LoadStats
 
 _CERTAIN_DEVIATIONS: Final = 6.0
-
-
-@unique
-class ArrivalProcess(StrEnum):
-    """How open arrivals are spaced: evenly, or memoryless at the same mean rate."""
-
-    CONSTANT = "constant"
-    POISSON = "poisson"
-
 
 _RATE = Number(0, MOST)
 _SOME_RATE: Final = Rule(
@@ -35,6 +26,23 @@ _ToRate: TypeAlias = Annotated[
     _RATE,
     "Iterations begun per second at the end. It changes evenly from rate to this one (a linear ramp).",
 ]
+MaxInFlight: TypeAlias = Annotated[
+    int,
+    Whole(1, MOST),
+    Default(10_000),
+    "Iterations that may be in flight at once, over all workers. An arrival that finds so many is dropped and counted.",
+]
+Seed: TypeAlias = Annotated[
+    int, Whole(0, 2**32 - 1), Default(1), "The seed of poisson's randomness. The same seed makes the same arrivals."
+]
+
+
+@unique
+class ArrivalProcess(StrEnum):
+    """How open arrivals are spaced: evenly, or memoryless at the same mean rate."""
+
+    CONSTANT = "constant"
+    POISSON = "poisson"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +92,6 @@ Process: TypeAlias = Annotated[
     ArrivalProcess,
     Default("constant"),
     "How arrivals are spaced. constant is evenly, poisson is memoryless at the same mean rate.",
-]
-MaxInFlight: TypeAlias = Annotated[
-    int,
-    Whole(1, MOST),
-    Default(10_000),
-    "Iterations that may be in flight at once, over all workers. An arrival that finds so many is dropped and counted.",
-]
-Seed: TypeAlias = Annotated[
-    int, Whole(0, 2**32 - 1), Default(1), "The seed of poisson's randomness. The same seed makes the same arrivals."
 ]
 
 

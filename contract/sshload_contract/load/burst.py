@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Whole
 from sshload_contract.load.model import MOST, LoadModel
-from sshload_contract.run_summary import LoadStats
+from sshload_contract.wire.run_summary import LoadStats
 
 Repeat: TypeAlias = Annotated[int, Whole(1, 1000, read_by_rule=True), Default(1)]
 Interval: TypeAlias = Annotated[

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Self, TypeAlias
 from sshload_contract.declared import Default, Duration, Number, Whole
 from sshload_contract.load.arrivals import ArrivalProcess, ArrivalsStage, staged_arrivals
 from sshload_contract.load.model import MOST, LoadDuration, LoadModel
-from sshload_contract.run_summary import LoadStats
+from sshload_contract.wire.run_summary import LoadStats
 
 KeepAlive: TypeAlias = Annotated[
     float,

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from math import inf
 from typing import Annotated, ClassVar, Final, Protocol, Self, TypeAlias
 
-from sshload_contract.bounds import MOST_STAGES
 from sshload_contract.declared import Duration, Items
-from sshload_contract.run_summary import LoadStats
+from sshload_contract.wire.bounds import MOST_STAGES
+from sshload_contract.wire.run_summary import LoadStats
 
 MOST: Final = 100_000
 """The most users, arrivals per second, connections of a burst and held sessions."""

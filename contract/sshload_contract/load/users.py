@@ -12,6 +12,8 @@ from sshload_contract.load.model import MOST, STAGES, LoadDuration, StagedLoad
 _THINK_TIME = Duration("0s", "1h", example="1s")
 _USERS: Final = Whole(0, MOST, read_by_rule=True)
 
+NO_THINK_TIME: Final = Default({"min": "0s", "max": "0s"})
+
 
 @dataclass(frozen=True, slots=True)
 class UsersStage:
@@ -59,9 +61,6 @@ class ThinkTime:
     )
     min_s: Annotated[float, _THINK_TIME, Default("0s"), "The shortest wait."]
     max_s: Annotated[float, _THINK_TIME, Default("0s"), "The longest wait."]
-
-
-NO_THINK_TIME: Final = Default({"min": "0s", "max": "0s"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from sshload_contract.declared import Rule
 
-from sshload_operator.api.errors import SpecError
-from sshload_operator.api.forms import Schema
-from sshload_operator.api.shapes import broken, read, rule_schemas, schema
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.forms import Schema
+from sshload_operator.api.shapes.reading import read, schema
+from sshload_operator.api.shapes.values import broken, rule_schemas
 from sshload_operator.api.spec import LoadTestSpec, WrittenSpec
 from sshload_operator.api.spec_rules import SPEC_RULES
 
@@ -21,6 +22,14 @@ SPEC_LIMIT_BYTES: Final = 32 * 1024
 """The most that a spec may take as compact JSON in UTF-8. The largest example takes 1 KB."""
 
 _NUMBER_BITS: Final = 64
+NOT_ITS_OWN_BASELINE: Final = Rule(
+    "!has(self.spec.baseline) || !has(self.spec.baseline.testRef)"
+    " || self.spec.baseline.testRef.name != self.metadata.name",
+    "a test cannot be its own baseline",
+    lambda named: named[1].baseline is None or named[1].baseline.test != named[0],
+    at=".spec.baseline.testRef.name",
+)
+"""Holds of the name of a test and its spec."""
 
 
 def parse(body_spec: Mapping[str, Any], path: str = "spec") -> LoadTestSpec:
@@ -37,16 +46,6 @@ def spec_schema() -> Schema:
     """Return the schema of a test's spec, with all rules."""
     found = schema(WrittenSpec)
     return {**found, "x-kubernetes-validations": rule_schemas(SPEC_RULES)}
-
-
-NOT_ITS_OWN_BASELINE: Final = Rule(
-    "!has(self.spec.baseline) || !has(self.spec.baseline.testRef)"
-    " || self.spec.baseline.testRef.name != self.metadata.name",
-    "a test cannot be its own baseline",
-    lambda named: named[1].baseline is None or named[1].baseline.test != named[0],
-    at=".spec.baseline.testRef.name",
-)
-"""Holds of the name of a test and its spec."""
 
 
 def check_size(spec: Mapping[str, Any], path: str = "spec") -> None:

@@ -9,9 +9,8 @@ from typing import Any, Final
 
 import yaml
 
-from sshload_operator.api.errors import SpecError
-from sshload_operator.api.kinds import API_VERSION, COMPARISON, GROUP, SCHEDULE, TEST, Kind
-from sshload_operator.api.names import check_name
+from sshload_operator.api.kinds import API_VERSION, COMPARISON, GROUP, SCHEDULE, TEST, Kind, check_name
+from sshload_operator.api.shapes.errors import SpecError
 
 _KINDS = {kind.name: kind for kind in (TEST, SCHEDULE, COMPARISON)}
 _ANY_KIND = f"{TEST.name}, {SCHEDULE.name} or {COMPARISON.name}"

@@ -27,7 +27,7 @@ from sshload_contract.declared import (
     WrittenAs,
     exactly_one,
 )
-from sshload_contract.references import OBJECT_NAME, ConfigMapKey, ObjectName, SecretName
+from sshload_contract.names import OBJECT_NAME, ConfigMapKey, ObjectName, SecretName
 
 _INT32_MOST: Final = 2**31 - 1
 _INT64_MOST: Final = 2**63 - 1
@@ -47,6 +47,31 @@ _TopologyKey: TypeAlias = Annotated[
 _Weight: TypeAlias = Annotated[int, Whole(1, 100), "How much a node gains by it."]
 _Honor: TypeAlias = Annotated[str, Words(("Honor", "Ignore"))]
 _Compared: TypeAlias = Annotated[str, Words(("In", "NotIn", "Exists", "DoesNotExist")), "How the values are compared."]
+_Amounts: TypeAlias = Annotated[
+    Mapping[
+        str,
+        Annotated[
+            int | str,
+            WholeOrText(
+                32,
+                r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?",
+                least=0,
+                most=None,
+                wanted="an amount, such as 500m or 256Mi",
+            ),
+            "An amount, such as 500m or 256Mi.",
+        ],
+    ],
+    Entries(10),
+]
+_READ_BY_US: Final = (
+    r"(LOCUST|SSHLOAD|PYTHON|LD_|GLIBC_|MALLOC_|GCONV|OPENSSL|GEVENT|GREENLET|SSH|GIT_|RSYNC|KUBERNETES_|BASH|LC_|LANG"
+    r"|LIBEV_|KRB5|JOB_COMPLETION_INDEX$|ENV$|IFS$|PATH$|HOME$|SHELL$|TMPDIR$|TEMP$|TMP$|LOCPATH$|NLSPATH$|HOSTALIASES$|LOCALDOMAIN$"
+    r"|RES_OPTIONS$)"
+)
+"""Names of variables that the programs of a run read, or the libraries below them."""
+_LABEL_KEY: Final = r"([a-z0-9][a-z0-9.-]{0,251}[a-z0-9]/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
+_RESERVED_KEY: Final = r"([a-z0-9.-]*[.])?(sshload[.]dev|kubernetes[.]io|k8s[.]io)/.*"
 
 
 class Toleration(TypedDict, total=False):
@@ -195,25 +220,6 @@ class SpreadConstraint(TypedDict, total=False):
     matchLabelKeys: Annotated[_LabelKeys, "Labels by whose values the pods are counted apart."]
 
 
-_Amounts: TypeAlias = Annotated[
-    Mapping[
-        str,
-        Annotated[
-            int | str,
-            WholeOrText(
-                32,
-                r"[0-9]+(\.[0-9]+)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?",
-                least=0,
-                most=None,
-                wanted="an amount, such as 500m or 256Mi",
-            ),
-            "An amount, such as 500m or 256Mi.",
-        ],
-    ],
-    Entries(10),
-]
-
-
 class Resources(TypedDict, total=False):
     """CPU and memory of each pod."""
 
@@ -243,17 +249,6 @@ class Placement:
         "How the pods are spread over nodes, zones and the like, as in a pod.",
     ]
     priority_class_name: Annotated[str, Text(longest=253), Absent(""), "The priority class of the pods."]
-
-
-_READ_BY_US: Final = (
-    r"(LOCUST|SSHLOAD|PYTHON|LD_|GLIBC_|MALLOC_|GCONV|OPENSSL|GEVENT|GREENLET|SSH|GIT_|RSYNC|KUBERNETES_|BASH|LC_|LANG"
-    r"|LIBEV_|KRB5|JOB_COMPLETION_INDEX$|ENV$|IFS$|PATH$|HOME$|SHELL$|TMPDIR$|TEMP$|TMP$|LOCPATH$|NLSPATH$|HOSTALIASES$|LOCALDOMAIN$"
-    r"|RES_OPTIONS$)"
-)
-"""Names of variables that the programs of a run read, or the libraries below them."""
-
-_LABEL_KEY: Final = r"([a-z0-9][a-z0-9.-]{0,251}[a-z0-9]/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?"
-_RESERVED_KEY: Final = r"([a-z0-9.-]*[.])?(sshload[.]dev|kubernetes[.]io|k8s[.]io)/.*"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Final, TypeAlias
 
-from sshload_contract.capacity import Capacity
 from sshload_contract.declared import Default, Inline, Number, Percentage, Rule, Whole
 from sshload_contract.load import (
     FACTOR,
@@ -31,6 +30,7 @@ from sshload_contract.load import (
     UsersLoad,
     UsersStage,
 )
+from sshload_contract.thresholds import Capacity
 
 ENDING_RESERVE_S: Final = 90.0
 """What is kept of the deadline for what follows the last trial: its drain (a minute at most), reports and results."""

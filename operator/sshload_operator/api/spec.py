@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Annotated, Any, ClassVar, Final, TypeAlias
 
-from sshload_contract.capacity import Capacity
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Auth, Client, Library
 from sshload_contract.declared import (
     Absent,
@@ -22,16 +21,16 @@ from sshload_contract.declared import (
     exactly_one,
 )
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, ReplayLoad, UsersLoad
-from sshload_contract.references import ConfigMapFile, ConfigMapKey, ConfigMapName
-from sshload_contract.run_config import Scenario, SessionReuse
+from sshload_contract.names import ConfigMapFile, ConfigMapKey, ConfigMapName
 from sshload_contract.steps import ScenarioStep, SleepStep
-from sshload_contract.thresholds import Threshold
+from sshload_contract.thresholds import Capacity, Threshold
+from sshload_contract.wire.run_config import Scenario, SessionReuse
 
-from sshload_operator.api.errors import shown
-from sshload_operator.api.names import NAME_CHARACTERS, NAME_PATTERN
+from sshload_operator.api.kinds import NAME_CHARACTERS, NAME_PATTERN
 from sshload_operator.api.pods import Pods
 from sshload_operator.api.search import Search, search_budget_s
-from sshload_operator.api.shapes import permissions_of, permissions_taken, stated
+from sshload_operator.api.shapes.errors import shown
+from sshload_operator.api.shapes.reading import permissions_of, permissions_taken, stated
 from sshload_operator.api.target import ExternalTarget, JumpHost, Target
 from sshload_operator.api.thresholds import CapacityThreshold, RelativeThreshold, WrittenThreshold
 
@@ -40,6 +39,10 @@ TRACE: Final = "trace.txt"
 """What the workers call the files that ConfigMaps hold for them."""
 
 _SESSIONS_MOST: Final = 100_000
+_KINDS: Final = [step.kind for step in ScenarioStep.__args__ if step is not SleepStep]
+_NAMED_IN_CEL: Final = " || ".join(f"(has(s.{kind}) && has(s.{kind}.name))" for kind in _KINDS)
+_NAME_IN_CEL: Final = " : ".join(f"has(s.{kind}) ? s.{kind}.?name.orValue('')" for kind in _KINDS) + " : ''"
+_TTL = Duration("0s", "87600h")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +60,6 @@ def _names_of(steps: tuple[ScenarioStep, ...]) -> list[str]:
 def _repeated(names: list[str]) -> list[str]:
     return [name for name in names if name and names.count(name) > 1]
 
-
-_KINDS: Final = [step.kind for step in ScenarioStep.__args__ if step is not SleepStep]
-_NAMED_IN_CEL: Final = " || ".join(f"(has(s.{kind}) && has(s.{kind}.name))" for kind in _KINDS)
-_NAME_IN_CEL: Final = " : ".join(f"has(s.{kind}) ? s.{kind}.?name.orValue('')" for kind in _KINDS) + " : ''"
 
 _Steps: TypeAlias = Annotated[
     tuple[Annotated[ScenarioStep, "One step: exactly one of the kinds below."], ...],
@@ -173,9 +172,6 @@ class Workers(Pods):
         Whole(1, 64, read_by_rule=True),
         "Worker processes in each pod. Without it, one for each whole CPU that the pod asks for.",
     ]
-
-
-_TTL = Duration("0s", "87600h")
 
 
 @dataclass(frozen=True, slots=True)

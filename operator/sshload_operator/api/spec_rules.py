@@ -7,18 +7,18 @@ from typing import Final
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Library
 from sshload_contract.declared import Rule
 from sshload_contract.load import UsersLoad
-from sshload_contract.run_config import SessionReuse
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Step, measured_step
+from sshload_contract.wire.run_config import SessionReuse
 
-from sshload_operator.api.errors import shown
 from sshload_operator.api.search import (
     ENDING_RESERVE_S,
     least_trial_ms,
     least_trials,
     whole_milliseconds,
 )
+from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency
@@ -30,6 +30,11 @@ _HELD_STEPS: Final = (*_LOGIN_STEPS, Step.KEEP_ALIVE, Step.HOLD)
 _NAMED_IN_LOCUSTFILE: Final = r"([a-z][A-Za-z0-9-]{0,29}[.])?[a-z][A-Za-z]{0,18}"
 _PARTS: Final = sorted({str(timing) for kind in _STEP_KINDS for timing in kind.timings[:-1]})
 """Timings that are a part of a step, and not the whole of it."""
+_SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
+_HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
+_BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
+_LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
+_HAS_HOLD: Final = "has(self.load.hold) || has(self.load.capacity) && has(self.load.capacity.hold)"
 
 
 def _words(words: Iterable[str]) -> str:
@@ -83,10 +88,6 @@ _LOGINS: Final = (
 
 
 # What a client library cannot do
-
-
-_SFTP: Final = [kind.kind for kind in _STEP_KINDS if kind.kind.startswith("sftp")]
-_HAS_SFTP: Final = " || ".join(f"has(s.{kind})" for kind in _SFTP)
 
 
 def _no_window_for_sftp(name: str, attribute: str) -> Rule:
@@ -166,7 +167,6 @@ _ARRIVALS_DURATION: Final = (
     f"(has(self.load.arrivals.stages) ? {_stages_duration('arrivals')} :"
     " duration(self.load.arrivals.?duration.orValue('0s')))"
 )
-_BEFORE_LOAD: Final = "duration(self.startTimeout) + duration(self.warmUp)"
 
 
 def _is_long_enough_for_search(spec: LoadTestSpec) -> bool:
@@ -278,8 +278,6 @@ _TIMINGS_IN_CEL: Final = " || ".join(
     for kind in _STEP_KINDS
     if kind.timings
 )
-_LOGIN_PATTERN: Final = f"^via[1-5][.]({'|'.join(_LOGIN_STEPS)})$"
-_HAS_HOLD: Final = "has(self.load.hold) || has(self.load.capacity) && has(self.load.capacity.hold)"
 
 _THRESHOLDS: Final = (
     Rule(

@@ -21,7 +21,7 @@ from sshload_contract.declared import (
     Words,
 )
 
-from sshload_operator.api.errors import shown
+from sshload_operator.api.shapes.errors import shown
 
 _RATE_MOST_PERCENT = 100
 _DIRECTIVE: Final = r"[A-Za-z][A-Za-z0-9]{1,50}"

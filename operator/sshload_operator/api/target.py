@@ -6,12 +6,11 @@ from typing import Annotated, ClassVar
 
 from sshload_contract.client import BY_KEY, BY_KEY_IN_CEL, Auth
 from sshload_contract.declared import Absent, Default, Items, Named, Rule, Size, Text, Unwritten
-from sshload_contract.references import SecretName
-from sshload_contract.steps import Host, Port
-from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
+from sshload_contract.names import Host, Port, SecretName
+from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture
 
-from sshload_operator.api.errors import shown
 from sshload_operator.api.pods import Pods
+from sshload_operator.api.shapes.errors import shown
 from sshload_operator.api.sshd import Sshd
 
 

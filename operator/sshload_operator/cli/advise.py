@@ -7,10 +7,10 @@ from typing import Any
 
 import click
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import TEST
 from sshload_operator.api.load_test_file import read_finished_test
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.cli.exit_code import ExitCode, failed
 from sshload_operator.cli.options import FILE, cluster_options

@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import API_VERSION, COMPARISON
 from sshload_operator.api.load_test_file import Document, read_objects
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import written
 from sshload_operator.cli.exit_code import ExitCode, exit_code, failed
 from sshload_operator.cli.options import FILE, cluster_options, output, timeout, verbose
@@ -62,7 +62,9 @@ def _here(asked: Given, output: str, *, verbose: bool) -> ExitCode:
     view = progress_view()
     try:
         document = _only_comparison(asked)
-        status = compare_locally(document, runner(asked, view), lambda status: view.say(comparison_progress(status)))
+        status = compare_locally(
+            document, runner(asked, view), lambda status: view.say(comparison_progress(status)), asked.allow_target
+        )
     except (SpecError, LocalRunError, KeysError, OSError) as error:
         view.close()
         return failed(f"{asked.file}: {error}")

@@ -5,7 +5,7 @@ from enum import IntEnum, unique
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.comparison.words import ComparisonVerdict
+from sshload_operator.api.status.comparison import ComparisonVerdict
 from sshload_operator.cli.view.text import printable
 
 

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import click
 from sshload_contract.allow_list import AllowedTarget
-from sshload_contract.codec import to_json
+from sshload_contract.wire.codec import to_json
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import API_VERSION, TEST
 from sshload_operator.api.load_test_file import Document, read_finished_test, read_load_tests
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LOCUSTFILE, TRACE
 from sshload_operator.api.status.head import written
 from sshload_operator.cli.exit_code import ExitCode, complain, exit_code, failed

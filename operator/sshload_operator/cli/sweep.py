@@ -11,9 +11,9 @@ import click
 import yaml
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import Document
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.cli.compare import runner
 from sshload_operator.cli.exit_code import ExitCode, exit_code, failed
 from sshload_operator.cli.options import FILE, Parsed, output

@@ -13,18 +13,17 @@ import click
 from sshload_contract.allow_list import AllowList
 
 from sshload_operator.api.comparison.spec import parse_comparison
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE
 from sshload_operator.api.load_test import NOT_ITS_OWN_BASELINE, parse
 from sshload_operator.api.load_test_file import Document, NoObjectsError, files_in, read_objects
 from sshload_operator.api.schedule.spec import parse_schedule
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.cli.exit_code import ExitCode, complain
 from sshload_operator.cli.options import FILE
 from sshload_operator.planning.cautions import cautions
-from sshload_operator.planning.destinations import allowing
 from sshload_operator.planning.plan import EVERYTHING_PERMITTED, Installation, Resolvers, TestIdentity, make_plan
-from sshload_operator.planning.preflight import preflight
+from sshload_operator.planning.preflight import allowing, preflight
 
 _NOWHERE = Installation(
     worker_image="",

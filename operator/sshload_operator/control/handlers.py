@@ -8,12 +8,13 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import kopf
+from aiohttp import web
 
 from sshload_operator.api.kinds import COMPARISON, GROUP, KINDS, SCHEDULE, TEST, VERSION
 from sshload_operator.control.api_server.client import api_client
@@ -22,10 +23,8 @@ from sshload_operator.control.api_server.lease import Leases, Terms
 from sshload_operator.control.api_server.watch_session import Listed, watch_session
 from sshload_operator.control.live.kinds import LiveKinds
 from sshload_operator.control.metrics.bearer_check import BearerCheck
-from sshload_operator.control.metrics.operator_metrics import OperatorMetrics
-from sshload_operator.control.metrics.server import Guard, MetricsServer
+from sshload_operator.control.metrics.server import Guard, MetricsServer, OperatorMetrics
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
-from sshload_operator.control.probe_server import ProbeServer
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation
 
@@ -205,3 +204,33 @@ def _settings() -> kopf.OperatorSettings:
     settings.networking.request_timeout = ANSWER_LIMIT_S
     settings.queueing.idle_timeout = 0.02
     return settings
+
+
+class ProbeServer:
+    """Serves on all addresses from `start` to `stop`: alive as long as the event loop turns, ready where `is_ready`.
+
+    An operator that waits for its Lease is alive and not ready.
+    """
+
+    def __init__(self, port: int, is_ready: Callable[[], bool]) -> None:
+        self._port = port
+        self._is_ready = is_ready
+        app = web.Application()
+        app.add_routes([web.get("/healthz", self._healthz), web.get("/readyz", self._readyz)])
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+
+    async def start(self) -> None:
+        """Listen; raises OSError where the port is taken."""
+        await self._runner.setup()
+        await web.TCPSite(self._runner, port=self._port).start()
+
+    async def stop(self) -> None:
+        """Stop listening and close all connections."""
+        await self._runner.cleanup()
+
+    async def _healthz(self, _: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def _readyz(self, _: web.Request) -> web.Response:
+        ready = self._is_ready()
+        return web.Response(status=200 if ready else 503, text="ready\n" if ready else "waiting or starting\n")

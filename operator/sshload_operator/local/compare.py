@@ -5,19 +5,20 @@ from dataclasses import replace
 from typing import Any
 from uuid import uuid4
 
+from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.comparison.spec import parse_comparison
-from sshload_operator.api.comparison.words import ComparisonPhase
 from sshload_operator.api.kinds import TEST
 from sshload_operator.api.load_test_file import Document
-from sshload_operator.api.status.comparison import ComparisonStatus
+from sshload_operator.api.status.comparison import ComparisonPhase, ComparisonStatus
 from sshload_operator.api.status.head import remembered, written
 from sshload_operator.control.steady_clock import SteadyClock
-from sshload_operator.decision.comparison.decide import ObservedComparison, decide_comparison
+from sshload_operator.decision.comparison.decide import ComparisonSubject
 from sshload_operator.decision.comparison.facts import observed_test
 from sshload_operator.decision.comparison.plan import ComparisonPlan, make_comparison_plan
-from sshload_operator.local.run import LocalResult
+from sshload_operator.decision.life_cycle import decide
+from sshload_operator.local.run import LocalResult, local_installation
 from sshload_operator.planning.plan import TestIdentity
 
 _NAMESPACE = "default"
@@ -27,6 +28,7 @@ def compare_locally(
     document: Document,
     run_test: Callable[[Document], LocalResult],
     progress: Callable[[ComparisonStatus], None],
+    allowed: tuple[AllowedTarget, ...] = (),
 ) -> ComparisonStatus:
     """Run the tests of a comparison one after the other, and return what was found, as the operator would write it.
 
@@ -40,8 +42,16 @@ def compare_locally(
     tests: dict[str, Mapping[str, Any]] = {}
     clock = SteadyClock()
     while past.status.phase is not ComparisonPhase.FINISHED:
-        seen = ObservedComparison(tuple(map(observed_test, tests.values())), pods=(), refused=None)
-        decision = decide_comparison(comparison, plan, past, seen, clock.now())
+        subject = ComparisonSubject(
+            now=clock.now(),
+            tests=tuple(map(observed_test, tests.values())),
+            pods=(),
+            comparison=comparison,
+            plan=plan,
+            remembered=past,
+            installation=local_installation(allowed),
+        )
+        decision = decide(subject)
         for test in decision.delete:
             tests.pop(test.name, None)
         if decision.status is not None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from sshload_contract.references import ConfigMapFile
+from sshload_contract.names import ConfigMapFile
 
 from sshload_operator.local.credentials import readable
 from sshload_operator.local.sshd import LocalRunError

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from sshload_contract.run_config import Endpoint
+from sshload_contract.wire.run_config import Endpoint
 
 from sshload_operator.api.target import ExternalTarget
 from sshload_operator.local.sshd import LocalRunError
-from sshload_operator.manifests.credentials import (
+from sshload_operator.manifests.mounts import (
     CERTIFICATE,
     PASSPHRASE,
     PASSWORD,

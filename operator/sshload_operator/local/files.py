@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from sshload_contract.client import Auth, Library
-from sshload_contract.codec import to_json
-from sshload_contract.run_config import Endpoint
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.run_config import Endpoint
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, ManagedTarget
@@ -28,8 +28,7 @@ from sshload_operator.local.sshd import (
     without_unknown_directives,
 )
 from sshload_operator.manifests import Places, TargetPlaces, run_config, target_config
-from sshload_operator.manifests.credentials import CredentialPaths, managed_endpoint
-from sshload_operator.manifests.mounts import TOKEN_FILE
+from sshload_operator.manifests.mounts import TOKEN_FILE, CredentialPaths, managed_endpoint
 from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
@@ -43,6 +42,9 @@ _OUTGOING_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _LIBRARIES = ("gevent", "hdrh", "locust", "prometheus_client", "ssh2")
 _CLIENT_LIBRARIES = {Library.PARAMIKO: ("paramiko",), Library.ASYNCSSH: ("asyncssh",)}
 _SECRET_MODE = 0o600
+_OWN_VERSION = "+sshload"  # what scripts/ssh2-wheel adds to the release's version
+_CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com")
+_COMPILE = "install cmake, gcc, libc6-dev, make, patch, python3-dev and zlib1g-dev, and run `make venv` again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,11 +240,6 @@ def _is_free(port: int) -> bool:
         except OSError:
             return False
     return True
-
-
-_OWN_VERSION = "+sshload"  # what scripts/ssh2-wheel adds to the release's version
-_CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com")
-_COMPILE = "install cmake, gcc, libc6-dev, make, patch, python3-dev and zlib1g-dev, and run `make venv` again"
 
 
 def ssh2_build_notes(spec: LoadTestSpec, version: str) -> tuple[str, ...]:

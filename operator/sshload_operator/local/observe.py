@@ -6,10 +6,10 @@ import time
 from http import HTTPStatus
 from pathlib import Path
 
-from sshload_contract.codec import from_json
-from sshload_contract.errors import ContractError
-from sshload_contract.master_log import MasterLog, read_master_log
-from sshload_contract.target_stats import TargetStats
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.master_log import MasterLog, read_master_log
+from sshload_contract.wire.target import TargetStats
 
 from sshload_operator.local.files import LocalProcess, last_words_path
 from sshload_operator.local.process_tree import ProcessTree

@@ -16,6 +16,8 @@ from pathlib import Path
 _PR_SET_CHILD_SUBREAPER = 36
 _POLL_S = 0.02
 _SETPRIV = "/usr/bin/setpriv"  # util-linux, which Debian and Ubuntu cannot be without
+_CHRT = "/usr/bin/chrt"  # util-linux, as setpriv
+_LOWEST_REAL_TIME = "1"
 
 
 class ProcessTree:
@@ -135,10 +137,6 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return  # it ended by itself
-
-
-_CHRT = "/usr/bin/chrt"  # util-linux, as setpriv
-_LOWEST_REAL_TIME = "1"
 
 
 def may_run_at_real_time() -> bool:

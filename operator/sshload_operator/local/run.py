@@ -17,13 +17,13 @@ from types import FrameType
 from uuid import uuid4
 
 from sshload_contract.allow_list import AllowedTarget, AllowList
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Verdict
+from sshload_contract.wire.run_summary import RunSummary
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import Document
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.spec import Baseline
 from sshload_operator.api.status.head import remembered, written
 from sshload_operator.api.status.load_test import TestStatus
@@ -31,8 +31,9 @@ from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control.run.execute import Status, execute
 from sshload_operator.control.steady_clock import SteadyClock
 from sshload_operator.decision.capacity.status import capacity_status
-from sshload_operator.decision.decide import decide
-from sshload_operator.decision.results import results_status
+from sshload_operator.decision.life_cycle import decide
+from sshload_operator.decision.load_test.decide import TestSubject
+from sshload_operator.decision.load_test.results import results_status
 from sshload_operator.local.files import MASTER, OwnFiles, home_in, prepare
 from sshload_operator.local.observe import LocalObserver, TargetCpu
 from sshload_operator.local.process_tree import ProcessTree
@@ -123,7 +124,7 @@ class _LocalRun:
             summary = await self._last_summary(stop) if stop.wanted else None
             observed = self._observe()
             wanted = _aborted(plan) if stop.wanted else plan
-            decision = decide(self._test, wanted, self._past, observed, clock.now())
+            decision = decide(TestSubject(self._test, wanted, self._past, observed, clock.now()))
             await execute(decision, wanted, self)
             if self._past.status.phase is Phase.FINISHED:
                 if self._past.status.verdict is Verdict.ABORTED:
@@ -226,13 +227,13 @@ class _Stop:
         self._asked += 1
 
 
-def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:
-    """Return the plan of run 1; images play no part in it, and all workers share this machine's address.
+def local_installation(allowed: tuple[AllowedTarget, ...]) -> Installation:
+    """Return what stands for an operator's installation; images play no part, and all workers share one address.
 
     What the command line allows is only held against the text of the spec, so that nobody loads a server by mistake.
     The workers are given no allow-list: whatever this machine reaches, its user may reach without them.
     """
-    installation = Installation(
+    return Installation(
         worker_image="",
         target_image="",
         image_pull_policy="",
@@ -243,8 +244,12 @@ def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, 
         resolvers=Resolvers(peers=(), cidrs=(), ports=()),
         one_address=True,
     )
+
+
+def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:
+    """Return the plan of run 1."""
     try:
-        return make_plan(test, parse(document.spec), installation, 1)
+        return make_plan(test, parse(document.spec), local_installation(allowed), 1)
     except SpecError as error:
         return error
 

@@ -1,10 +1,17 @@
 """The Kubernetes objects of one run, as plain dicts made from a Plan. Pure: the same plan, the same objects."""
 
-from sshload_operator.manifests.children import ChildRef, child_ref, children, results_ref, swept
-from sshload_operator.manifests.names import Part, child_name
+from sshload_operator.manifests.children import (
+    KEY_FILES,
+    ChildRef,
+    child_ref,
+    children,
+    keys_secret,
+    results_ref,
+    swept,
+)
+from sshload_operator.manifests.labels import Part, child_name
 from sshload_operator.manifests.results import results_config_map
 from sshload_operator.manifests.run_config import Places, cluster_places, run_config
-from sshload_operator.manifests.secret import KEY_FILES, keys_secret
 from sshload_operator.manifests.target import TargetPlaces, target_config
 
 __all__ = [

@@ -1,10 +1,20 @@
 """All objects of a run, as what is applied at its start and what is deleted at its end."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sshload_operator.api.target import ManagedTarget
+from sshload_operator.manifests.labels import Part, metadata, run_child_name
 from sshload_operator.manifests.master import master_job, master_service
-from sshload_operator.manifests.names import Part, run_child_name
+from sshload_operator.manifests.mounts import (
+    CERTIFICATE_FILE,
+    HOST_KEY_FILES,
+    KNOWN_HOSTS_FILE,
+    PRIVATE_KEY_FILE,
+    PUBLIC_KEY_FILE,
+    TOKEN_FILE,
+    USER_CA_FILE,
+)
 from sshload_operator.manifests.network_policy import master_policy, target_policy, workers_policy
 from sshload_operator.manifests.run_config import config_map
 from sshload_operator.manifests.target import target_deployment, target_service
@@ -12,6 +22,7 @@ from sshload_operator.manifests.workers import workers_job
 from sshload_operator.planning.plan import Plan, TestIdentity
 from sshload_operator.state import Manifest
 
+KEY_FILES = (PRIVATE_KEY_FILE, PUBLIC_KEY_FILE, CERTIFICATE_FILE, USER_CA_FILE, *HOST_KEY_FILES, KNOWN_HOSTS_FILE)
 _RESOURCES = {
     "ConfigMap": "/api/v1/namespaces/{}/configmaps",
     "Deployment": "/apis/apps/v1/namespaces/{}/deployments",
@@ -32,6 +43,24 @@ _SWEPT = (
     ("NetworkPolicy", Part.MASTER),
     ("NetworkPolicy", Part.TARGET),
 )
+
+
+def keys_secret(plan: Plan, token: str, keys: Mapping[str, str]) -> Manifest:
+    """Return the Secret that holds the token and `keys`, the text of each of KEY_FILES where the target is managed.
+
+    It is created, never applied: who finds it there keeps what the pods have already. Raises ValueError for other keys.
+    """
+    wanted = KEY_FILES if isinstance(plan.spec.target, ManagedTarget) else ()
+    if set(keys) != set(wanted):
+        raise ValueError(f"the keys of this run are {', '.join(wanted)}; got {', '.join(sorted(keys))}")
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": metadata(plan, Part.KEYS),
+        "type": "Opaque",
+        "immutable": True,
+        "stringData": {TOKEN_FILE: token, **keys},
+    }
 
 
 @dataclass(frozen=True, slots=True)

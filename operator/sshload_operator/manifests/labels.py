@@ -8,22 +8,57 @@ that is known to be the test's.
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum, unique
 from typing import Any
 
-from sshload_operator.api.kinds import API_VERSION, GROUP, TEST
-from sshload_operator.api.names import is_name, label_value
-from sshload_operator.manifests.names import Part, child_name, run_child_name
+from sshload_operator.api.kinds import API_VERSION, GROUP, TEST, dns_label, is_name, label_value
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
 
+_TEST_CHARACTERS = 40
 TEST_LABEL = f"{GROUP}/test"
 RUN_ID_LABEL = f"{GROUP}/run-id"
 RUN_LABEL = f"{GROUP}/run"
 ROLE_LABEL = f"{GROUP}/role"
 PROOF_SHA256_ANNOTATION = f"{GROUP}/proof-sha256"
-_JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
 _RUN_ID = re.compile(r"[0-9a-f]{10}")
 _RUN = re.compile(r"[1-9][0-9]{0,18}")
+SSH_PORT = 2222
+TARGET_HTTP_PORT = 9200
+LOCUST_PORT = 5557
+MASTER_HTTP_PORT = 9201
+DNS_PORT = 53
+SSH_PORT_NAME = "ssh"
+LOCUST_PORT_NAME = "locust"
+METRICS_PORT_NAME = "metrics"
+
+
+@unique
+class Part(StrEnum):
+    """What an object is within its run, as the last part of its name. Objects of different kinds share a part."""
+
+    TARGET = "target"
+    MASTER = "master"
+    WORKERS = "workers"
+    CONFIG = "config"
+    KEYS = "keys"
+    RESULTS = "results"
+
+
+_JOB_PARTS = {Role.MASTER: Part.MASTER, Role.WORKER: Part.WORKERS}
+
+
+def child_name(plan: Plan, part: Part) -> str:
+    """Return `<test>-<run id>-<part>`: at most 59 characters, with a test's name that is longer than 40 cut.
+
+    The four that are left hold the hyphen and the completion index of a worker's host name.
+    """
+    return run_child_name(plan.test.name, plan.run_id, part)
+
+
+def run_child_name(test_name: str, run_id: str, part: Part) -> str:
+    """Return the name of a run's object where there is no plan of that run any more."""
+    return f"{dns_label(test_name, _TEST_CHARACTERS)}-{run_id}-{part}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,16 @@
 from dataclasses import replace
 
 from sshload_operator.api.pods import Pods
-from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, metadata, role_selector
+from sshload_operator.manifests.labels import (
+    LOCUST_PORT,
+    LOCUST_PORT_NAME,
+    MASTER_HTTP_PORT,
+    METRICS_PORT_NAME,
+    PROOF_SHA256_ANNOTATION,
+    Part,
+    metadata,
+    role_selector,
+)
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
     RUN_FILE,
@@ -12,7 +21,6 @@ from sshload_operator.manifests.mounts import (
     config_volume,
     run_keys_source,
 )
-from sshload_operator.manifests.names import LOCUST_PORT, LOCUST_PORT_NAME, MASTER_HTTP_PORT, METRICS_PORT_NAME, Part
 from sshload_operator.manifests.pod import Container, job_limits, load_pod_spec, pod_template
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role

@@ -11,10 +11,18 @@ from sshload_contract.addresses import Network, is_within, read_address
 from sshload_contract.allow_list import closed_networks, is_of_the_cluster, reopened_networks
 
 from sshload_operator.api.target import ExternalTarget, ManagedTarget
-from sshload_operator.manifests.labels import metadata, role_selector
-from sshload_operator.manifests.names import DNS_PORT, LOCUST_PORT, MASTER_HTTP_PORT, SSH_PORT, TARGET_HTTP_PORT, Part
-from sshload_operator.planning.destinations import forwards
+from sshload_operator.manifests.labels import (
+    DNS_PORT,
+    LOCUST_PORT,
+    MASTER_HTTP_PORT,
+    SSH_PORT,
+    TARGET_HTTP_PORT,
+    Part,
+    metadata,
+    role_selector,
+)
 from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.preflight import forwards
 from sshload_operator.state import Manifest, Role
 
 _ANY_POD: dict[str, Any] = {"namespaceSelector": {}}

@@ -7,7 +7,7 @@ from math import ceil
 from typing import Any
 
 from sshload_operator.api.pods import Pods, Volume
-from sshload_operator.api.shapes import stated
+from sshload_operator.api.shapes.reading import stated
 from sshload_operator.manifests.labels import name_annotation, role_labels
 from sshload_operator.manifests.mounts import config_mount, empty_dir
 from sshload_operator.planning.plan import Plan
@@ -33,6 +33,8 @@ _NOT_EVICTED_ANNOTATIONS = {
     "cluster-autoscaler.kubernetes.io/safe-to-evict": "false",
 }
 """What keeps a node that has a pod of a run from being taken away to save money: the run would end as Invalid."""
+_DEADLINE_MARGIN_S = 60
+_GRACE_PERIOD_S = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,10 +188,6 @@ def _accounts(plan: Plan, pods: Pods) -> dict[str, Any]:
         "runtimeClassName": pods.runtime_class_name,
     }
     return {name: value for name, value in fields.items() if value}
-
-
-_DEADLINE_MARGIN_S = 60
-_GRACE_PERIOD_S = 5
 
 
 def job_limits(plan: Plan) -> dict[str, Any]:

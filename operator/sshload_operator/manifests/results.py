@@ -6,11 +6,10 @@ import json
 from dataclasses import replace
 from typing import Any
 
-from sshload_contract.codec import to_json, to_plain
-from sshload_contract.run_summary import RunSummary, smaller_and_smaller
+from sshload_contract.wire.codec import to_json, to_plain
+from sshload_contract.wire.run_summary import RunSummary, shortened_summaries
 
-from sshload_operator.manifests.labels import metadata
-from sshload_operator.manifests.names import Part
+from sshload_operator.manifests.labels import Part, metadata
 from sshload_operator.manifests.run_config import cluster_places, run_config
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest
@@ -32,7 +31,7 @@ def results_config_map(plan: Plan, summary: RunSummary) -> Manifest:
     large, `omitted` in both says what was left out.
     """
     run_json = _run_json(plan, summary)
-    smaller = smaller_and_smaller(replace(summary, run_json=""))
+    smaller = shortened_summaries(replace(summary, run_json=""))
     results_json, packed = next(texts for texts in map(_texts, smaller) if _fits(run_json, *texts))
     return {
         "apiVersion": "v1",

@@ -5,35 +5,39 @@ from dataclasses import dataclass, replace
 
 from sshload_contract.allow_list import AllowList
 from sshload_contract.client import Timeouts
-from sshload_contract.codec import to_json
 from sshload_contract.load import Load, ReplayLoad
-from sshload_contract.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig
 from sshload_contract.steps import ScenarioStep, SleepStep
-from sshload_contract.target_config import IMAGE_USER
 from sshload_contract.thresholds import LatencyThreshold
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig
+from sshload_contract.wire.target import IMAGE_USER
 
 from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, ManagedTarget
 from sshload_operator.api.thresholds import RelativeLatency
-from sshload_operator.manifests import credentials
-from sshload_operator.manifests.credentials import CredentialPaths, external_endpoint, managed_endpoint
-from sshload_operator.manifests.labels import metadata
+from sshload_operator.manifests.labels import SSH_PORT, TARGET_HTTP_PORT, Part, child_name, metadata
 from sshload_operator.manifests.mounts import (
+    CERTIFICATE,
     CERTIFICATE_FILE,
     CONFIG_DIR,
     KEYS_DIR,
     KEYS_FOLDER,
     KNOWN_HOSTS_FILE,
+    PASSPHRASE,
+    PASSWORD,
+    PRIVATE_KEY,
     PRIVATE_KEY_FILE,
     RUN_FILE,
     TARGET_FILE,
     TOKEN_FILE,
+    CredentialPaths,
+    external_endpoint,
     hop_folder,
+    managed_endpoint,
 )
-from sshload_operator.manifests.names import SSH_PORT, TARGET_HTTP_PORT, Part, child_name
 from sshload_operator.manifests.target import CLUSTER_TARGET_PLACES, target_config
-from sshload_operator.planning.destinations import allow_list_of_run
 from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.preflight import allow_list_of_run
 from sshload_operator.state import Manifest
 
 _PUBLISHED_PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
@@ -89,10 +93,10 @@ def _mounted(folder: str) -> CredentialPaths:
     """Return where the kubelet shows the author's files."""
     above = f"{CONFIG_DIR}/{folder}"
     return CredentialPaths(
-        private_key=f"{above}/{credentials.PRIVATE_KEY}",
-        certificate=f"{above}/{credentials.CERTIFICATE}",
-        passphrase=f"{above}/{credentials.PASSPHRASE}",
-        password=f"{above}/{credentials.PASSWORD}",
+        private_key=f"{above}/{PRIVATE_KEY}",
+        certificate=f"{above}/{CERTIFICATE}",
+        passphrase=f"{above}/{PASSPHRASE}",
+        password=f"{above}/{PASSWORD}",
         known_hosts=f"{above}/{KNOWN_HOSTS_FILE}",
     )
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sshload_contract.target_config import (
+from sshload_contract.wire.target import (
     IMAGE_USER,
     IMAGE_USER_HOME,
     TARGET_CONFIG_VERSION,
@@ -14,7 +14,15 @@ from sshload_contract.target_config import (
 
 from sshload_operator.api.sshd import TARGETS_DIRECTIVES, Sshd, settings
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.manifests.labels import metadata, role_selector
+from sshload_operator.manifests.labels import (
+    METRICS_PORT_NAME,
+    SSH_PORT,
+    SSH_PORT_NAME,
+    TARGET_HTTP_PORT,
+    Part,
+    metadata,
+    role_selector,
+)
 from sshload_operator.manifests.mounts import (
     CONFIG_DIR,
     HOST_KEY_FILES,
@@ -27,7 +35,6 @@ from sshload_operator.manifests.mounts import (
     empty_dir,
     run_keys_source,
 )
-from sshload_operator.manifests.names import METRICS_PORT_NAME, SSH_PORT, SSH_PORT_NAME, TARGET_HTTP_PORT, Part
 from sshload_operator.manifests.pod import Container, pod_template
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Manifest, Role
@@ -37,6 +44,8 @@ _MIB = 1024 * 1024
 _FILE_OVERHEAD_BYTES = 4096
 _REPOSITORY_OVERHEAD_BYTES = 256 * 1024
 _HOME_OWN_MIB = 1
+_KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+_CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,10 +154,6 @@ def _home_mib(target: ManagedTarget) -> int:
 def _history_bytes(repository: RepositoryFixture) -> int:
     """Return how much room a bare repository takes, at most: its content, and for each commit three small objects."""
     return repository.size_bytes + _REPOSITORY_OVERHEAD_BYTES + 3 * repository.commits * _FILE_OVERHEAD_BYTES
-
-
-_KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9]*")
-_CONTROL_CHARACTER = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 def sshd_config(sshd: Sshd, user: str = "load") -> str:

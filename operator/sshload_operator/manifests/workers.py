@@ -6,7 +6,7 @@ from typing import Any
 from sshload_contract.client import Auth
 
 from sshload_operator.api.target import ExternalTarget
-from sshload_operator.manifests.labels import metadata, role_selector
+from sshload_operator.manifests.labels import LOCUST_PORT, Part, child_name, metadata, role_selector
 from sshload_operator.manifests.mounts import (
     CERTIFICATE_FILE,
     CONFIG_DIR,
@@ -22,7 +22,6 @@ from sshload_operator.manifests.mounts import (
     hop_folder,
     run_keys_source,
 )
-from sshload_operator.manifests.names import LOCUST_PORT, Part, child_name
 from sshload_operator.manifests.pod import Container, job_limits, load_pod_spec, pod_template
 from sshload_operator.planning.plan import Plan, worker_resources
 from sshload_operator.state import Manifest, Role

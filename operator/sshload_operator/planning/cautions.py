@@ -4,13 +4,12 @@ from collections.abc import Iterator
 from math import ceil
 
 from sshload_contract.client import Library
-from sshload_contract.judgement.binomial import tries_needed
-from sshload_contract.judgement.judged import in_words
+from sshload_contract.judgement.error_rate import tries_needed
 from sshload_contract.load import BurstLoad
-from sshload_contract.percentile import percentile_key, samples_needed
+from sshload_contract.percentiles import percentile_key, samples_needed
 from sshload_contract.quantities import resource_amount
-from sshload_contract.run_config import SessionReuse
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, in_words
+from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, ManagedTarget
@@ -36,6 +35,9 @@ _CPU_OF_LIBRARIES = {
         " ssh2-python takes 1.8 ms"
     ),
 }
+# Of an idle session of OpenSSH 10.0 in a container, without privileges: two processes, and the kernel's share.
+_SESSION_MB = 2.2
+_MEGA = 1_000_000
 
 
 def cautions(plan: Plan) -> tuple[str, ...]:
@@ -191,11 +193,6 @@ def _deleted_and_applied_anew(plan: Plan) -> Iterator[str]:
             f"spec.ttlAfterFinished deletes the test, and {applier} keeps it as it is in Git: it is applied anew then,"
             " and runs again, without end; leave ttlAfterFinished out"
         )
-
-
-# Of an idle session of OpenSSH 10.0 in a container, without privileges: two processes, and the kernel's share.
-_SESSION_MB = 2.2
-_MEGA = 1_000_000
 
 
 def hold_cautions(plan: Plan) -> Iterator[str]:

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil, floor, log, log2, sqrt
 
-from sshload_contract.capacity import Capacity
 from sshload_contract.load import HoldLoad, Load
-from sshload_contract.run_config import SessionReuse
 from sshload_contract.steps import (
     RsyncStep,
     RsyncUpload,
@@ -18,13 +16,19 @@ from sshload_contract.steps import (
     SftpWriteStep,
     ShellStep,
 )
+from sshload_contract.thresholds import Capacity
 from sshload_contract.vocabulary import Step, measured_step
+from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
 
 _HELD = "held"
 _JUMP_HOST = "via"
 _LOGIN = frozenset({Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH, Step.LOGIN})
+# Of docs/design/20261121-the-search.md: how the loads grow until one fails, and how near neighbours are.
+_GROWTH = 8.0
+_STEPS_PER_PRECISION = 2
+_ITERATION = "{iteration}"
 
 
 def most_samples(spec: LoadTestSpec, load: Load, step: str) -> float | None:
@@ -66,11 +70,6 @@ def _in_one_iteration(spec: LoadTestSpec, step: str) -> int:
     return turns[0] if turns else 1
 
 
-# Of docs/design/20261121-the-search.md: how the loads grow until one fails, and how near neighbours are.
-_GROWTH = 8.0
-_STEPS_PER_PRECISION = 2
-
-
 def most_load(spec: LoadTestSpec) -> Load:
     """Return the largest load that the run may make: a search's at its most, any other as it is."""
     return spec.load if spec.capacity is None else spec.load.at(spec.capacity.most)
@@ -97,9 +96,6 @@ def _steps(low: float, high: float, precision: float, *, whole: bool) -> float:
     ratio = (1 + precision) ** (1 / _STEPS_PER_PRECISION)
     dense = max(low, min(high, 1 / (ratio - 1))) if whole else low
     return dense - low + log(high / dense) / log(ratio)
-
-
-_ITERATION = "{iteration}"
 
 
 @dataclass(frozen=True, slots=True)

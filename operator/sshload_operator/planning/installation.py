@@ -20,15 +20,13 @@ from sshload_contract.declared import (
     Words,
     WrittenAs,
 )
-from sshload_contract.references import ObjectName
-from sshload_contract.steps import Port
+from sshload_contract.names import ObjectName, Port
 
-from sshload_operator.api.errors import SpecError, shown
 from sshload_operator.api.pods import LabelValue, Resources, Toleration
-from sshload_operator.api.shapes import read
+from sshload_operator.api.shapes.errors import SpecError, shown
+from sshload_operator.api.shapes.reading import read
 from sshload_operator.api.spec import PERMISSIONS
-from sshload_operator.planning.limits import Limits
-from sshload_operator.planning.plan import UNPRIVILEGED, Installation, Resolvers, RunPods
+from sshload_operator.planning.plan import UNPRIVILEGED, Installation, Limits, Resolvers, RunPods
 
 _RANGES: Final = {
     "pods": "the cluster's pods",
@@ -36,13 +34,13 @@ _RANGES: Final = {
     "nodes": "the cluster's nodes",
     "others": "denied by the installer",
 }
-
 _Image: TypeAlias = Annotated[str, Text(shortest=1, longest=500)]
 _Count: TypeAlias = Annotated[int | None, Whole(1, 1_000_000_000)]
 _CIDR: Final = Text(shortest=1, longest=50)
 _Resources: TypeAlias = Annotated[Mapping[str, Any], WrittenAs(Resources), Absent({})]
 _Labels: TypeAlias = Annotated[Mapping[str, LabelValue], Entries(50), Absent({})]
 _Object: TypeAlias = Annotated[Mapping[str, Any], FreeForm()]
+_PERMISSIONS: Final = sorted(permission.name for permission in PERMISSIONS)
 
 
 def _no_problem(problem: Callable[[str], str], wanted: str) -> Rule:
@@ -99,9 +97,6 @@ class _WrittenRanges:
     def value(self) -> tuple[DeniedRange, ...]:
         """Each range with what is there."""
         return tuple(DeniedRange(cidr, what) for name, what in _RANGES.items() for cidr in getattr(self, name))
-
-
-_PERMISSIONS: Final = sorted(permission.name for permission in PERMISSIONS)
 
 
 def _unknown_permissions(written: Mapping[str, bool]) -> str:

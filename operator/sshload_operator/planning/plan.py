@@ -13,7 +13,6 @@ from sshload_operator.api.spec import PERMISSIONS, LoadTestSpec, Workers
 from sshload_operator.api.status.head import ObjectStatus, RunStatus
 from sshload_operator.api.status.load_test import InstalledResources, PodResources, TestHead
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.planning.limits import Limits
 from sshload_operator.state import Role
 
 EVERYTHING_PERMITTED = frozenset(permission.name for permission in PERMISSIONS)
@@ -22,6 +21,30 @@ EVERYTHING_PERMITTED = frozenset(permission.name for permission in PERMISSIONS)
 _NOT_MEASURED = frozenset({"abort", "suspend", "ttlAfterFinished"})
 _SPEC_HASH_CHARACTERS = 16
 _RUN_ID_CHARACTERS = 10
+# Argo CD applies what a hook is only when it syncs, and that is then meant.
+_ARGO_CD_HOOK: Final = "argocd.argoproj.io/hook"
+_MARKS: Final = (
+    ("Argo CD", "annotations", "argocd.argoproj.io/tracking-id"),
+    ("Flux", "labels", "kustomize.toolkit.fluxcd.io/name"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """The limits of an installation; None stands for no limit.
+
+    Of one test: `worker_pods`, `rate` in iterations per second, `connections` open at once, `duration_s` of warm-up and
+    load, of a search its whole deadline. Of all tests: how many may run at once, in a namespace and altogether.
+    """
+
+    worker_pods: int | None = None
+    rate: float | None = None
+    connections: int | None = None
+    duration_s: float | None = None
+    tests_per_namespace: int | None = None
+    tests: int | None = None
+
+
 _NO_LIMITS = Limits()
 
 
@@ -219,14 +242,6 @@ def processes_per_pod(workers: Workers, default: Mapping[str, Any]) -> int:
         if amount is not None:
             return max(1, int(resource_amount(amount)))
     return 1
-
-
-# Argo CD applies what a hook is only when it syncs, and that is then meant.
-_ARGO_CD_HOOK: Final = "argocd.argoproj.io/hook"
-_MARKS: Final = (
-    ("Argo CD", "annotations", "argocd.argoproj.io/tracking-id"),
-    ("Flux", "labels", "kustomize.toolkit.fluxcd.io/name"),
-)
 
 
 def applier(metadata: Mapping[str, Any]) -> str:

@@ -3,26 +3,28 @@
 Whatever passes may still fail for reasons that only a run shows; what is refused here would surely be Invalid.
 """
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from math import ceil
 
-from sshload_contract.allow_list import host_refusal
+from sshload_contract.allow_list import AllowedTarget, AllowList, entry_problem, host_refusal, is_loopback
 from sshload_contract.client import Library
-from sshload_contract.reporting import MOST_WORKERS
-from sshload_contract.run_config import SessionReuse
 from sshload_contract.steps import (
     OPENSSH_FILE_LIMIT_BYTES,
     RSYNC_FILE_LIMIT_BYTES,
+    ForwardStep,
     RsyncStep,
     RsyncUpload,
     ScpWriteStep,
     SftpWriteStep,
 )
+from sshload_contract.wire.report import MOST_WORKERS
+from sshload_contract.wire.run_config import SessionReuse
 
-from sshload_operator.api.target import ManagedTarget
-from sshload_operator.planning.destinations import destinations
+from sshload_operator.api.spec import LoadTestSpec
+from sshload_operator.api.target import ExternalTarget, ManagedTarget
 from sshload_operator.planning.estimates import most_load
-from sshload_operator.planning.limits import beyond_limits
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Limits, Plan
 from sshload_operator.planning.search_cautions import impossible_search
 from sshload_operator.state import Reason
 
@@ -30,8 +32,56 @@ from sshload_operator.state import Reason
 SOURCE_PORTS = 28_232
 TIME_WAIT_S = 60.0
 _CLUSTER_PRIORITIES = "system-"
-
 Refusal = tuple[Reason, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Destination:
+    """A host and port that a field of a spec names."""
+
+    field: str
+    host: str
+    port: int
+
+
+def destinations(spec: LoadTestSpec) -> Iterator[Destination]:
+    """Yield all that a spec names: what a server is asked to connect to is load on a server too."""
+    yield from servers(spec)
+    yield from forwards(spec)
+
+
+def servers(spec: LoadTestSpec) -> Iterator[Destination]:
+    """Yield the servers that are logged in to, but for a managed target."""
+    if isinstance(spec.target, ExternalTarget):
+        yield Destination("spec.target.external", spec.target.host, spec.target.port)
+    for hop, server in enumerate(spec.via):
+        yield Destination(f"spec.via[{hop}]", server.host, server.port)
+
+
+def forwards(spec: LoadTestSpec) -> Iterator[Destination]:
+    """Yield what `forward` steps let the target connect to, but for a managed target itself."""
+    for index, step in enumerate(spec.scenario.steps):
+        if isinstance(step, ForwardStep) and not (isinstance(spec.target, ManagedTarget) and is_loopback(step.host)):
+            yield Destination(f"spec.scenario.steps[{index}].forward", step.host, step.port)
+
+
+def allow_list_of_run(plan: Plan) -> AllowList:
+    """Return the allow-list as the run's workers need it: the entries for ports that its spec names.
+
+    The author of a test sees them in the run's ConfigMap. A locustfile may name any port, so it is given all.
+    """
+    allow_list = plan.installation.allow_list
+    if plan.spec.locustfile is not None:
+        return allow_list
+    ports = {destination.port for destination in destinations(plan.spec)}
+    targets = tuple(target for target in allow_list.targets if ports.intersection(target.ports))
+    return AllowList(targets, allow_list.denied)
+
+
+def allowing(spec: LoadTestSpec) -> AllowList:
+    """Return an allow-list with an entry for each destination of a spec, for who knows of no installation."""
+    named = (AllowedTarget(found.host, (found.port,)) for found in destinations(spec))
+    return AllowList(tuple(target for target in named if not entry_problem(target.host)), ())
 
 
 def preflight(plan: Plan) -> Refusal | None:
@@ -209,3 +259,23 @@ def _too_few_in_flight(plan: Plan) -> Refusal | None:
 def _impossible_search(plan: Plan) -> Refusal | None:
     impossible = impossible_search(plan.spec)
     return (Reason.LOAD_IMPOSSIBLE, impossible) if impossible else None
+
+
+def beyond_limits(spec: LoadTestSpec, limits: Limits) -> str:
+    """Return which limit a test exceeds, with both numbers; empty where it keeps all."""
+    load = most_load(spec)
+    duration_s = spec.deadline_s if spec.capacity is not None else spec.warm_up_s + load.lasts_s
+    asked = (
+        ("spec.workers.replicas", spec.workers.replicas, limits.worker_pods, "worker pods"),
+        ("spec.load", load.most_rate, limits.rate, "iterations per second"),
+        ("spec.load", load.most_connections, limits.connections, "connections at once"),
+        ("spec.load", duration_s, limits.duration_s, "seconds"),
+    )
+    return next(
+        (
+            f"{field} asks for {amount:g} {unit}, and this installation allows {limit:g} (chart value limits.perTest)"
+            for field, amount, limit, unit in asked
+            if limit is not None and amount > limit
+        ),
+        "",
+    )

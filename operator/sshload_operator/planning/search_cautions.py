@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from math import ceil, sqrt
 
-from sshload_contract.judgement.judged import in_words
-from sshload_contract.percentile import samples_needed
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold
+from sshload_contract.percentiles import samples_needed
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold, in_words
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.thresholds import RelativeCapacity

@@ -21,6 +21,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, unique
 
+_PENALTIES = ("penalty: ", "too many penalised addresses")
+
 
 @unique
 class DropReason(Enum):
@@ -82,8 +84,6 @@ class ForkRefused:
 LogEvent = Listening | Accepted | AuthFailed | Dropped | OmittedDrops | DropEpisode | ForkRefused
 
 _RATE_LIMITED_REASONS = {"Maxstartups": DropReason.MAX_STARTUPS, "PerSourcePenalties": DropReason.PENALTY}
-
-_PENALTIES = ("penalty: ", "too many penalised addresses")
 
 
 def _dropped(found: re.Match[str]) -> Dropped:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
-from sshload_target.usage import cgroup_v1, cgroup_v2
+from sshload_target.usage.cgroups import find_v1_reader, find_v2_reader
 from sshload_target.usage.process_tree import ProcessTreeReader
 from sshload_target.usage.values import Limits, Usage
 
@@ -44,7 +44,7 @@ def choose_reader(files: CgroupFiles | None = None) -> UsageReader:
         own, mounts = files.own_cgroups.read_text(), files.mounts.read_text()
     except FileNotFoundError:  # a kernel without cgroups
         return ProcessTreeReader()
-    return cgroup_v2.find_reader(own, mounts) or cgroup_v1.find_reader(own, mounts) or ProcessTreeReader()
+    return find_v2_reader(own, mounts) or find_v1_reader(own, mounts) or ProcessTreeReader()
 
 
 class Resources:

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 from plans import INSTALLATION
-from sshload_contract.master_log import read_master_log
+from sshload_contract.wire.master_log import read_master_log
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.decision.decide import current_run, decide
+from sshload_operator.decision.life_cycle import current_run, decide
+from sshload_operator.decision.load_test.decide import TestSubject
 from sshload_operator.planning.plan import TestIdentity, is_same_spec, make_plan, spec_hash
 from sshload_operator.state import Observed
 
@@ -44,8 +45,8 @@ def test_its_finished_test_keeps_its_verdict_and_begins_no_run(release: Path) ->
     assert past.status.verdict is not None
     spec = parse(written["spec"])
     identity = TestIdentity("load-tests", "released", "11111111-2222-3333-4444-555555555555", past.status.run)
-    plan = make_plan(identity, spec, INSTALLATION, current_run(identity, spec_hash(spec), past))
+    plan = make_plan(identity, spec, INSTALLATION, current_run(spec_hash(spec), identity.generation, past.status))
     nothing = Observed(pods=(), log=None, rejected_message="")
-    decision = decide(identity, plan, past, nothing, YEARS_LATER)
+    decision = decide(TestSubject(identity, plan, past, nothing, YEARS_LATER))
     assert (decision.status, decision.start, decision.sweep, decision.delete_self) == (None, False, (), False)
     assert is_same_spec(spec_hash(spec), past.status.run, past.status)

@@ -11,8 +11,8 @@ from specs.managed import MANAGED_STEPS
 from specs.spec import Spec
 from specs.tables import BAD, GOOD, WHOLE
 from sshload_contract.vocabulary import Step, measured_step
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 
 # One of each kind of value, around the edges of what the schema allows.
 VALUES: tuple[Any, ...] = (

@@ -14,8 +14,8 @@ from specs.comparisons import BAD, GOOD, PATCHED
 from specs.tables import BAD as BAD_TESTS
 from specs.tables import GOOD as GOOD_TESTS
 from sshload_operator.api.comparison.spec import ComparisonSpec, parse_comparison
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import COMPARISON
+from sshload_operator.api.shapes.errors import SpecError
 from statuses import step_json
 
 Spec = dict[str, Any]

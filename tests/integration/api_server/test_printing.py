@@ -9,7 +9,7 @@ from live_cluster import LiveCluster
 from runs import snapshot
 from searches import found_118, invalid, search_plan, strained
 from specs.small import SMALL
-from sshload_contract.snapshot import SearchProgress
+from sshload_contract.wire.master_log import SearchProgress
 from statuses import capacity_json, progress_json
 
 PROGRESS = {

@@ -11,9 +11,9 @@ from live_cluster import LiveCluster
 from schedules import schedule_spec
 from specs.small import SMALL
 from specs.tables import BAD, GOOD
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import SCHEDULE
 from sshload_operator.api.schedule.spec import parse_schedule
+from sshload_operator.api.shapes.errors import SpecError
 
 # The schedules that robfig/cron was asked of: see tests/golden/cron.
 ANSWERS = Path(__file__).parents[2] / "golden/cron/answers.json"

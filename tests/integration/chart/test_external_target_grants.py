@@ -17,7 +17,7 @@ from specs.small import SMALL
 from specs.tables import GOOD
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, SCHEDULE, TEST, Kind
 from sshload_operator.api.load_test import parse
-from sshload_operator.planning.destinations import destinations
+from sshload_operator.planning.preflight import destinations
 
 pytestmark = pytest.mark.xdist_group("own_api_server")
 

@@ -13,7 +13,7 @@ from master_words import says_running, says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
 from searches import found_118
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.wire.run_summary import RunSummary
 
 Pods = Callable[[str], PlayedPods]
 SEARCH = {"capacity": {"arrivals": {"min": 10, "max": 500, "duration": "30s"}}}

@@ -10,7 +10,7 @@ from live_cluster import LiveCluster, load_test
 from master_words import says_summary
 from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.wire.run_summary import RunSummary
 
 LABEL = "sshload.dev/schedule"
 

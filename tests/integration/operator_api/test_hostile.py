@@ -15,9 +15,9 @@ from played_pods import READY, PlayedPods, ended
 from runs import summary
 from sim_comparison import comparison_spec
 from specs.scheduling import SPREAD
-from sshload_contract.codec import to_json
-from sshload_contract.master_log import summary_lines
 from sshload_contract.vocabulary import Window
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.master_log import summary_lines
 
 Pods = Callable[[str], PlayedPods]
 DEEP: Mapping[str, Manifest] = {

@@ -10,8 +10,7 @@ from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
 from runs import snapshot
 from searches import found_118, invalid, strained
-from sshload_contract.master_log import snapshot_line
-from sshload_contract.snapshot import SearchProgress, Stage
+from sshload_contract.wire.master_log import SearchProgress, Stage, snapshot_line
 
 Pods = Callable[[str], PlayedPods]
 THRESHOLDS = [

@@ -7,8 +7,8 @@ from pathlib import Path
 from prometheus_server import Prometheus, prometheus, promtool_faults
 from run_configs import NOWHERE, arrivals, run_config, scenario
 from running_target import TargetFolder, make_target_folder, ready_target
-from sshload_contract.run_config import RunConfig
 from sshload_contract.steps import ExecStep
+from sshload_contract.wire.run_config import RunConfig
 from whole_run import WholeRun, whole_run
 
 BOUNDED_LABELS = {"__name__", "job", "instance", "namespace", "test", "step", "outcome", "le", "reason", "version"}

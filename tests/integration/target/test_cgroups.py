@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from own_cgroups import own_cgroups
 from running_target import wait_until
-from sshload_target.usage import cgroup_v1, cgroup_v2
+from sshload_target.usage.cgroups import find_v1_reader, find_v2_reader
 from sshload_target.usage.resources import UsageReader
 from sshload_target.usage.values import Limits
 
@@ -48,7 +48,7 @@ def _contained() -> Iterator[subprocess.Popen[str]]:
 def reader_of(process: subprocess.Popen[str]) -> UsageReader:
     """Return the reader that this process would have as a container's first."""
     own, mounts = Path(f"/proc/{process.pid}/cgroup").read_text(), Path("/proc/self/mountinfo").read_text()
-    reader = cgroup_v2.find_reader(own, mounts) or cgroup_v1.find_reader(own, mounts)
+    reader = find_v2_reader(own, mounts) or find_v1_reader(own, mounts)
     assert reader is not None
     return reader
 

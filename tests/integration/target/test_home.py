@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from running_target import WITHIN_S, RunningTarget, make_target_folder, started_target, wait_until
-from sshload_contract.target_config import DirectoryFixture, FileFixture
+from sshload_contract.wire.target import DirectoryFixture, FileFixture
 
 StartTarget = Callable[..., RunningTarget]
 SSH_FAILED = 255

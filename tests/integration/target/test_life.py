@@ -16,7 +16,7 @@ from running_target import (
     started_target,
     wait_until,
 )
-from sshload_contract.target_config import FileFixture
+from sshload_contract.wire.target import FileFixture
 from sshload_target.usage.process_tree import descendants
 
 StartTarget = Callable[..., RunningTarget]

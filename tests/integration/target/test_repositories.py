@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from running_target import WITHIN_S
-from sshload_contract.target_config import RepositoryFixture
+from sshload_contract.wire.target import RepositoryFixture
 from sshload_target.errors import ConfigRefusedError, InterruptedTargetError
-from sshload_target.repository import make_repository
+from sshload_target.fixtures import make_repository
 
 ME = (os.getuid(), os.getgid())
 

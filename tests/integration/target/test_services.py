@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from ordinary_user import ordinary_target
 from running_target import WITHIN_S, RunningTarget, make_target_folder, ready_target
-from sshload_contract.target_config import FileFixture, RepositoryFixture
+from sshload_contract.wire.target import FileFixture, RepositoryFixture
 
 FILES = (FileFixture("file-100k", 102_400),)
 REPOSITORIES = (RepositoryFixture("deep/repo.git", commits=7, size_bytes=50_000),)

@@ -13,9 +13,9 @@ from one_iteration import run_once
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
-from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.steps import ForwardStep
 from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_worker.outcomes import TargetNotAllowedError
 from unkind_servers import speaking
 from whole_run import whole_run

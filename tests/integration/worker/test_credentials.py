@@ -13,11 +13,10 @@ from one_iteration import run_once
 from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.client import Auth, Library
-from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.vocabulary import Outcome, RunEnd
-from sshload_worker.login import agent as agent_module
-from sshload_worker.login.agent import start_agent
-from sshload_worker.login.private_key import PrivateKey, read_private_key
+from sshload_contract.wire.run_config import Endpoint, RunConfig
+from sshload_worker.login import private_key as agent_module
+from sshload_worker.login.private_key import PrivateKey, read_private_key, start_agent
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.scenario.target_login import prepare_login, resolve
 from whole_run import whole_run

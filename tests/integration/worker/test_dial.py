@@ -5,8 +5,8 @@ import gevent
 import pytest
 from free_ports import free_port
 from ssh_server import SshServer
-from sshload_worker.coordination import dial as dial_module
-from sshload_worker.coordination.dial import dial_until_accepted, dial_until_banner
+from sshload_worker.scenario import first_login
+from sshload_worker.scenario.first_login import dial_until_accepted, dial_until_banner
 from unkind_servers import speaking
 
 _DEADLINE_S = 300.0
@@ -15,8 +15,8 @@ _DEADLINE_S = 300.0
 @pytest.fixture(autouse=True)
 def _no_attempt_ends_for_being_slow(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is told is to be what the server did, however busy the machine is."""
-    for limit in ("_ATTEMPT_S", "_GREETING_S"):
-        monkeypatch.setattr(dial_module, limit, _DEADLINE_S)
+    for limit in ("_DIAL_ATTEMPT_S", "_GREETING_S"):
+        monkeypatch.setattr(first_login, limit, _DEADLINE_S)
 
 
 def problems_until(dial: Callable[..., None], port: int) -> list[str]:

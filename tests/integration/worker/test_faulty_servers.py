@@ -17,8 +17,8 @@ from run_configs import arrivals, run_config, scenario
 from server_faults import BRIEF_S
 from ssh_server import Keys
 from sshload_contract.client import Auth
-from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_worker.clients.libraries import prepare_library
 from staged_ssh_server import Staged, staged
 

@@ -15,10 +15,9 @@ from gevent.server import StreamServer
 from reconciled import counts_of
 from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import SshServer
-from sshload_contract.capacity import Capacity
-from sshload_contract.run_config import RunConfig
-from sshload_contract.thresholds import ErrorRateThreshold
+from sshload_contract.thresholds import Capacity, ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.login.login import Address, Login
 from sshload_worker.scenario.first_login import UnreachableError, log_in_once, wait_within
 from sshload_worker.scenario.target_login import prepare_login, resolve

@@ -13,7 +13,6 @@ from one_pass import one_pass
 from run_configs import client
 from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.client import Client
-from sshload_contract.run_config import SessionReuse
 from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
@@ -30,6 +29,7 @@ from sshload_contract.steps import (
     Verify,
 )
 from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.run_config import SessionReuse
 
 HURRIED = client(step_s=0.3)
 ENDINGS: dict[str, tuple[ScenarioStep, Client, Outcome]] = {

@@ -13,17 +13,16 @@ from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scena
 from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import HoldLoad
-from sshload_contract.reporting import oldest_word_s
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.sample import Health
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.wire.report import Health, oldest_report_s
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.held_sessions import HeldSessions
+from sshload_worker.scenario.sessions import Connector
 from sshload_worker.scenario.step_clock import Due
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
-from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.totals import Totals
 from whole_run import whole_run
 
 WELL = (Window.MEASURED, Outcome.OK)
@@ -219,7 +218,7 @@ def held_by_two(sshd: SshServer, tmp_path_factory: pytest.TempPathFactory) -> Ru
 @of_one_run
 def test_the_summary_tells_how_many_were_held_at_most_and_at_least(held_by_two: RunSummary) -> None:
     assert (held_by_two.end, held_by_two.message) == (RunEnd.COMPLETED, "")
-    oldest_s = oldest_word_s(2)
+    oldest_s = oldest_report_s(2)
     settled_s, end_s = 1.0 + HOLD.ramp_up_s + oldest_s, 1.0 + HOLD.ramp_up_s + HOLD.duration_s - oldest_s
     held = [point.held for point in held_by_two.series if settled_s <= point.at_s < end_s]
     assert max(point.held for point in held_by_two.series) == 15

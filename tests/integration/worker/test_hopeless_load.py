@@ -8,11 +8,11 @@ from reconciled import assert_reconciled, counts_of
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.load import BurstLoad, Load, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.steps import ExecStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Step
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 from whole_run import whole_run
 
 LONG_S = 600.0

@@ -7,9 +7,9 @@ import pytest
 from one_iteration import Counted, counted, prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.run_config import RunConfig
 from sshload_contract.steps import ExecStep, SleepStep
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.histogram import LatencyHistogram

@@ -15,10 +15,10 @@ from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scena
 from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.client import Client, Library
 from sshload_contract.load import ThinkTime, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig, SessionReuse
-from sshload_contract.sample import Report
 from sshload_contract.steps import ExecStep
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
+from sshload_contract.wire.report import Report
+from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due

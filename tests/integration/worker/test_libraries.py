@@ -19,7 +19,6 @@ from one_iteration import Counted, counted, prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.client import Auth
-from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
@@ -39,6 +38,7 @@ from sshload_contract.steps import (
     Verify,
 )
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due

@@ -14,9 +14,9 @@ from password_server import PASSWORD, SAY_NO_STATUS, USER, password_server
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import Keys, SshServer
 from sshload_contract.client import Auth
-from sshload_contract.run_config import Endpoint, RunConfig
 from sshload_contract.steps import ExecStep
 from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.run_config import Endpoint, RunConfig
 
 BITS = {"ed25519": "256", "ecdsa": "256", "rsa": "2048"}
 METHODS = [pytest.param(method, id=method.value) for method in (Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE)]

@@ -16,9 +16,9 @@ from heard import Heard
 from one_iteration import counted, prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.run_config import RunConfig
 from sshload_contract.steps import ExecStep, ScenarioStep, SftpReadStep, SftpWriteStep, Verify
 from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.clients.interface import Channel, Connection
 from sshload_worker.clients.libraries import new_connection
 from sshload_worker.outcomes import StepFailure

@@ -16,19 +16,18 @@ from run_configs import arrivals, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.allow_list import AllowedTarget, AllowList
 from sshload_contract.load import BurstLoad, Load, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig, Scenario, SessionReuse
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.wire.run_config import RunConfig, Scenario, SessionReuse
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.coordination.trial_part import TrialPart, WorkerContext
-from sshload_worker.locustfile.load_users import load_users
-from sshload_worker.locustfile.locust_users import LocustUsers
+from sshload_worker.locustfile.locust_users import LocustUsers, load_users
 from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.locustfile.ssh_user import NoIterationError
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.pacing.share import Share, TrialOrder
 from sshload_worker.scenario.target_login import prepare_login, resolve_first_hop
-from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.totals import Totals
 from whole_run import whole_run
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "locustfiles" / "mixed.py"

@@ -14,14 +14,13 @@ from locust.rpc.protocol import Message
 from locust.rpc.zmqrpc import Client
 from reports import REPORT
 from run_configs import TOKEN
-from sshload_contract.codec import to_json
-from sshload_contract.run_summary import LoginFailure
-from sshload_contract.sample import Report
 from sshload_contract.vocabulary import RunEnd
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.report import Report
+from sshload_contract.wire.run_summary import LoginFailure
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.locust_line import encrypt_lines
-from sshload_worker.coordination.worker_line import WorkerLine
-from sshload_worker.coordination.worker_registry import WorkerRegistry
+from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
+from sshload_worker.coordination.messages import encrypt_lines
 
 REPORTS = 200
 PATIENCE_S = 300.0

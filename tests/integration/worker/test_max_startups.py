@@ -19,10 +19,10 @@ from plans import plan, quickstart
 from relays import relaying
 from run_configs import endpoint, run_config
 from ssh_server import SshServer
-from sshload_contract.run_config import Endpoint
+from sshload_contract.wire.run_config import Endpoint
+from sshload_operator.decision.max_startups.advice import needed, recommended
 from sshload_operator.decision.max_startups.measured import Logins, measured_logins
 from sshload_operator.decision.max_startups.prediction import FLOOR, LONGEST, SHORTEST, Prediction, predicted
-from sshload_operator.decision.max_startups.recommendation import needed, recommended
 from sshload_operator.decision.max_startups.setting import DEFAULT, MaxStartups
 from whole_run import whole_run
 

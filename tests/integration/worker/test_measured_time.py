@@ -8,9 +8,9 @@ from free_ports import free_port
 from run_configs import TOKEN, arrivals, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
-from sshload_worker.clients.descriptor import Descriptor, open_socket
+from sshload_worker.clients.tcp import Descriptor, open_socket
+from sshload_worker.coordination.connected_workers import WorkerLine
 from sshload_worker.coordination.master import Master
-from sshload_worker.coordination.worker_line import WorkerLine
 from sshload_worker.outcomes import StepFailure
 
 

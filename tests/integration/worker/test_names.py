@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from run_configs import arrivals, endpoint, run_config
 from ssh_server import SshServer
-from sshload_contract.run_config import RunConfig
 from sshload_contract.vocabulary import Outcome, RunEnd
+from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.scenario.target_login import resolve
 from whole_run import whole_run
 

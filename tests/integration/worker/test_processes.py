@@ -8,9 +8,9 @@ import pytest
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.load import ThinkTime, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig
 from sshload_contract.steps import SleepStep
 from sshload_contract.vocabulary import RunEnd
+from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.coordination.processes import PortBoard, make_board
 from whole_run import WholeRun, whole_run
 

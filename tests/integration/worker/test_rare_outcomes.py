@@ -16,9 +16,9 @@ from client_kinds import Kind, every_kind, every_kind_in_the_process
 from one_iteration import Counted, run_once
 from run_configs import arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.run_config import RunConfig
 from sshload_contract.steps import SftpStatStep
 from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.run_config import RunConfig
 from unkind_servers import speaking
 
 SFTP_SERVER = Path(__file__).parents[2] / "support/answering_sftp_server.py"

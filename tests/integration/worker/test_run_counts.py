@@ -10,11 +10,11 @@ from played_target import played_target
 from reconciled import assert_reconciled, counts_of
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
-from sshload_contract.codec import from_json
 from sshload_contract.load import ArrivalProcess, BurstLoad, Load, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig
 from sshload_contract.steps import SleepStep
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.run_config import RunConfig
 from whole_run import whole_run
 
 BURST = BurstLoad(connections=20, repeat=2, interval_s=1.0)

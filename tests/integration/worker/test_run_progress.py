@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from run_configs import arrivals, endpoint, run_config
 from ssh_server import SshServer
-from sshload_contract.snapshot import Stage
+from sshload_contract.wire.master_log import Stage
 from whole_run import whole_run
 
 

@@ -15,16 +15,14 @@ from played_target import played_target, quiet
 from run_configs import EXEC_TRUE, LONG, arrivals, endpoint, run_config, scenario
 from runs import target_stats
 from ssh_server import SshServer
-from sshload_contract.capacity import Capacity
 from sshload_contract.load import BurstLoad, HoldLoad, Load
-from sshload_contract.master_log import read_master_log
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import CapacityResult, RunSummary
-from sshload_contract.snapshot import Stage
 from sshload_contract.steps import SleepStep
-from sshload_contract.target_stats import TargetStats
-from sshload_contract.thresholds import ErrorRateThreshold
+from sshload_contract.thresholds import Capacity, ErrorRateThreshold
 from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState
+from sshload_contract.wire.master_log import Stage, read_master_log
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import CapacityResult, RunSummary
+from sshload_contract.wire.target import TargetStats
 from sshload_operator.local.process_tree import at_real_time, may_run_at_real_time
 from sshload_worker.coordination.master import Master
 from whole_run import WholeRun, whole_run

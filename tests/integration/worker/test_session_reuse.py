@@ -11,12 +11,12 @@ from one_load import counted, failures, one_load
 from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.load import Load, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig, SessionReuse
 from sshload_contract.steps import ExecStep, ScenarioStep
 from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock
-from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.totals import Totals
 from whole_run import whole_run
 
 WELL = (Window.MEASURED, Outcome.OK)

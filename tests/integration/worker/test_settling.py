@@ -4,7 +4,7 @@ import pytest
 from free_ports import free_port
 from played_target import played_target
 from runs import target_stats
-from sshload_contract.target_stats import TargetStats
+from sshload_contract.wire.target import TargetStats
 from sshload_worker.coordination.settling import Settling
 
 Stats = Callable[[int], TargetStats]

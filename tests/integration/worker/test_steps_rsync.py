@@ -12,9 +12,9 @@ from one_pass import one_pass
 from run_configs import client
 from ssh_server import SshServer
 from sshload_contract.client import Client, Library
-from sshload_contract.run_config import SessionReuse
 from sshload_contract.steps import ExecStep, RsyncDownload, RsyncStep, RsyncUpload
 from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.run_config import SessionReuse
 from sshload_worker.clients.openssh import process
 from sshload_worker.scenario.steps import rsync
 

@@ -12,7 +12,6 @@ from one_iteration import prepare
 from run_configs import arrivals, client, endpoint, run_config
 from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.client import Library
-from sshload_contract.run_config import RunConfig, Scenario, SessionReuse
 from sshload_contract.steps import (
     ExecStep,
     ScenarioStep,
@@ -23,6 +22,7 @@ from sshload_contract.steps import (
     Verify,
 )
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.run_config import RunConfig, Scenario, SessionReuse
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due

@@ -11,7 +11,7 @@ from run_configs import arrivals, endpoint, run_config
 from ssh_server import SshServer
 from sshload_contract.vocabulary import RunEnd
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.locust_line import encrypt_lines, read_token
+from sshload_worker.coordination.messages import encrypt_lines, read_token
 from whole_run import WholeRun, whole_run
 
 

@@ -11,8 +11,8 @@ from specs.small import SMALL
 from specs.spec import Spec, changed
 from ssh_server import Keys, ssh_server
 from sshload_contract.vocabulary import Outcome, Step
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 
 STEPS: dict[str, Spec] = {
     "exec": {"command": "echo"},

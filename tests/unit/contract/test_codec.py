@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from reports import REPORT
 from runs import snapshot, steps
-from sshload_contract.codec import from_json, from_plain, to_json, to_plain
-from sshload_contract.errors import ContractError
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import StepStats
-from sshload_contract.sample import Report
-from sshload_contract.snapshot import Snapshot
 from sshload_contract.steps import ExecStep, SleepStep
-from sshload_contract.target_config import TargetConfig
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.codec import from_json, from_plain, to_json, to_plain
+from sshload_contract.wire.master_log import Snapshot
+from sshload_contract.wire.report import Report
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import StepStats
+from sshload_contract.wire.target import TargetConfig
 
 TARGET: dict[str, Any] = {
     "version": 1,

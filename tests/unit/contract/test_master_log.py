@@ -11,15 +11,21 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sshload_contract.codec import to_json, to_plain
-from sshload_contract.master_log import (
+from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
+from sshload_contract.wire.codec import to_json, to_plain
+from sshload_contract.wire.master_log import (
     SNAPSHOT_LINE_LIMIT_BYTES,
+    SNAPSHOT_VERSION,
+    Snapshot,
+    Stage,
     proof_sha256,
     read_master_log,
     snapshot_line,
     summary_lines,
 )
-from sshload_contract.run_summary import (
+from sshload_contract.wire.report import EncodedHistogram, ErrorCount
+from sshload_contract.wire.run_summary import (
     RUN_SUMMARY_VERSION,
     CapacityResult,
     GeneratorStats,
@@ -29,10 +35,6 @@ from sshload_contract.run_summary import (
     StepStats,
     Trial,
 )
-from sshload_contract.sample import EncodedHistogram, ErrorCount
-from sshload_contract.snapshot import SNAPSHOT_VERSION, Snapshot, Stage
-from sshload_contract.thresholds import ThresholdResult
-from sshload_contract.vocabulary import Outcome, RunEnd, SearchEnd, TrialState, Window
 
 FRAGMENT_BYTES = 16_384  # what the kubelet writes at a time, and what the API server's tailLines counts
 TOKEN = "0f" * 32

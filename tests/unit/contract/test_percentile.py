@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_contract.percentile import percentile_key, samples_needed
+from sshload_contract.percentiles import percentile_key, samples_needed
 
 MISSED_SHARE = 0.05
 

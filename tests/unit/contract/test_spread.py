@@ -3,7 +3,7 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_contract.spread import FEWEST_SLICES, MOST_SLICES, spread
+from sshload_contract.percentiles import FEWEST_SLICES, MOST_SLICES, spread
 
 EVENTS = 100
 SLICES = 32

@@ -9,14 +9,14 @@ import click
 import pytest
 from command_lines import subcommands
 from guide import PAGES, ROOT
-from sshload_contract.judgement import error_rate, latency, made_load, own_delay, throughput, validity
-from sshload_contract.percentile import samples_needed
+from sshload_contract.judgement import error_rate, figures, own_delay, threshold, validity
+from sshload_contract.percentiles import samples_needed
 from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Verdict
-from sshload_operator.api.comparison.words import ComparisonCondition, ComparisonReason, ComparisonVerdict
-from sshload_operator.api.schedule.words import ScheduleCondition, ScheduleReason
+from sshload_operator.api.status.comparison import ComparisonCondition, ComparisonReason, ComparisonVerdict
+from sshload_operator.api.status.schedule import ScheduleCondition, ScheduleReason
 from sshload_operator.cli.exit_code import ExitCode, exit_code
-from sshload_operator.control.metrics.operator_metrics import OperatorMetrics
-from sshload_operator.decision.capacity import shortages
+from sshload_operator.control.metrics.server import OperatorMetrics
+from sshload_operator.decision.capacity import limited_by
 from sshload_operator.decision.capacity.generator_limit import AIMED_PART_OF_LIMIT
 from sshload_operator.planning.preflight import SOURCE_PORTS, TIME_WAIT_S
 from sshload_operator.state import ConditionType, Phase, Reason, Resource
@@ -112,16 +112,16 @@ def test_the_limits_of_validity_are_the_codes() -> None:
         f"{own_delay.CPU_SHARE_LIMIT:.0%} of a core".replace("%", " %"),
         f"{validity.PORTS_SHARE_LIMIT:.0%} of a worker's source ports".replace("%", " %"),
         f"at most {own_delay.SOUND_BELOW_US // 1000} ms",
-        f"at least {1 - made_load.TOLERATED_SHORTFALL:.0%} of the load".replace("%", " %"),
+        f"at least {1 - figures.TOLERATED_SHORTFALL:.0%} of the load".replace("%", " %"),
         f"{SOURCE_PORTS:,} each, which a closed connection keeps for {TIME_WAIT_S:.0f} s",
     ):
         assert words in text
-    shares = (own_delay.SOUND_SHARE_OF_LIMIT, latency.LARGEST_SHARE_OF_LIMIT, latency.CROWD_SHARE_OF_LIMIT)
+    shares = (own_delay.SOUND_SHARE_OF_LIMIT, threshold.LARGEST_SHARE_OF_LIMIT, threshold.CROWD_SHARE_OF_LIMIT)
     assert shares == (0.1, 0.25, 0.5)
-    assert (error_rate.BURST_SHARE_OF_MEDIAN, throughput.CROWD_SHARE_OF_RATE) == (0.25, 0.5)
-    assert (latency.SURE_SHARE_OF_SHORTEST, error_rate.SHARE_OF_WINDOW) == (0.5, 0.1)
-    assert (latency.SOUND_HIDDEN_DELAYS, latency.SOUND_ADDED_DELAYS) == (2, 4)
-    assert (latency.HIDDEN_DELAYS, latency.ADDED_DELAYS) == (2, 10)
+    assert (error_rate.BURST_SHARE_OF_MEDIAN, threshold.CROWD_SHARE_OF_RATE) == (0.25, 0.5)
+    assert (threshold.SURE_SHARE_OF_SHORTEST, error_rate.SHARE_OF_WINDOW) == (0.5, 0.1)
+    assert (threshold.SOUND_HIDDEN_DELAYS, threshold.SOUND_ADDED_DELAYS) == (2, 4)
+    assert (threshold.HIDDEN_DELAYS, threshold.ADDED_DELAYS) == (2, 10)
     for words in (
         "at most a tenth of the promised limit",
         "at most a quarter of the limit",
@@ -168,10 +168,10 @@ def test_every_shortage_is_explained_with_its_limits() -> None:
     text = section(page("validity.md"), "What limits a server")
     assert list(dict.fromkeys(first_cells(text))) == [resource.value for resource in Resource]
     for words in (
-        f"{shortages.CPU_SHARE_LIMIT:.0%} of the container's CPU limit",
-        f"for more than {shortages.THROTTLED_SHARE_LIMIT:.0%} of the trial",
-        f"{shortages.MEMORY_SHARE_LIMIT:.0%} of the memory limit",
-        f"{shortages.PROCESSES_SHARE_LIMIT:.0%} of the processes",
+        f"{limited_by.CPU_SHARE_LIMIT:.0%} of the container's CPU limit",
+        f"for more than {limited_by.THROTTLED_SHARE_LIMIT:.0%} of the trial",
+        f"{limited_by.MEMORY_SHARE_LIMIT:.0%} of the memory limit",
+        f"{limited_by.PROCESSES_SHARE_LIMIT:.0%} of the processes",
     ):
         assert words.replace("%", " %") in text
 

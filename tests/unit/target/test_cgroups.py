@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from sshload_target.usage import cgroup_v1, cgroup_v2
+from sshload_target.usage.cgroups import CgroupV1Reader, CgroupV2Reader, find_v1_reader, find_v2_reader
 from sshload_target.usage.values import Limits, Usage
 
 V2_FILES = {
@@ -73,28 +73,28 @@ def _v1_mounts(top: str, mounted_at: Path) -> str:
 )
 def test_cgroup_v2_is_read(tmp_path: Path, own: str, top: str, below: str) -> None:
     _write(tmp_path / below, V2_FILES)
-    reader = cgroup_v2.find_reader(own, _v2_mount(top, tmp_path))
+    reader = find_v2_reader(own, _v2_mount(top, tmp_path))
     assert reader is not None
     assert reader.read() == EXPECTED
 
 
 def test_a_kernel_without_memory_peak_tells_no_peak(tmp_path: Path) -> None:
     _write(tmp_path, {name: text for name, text in V2_FILES.items() if name != "memory.peak"})
-    reader = cgroup_v2.find_reader("0::/\n", _v2_mount("/", tmp_path))
+    reader = find_v2_reader("0::/\n", _v2_mount("/", tmp_path))
     assert reader is not None
     assert reader.read().memory_peak_bytes == 0
 
 
 def test_a_cgroup_without_a_cpu_limit_is_not_throttled(tmp_path: Path) -> None:
     _write(tmp_path, V2_FILES | {"cpu.stat": "usage_usec 12500000\nuser_usec 10000000\nsystem_usec 2500000\n"})
-    reader = cgroup_v2.find_reader("0::/\n", _v2_mount("/", tmp_path))
+    reader = find_v2_reader("0::/\n", _v2_mount("/", tmp_path))
     assert reader is not None
     assert reader.read().cpu_throttled_s == 0.0
 
 
 def test_the_machines_own_root_of_v2_is_not_taken_for_the_container(tmp_path: Path) -> None:
     _write(tmp_path, {"cpu.stat": "usage_usec 1\n", "cgroup.procs": "1\n", "memory.stat": "inactive_file 0\n"})
-    assert cgroup_v2.find_reader("0::/\n", _v2_mount("/", tmp_path)) is None
+    assert find_v2_reader("0::/\n", _v2_mount("/", tmp_path)) is None
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_cgroup_v1_is_read(tmp_path: Path, top: str, below: str) -> None:
     for name, text in V1_FILES.items():
         controller, _, file = name.partition("/")
         _write(tmp_path / controller / below, {file: text})
-    reader = cgroup_v1.find_reader(V1_OWN, _v1_mounts(top, tmp_path))
+    reader = find_v1_reader(V1_OWN, _v1_mounts(top, tmp_path))
     assert reader is not None
     assert reader.read() == EXPECTED
     assert reader.limits() == Limits()
@@ -117,7 +117,7 @@ def test_cgroup_v1_is_read(tmp_path: Path, top: str, below: str) -> None:
 def test_the_machines_own_root_of_v1_is_not_taken_for_the_container(tmp_path: Path) -> None:
     _write(tmp_path, V1_FILES | {"cpuacct/release_agent": ""})
     own = "9:memory:/\n3:cpuacct:/\n2:cpu:/\n"
-    assert cgroup_v1.find_reader(own, _v1_mounts("/", tmp_path)) is None
+    assert find_v1_reader(own, _v1_mounts("/", tmp_path)) is None
 
 
 def test_joined_controllers_of_v1_are_read(tmp_path: Path) -> None:
@@ -129,25 +129,25 @@ def test_joined_controllers_of_v1_are_read(tmp_path: Path) -> None:
     mounts = "".join(
         f"30 20 0:30 /c1 {tmp_path}/{name} ro - cgroup cgroup rw,{name}\n" for name in ("cpu,cpuacct", "memory", "pids")
     )
-    reader = cgroup_v1.find_reader(own, mounts)
+    reader = find_v1_reader(own, mounts)
     assert reader is not None
     assert reader.read() == EXPECTED
 
 
-def _v1_reader(tmp_path: Path, files: dict[str, str], below: str = "") -> cgroup_v1.CgroupV1Reader:
+def _v1_reader(tmp_path: Path, files: dict[str, str], below: str = "") -> CgroupV1Reader:
     """Return the reader of a container with these files beside those of its usage, seen at `below`."""
     for name, text in (V1_FILES | files).items():
         controller, _, file = name.partition("/")
         _write(tmp_path / controller / below, {file: text})
-    reader = cgroup_v1.find_reader(V1_OWN, _v1_mounts("/" if below else "/kubepods/pod1/c1", tmp_path))
+    reader = find_v1_reader(V1_OWN, _v1_mounts("/" if below else "/kubepods/pod1/c1", tmp_path))
     assert reader is not None
     return reader
 
 
-def _v2_reader(tmp_path: Path, files: dict[str, str], below: str = "") -> cgroup_v2.CgroupV2Reader:
+def _v2_reader(tmp_path: Path, files: dict[str, str], below: str = "") -> CgroupV2Reader:
     """Return the reader of a container with these files beside those of its usage, seen at `below`."""
     _write(tmp_path / below, V2_FILES | files)
-    reader = cgroup_v2.find_reader(f"0::/{below}\n", _v2_mount("/", tmp_path))
+    reader = find_v2_reader(f"0::/{below}\n", _v2_mount("/", tmp_path))
     assert reader is not None
     return reader
 
@@ -215,11 +215,11 @@ def test_what_is_not_told_of_kills_and_refused_forks_is_none(tmp_path: Path) -> 
     """v1 tells its kills from Linux 4.13 on; a container may be without the controller pids."""
     v2 = {name: text for name, text in V2_FILES.items() if not name.endswith("events")}
     _write(tmp_path / "v2", v2)
-    of_v2 = cgroup_v2.find_reader("0::/\n", _v2_mount("/", tmp_path / "v2"))
+    of_v2 = find_v2_reader("0::/\n", _v2_mount("/", tmp_path / "v2"))
     v1 = {name: text for name, text in V1_FILES.items() if "pids" not in name}
     for name, text in (v1 | {"memory/memory.oom_control": "oom_kill_disable 0\nunder_oom 0\n"}).items():
         _write(tmp_path / "v1", {name: text})
-    of_v1 = cgroup_v1.find_reader("3:memory:/c1\n2:cpuacct:/c1\n", _v1_mounts("/c1", tmp_path / "v1"))
+    of_v1 = find_v1_reader("3:memory:/c1\n2:cpuacct:/c1\n", _v1_mounts("/c1", tmp_path / "v1"))
     assert of_v2 is not None
     assert of_v1 is not None
     for usage in (of_v2.read(), of_v1.read()):
@@ -231,7 +231,7 @@ def test_mounts_are_read_whatever_they_are_called(tmp_path: Path) -> None:
     place = tmp_path / "a folder"
     _write(place, V2_FILES)
     mounts = f"29 20 0:25 / / rw - overlay  rw\n30 20 0:26 / {tmp_path}/a\\040folder ro - cgroup2  rw\n"
-    reader = cgroup_v2.find_reader("0::/\n", mounts)
+    reader = find_v2_reader("0::/\n", mounts)
     assert reader is not None
     assert reader.read() == EXPECTED
 
@@ -240,15 +240,15 @@ def test_mounts_are_read_whatever_they_are_called(tmp_path: Path) -> None:
 def test_cgroups_of_v1_that_tell_no_usage_are_no_reader(tmp_path: Path, lacking: str) -> None:
     """Such are gVisor's."""
     _write(tmp_path, {name: text for name, text in V1_FILES.items() if name != lacking})
-    assert cgroup_v1.find_reader(V1_OWN, _v1_mounts("/kubepods/pod1/c1", tmp_path)) is None
+    assert find_v1_reader(V1_OWN, _v1_mounts("/kubepods/pod1/c1", tmp_path)) is None
 
 
 def test_what_is_not_told_of_the_page_cache_and_of_the_peak_is_none(tmp_path: Path) -> None:
     _write(tmp_path / "v2", V2_FILES | {"memory.stat": "anon 30000000\n"})
     v1 = {name: text for name, text in V1_FILES.items() if "max_usage" not in name}
     _write(tmp_path / "v1", v1 | {"memory/memory.stat": "cache 20000000\n"})
-    of_v2 = cgroup_v2.find_reader("0::/\n", _v2_mount("/", tmp_path / "v2"))
-    of_v1 = cgroup_v1.find_reader(V1_OWN, _v1_mounts("/kubepods/pod1/c1", tmp_path / "v1"))
+    of_v2 = find_v2_reader("0::/\n", _v2_mount("/", tmp_path / "v2"))
+    of_v1 = find_v1_reader(V1_OWN, _v1_mounts("/kubepods/pod1/c1", tmp_path / "v1"))
     assert of_v2 is not None
     assert of_v1 is not None
     assert of_v2.read().memory_bytes == of_v1.read().memory_bytes == 50_000_000
@@ -256,5 +256,5 @@ def test_what_is_not_told_of_the_page_cache_and_of_the_peak_is_none(tmp_path: Pa
 
 
 def test_no_cgroups_at_all_are_no_reader() -> None:
-    assert cgroup_v2.find_reader("", "") is None
-    assert cgroup_v1.find_reader("", "") is None
+    assert find_v2_reader("", "") is None
+    assert find_v1_reader("", "") is None

@@ -5,7 +5,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from sshload_contract.target_config import DirectoryFixture, FileFixture
+from sshload_contract.wire.target import DirectoryFixture, FileFixture
 from sshload_target.errors import ConfigRefusedError, InterruptedTargetError
 from sshload_target.fixtures import make_directory, make_file, refuse_escapes
 

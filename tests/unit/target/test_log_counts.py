@@ -5,7 +5,7 @@ from functools import reduce
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_target.sshd.log_counts import LogCounts, add_event
+from sshload_target.sshd.log import LogCounts, add_event
 from sshload_target.sshd.log_line import DropEpisode, Dropped, DropReason, read_log_line
 
 DROP_9 = "drop connection #2 from [127.0.0.1]:60696 on [127.0.0.1]:2301 past MaxStartups\n"

@@ -3,8 +3,7 @@
 import os
 import threading
 
-from sshload_target.sshd.log import SshdLog
-from sshload_target.sshd.log_counts import LogCounts
+from sshload_target.sshd.log import LogCounts, SshdLog
 
 LISTENING = b"Server listening on 127.0.0.1 port 2222.\r\n"
 LOGINS = 1_000

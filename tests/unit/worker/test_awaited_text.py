@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.expectations import AwaitedText, await_text
+from sshload_worker.scenario.steps.transfer import AwaitedText, await_text
 
 PIECES = st.lists(st.text("ab", max_size=4), max_size=12)
 

@@ -7,8 +7,7 @@ import gevent
 import pytest
 from gevent import sleep
 from sshload_contract.vocabulary import Outcome
-from sshload_worker.clients.banner import await_banner
-from sshload_worker.clients.descriptor import Descriptor, open_socket
+from sshload_worker.clients.tcp import Descriptor, await_banner, open_socket
 from sshload_worker.outcomes import StepFailure
 from unkind_servers import speaking
 

@@ -3,7 +3,7 @@
 import hashlib
 
 import pytest
-from sshload_worker.scenario.steps.expectations import Expectation
+from sshload_worker.scenario.steps.transfer import Expectation
 
 CONTENT = b"what is in the file" * 1_000
 DIGEST = hashlib.sha256(CONTENT).hexdigest()

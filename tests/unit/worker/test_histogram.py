@@ -9,9 +9,8 @@ import pytest
 from hdrh.histogram import HdrHistogram
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_contract.percentile import samples_needed
-from sshload_worker.recording.hdr_encoding import HIGHEST_US, EncodingError, bucket_ceiling
-from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_contract.percentiles import samples_needed
+from sshload_worker.recording.histogram import HIGHEST_US, EncodingError, LatencyHistogram, bucket_ceiling
 
 latencies = st.integers(min_value=1, max_value=HIGHEST_US)
 percentiles = st.sampled_from([50.0, 90.0, 95.0, 99.0, 99.9])

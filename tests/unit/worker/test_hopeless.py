@@ -8,16 +8,16 @@ import pytest
 from run_configs import NOWHERE, arrivals, run_config, scenario
 from sshload_contract.judgement.threshold import judge_threshold
 from sshload_contract.load import ArrivalProcess, BurstLoad, HoldLoad, Load, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.sample import ArrivalCounts
 from sshload_contract.steps import ShellStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
+from sshload_contract.wire.report import ArrivalCounts
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.hopeless import unrecoverable_threshold
-from sshload_worker.summary.merge import Totals
-from sshload_worker.summary.report import RunCourse, run_summary
+from sshload_worker.summary.early_end import unrecoverable_threshold
+from sshload_worker.summary.run_summary import RunCourse, run_summary
+from sshload_worker.summary.totals import Totals
 
 ERRORS = ErrorRateThreshold(below=0.01, abort_on_fail=True)
 P90 = LatencyThreshold(step=Step.TOTAL, percentile=90.0, below_s=1.0, abort_on_fail=True)

@@ -5,9 +5,9 @@ from paramiko import ssh_exception
 from paramiko.sftp import SFTPError
 from sshload_contract.vocabulary import Outcome, Step
 from sshload_worker.clients.asyncssh.driver import library_outcome as asyncssh_outcome
+from sshload_worker.clients.file_protocols import status_failure
 from sshload_worker.clients.openssh.log import failure, sftp_failure
-from sshload_worker.clients.paramiko.driver import library_outcome as paramiko_outcome
-from sshload_worker.clients.sftp import status_failure
+from sshload_worker.clients.paramiko.transport import library_outcome as paramiko_outcome
 
 
 @pytest.mark.parametrize(

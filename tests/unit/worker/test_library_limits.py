@@ -7,8 +7,8 @@ import pytest
 from specs.small import SMALL
 from specs.spec import changed
 from sshload_contract.client import Library
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_worker.clients.libraries import check_client
 from sshload_worker.outcomes import UnsupportedSettingError
 

@@ -3,12 +3,10 @@ from typing import Any
 
 import pytest
 from run_configs import NOWHERE, arrivals, run_config
-from sshload_contract.capacity import Capacity
-from sshload_contract.master_log import SNAPSHOT_LINE_LIMIT_BYTES, snapshot_line
-from sshload_contract.run_config import RunConfig
-from sshload_contract.snapshot import SearchProgress, Stage
+from sshload_contract.thresholds import Capacity
+from sshload_contract.wire.master_log import SNAPSHOT_LINE_LIMIT_BYTES, SearchProgress, Stage, snapshot_line
+from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.merge import NO_COUNTS
 from sshload_worker.summary.progress import (
     NOTHING_YET,
     Progress,
@@ -18,6 +16,7 @@ from sshload_worker.summary.progress import (
     search_remaining_s,
     snapshot,
 )
+from sshload_worker.summary.totals import NO_COUNTS
 
 CONFIG = replace(run_config(NOWHERE, arrivals(1, 10)), warm_up_s=2.0, drain_s=5.0)
 

@@ -14,7 +14,7 @@ monkey.patch_all()
 import sys
 from locust.rpc.protocol import Message
 from locust.rpc.zmqrpc import Client
-from sshload_worker.coordination.locust_line import flush_and_close
+from sshload_worker.coordination.messages import flush_and_close
 
 line = Client("127.0.0.1", int(sys.argv[1]), "worker-0")
 line.send(Message("leave", {"message": "told to terminate"}, "worker-0"))

@@ -5,7 +5,7 @@ import zlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sshload_worker.scenario.steps.expectations import BLOCK_BYTES, PayloadCheck, block, pieces
+from sshload_worker.scenario.steps.transfer import BLOCK_BYTES, PayloadCheck, block, pieces
 
 SIZES = [0, 1, 26_624, BLOCK_BYTES - 1, BLOCK_BYTES, BLOCK_BYTES + 1, 3 * BLOCK_BYTES + 17]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.git_protocol import FLUSH, PktLineReader, TruncatedError, pkt_line
+from sshload_worker.scenario.steps.git_upload_pack import FLUSH, PktLineReader, TruncatedError, pkt_line
 
 LONGEST = 65_520
 

@@ -3,13 +3,12 @@ from dataclasses import replace
 
 import pytest
 from gevent import GreenletExit, sleep
-from sshload_contract.sample import Health
 from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.report import Health
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.step_clock import Due, StepClock
-from sshload_worker.scenario.time_limit import TimeLimit
+from sshload_worker.scenario.step_clock import Due, StepClock, TimeLimit
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 DUE = Due(at_ns=0, window=Window.MEASURED, window_end_ns=10**18)

@@ -3,13 +3,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_contract.sample import Health
-from sshload_contract.target_stats import TARGET_STATS_VERSION, TargetStats
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.report import Health
+from sshload_contract.wire.target import TARGET_STATS_VERSION, TargetStats
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.summary.merge import Totals
-from sshload_worker.summary.refusals import classify_refusals
+from sshload_worker.summary.run_summary import classify_refusals
+from sshload_worker.summary.totals import Totals
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 NOTHING = TargetStats(

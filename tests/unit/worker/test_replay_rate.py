@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 from run_configs import run_config
-from sshload_contract.capacity import Capacity
 from sshload_contract.client import Auth
 from sshload_contract.load import ReplayLoad, TraceRef
-from sshload_contract.run_config import Endpoint, RunConfig
+from sshload_contract.thresholds import Capacity
+from sshload_contract.wire.run_config import Endpoint, RunConfig
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.pacing.replay import due_offsets, read_checked_trace
 

@@ -2,20 +2,20 @@ from dataclasses import replace
 
 import pytest
 from run_configs import NOWHERE, TOKEN, arrivals, run_config
-from sshload_contract.codec import from_json, to_json
 from sshload_contract.judgement.validity import defects
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad, HoldLoad, Load
-from sshload_contract.master_log import read_master_log, summary_lines
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.sample import ArrivalCounts, ErrorCount, Health, Report
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, Window
+from sshload_contract.wire.codec import from_json, to_json
+from sshload_contract.wire.master_log import read_master_log, summary_lines
+from sshload_contract.wire.report import ArrivalCounts, ErrorCount, Health, Report
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock
-from sshload_worker.summary.merge import NO_COUNTS, Totals
 from sshload_worker.summary.progress import POINTS_LIMIT, Progress, Series, progress
-from sshload_worker.summary.report import ERRORS_LIMIT, RunCourse, run_summary, window_durations_s
+from sshload_worker.summary.run_summary import ERRORS_LIMIT, RunCourse, run_summary, window_durations_s
+from sshload_worker.summary.totals import NO_COUNTS, Totals
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)
 

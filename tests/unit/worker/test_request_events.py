@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 from locust.env import Environment
 from locust.runners import LocalRunner
-from sshload_contract.sample import Health
 from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.report import Health
 from sshload_worker.locustfile.request_events import RequestPerSample, SummedRequests
 from sshload_worker.recording.recorder import Recorder
 

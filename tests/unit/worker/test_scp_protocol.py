@@ -2,8 +2,8 @@
 
 import pytest
 from sshload_contract.vocabulary import Outcome
+from sshload_worker.clients.file_protocols import begin_read
 from sshload_worker.clients.interface import CommandEnd
-from sshload_worker.clients.scp_protocol import begin_read
 from sshload_worker.outcomes import StepFailure
 
 

@@ -5,14 +5,13 @@ from dataclasses import replace
 import pytest
 from run_configs import NOWHERE, TOKEN, arrivals, run_config
 from runs import errors, held_step, load, summary
-from sshload_contract.capacity import Capacity
-from sshload_contract.codec import from_json, to_json
 from sshload_contract.load import BurstLoad, HoldLoad, Load, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.master_log import read_master_log, summary_lines
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
+from sshload_contract.thresholds import Capacity, ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import RunEnd, SearchEnd, TrialState
+from sshload_contract.wire.codec import from_json, to_json
+from sshload_contract.wire.master_log import read_master_log, summary_lines
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.summary.search_course import SearchCourse
 from sshload_worker.summary.trial_course import TrialCourse

@@ -6,7 +6,7 @@ import pytest
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.session_pool import SessionPool
+from sshload_worker.scenario.sessions import SessionPool
 from sshload_worker.scenario.step_clock import Due, StepClock
 
 

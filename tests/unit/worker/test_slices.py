@@ -6,9 +6,9 @@ from random import Random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from sshload_contract.spread import MOST_SLICES
+from sshload_contract.percentiles import MOST_SLICES
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.slices import Slices
+from sshload_worker.summary.totals import Slices
 
 additions = st.lists(
     st.tuples(

@@ -6,7 +6,7 @@ from gevent import sleep
 from gevent.event import Event
 from sshload_contract.vocabulary import Outcome, Step
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.time_limit import TimeLimit
+from sshload_worker.scenario.step_clock import TimeLimit
 
 
 def test_what_takes_too_long_ends_in_its_steps_timeout() -> None:

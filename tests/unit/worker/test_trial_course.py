@@ -4,18 +4,16 @@ from dataclasses import replace
 import pytest
 from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
-from sshload_contract.capacity import Capacity
 from sshload_contract.load import HoldLoad, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.reporting import first_report_s, report_interval_s
-from sshload_contract.run_summary import EarlyEnd
-from sshload_contract.sample import Health, Report
-from sshload_contract.snapshot import Stage
-from sshload_contract.thresholds import ErrorRateThreshold
+from sshload_contract.thresholds import Capacity, ErrorRateThreshold
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.wire.master_log import Stage
+from sshload_contract.wire.report import Health, Report, first_report_s, report_interval_s
+from sshload_contract.wire.run_summary import EarlyEnd
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.summary.merge import NO_COUNTS
 from sshload_worker.summary.progress import RunState, snapshot
+from sshload_worker.summary.totals import NO_COUNTS
 from sshload_worker.summary.trial_course import TrialCourse
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)

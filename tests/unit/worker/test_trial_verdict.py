@@ -5,10 +5,10 @@ import pytest
 from run_configs import NOWHERE, arrivals, run_config
 from runs import errors, generator, held_step, load, steps, summary, target_stats
 from sshload_contract.load import HoldLoad
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, TrialState
-from sshload_worker.summary.trial_verdict import judge_trial
+from sshload_contract.wire.run_summary import RunSummary
+from sshload_worker.summary.search_course import judge_trial
 
 FAST = LatencyThreshold(step="total", percentile=99, below_s=0.05)
 SLOW = LatencyThreshold(step="total", percentile=99, below_s=1.0)

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 from reports import REPORT
-from sshload_contract.codec import to_json
-from sshload_contract.run_summary import LoginFailure
-from sshload_contract.sample import EncodedHistogram, Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
-from sshload_worker.coordination.worker_line import WorkerLine
-from sshload_worker.coordination.worker_registry import WorkerRegistry
-from sshload_worker.summary.merge import Totals
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.report import EncodedHistogram, Report
+from sshload_contract.wire.run_summary import LoginFailure
+from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
+from sshload_worker.summary.totals import Totals
 
 READERS = (
     "_on_hello",

@@ -1,4 +1,4 @@
-from sshload_worker.coordination.worker_registry import LOST_AFTER_S, WorkerRegistry
+from sshload_worker.coordination.connected_workers import LOST_AFTER_S, WorkerRegistry
 
 
 def started(*indexes: int) -> WorkerRegistry:

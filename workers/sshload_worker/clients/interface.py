@@ -13,7 +13,7 @@ for a channel to `login.host` and `login.port` (direct-tcpip, RFC 4254 section 7
 from dataclasses import dataclass
 from typing import Protocol
 
-from sshload_contract.sample import Negotiated
+from sshload_contract.wire.report import Negotiated
 
 
 @dataclass(frozen=True, slots=True)

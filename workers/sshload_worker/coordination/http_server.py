@@ -9,12 +9,12 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
 from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector
-from sshload_contract.sample import Health
 from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.report import Health
 
 from sshload_worker.coordination.master import Master
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.merge import add_counts, worst_health
+from sshload_worker.summary.totals import add_counts, worst_health
 
 _TEXT = "text/plain; charset=utf-8"
 _US_PER_S = 1_000_000

@@ -7,23 +7,21 @@ from time import monotonic
 
 import gevent
 from gevent.event import Event
-from sshload_contract.codec import to_json
-from sshload_contract.master_log import snapshot_line, summary_lines
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import LoginFailure, RunSummary
-from sshload_contract.sample import Report
-from sshload_contract.snapshot import Snapshot, Stage
 from sshload_contract.vocabulary import RunEnd
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.master_log import Snapshot, Stage, snapshot_line, summary_lines
+from sshload_contract.wire.report import Report
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import LoginFailure, RunSummary
 
 from sshload_worker.coordination import messages
+from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
 from sshload_worker.coordination.settling import Settling
-from sshload_worker.coordination.worker_line import WorkerLine
-from sshload_worker.coordination.worker_registry import WorkerRegistry
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.health import TIME_WAIT_S
-from sshload_worker.summary.merge import Totals
 from sshload_worker.summary.progress import RunState, remaining_s, run_stage, search_remaining_s, snapshot
 from sshload_worker.summary.search_course import SearchCourse
+from sshload_worker.summary.totals import Totals
 from sshload_worker.summary.trial_course import TrialCourse
 
 SNAPSHOT_INTERVAL_S = 1.0

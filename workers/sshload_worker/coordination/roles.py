@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import gevent
 from gevent.socket import wait_read
-from sshload_contract.run_config import RunConfig
+from sshload_contract.wire.run_config import RunConfig
 
-from sshload_worker.coordination.locust_line import encrypt_lines
+from sshload_worker.coordination.messages import encrypt_lines
 from sshload_worker.coordination.processes import PortBoard
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Settling: before each trial a managed target is waited for until it is ready and, after another trial, idle again.
+"""Settling: before each trial, wait until a managed target is ready and, after another trial, idle again.
 
 Idle is who has no session left and no more processes than before the first trial: of connections that were given up
 before their login sshd tells nothing but by the processes that serve them. Logins before the load must have been told,
@@ -12,9 +12,9 @@ from time import monotonic
 from urllib.parse import urlsplit
 
 import gevent
-from sshload_contract.codec import from_json
-from sshload_contract.errors import ContractError
-from sshload_contract.target_stats import TargetStats
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.target import TargetStats
 
 _READY_TIMEOUT_S = 1.0
 _STATS_TIMEOUT_S = 10.0  # patient, because the server is at its limit when it is asked

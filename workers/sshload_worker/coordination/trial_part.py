@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import gevent
-from sshload_contract.load.recorded import Trace
-from sshload_contract.reporting import first_report_s, report_interval_s
-from sshload_contract.run_config import RunConfig
-from sshload_contract.sample import Report
+from sshload_contract.load.replay import Trace
 from sshload_contract.vocabulary import WHOLE_STEPS
+from sshload_contract.wire.report import Report, first_report_s, report_interval_s
+from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.locustfile.locust_users import LocustUsers, LocustUserSessions
@@ -18,11 +17,10 @@ from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.share import Share, TrialOrder
 from sshload_worker.recording.health import HealthMonitor
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.connector import Connector
 from sshload_worker.scenario.held_sessions import HeldSessions
 from sshload_worker.scenario.iteration import Iteration
-from sshload_worker.scenario.sessions import make_sessions
-from sshload_worker.scenario.steps.forward import forward_rule
+from sshload_worker.scenario.sessions import Connector, make_sessions
+from sshload_worker.scenario.steps.channel import forward_rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,19 +10,17 @@ import gevent
 from gevent.event import Event
 from locust import runners
 from locust.env import Environment
-from sshload_contract.codec import to_json, to_plain
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import LoginFailure
-from sshload_contract.sample import Report
 from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.codec import to_json, to_plain
+from sshload_contract.wire.report import Report
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import LoginFailure
 
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.dial import dial_until_accepted, dial_until_banner
-from sshload_worker.coordination.locust_line import flush_and_close
+from sshload_worker.coordination.messages import flush_and_close
 from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.coordination.trial_part import TrialPart, WorkerContext
-from sshload_worker.locustfile.load_users import load_users
-from sshload_worker.locustfile.locust_users import LocustUsers
+from sshload_worker.locustfile.locust_users import LocustUsers, load_users
 from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError
 from sshload_worker.pacing.replay import read_checked_trace
@@ -31,6 +29,8 @@ from sshload_worker.recording.health import TIME_WAIT_S, has_port_room
 from sshload_worker.scenario.first_login import (
     OVERLOAD_OUTCOMES,
     UnreachableError,
+    dial_until_accepted,
+    dial_until_banner,
     log_in_once,
     patience_s,
     unreachable_failure,

@@ -1,30 +1,87 @@
-"""Crowd: the Locust users of one worker, of which each iteration runs one task.
+"""LocustUsers: the users of a locustfile in one worker. Each iteration runs one task.
 
-Classes are dealt out by their weights. A numbered user of a closed load keeps its class and its instance while it is
-there; iterations of an open load take an idle instance, or make one. Tasks are picked at random by their weights, by a
-generator of random numbers that is seeded with the run, so that a run can be repeated.
+A locustfile that cannot be run is refused before the start, with the line to be changed. Classes are dealt out by their
+weights. A numbered user of a closed load keeps its class and its instance while it is there; iterations of an open load
+take an idle instance, or make one. Tasks are picked at random by their weights, by a generator of random numbers that
+is seeded with the run, so that a run can be repeated.
 """
 
+import inspect
 import logging
+import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import Any, cast
 
 from gevent import GreenletExit
 from gevent.timeout import Timeout
+from locust import User
 from locust.exception import InterruptTaskSet, RescheduleTask, RescheduleTaskImmediately, StopUser
+from locust.user.task import TaskSet
+from locust.util.load_locustfile import load_locustfile
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.clients.interface import Connection
-from sshload_worker.locustfile.load_users import describe_error, locustfile_line
 from sshload_worker.locustfile.ssh_user import SSHUser
-from sshload_worker.outcomes import StepFailure
+from sshload_worker.outcomes import GeneratorFaultError, StepFailure
 from sshload_worker.scenario.sessions import Sessions
-from sshload_worker.scenario.step_clock import StepClock
+from sshload_worker.scenario.step_clock import StepClock, TimeLimitReached
 from sshload_worker.scenario.steps.step_run import StepRun
-from sshload_worker.scenario.time_limit import TimeLimitReached
+
+_MESSAGE_LIMIT_CHARACTERS = 200
 
 log = logging.getLogger(__name__)
+
+
+def load_users(path: str) -> tuple[type[SSHUser], ...]:
+    """Return the user classes of a locustfile; raises GeneratorFaultError, naming the line that is to be changed."""
+    name = f"locustfile {Path(path).name}"
+    try:
+        found, shapes = load_locustfile(path)
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever somebody's code raises
+        raise GeneratorFaultError(f"{name}{_locustfile_line(error, path)}: {_describe_error(error)}") from None
+    if shapes:
+        raise GeneratorFaultError(
+            f"{name}: {type(shapes[0]).__name__} is not used: the test's load says how many users"
+        )
+    if not found:
+        raise GeneratorFaultError(f"{name} has no subclass of SSHUser")
+    users: list[type[SSHUser]] = []
+    for user_class in found.values():
+        where = f"{name} line {inspect.getsourcelines(user_class)[1]}: {user_class.__name__}"
+        problem = _problem(user_class)
+        if problem:
+            raise GeneratorFaultError(f"{where} {problem}")
+        users.append(cast("type[SSHUser]", user_class))
+    return tuple(users)
+
+
+def _locustfile_line(error: BaseException, path: str) -> str:
+    """Return " line N" of the locustfile where an error came up in it, empty where it did not."""
+    if isinstance(error, SyntaxError) and error.filename == path:
+        return f" line {error.lineno}"
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == path]
+    return f" line {lines[-1]}" if lines else ""
+
+
+def _describe_error(error: BaseException) -> str:
+    """Return an error's type and message, within bounds."""
+    return f"{type(error).__name__}: {error}".rstrip(": ")[:_MESSAGE_LIMIT_CHARACTERS]
+
+
+def _problem(user_class: type[User]) -> str:
+    if not issubclass(user_class, SSHUser):
+        return "is no SSHUser, and nothing that it does would be measured"
+    if not user_class.tasks:
+        return "has no task: mark a method with @task"
+    if any(inspect.isclass(task) and issubclass(task, TaskSet) for task in user_class.tasks):
+        return "has a TaskSet for a task: an iteration is one task, so make it a method"
+    if user_class.fixed_count:
+        return "has a fixed_count: the test's load says how many users there are, weight says which"
+    if user_class.weight <= 0:
+        return f"has weight {user_class.weight}: it is to be above 0"
+    return ""
 
 
 @dataclass(slots=True)
@@ -139,13 +196,13 @@ class LocustUsers:
             log.warning(
                 "on_stop of %s%s: %s",
                 type(member.user).__name__,
-                locustfile_line(error, self._path),
-                describe_error(error),
+                _locustfile_line(error, self._path),
+                _describe_error(error),
             )
 
     def _fault(self, error: BaseException) -> StepFailure:
-        line = locustfile_line(error, self._path)
-        return StepFailure(Outcome.GENERATOR_FAULT, f"locustfile{line}: {describe_error(error)}")
+        line = _locustfile_line(error, self._path)
+        return StepFailure(Outcome.GENERATOR_FAULT, f"locustfile{line}: {_describe_error(error)}")
 
 
 @dataclass(frozen=True, slots=True)

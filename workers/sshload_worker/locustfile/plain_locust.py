@@ -14,18 +14,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from sshload_contract.client import Auth, Client, Library, Timeouts
-from sshload_contract.run_config import Endpoint
 from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import WHOLE_STEPS, Window
+from sshload_contract.wire.run_config import Endpoint
 
 from sshload_worker.locustfile.request_events import RequestPerSample
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.connector import Connector
+from sshload_worker.scenario.sessions import Connector
 from sshload_worker.scenario.step_clock import Due, StepClock
+from sshload_worker.scenario.steps.channel import unrestricted
 from sshload_worker.scenario.steps.dispatch import run_step
-from sshload_worker.scenario.steps.forward import unrestricted
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.target_login import prepare_login_at, resolve
 

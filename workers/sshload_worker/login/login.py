@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import time
 
-from sshload_contract.client import Auth, Client
-from sshload_contract.run_config import Endpoint
+from sshload_contract.client import BY_KEY, Auth, Client
+from sshload_contract.wire.run_config import Endpoint
 
-from sshload_worker.login.agent import start_agent
 from sshload_worker.login.certificate import check_user_certificate
 from sshload_worker.login.known_hosts import HostKeys
-from sshload_worker.login.private_key import PrivateKey, read_private_key
+from sshload_worker.login.private_key import PrivateKey, read_private_key, start_agent
 from sshload_worker.outcomes import GeneratorFaultError
 
 Address = tuple[socket.AddressFamily, tuple[object, ...]]
@@ -60,7 +59,6 @@ class Login:
 _NOTHING = Credentials(
     auth=Auth.PASSWORD, private_key=b"", public_key=b"", certificate=b"", password="", agent_socket=""
 )
-_KEY_AUTHS = (Auth.PUBLICKEY, Auth.CERTIFICATE, Auth.AGENT)
 
 
 def read_credentials(endpoint: Endpoint, server: str) -> Credentials:
@@ -68,7 +66,7 @@ def read_credentials(endpoint: Endpoint, server: str) -> Credentials:
 
     For Auth.AGENT an ssh-agent with the key in it is started, which ends with this process.
     """
-    if endpoint.auth not in _KEY_AUTHS:
+    if endpoint.auth not in BY_KEY:
         password = _read_secret(endpoint.password_path, f"{server}'s password")
         return replace(_NOTHING, auth=endpoint.auth, password=password)
     key = _read_key(endpoint, server)

@@ -1,12 +1,26 @@
-"""Private keys, checked and decrypted once before the start: a login with an encrypted one would cost 300 ms of CPU.
+"""Private keys, checked and decrypted once before the start, and an ssh-agent of the worker's own that holds one.
 
-Every client library gets the same: OpenSSH's own format, without encryption. A key that comes so is only looked over;
-`cryptography` reads all others, and is imported only for them.
+A login with an encrypted key would cost 300 ms of CPU. Every client library gets the same: OpenSSH's own format,
+without encryption. A key that comes so is only looked over; `cryptography` reads all others, and is imported only for
+them.
+
+The agent listens in a directory that only this user may enter, is told the key over its socket, never by argument or
+environment, and ends with this process. Where that is killed, the pipe to the agent's companion (`cat`) closes, which
+ends the companion, and the agent looks for its companion every ten seconds.
 """
 
+import atexit
 import binascii
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
 from base64 import b64decode, b64encode
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from sshload_worker.login.wire import WireError, WireReader, wire_string
@@ -22,6 +36,14 @@ _CHECK_BYTES = 8
 _PRIVATE_STRINGS = {"ssh-ed25519": 2, "ecdsa": 3, "ssh-rsa": 6}
 _KNOWN_TYPES = ("ssh-ed25519", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha2-nistp521", "ssh-rsa")
 _PUBLIC_BEGINS = tuple(name.encode() for name in (*_KNOWN_TYPES, "ssh-dss", "sk-"))
+
+_SOCKET_PATH_LIMIT_BYTES = 107  # sun_path of unix(7) holds 108 with the closing zero
+_AGENT_COMPANION = 'echo "$SSH_AGENT_PID"; exec cat'
+_ADD_IDENTITY = b"\x11"
+_AGENT_SUCCESS = b"\x06"
+_AGENT_ANSWER_BYTES = 5
+_AGENT_TIMEOUT_S = 10.0
+_AGENT_ENVIRONMENT = ("PATH", "TMPDIR", "LD_LIBRARY_PATH")
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +164,76 @@ def _load(text: bytes, passphrase: str, role: str) -> Any:
                 f"{role} cannot be decrypted: the passphrase is another, or the file damaged"
             ) from None
         raise GeneratorFaultError(f"{role} is damaged, or no private key") from None
+
+
+class Agent:
+    """A running agent; clients find it at `socket_path`. `pid` is 0 before its start and after its end.
+
+    Raises GeneratorFaultError where there is no place for its socket.
+    """
+
+    def __init__(self) -> None:
+        try:
+            self._folder = tempfile.mkdtemp(prefix="sshload-")
+        except OSError as error:
+            raise GeneratorFaultError(f"no ssh-agent: $TMPDIR cannot be written to ({error.strerror})") from None
+        self.socket_path = str(Path(self._folder) / "agent")
+        self._companion: subprocess.Popen[bytes] | None = None
+        self.pid = 0
+        atexit.register(self.end)
+
+    def start(self) -> None:
+        """Start the agent and wait until it listens; raises GeneratorFaultError where it cannot."""
+        if len(os.fsencode(self.socket_path)) > _SOCKET_PATH_LIMIT_BYTES:
+            raise GeneratorFaultError(f"no ssh-agent: $TMPDIR is too long for a socket's path ({self.socket_path})")
+        command = ["ssh-agent", "-a", self.socket_path, "sh", "-c", _AGENT_COMPANION]
+        environment = {name: os.environ[name] for name in _AGENT_ENVIRONMENT if name in os.environ}
+        try:
+            self._companion = subprocess.Popen(  # noqa: S603 - no part of the command is anybody's input
+                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=environment
+            )
+        except OSError as error:
+            raise GeneratorFaultError(
+                f"ssh-agent cannot be started: {error.strerror} (the worker's image needs openssh-client)"
+            ) from None
+        said = self._companion.stdout.readline().decode("utf-8", "replace").strip() if self._companion.stdout else ""
+        if not said.isdecimal():
+            raise GeneratorFaultError(f"ssh-agent cannot be started: {said or 'it says nothing'}")
+        self.pid = int(said)
+
+    def add(self, key: PrivateKey) -> None:
+        """Give the agent a key; raises GeneratorFaultError where it does not take it."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(_AGENT_TIMEOUT_S)
+            try:
+                connection.connect(self.socket_path)
+                connection.sendall(wire_string(_ADD_IDENTITY + agent_identity(key)))
+                answer = connection.recv(_AGENT_ANSWER_BYTES)
+            except OSError as error:
+                raise GeneratorFaultError(f"ssh-agent does not answer: {error}") from None
+        if not answer.endswith(_AGENT_SUCCESS):
+            raise GeneratorFaultError("ssh-agent does not take the private key")
+
+    def end(self) -> None:
+        """End the agent and remove its directory. Does nothing where that is done already."""
+        atexit.unregister(self.end)
+        if self.pid:
+            with suppress(ProcessLookupError):
+                os.kill(self.pid, signal.SIGTERM)
+            self.pid = 0
+        if self._companion is not None:
+            self._companion.communicate()  # closes its input, which ends it
+            self._companion = None
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def start_agent(key: PrivateKey) -> Agent:
+    """Return an agent with the key in it; raises GeneratorFaultError where there is none to be had."""
+    agent = Agent()
+    try:
+        agent.start()
+        agent.add(key)
+    except GeneratorFaultError:
+        agent.end()
+        raise
+    return agent

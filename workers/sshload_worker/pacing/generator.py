@@ -10,8 +10,8 @@ import gevent
 from gevent.event import Event
 from gevent.pool import Group
 from sshload_contract.load import BurstLoad, HoldLoad, Load, UsersLoad
-from sshload_contract.run_config import RunConfig
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.pacing.replay import due_offsets
 from sshload_worker.pacing.share import Share
@@ -20,7 +20,7 @@ from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.step_clock import Due, StepClock
 
 if TYPE_CHECKING:
-    from sshload_contract.load.recorded import Trace
+    from sshload_contract.load.replay import Trace
 
 _NS_PER_S = 1_000_000_000
 _STARTS_PER_TURN = 16

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import gevent
-from sshload_contract.errors import ContractError
 from sshload_contract.load import ReplayLoad
-from sshload_contract.load.recorded import Trace, read_trace
-from sshload_contract.run_config import RunConfig
+from sshload_contract.load.replay import Trace, read_trace
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.outcomes import GeneratorFaultError
 

@@ -1,11 +1,11 @@
-"""Which part of the load is whose: a worker's share, and the trial that a load belongs to."""
+"""Share: one worker's part of the load. TrialOrder: the trial that a load belongs to."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
-from sshload_contract.run_config import RunConfig
+from sshload_contract.wire.run_config import RunConfig
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Share:
 class TrialOrder:
     """One trial. `number` counts those of a search from 1; a run that searches nothing is one trial, of number 0.
 
-    `amount` is that of the load (contract capacity.py), for number 0 as it is configured.
+    `amount` is that of the load (`Capacity`), for number 0 as it is configured.
     """
 
     number: int

@@ -1,4 +1,4 @@
-"""HealthMonitor: what this worker's numbers are worth, from its own lag and shortages.
+"""HealthMonitor: how far this worker's numbers can be trusted, by its own lag and shortages.
 
 A generator that is starved of CPU measures itself. The kernel tells it exactly (schedstat: how long the process was
 runnable and not run), the event loop by how late it wakes, and the source ports by what the kernel holds. Not every
@@ -13,8 +13,8 @@ from time import monotonic, monotonic_ns, thread_time
 import gevent
 from gevent.pool import Group
 from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
-from sshload_contract.sample import Health
 from sshload_contract.steal import machine_cpu, stolen_share
+from sshload_contract.wire.report import Health
 
 from sshload_worker.recording.histogram import LatencyHistogram
 

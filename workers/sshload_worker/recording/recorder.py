@@ -5,7 +5,8 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from sshload_contract.sample import (
+from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.report import (
     REPORT_VERSION,
     ArrivalCounts,
     ByteCount,
@@ -18,7 +19,6 @@ from sshload_contract.sample import (
     Report,
     StageCounts,
 )
-from sshload_contract.vocabulary import Outcome, Step, Window
 
 from sshload_worker.recording.histogram import LatencyHistogram
 

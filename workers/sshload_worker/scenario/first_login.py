@@ -1,9 +1,11 @@
-"""The login before the load: whether a worker can log in at all is found out once, and nothing of it is counted.
+"""Before the load: wait until the server answers, and log in once to find out whether that works. Nothing is counted.
 
-A server or a network may need a moment, so that what may pass is tried again until the connect timeout is over.
+A server or a network may need a moment, so TCP connections are tried until they succeed, in attempts short enough that
+one lost packet costs no minutes, and a login that may succeed later is tried until the connect timeout is over.
 """
 
 import logging
+import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from time import monotonic, monotonic_ns
@@ -11,15 +13,23 @@ from typing import TypeVar
 
 import gevent
 from sshload_contract.client import Timeouts
-from sshload_contract.run_config import Endpoint
-from sshload_contract.run_summary import LoginFailure
 from sshload_contract.vocabulary import Outcome, Window, jump_host_of
+from sshload_contract.wire.run_config import Endpoint
+from sshload_contract.wire.run_summary import LoginFailure
 
 from sshload_worker.login.login import Address, Login
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.connector import Connector
+from sshload_worker.scenario.sessions import Connector
 from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
+
+_DIAL_ATTEMPT_S = 1.0
+_DIAL_PAUSE_S = 0.1
+_GREETING_S = 5.0
+_REFUSED_PAUSE_S = 0.5
+_VERSION_START = b"SSH-"
+_GREETING_LIMIT_BYTES = 8_192
+_REPORTED_CHARACTERS = 100
 
 _FINAL_OUTCOMES = frozenset(
     {Outcome.AUTH_REJECTED, Outcome.HOST_KEY_MISMATCH, Outcome.KEX_FAILED, Outcome.NOT_SSH, Outcome.GENERATOR_FAULT}
@@ -29,8 +39,8 @@ _FINAL_OUTCOMES = frozenset(
 OVERLOAD_OUTCOMES = frozenset({Outcome.THROTTLED, Outcome.PENALISED, Outcome.DROPPED_UNKNOWN})
 """Refusals that only say that too many connections come, which is no reason against the load."""
 
-_FIRST_PAUSE_S = 0.2
-_LONGEST_PAUSE_S = 2.0
+_FIRST_RETRY_PAUSE_S = 0.2
+_LONGEST_RETRY_PAUSE_S = 2.0
 _LEAST_PATIENCE_S = 3.0
 _ADDRESSES_LIMIT_CHARACTERS = 500
 _LEAST_SHARE = 0.02
@@ -42,14 +52,60 @@ _LEAST_LIMIT_S = 0.001
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
-OnProblem = Callable[[str], None]
+_OnProblem = Callable[[str], None]
+
+
+def dial_until_accepted(host: str, port: int, on_problem: _OnProblem) -> None:
+    """Return once `host` takes a TCP connection at `port`, which is closed at once; tell each problem meanwhile."""
+    while True:
+        try:
+            socket.create_connection((host, port), timeout=_DIAL_ATTEMPT_S).close()
+        except OSError as error:
+            on_problem(f"{host}:{port}: {error.strerror or error}")
+            gevent.sleep(_DIAL_PAUSE_S)
+        else:
+            return
+
+
+def dial_until_banner(host: str, port: int, on_problem: _OnProblem) -> None:
+    """Return once the server at `port` greets with its SSH version (RFC 4253 section 4.2); tell each problem meanwhile.
+
+    A server that is still full of connections, or that punishes this source for having given some up, closes them with
+    other words or with none (sshd: MaxStartups, PerSourcePenalties).
+    """
+    while True:
+        try:
+            received = _greeting(host, port)
+        except OSError as error:
+            on_problem(f"{host}:{port}: {error.strerror or error}")
+        else:
+            if received.startswith(_VERSION_START) or b"\n" + _VERSION_START in received:
+                return
+            words = received.decode("ascii", "replace").strip()[:_REPORTED_CHARACTERS]
+            on_problem(
+                f"{host}:{port}: no SSH version, but {words!r}" if words else f"{host}:{port}: it closed unasked"
+            )
+        gevent.sleep(_REFUSED_PAUSE_S)
+
+
+def _greeting(host: str, port: int) -> bytes:
+    """Return the server's bytes up to the begin of its version, to its close, or to the limit."""
+    received = b""
+    with socket.create_connection((host, port), timeout=_DIAL_ATTEMPT_S) as connection:
+        connection.settimeout(_GREETING_S)
+        while _VERSION_START not in received and len(received) < _GREETING_LIMIT_BYTES:
+            data = connection.recv(_GREETING_LIMIT_BYTES)
+            if not data:
+                break
+            received += data
+    return received
 
 
 class UnreachableError(Exception):
     """The server was not reached in time; the message is the last problem that was told."""
 
 
-def wait_within(limit_s: float, wait: Callable[[OnProblem], T], tell: OnProblem) -> T:
+def wait_within(limit_s: float, wait: Callable[[_OnProblem], T], tell: _OnProblem) -> T:
     """Return the result of `wait`, which reports each problem; raises UnreachableError where it takes longer."""
     last = "no answer"
 
@@ -76,7 +132,7 @@ def unreachable_failure(
     return LoginFailure(worker, 1 if behind else 0, server.host, server.port, outcome, message)
 
 
-def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell: OnProblem) -> LoginFailure | None:
+def log_in_once(worker: int, login: Login, addresses: tuple[Address, ...], tell: _OnProblem) -> LoginFailure | None:
     """Log in to each server of the way and go again; return why it cannot be done, None where it can.
 
     Of a name with several addresses one that lets the worker in suffices, because the load counts what the others
@@ -125,7 +181,7 @@ def _with_shorter_timeouts(login: Login, share: float) -> Login:
     return replace(login, client=replace(login.client, timeouts=timeouts), via=via)
 
 
-def _log_in_at(worker: int, login: Login, tell: OnProblem, share: float) -> LoginFailure | None:
+def _log_in_at(worker: int, login: Login, tell: _OnProblem, share: float) -> LoginFailure | None:
     deadline_s = monotonic() + patience_s(login.client.timeouts) * share
     shortened = _with_shorter_timeouts(login, share) if share < 1 else login
     failure = _attempt(worker, shortened)
@@ -144,10 +200,10 @@ def patience_s(timeouts: Timeouts) -> float:
 
 
 def _pauses_s() -> Iterator[float]:
-    pause_s = _FIRST_PAUSE_S
+    pause_s = _FIRST_RETRY_PAUSE_S
     while True:
         yield pause_s
-        pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
+        pause_s = min(2 * pause_s, _LONGEST_RETRY_PAUSE_S)
 
 
 def _first_hop_at(login: Login, address: Address) -> Login:

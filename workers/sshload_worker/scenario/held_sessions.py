@@ -14,9 +14,8 @@ from sshload_contract.vocabulary import Outcome, Step, measured_step
 from sshload_worker.clients.interface import Connection
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
-from sshload_worker.scenario.connector import Connector
-from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
-from sshload_worker.scenario.time_limit import TimeLimit
+from sshload_worker.scenario.sessions import Connector
+from sshload_worker.scenario.step_clock import Due, StepClock, TimeLimit, classify_error
 
 NAME = "held"
 _HOLD = measured_step(NAME, Step.HOLD)

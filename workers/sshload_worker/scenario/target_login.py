@@ -18,7 +18,7 @@ from itertools import cycle
 import gevent
 from sshload_contract.allow_list import address_refusal, host_refusal, lookup_name
 from sshload_contract.client import Client, Library
-from sshload_contract.run_config import Endpoint, RunConfig
+from sshload_contract.wire.run_config import Endpoint, RunConfig
 
 from sshload_worker.clients.libraries import check_client, prepare_library
 from sshload_worker.login.known_hosts import ANY_HOST_KEY, HostKeys, KnownHostsError, read_known_hosts

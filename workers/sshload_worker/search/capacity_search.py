@@ -14,8 +14,7 @@ from math import ceil, floor
 from sshload_contract.vocabulary import SearchEnd
 
 from sshload_worker.search.belief import believe
-from sshload_worker.search.ladder import Ladder, ladder
-from sshload_worker.search.votes import VotesByRung
+from sshload_worker.search.ladder import Ladder, VotesByRung, ladder
 
 TRIALS_LIMIT = 60
 FINEST_PRECISION = 0.001

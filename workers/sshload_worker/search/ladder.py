@@ -1,16 +1,21 @@
-"""The loads that a search may try: a ladder from the least to the most, half the precision from rung to rung.
+"""The loads that a search may try, and the votes that trials give for each.
 
-As the loads are few, a trial that is repeated is repeated at the very same load, and counted with those before.
+The loads are a ladder from the least to the most, half the precision from rung to rung. As the loads are few, a trial
+that is repeated is repeated at the very same load, and counted with those before.
 """
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from math import ceil, floor, log, log10
 
+from sshload_contract.thresholds import GIVEN_UP_AFTER, unjudged
+
 _RUNGS_PER_PRECISION = 2
 _DIGITS_BEYOND_STEP = 1
+
+_NEVER_JUDGED_AFTER = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,3 +70,92 @@ def _whole_loads(least: float, most: float, ratio: float) -> Iterator[float]:
         yield float(load)
         load = max(load + 1, floor(load * ratio))
     yield float(floor(most))
+
+
+@dataclass(slots=True)
+class _Votes:
+    """The trials of one rung. `completed` is the lowest rate that a failed one completed, None where none is known.
+
+    Trials that are invalid because of steal are `stolen`, the others `invalid`.
+    """
+
+    passes: int = 0
+    fails: int = 0
+    invalid: int = 0
+    stolen: int = 0
+    completed: float | None = None
+
+    @property
+    def lead(self) -> int:
+        """Return by how many the passes outnumber the fails."""
+        return self.passes - self.fails
+
+    @property
+    def unjudged(self) -> float:
+        """Return by how many the invalid trials outnumber those that were judged."""
+        return unjudged(self.invalid, self.stolen, self.passes + self.fails)
+
+
+@dataclass(slots=True)
+class VotesByRung:
+    """The votes by rung. More load is no easier: a pass speaks for the rungs below too, a fail for those above."""
+
+    by_rung: dict[int, _Votes] = field(default_factory=dict)
+
+    def count(self, rung: int, *, passed: bool | None, stolen: bool, completed: float | None) -> None:
+        """Count one trial; `passed` is None where it was invalid, and `stolen` tells whether because of steal."""
+        votes = self.by_rung.setdefault(rung, _Votes())
+        if passed is None and stolen:
+            votes.stolen += 1
+        elif passed is None:
+            votes.invalid += 1
+        elif passed:
+            votes.passes += 1
+        else:
+            votes.fails += 1
+            votes.completed = min((rate for rate in (votes.completed, completed) if rate), default=None)
+
+    def first_given_up(self) -> int | None:
+        """Return the lowest rung that was given up, as the generator could not make it again and again."""
+        return min((rung for rung, votes in self.by_rung.items() if votes.unjudged >= GIVEN_UP_AFTER), default=None)
+
+    def is_given_up(self, rung: int) -> bool:
+        """Return whether there is no more use in trying this rung."""
+        return self.by_rung[rung].unjudged >= _NEVER_JUDGED_AFTER
+
+    def lead(self, rung: int) -> int:
+        """Return by how many the passes of a rung outnumber its fails."""
+        return self.by_rung[rung].lead if rung in self.by_rung else 0
+
+    def judged(self, rung: int) -> int:
+        """Return the number of a rung's trials that passed or failed."""
+        votes = self.by_rung.get(rung, _Votes())
+        return votes.passes + votes.fails
+
+    def lowest_failing(self, *, above: int, below: int) -> int | None:
+        """Return the lowest rung between the two of which most trials failed."""
+        failing = (rung for rung, votes in self.by_rung.items() if above < rung < below and votes.lead < 0)
+        return min(failing, default=None)
+
+    def highest_passing(self, below: int) -> int | None:
+        """Return the highest rung under `below` of which most trials passed."""
+        return max((rung for rung, votes in self.by_rung.items() if rung < below and votes.lead > 0), default=None)
+
+    def undecided(self, below: int) -> int | None:
+        """Return the lowest rung under `below` that was tried and is neither judged nor given up: it is tried again."""
+        return min(
+            (
+                rung
+                for rung, votes in self.by_rung.items()
+                if rung < below and votes.lead == 0 and votes.unjudged < GIVEN_UP_AFTER
+            ),
+            default=None,
+        )
+
+    def passes_at_or_above(self, rung: int) -> int:
+        """Return the number of trials by which the rung passes."""
+        return sum(votes.passes for other, votes in self.by_rung.items() if other >= rung)
+
+    def fails_at_or_below(self, rung: int) -> int:
+        """Return the number of trials by which the rung fails."""
+        return sum(votes.fails for other, votes in self.by_rung.items() if other <= rung)

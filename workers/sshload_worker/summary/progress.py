@@ -3,10 +3,8 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import SeriesPoint
-from sshload_contract.sample import ArrivalCounts
-from sshload_contract.snapshot import (
+from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.master_log import (
     MOST_FAILURE_KINDS,
     PROBLEM_LIMIT_CHARACTERS,
     SNAPSHOT_VERSION,
@@ -15,10 +13,12 @@ from sshload_contract.snapshot import (
     Snapshot,
     Stage,
 )
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.report import ArrivalCounts
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import SeriesPoint
 
 from sshload_worker.recording.histogram import LatencyHistogram
-from sshload_worker.summary.merge import NO_COUNTS, Totals, add_counts, subtract_counts
+from sshload_worker.summary.totals import NO_COUNTS, Totals, add_counts, subtract_counts
 
 POINTS_LIMIT = 600
 

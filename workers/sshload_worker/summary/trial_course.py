@@ -4,18 +4,17 @@ from dataclasses import replace
 from statistics import mean
 from typing import TYPE_CHECKING
 
-from sshload_contract.judgement.judged import in_words
-from sshload_contract.reporting import oldest_word_s
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import EarlyEnd, RunSummary
-from sshload_contract.sample import Report
+from sshload_contract.thresholds import in_words
 from sshload_contract.vocabulary import RunEnd
+from sshload_contract.wire.report import Report, oldest_report_s
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 
 from sshload_worker.pacing.share import TrialOrder
-from sshload_worker.summary.hopeless import unrecoverable_threshold
-from sshload_worker.summary.merge import Totals
+from sshload_worker.summary.early_end import unrecoverable_threshold
 from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, adds_enough, progress
-from sshload_worker.summary.report import RunCourse, run_summary
+from sshload_worker.summary.run_summary import RunCourse, run_summary
+from sshload_worker.summary.totals import Totals
 
 _LOOK_AGAIN_AFTER_S = 5.0
 """A summary of what was measured so far costs the master up to seconds of CPU."""
@@ -28,7 +27,7 @@ class HeldRange:
         load = config.load
         self._holds = load.held_sessions > 0
         ramp_up_s = load.before_iterations_s
-        self._begin_s = config.warm_up_s + ramp_up_s + oldest_word_s(config.workers)
+        self._begin_s = config.warm_up_s + ramp_up_s + oldest_report_s(config.workers)
         self._end_s = config.warm_up_s + load.lasts_s
         self.most: int | None = None
         self.least: int | None = None
@@ -41,7 +40,7 @@ class HeldRange:
 
 
 if TYPE_CHECKING:
-    from sshload_contract.target_stats import TargetStats
+    from sshload_contract.wire.target import TargetStats
 
 
 class TrialCourse:
@@ -109,7 +108,7 @@ class TrialCourse:
             return False
         if at_s < self._look_again_s:
             return False
-        unreported_s = self.planned_s - at_s + oldest_word_s(self.config.workers)
+        unreported_s = self.planned_s - at_s + oldest_report_s(self.config.workers)
         broken = unrecoverable_threshold(self.config, self.totals, unreported_s, lambda: self._so_far(at_s))
         if broken is None:
             return False

@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar, Final
 
 from sshload_contract.declared import Absent, Default, FreeForm, Items, Rule, Text, Whole, Words
 
-from sshload_operator.api.errors import Problem, SpecError, collect
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.shapes import read
+from sshload_operator.api.shapes.errors import Problem, SpecError, collect
+from sshload_operator.api.shapes.reading import read
 from sshload_operator.api.spec import LoadTestSpec
 
 MOST_TESTS: Final = 200

@@ -13,7 +13,7 @@ from typing import Final
 from sshload_contract.declared import Rule
 from sshload_contract.quantities import duration_s
 
-from sshload_operator.api.errors import shown
+from sshload_operator.api.shapes.errors import shown
 
 EVERY: Final = re.compile(r"@every ((?:[0-9]{1,6}[smh])+)")
 """A fixed interval in place of a cron expression."""
@@ -33,6 +33,20 @@ _MACROS: Final = {
 }
 _MOST_DAYS: Final = {2: 29, 4: 30, 6: 30, 9: 30, 11: 30}
 _FULL_MONTH: Final = 31
+_NUMBER: Final = r"[0-9]{1,2}"
+_WORD: Final = r"[a-z]{3}"
+_TERM: Final = re.compile(
+    rf"(?:[*?]|(?=({_NUMBER}|{_WORD}))(?:{_NUMBER}(?:-({_NUMBER}))?|{_WORD}(?:-({_WORD}))?))(?:/([0-9]{{1,3}}))?"
+)
+_LIST_OF_DAYS: Final = r"^[^ ]+ +[^ ]+ +{day}(-{day})?(/[0-9]+)?(,{day}(-{day})?(/[0-9]+)?)*"
+_ANY_WEEKDAY: Final = "([^ ]*,)?[*?](/0*1)?(,[^ ]*)?$"
+_FEBRUARY: Final = "(0?2|(?i:feb))"
+_SHORT_MONTH: Final = "(0?[2469]|11|(?i:feb|apr|jun|sep|nov))"
+_MACRO_NAMES: Final = "|".join(macro.removeprefix("@") for macro in _MACROS)
+_NO_30TH: Final = (
+    f"{_LIST_OF_DAYS.format(day='(30|31)')} +{_FEBRUARY}(-{_FEBRUARY})?(,{_FEBRUARY}(-{_FEBRUARY})?)* +{_ANY_WEEKDAY}"
+)
+_NO_31ST: Final = f"{_LIST_OF_DAYS.format(day='31')} +{_SHORT_MONTH}(,{_SHORT_MONTH})* +{_ANY_WEEKDAY}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +66,6 @@ _FIELDS: Final = (
     _Field("day of the month", 1, 31, "(0?[1-9]|[12][0-9]|3[01])"),
     _Field("month", 1, 12, "(0?[1-9]|1[0-2])", tuple(_MONTHS.split("|"))),
     _Field("day of the week", 0, 6, "0?[0-6]", tuple(_WEEKDAYS.split("|"))),
-)
-_NUMBER: Final = r"[0-9]{1,2}"
-_WORD: Final = r"[a-z]{3}"
-_TERM: Final = re.compile(
-    rf"(?:[*?]|(?=({_NUMBER}|{_WORD}))(?:{_NUMBER}(?:-({_NUMBER}))?|{_WORD}(?:-({_WORD}))?))(?:/([0-9]{{1,3}}))?"
 )
 
 
@@ -163,16 +172,7 @@ def _backward_ranges() -> str:
     return "|".join([*units, *tens, *same, *names])
 
 
-_LIST_OF_DAYS: Final = r"^[^ ]+ +[^ ]+ +{day}(-{day})?(/[0-9]+)?(,{day}(-{day})?(/[0-9]+)?)*"
-_ANY_WEEKDAY: Final = "([^ ]*,)?[*?](/0*1)?(,[^ ]*)?$"
-_FEBRUARY: Final = "(0?2|(?i:feb))"
-_SHORT_MONTH: Final = "(0?[2469]|11|(?i:feb|apr|jun|sep|nov))"
-_MACRO_NAMES: Final = "|".join(macro.removeprefix("@") for macro in _MACROS)
 _ANY_EXPRESSION: Final = " +".join(map(_field_pattern, _FIELDS))
-_NO_30TH: Final = (
-    f"{_LIST_OF_DAYS.format(day='(30|31)')} +{_FEBRUARY}(-{_FEBRUARY})?(,{_FEBRUARY}(-{_FEBRUARY})?)* +{_ANY_WEEKDAY}"
-)
-_NO_31ST: Final = f"{_LIST_OF_DAYS.format(day='31')} +{_SHORT_MONTH}(,{_SHORT_MONTH})* +{_ANY_WEEKDAY}"
 
 SCHEDULE_RULES: Final = (
     Rule(

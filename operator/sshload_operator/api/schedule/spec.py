@@ -10,11 +10,11 @@ from zoneinfo import ZoneInfo
 from sshload_contract.declared import Absent, Default, Duration, Entries, FreeForm, Rule, Text, Whole
 from sshload_contract.quantities import duration_s
 
-from sshload_operator.api.errors import Problem, SpecError, collect, shown
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.schedule.calendars import Calendar, CronCalendar, EveryCalendar
 from sshload_operator.api.schedule.cron import EVERY, SCHEDULE_RULES, canonical
-from sshload_operator.api.shapes import read
+from sshload_operator.api.shapes.errors import Problem, SpecError, collect, shown
+from sshload_operator.api.shapes.reading import read
 from sshload_operator.api.spec import LoadTestSpec
 
 _TESTS: Final = "spec.testTemplate.spec"

@@ -2,23 +2,16 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum, unique
 from typing import Annotated, ClassVar, Final
 
 from sshload_contract.declared import Absent, Entries, Items, Text
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.comparison.words import (
-    ComparisonCondition,
-    ComparisonPhase,
-    ComparisonVerdict,
-    Difference,
-)
-from sshload_operator.api.status.conditions import Condition
 from sshload_operator.api.status.figures import (
     Amount,
     AnyNumber,
     Count,
-    Message,
     ObjectName,
     Ordinal,
     ReasonWord,
@@ -26,13 +19,80 @@ from sshload_operator.api.status.figures import (
     Time,
     Uid,
 )
-from sshload_operator.api.status.head import Column, RunStatus
+from sshload_operator.api.status.head import Column, Condition, RunStatus
+from sshload_operator.state import Reason
 
 MOST_FIGURES: Final = 200
 MOST_REPEATS: Final = 2
 """How often a test is made again whose generator lagged."""
-
 _VariantName = Annotated[str, Text(20)]
+
+
+@unique
+class ComparisonPhase(StrEnum):
+    """Where a comparison stands. Only FINISHED is terminal."""
+
+    PENDING = "Pending"
+    RUNNING = "Running"
+    FINISHED = "Finished"
+
+
+@unique
+class ComparisonVerdict(StrEnum):
+    """How far the results can be taken. It says nothing of which variant is better: the figures do."""
+
+    CONCLUSIVE = "Conclusive"
+    INCONCLUSIVE = "Inconclusive"
+    ERROR = "Error"
+    ABORTED = "Aborted"
+
+
+@unique
+class ComparisonCondition(StrEnum):
+    """The conditions of every status; the last three are kstatus's."""
+
+    COMPLETE = "Complete"
+    READY = "Ready"
+    RECONCILING = "Reconciling"
+    STALLED = "Stalled"
+
+
+@unique
+class ComparisonReason(StrEnum):
+    """Why a comparison's status is as it is, for machines."""
+
+    # under way
+    OLD_TESTS_GOING = "OldTestsGoing"
+    PODS_GOING = "PodsGoing"
+    TEST_STARTING = "TestStarting"
+    TEST_RUNNING = "TestRunning"
+    # Conclusive
+    COMPARED = "Compared"
+    # Inconclusive
+    TESTS_NOT_MEASURED = "TestsNotMeasured"
+    TOO_FEW_ROUNDS = "TooFewRounds"
+    # Error
+    VARIANT_NOT_MEASURED = "VariantNotMeasured"
+    INVALID_SPEC = Reason.INVALID_SPEC.value
+    TARGET_NOT_ALLOWED = Reason.TARGET_NOT_ALLOWED.value
+    NOT_PERMITTED = Reason.NOT_PERMITTED.value
+    LOAD_IMPOSSIBLE = Reason.LOAD_IMPOSSIBLE.value
+    TEST_REFUSED = "TestRefused"
+    NAME_TAKEN = "NameTaken"
+    # Aborted
+    ABORT_REQUESTED = Reason.ABORT_REQUESTED.value
+
+
+@unique
+class Difference(StrEnum):
+    """What the interval says of a variant's figure beside the first variant's. UNKNOWN: there is no interval."""
+
+    NONE = "none"
+    FASTER = "faster"
+    SLOWER = "slower"
+    HIGHER = "higher"
+    LOWER = "lower"
+    UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,9 +208,7 @@ class ComparisonStatus(RunStatus):
         " Aborted. It says nothing of which variant is better.",
     ] = None
     reason: Annotated[ReasonWord, Absent(""), "Why the status is as it is, in one word for machines."] = ""
-    message: Annotated[Message, Absent(""), "Why the status is as it is, and at the end what was found."] = ""
     start_time: Annotated[Time | None, "When the current run was started."] = None
-    completion_time: Annotated[Time | None, "When the current run was finished."] = None
     round: Annotated[Count, Absent(0), "The round that is under way, or was the last."] = 0
     test: Annotated[ObjectName, Absent(""), "The SSHLoadTest that is under way."] = ""
     progress: Annotated[str, Text(20), Absent(""), "Tests that are over, of all."] = ""
@@ -167,3 +225,13 @@ class ComparisonStatus(RunStatus):
         Absent(()),
         "Each test that is over, with the figures that the results are made of.",
     ] = ()
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run is over."""
+        return self.phase is ComparisonPhase.FINISHED
+
+    @property
+    def is_aborted(self) -> bool:
+        """Whether the run was ended by request."""
+        return self.verdict is ComparisonVerdict.ABORTED

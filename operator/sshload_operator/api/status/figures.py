@@ -5,12 +5,11 @@ A figure that could not be stated is None, which is absent in JSON; it is never 
 
 from datetime import datetime
 from math import inf
-from typing import Annotated, Final, TypeAlias
+from typing import Annotated, Final, TypeAlias, overload
 
 from sshload_contract.declared import Number, Text, Timestamp, Whole
 
 _INT64_MOST: Final = 2**63 - 1
-
 Amount: TypeAlias = Annotated[float, Number(0, inf)]
 Percent: TypeAlias = Annotated[float, Number(0, 100)]
 AnyNumber: TypeAlias = Annotated[float, Number(-inf, inf)]
@@ -24,3 +23,30 @@ Message: TypeAlias = Annotated[str, Text(4_096)]
 ObjectName: TypeAlias = Annotated[str, Text(253)]
 Uid: TypeAlias = Annotated[str, Text(100)]
 StepName: TypeAlias = Annotated[str, Text(64)]
+
+
+@overload
+def milliseconds(latency_us: float) -> float: ...
+
+
+@overload
+def milliseconds(latency_us: None) -> None: ...
+
+
+@overload
+def milliseconds(latency_us: float | None) -> float | None: ...
+
+
+def milliseconds(latency_us: float | None) -> float | None:
+    """Return microseconds as milliseconds."""
+    return None if latency_us is None else round(latency_us / 1_000, 3)
+
+
+def percent(share: float | None) -> float | None:
+    """Return a share as percent."""
+    return None if share is None else round(share * 100, 6)
+
+
+def rounded(figure: float) -> float:
+    """Return a figure to three decimals, which is as far as it means anything."""
+    return round(figure, 3)

@@ -6,12 +6,27 @@ a person has written into it and does not fit its declaration is as if absent.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Annotated, Any, Final, Generic, TypeVar
 
 from sshload_contract.declared import Absent, Text
 
-from sshload_operator.api.shapes import read_fitting, stated
-from sshload_operator.api.status.figures import Count, Generation
+from sshload_operator.api.shapes.reading import read_fitting, stated
+from sshload_operator.api.status.figures import Count, Generation, Message, ReasonWord, Time
+from sshload_operator.state import ConditionStatus
+
+Word = TypeVar("Word", bound=StrEnum)
+
+
+@dataclass(frozen=True, slots=True)
+class Condition(Generic[Word]):
+    """One condition."""
+
+    type: Annotated[Word, "What the condition is about."]
+    status: Annotated[ConditionStatus, "Whether it holds."]
+    reason: Annotated[ReasonWord, "Why the status is so, in one word for machines."]
+    message: Annotated[Message, "Why the status is so, and what to change."]
+    last_transition_time: Annotated[Time, "When the condition's status last changed."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +66,18 @@ class RunStatus(ObjectStatus):
     spec_hash: Annotated[
         str, Text(64), Absent(""), "The hash of what the current run measures. A change of it starts a new run."
     ] = ""
+    message: Annotated[Message, Absent(""), "Why the status is as it is, and what to change or what was found."] = ""
+    completion_time: Annotated[Time | None, "When the current run was finished."] = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run is over: its phase is Finished."""
+        raise NotImplementedError
+
+    @property
+    def is_aborted(self) -> bool:
+        """Whether the run was ended by request."""
+        raise NotImplementedError
 
 
 S = TypeVar("S", bound=ObjectStatus)

@@ -5,23 +5,21 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from sshload_contract.declared import Absent, Entries, Items, Text
-from sshload_contract.snapshot import MOST_FAILURE_KINDS, Stage
 from sshload_contract.vocabulary import Verdict
+from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Stage
 
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus, SearchStatus
-from sshload_operator.api.status.conditions import Condition
 from sshload_operator.api.status.figures import (
     Amount,
     AnyNumber,
     Count,
-    Message,
     ObjectName,
     Percent,
     ReasonWord,
     Time,
 )
-from sshload_operator.api.status.head import Column, RunStatus
+from sshload_operator.api.status.head import Column, Condition, RunStatus
 from sshload_operator.api.status.results import Results
 from sshload_operator.state import ConditionType, Phase
 
@@ -137,9 +135,7 @@ class TestHead(RunStatus):
         " samples to say), Invalid (the measurement cannot be trusted), Error (it could not be measured), Aborted.",
     ] = None
     reason: Annotated[ReasonWord, Absent(""), "Why the status is as it is, in one word for machines."] = ""
-    message: Annotated[Message, Absent(""), "Why the status is as it is, and what to change."] = ""
     start_time: Annotated[Time | None, "When the current run was started."] = None
-    completion_time: Annotated[Time | None, "When the current run was finished."] = None
     conditions: Annotated[
         tuple[Condition[ConditionType], ...],
         Items(most=7, key=("type",)),
@@ -149,6 +145,16 @@ class TestHead(RunStatus):
     ] = ()
     progress: Progress | None = None
     installed_resources: InstalledResources | None = None
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run is over."""
+        return self.phase is Phase.FINISHED
+
+    @property
+    def is_aborted(self) -> bool:
+        """Whether the run was ended by request."""
+        return self.verdict is Verdict.ABORTED
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from math import isclose
 from typing import Annotated, Final
 
-from sshload_contract.bounds import MOST_STAGES
 from sshload_contract.declared import Absent, Items, Text
+from sshload_contract.wire.bounds import MOST_STAGES
 
 from sshload_operator.api.status.figures import Amount, Count, Difference, Ordinal, Percent, StepName
 

@@ -9,9 +9,9 @@ from typing import Any, Final
 import click
 import yaml
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.kinds import COMPARISON, GROUP, KINDS, SCHEDULE, TEST, Kind
 from sshload_operator.api.load_test_file import STANDARD_INPUT, read_objects
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.cli.cluster.access import Access, ClusterError, opened
 from sshload_operator.cli.cluster.follow import COMPARISONS, TESTS, How, follow
 from sshload_operator.cli.exit_code import ExitCode, complain, failed

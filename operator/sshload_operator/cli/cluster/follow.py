@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
-from sshload_operator.api.comparison.words import ComparisonPhase
 from sshload_operator.api.kinds import COMPARISON, TEST, Kind
-from sshload_operator.api.shapes import read_fitting
-from sshload_operator.api.status.comparison import ComparisonStatus
+from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.comparison import ComparisonPhase, ComparisonStatus
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.cli.cluster.access import Access, ClusterError, opened
 from sshload_operator.cli.exit_code import ExitCode, complain, exit_code, failed

@@ -8,7 +8,7 @@ from typing import Any, Final
 import click
 
 from sshload_operator.api.kinds import COMPARISON, KINDS, TEST, Kind
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.schedule import ScheduleStatus

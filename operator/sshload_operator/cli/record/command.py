@@ -11,7 +11,7 @@ from typing import Final, TextIO
 
 import click
 import yaml
-from sshload_contract.load.recorded import MOST_ARRIVALS, MOST_SECONDS, Trace, write_trace
+from sshload_contract.load.replay import MOST_ARRIVALS, MOST_SECONDS, Trace, write_trace
 
 from sshload_operator.api.spec import TRACE
 from sshload_operator.cli.exit_code import ExitCode, complain, failed

@@ -3,8 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from sshload_operator.api.comparison.words import ComparisonPhase, ComparisonVerdict, Difference
-from sshload_operator.api.status.comparison import ComparedFigure, ComparisonStatus, VariantResult
+from sshload_operator.api.status.comparison import (
+    ComparedFigure,
+    ComparisonPhase,
+    ComparisonStatus,
+    ComparisonVerdict,
+    Difference,
+    VariantResult,
+)
 from sshload_operator.cli.view.page import Facts, Grid, Page
 from sshload_operator.cli.view.text import ABSENT, milliseconds, printable
 from sshload_operator.decision.comparison.figures import place

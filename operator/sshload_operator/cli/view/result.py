@@ -5,7 +5,7 @@ from typing import Final
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.forms import timestamp_text
+from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.status.load_test import BaselineStatus, TestStatus, ThresholdStatus
 from sshload_operator.cli.view.advice import pastes
 from sshload_operator.cli.view.capacity import capacity_parts

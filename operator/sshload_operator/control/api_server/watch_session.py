@@ -32,6 +32,7 @@ _SHOWN_CHARACTERS: Final = 500
 # At its start, kopf asks about all groups of the API at once, some 30. asyncio holds 256 KiB for each TLS connection.
 _DISCOVERIES_AT_ONCE: Final = 4
 _COLLECTION: Final = re.compile(r"/(?:api/v1|apis/[^/]+/[^/]+)(?:/namespaces/([^/]+))?/([^/]+)")
+_GONE: Final = b'{"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired"}}\n'
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,9 +151,6 @@ class _Refusals:
         if status != HTTPStatus.GONE or "watch" not in answer.url.query:
             raise aiohttp.ClientPayloadError(f"{status}: {said}")
         answer.become(_GONE)
-
-
-_GONE: Final = b'{"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired"}}\n'
 
 
 class _Answer(aiohttp.ClientResponse):

@@ -1,18 +1,101 @@
-"""All kinds at work: which of them hears of which watch event."""
+"""All kinds at work: what each owner of tests is decided about by, and which kind hears of which watch event."""
 
 from dataclasses import dataclass
-from typing import Any
+from datetime import UTC, datetime
+from typing import Any, Final
 
-from sshload_operator.api.kinds import TEST
+from sshload_operator.api.comparison.spec import parse_comparison
+from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST, Kind
+from sshload_operator.api.schedule.spec import ScheduleSpec, parse_schedule
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.status.comparison import ComparisonStatus
+from sshload_operator.api.status.head import remembered
+from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.api_server.watch_session import Listed
-from sshload_operator.control.live.comparisons import ComparisonKind
-from sshload_operator.control.live.owned_tests import LiveOwners
-from sshload_operator.control.live.schedules import ScheduleKind
+from sshload_operator.control.live.owners import LiveOwners
 from sshload_operator.control.live.tests import LiveTests
-from sshload_operator.control.metrics.operator_metrics import OperatorMetrics
 from sshload_operator.control.metrics.published import Published
-from sshload_operator.planning.plan import Installation
+from sshload_operator.control.metrics.server import OperatorMetrics
+from sshload_operator.decision.comparison.decide import ComparisonSubject
+from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
+from sshload_operator.decision.comparison.plan import (
+    COMPARISON_LABEL,
+    ComparisonPlan,
+    comparison_hash,
+    make_comparison_plan,
+)
+from sshload_operator.decision.life_cycle import current_run
+from sshload_operator.decision.schedule.decide import ScheduleSubject
+from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL, ScheduledTest, identity, scheduled_test
+from sshload_operator.planning.plan import Installation, TestIdentity
+
+_LIST_EVERY_S: Final = 300.0
+
+
+class ScheduleKind:
+    """SSHLoadTestSchedules, as owners of tests."""
+
+    kind: Kind = SCHEDULE
+    label: str = SCHEDULE_LABEL
+    list_every_s: float = _LIST_EVERY_S
+    # A pass is short, and holds a body, what was parsed of it, and the answer to its write: 1 MB of the largest.
+    passes_at_once: int = 8
+
+    def facts(self, test: Object) -> ScheduledTest:
+        """Return what matters of a test to its schedule."""
+        return scheduled_test(test)
+
+    def subject(self, body: Object) -> ScheduleSubject:
+        """Return the schedule that a decision is about, its tests left out."""
+        past = remembered(ScheduleStatus, body.get("status"))
+        return ScheduleSubject(now=datetime.now(UTC), schedule=identity(body), spec=_schedule(body), remembered=past)
+
+
+def _schedule(body: Object) -> ScheduleSpec | SpecError:
+    try:
+        return parse_schedule(body["spec"])
+    except SpecError as error:
+        return error
+
+
+class ComparisonKind:
+    """SSHLoadTestComparisons, as owners of tests."""
+
+    kind: Kind = COMPARISON
+    label: str = COMPARISON_LABEL
+    list_every_s: float = _LIST_EVERY_S
+    # A pass holds the spec of each variant as it is written and as it is parsed: 10 MB of the largest.
+    passes_at_once: int = 2
+
+    def __init__(self, installation: Installation) -> None:
+        self._installation = installation
+
+    def facts(self, test: Object) -> ObservedTest:
+        """Return what matters of a test to its comparison."""
+        return observed_test(test)
+
+    def subject(self, body: Object) -> ComparisonSubject:
+        """Return the comparison that a decision is about, its tests left out."""
+        metadata = body["metadata"]
+        comparison = TestIdentity(metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"])
+        past = remembered(ComparisonStatus, body.get("status"))
+        return ComparisonSubject(
+            now=datetime.now(UTC),
+            comparison=comparison,
+            plan=_comparison_plan(comparison, body, past.status),
+            remembered=past,
+            installation=self._installation,
+        )
+
+
+def _comparison_plan(comparison: TestIdentity, body: Object, past: ComparisonStatus) -> ComparisonPlan | SpecError:
+    try:
+        spec = parse_comparison(body["spec"])
+    except SpecError as error:
+        return error
+    run = current_run(comparison_hash(spec), comparison.generation, past)
+    return make_comparison_plan(comparison, spec, run)
 
 
 @dataclass(frozen=True, slots=True)

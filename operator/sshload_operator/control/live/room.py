@@ -11,7 +11,7 @@ from sshload_operator.api.status.load_test import head_of
 from sshload_operator.control.api_server.cluster import Object
 from sshload_operator.control.live.objects import Key, key_of
 from sshload_operator.decision.turns import Waiting, next_look_at_queue_s, positions
-from sshload_operator.planning.limits import Limits
+from sshload_operator.planning.plan import Limits
 from sshload_operator.state import Phase
 
 # Until then an operator that was started anew may not have heard of all tests that run.

@@ -7,7 +7,6 @@ finished tests cost nothing, and a restarted operator asks the API server nothin
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Final
 
 from sshload_operator.api.kinds import TEST
@@ -20,15 +19,15 @@ from sshload_operator.control.run.observe import Observations
 from sshload_operator.control.run.reconcile import (
     ParsedSpec,
     Shared,
-    Subject,
     asks_for_deeds,
-    decide_unseen,
     is_finished,
     is_held_back,
     reconcile,
     subject_of,
 )
 from sshload_operator.control.steady_clock import SteadyClock
+from sshload_operator.decision.life_cycle import decide
+from sshload_operator.decision.load_test.decide import TestSubject
 from sshload_operator.manifests.labels import Membership, membership_of_job, membership_of_pod
 from sshload_operator.planning.plan import Installation, Plan
 
@@ -117,7 +116,7 @@ class _TestReconciler(Reconciler[TestState]):
         """Let a finished test rest about which nothing is to be done."""
         if live.body is None or live.state.has_children or not is_finished(live.body):
             return None
-        return _rest_unseen(subject_of(live.body, self.installation, ParsedSpec()), live.state.clock.now())
+        return _rest_unseen(subject_of(live.body, self.installation, ParsedSpec(), live.state.clock.now()))
 
     def kept(self, _state: TestState) -> TestState:
         """Keep nothing of a test that is held back: what its pods were is swept, and its spec is read again."""
@@ -134,17 +133,17 @@ class _TestReconciler(Reconciler[TestState]):
         body = live.body or live.fill(await self.shared.cluster.read(TEST, *key))
         if body is None or "deletionTimestamp" in body["metadata"]:
             return Rest()
-        subject = subject_of(body, self.installation, state.spec)
+        subject = subject_of(body, self.installation, state.spec, state.clock.now())
         if isinstance(subject.plan, Plan):
             log_about(run=subject.plan.run_id)
         if state.is_ending:
             state.is_ending = False
             state.has_children = any(not pod.deleting for pod in state.children.pods_of(subject.test.uid))
-        if subject.finished and not state.has_children:
-            rest = _rest_unseen(subject, state.clock.now())
+        if subject.is_finished and not state.has_children:
+            rest = _rest_unseen(subject)
             if rest is not None:
                 return rest
-        done = await reconcile(self.shared, subject, state.children, state.clock.now())
+        done = await reconcile(self.shared, body, subject, state.children)
         if done.test is None:
             self.shared.room.leave(key)
             return Rest()
@@ -153,9 +152,9 @@ class _TestReconciler(Reconciler[TestState]):
         return _following(live, done.test, done.requeue_after_s)
 
 
-def _rest_unseen(subject: Subject, now: datetime) -> Rest | None:
+def _rest_unseen(subject: TestSubject) -> Rest | None:
     """Return the rest of a test without pods about which nothing is to be done, else None."""
-    decision = decide_unseen(subject, now)
+    decision = decide(subject)
     return None if asks_for_deeds(decision) else Rest(decision.requeue_after_s)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.control.metrics.published import Published
 

@@ -3,14 +3,51 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Final
 
 from aiohttp import web
+from prometheus_client import CollectorRegistry, Counter, ProcessCollector, generate_latest
 
 from sshload_operator.control.metrics.bearer_check import BearerCheck
+from sshload_operator.control.metrics.schedules import SchedulesCollector
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
+from sshload_operator.control.metrics.tests import TestsCollector
 
 _TEXT_FORMAT: Final = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class OperatorMetrics:
+    """All that the operator publishes."""
+
+    def __init__(self) -> None:
+        self._registry = CollectorRegistry()
+        self.tests = TestsCollector()
+        self.schedules = SchedulesCollector()
+        self._api_requests = Counter(
+            "sshload_operator_api_requests",
+            "Requests to the API server, watches excepted.",
+            ("verb", "resource"),
+            registry=self._registry,
+        )
+        self._failed_passes = Counter(
+            "sshload_operator_failed_passes",
+            "Passes over an object that failed and were repeated.",
+            registry=self._registry,
+        )
+        ProcessCollector(registry=self._registry)
+
+    def count_api_request(self, verb: str, resource: str) -> None:
+        """Count one request."""
+        self._api_requests.labels(verb, resource).inc()
+
+    def count_failed_pass(self) -> None:
+        """Count one pass that failed."""
+        self._failed_passes.inc()
+
+    def render(self) -> Iterator[bytes]:
+        """Return the whole page for Prometheus in its text format 0.0.4, in pieces."""
+        return chain([generate_latest(self._registry)], self.tests.render(), self.schedules.render())
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ the operator little; verdicts and capacities are published of all.
 """
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
 from typing import Any, Final
@@ -14,13 +14,13 @@ from zlib import compress, decompress
 
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
-from sshload_contract.codec import from_json, to_json
 from sshload_contract.vocabulary import Verdict
+from sshload_contract.wire.codec import from_json, to_json
 
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.capacity import CapacityStatus
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results, StepResult
-from sshload_operator.control.metrics.capacity import CapacityFigures, capacities, capacity_figures
 from sshload_operator.control.metrics.published import Key, Published
 from sshload_operator.state import Phase
 
@@ -32,6 +32,40 @@ _MS_PER_S: Final = 1000.0
 _LARGEST: Final = sys.float_info.max
 """Whoever writes a status can state counts and means whose product is infinite, which JSON does not have."""
 _PERCENT: Final = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityFigures:
+    """What a search says, in `unit`: `found` only where it found the capacity, its bounds where they are known."""
+
+    unit: str
+    found: float | None
+    lower: float | None
+    upper: float | None
+
+
+def capacity_figures(capacity: CapacityStatus | None) -> CapacityFigures | None:
+    """Return what is to be published of `status.capacity`, None where nothing was searched for."""
+    if capacity is None:
+        return None
+    return CapacityFigures(capacity.unit, capacity.found, capacity.lower_bound, capacity.upper_bound)
+
+
+def capacities(figures_by_test: Iterable[tuple[Key, CapacityFigures]]) -> Iterator[Metric]:
+    """Yield the families of all searches."""
+    labels = ("namespace", "test", "unit")
+    found = GaugeMetricFamily("sshload_test_capacity", "The capacity that a test's last run has found.", labels=labels)
+    lower = GaugeMetricFamily(
+        "sshload_test_capacity_lower_bound", "The highest load tried that kept every threshold.", labels=labels
+    )
+    upper = GaugeMetricFamily(
+        "sshload_test_capacity_upper_bound", "The lowest load above it that was tried and broke one.", labels=labels
+    )
+    for key, figures in figures_by_test:
+        for family, amount in ((found, figures.found), (lower, figures.lower), (upper, figures.upper)):
+            if amount is not None:
+                family.add_metric((*key, figures.unit), amount)
+    yield from (found, lower, upper)
 
 
 @dataclass(frozen=True, slots=True)

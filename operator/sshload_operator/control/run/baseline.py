@@ -6,13 +6,19 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from sshload_operator.api.kinds import SCHEDULE, TEST
-from sshload_operator.api.names import label_value
+from sshload_operator.api.kinds import SCHEDULE, TEST, label_value
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.live.owned_tests import is_controlled_by
 from sshload_operator.control.run.judging import Judging
-from sshload_operator.decision.baseline.candidates import Candidate, EarlierTest, best_first, candidate
-from sshload_operator.decision.baseline.find import Found, Unusable, judge_candidate
+from sshload_operator.decision.baseline.find import (
+    Candidate,
+    EarlierTest,
+    Found,
+    Unusable,
+    best_first,
+    candidate,
+    judge_candidate,
+)
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import ObservedBaseline, Reason

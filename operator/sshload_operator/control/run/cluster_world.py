@@ -12,10 +12,10 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final
 
-from sshload_contract.master_log import proof_sha256
+from sshload_contract.wire.master_log import proof_sha256
 
 from sshload_operator.api.kinds import TEST
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.target import ManagedTarget
@@ -24,7 +24,7 @@ from sshload_operator.control.api_server.cluster import REFUSED, ApiError, Clust
 from sshload_operator.control.run.execute import Status
 from sshload_operator.control.run.keys import KeysAsked, make_keys
 from sshload_operator.control.run.observe import Observations
-from sshload_operator.decision.findings import MESSAGE_LIMIT_CHARACTERS
+from sshload_operator.decision.life_cycle import MESSAGE_LIMIT_CHARACTERS
 from sshload_operator.manifests import (
     ChildRef,
     Part,
@@ -36,8 +36,7 @@ from sshload_operator.manifests import (
     results_ref,
     swept,
 )
-from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION
-from sshload_operator.manifests.names import run_child_name
+from sshload_operator.manifests.labels import PROOF_SHA256_ANNOTATION, run_child_name
 from sshload_operator.planning.plan import Plan, TestIdentity
 from sshload_operator.state import Announcement, Manifest
 

@@ -8,9 +8,10 @@ tests are worlds in which the same decisions are carried out by the same code.
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from sshload_operator.api.errors import SpecError
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.decision.load_test.decide import TestDecision
 from sshload_operator.planning.plan import Plan
-from sshload_operator.state import Announcement, Decision, Manifest
+from sshload_operator.state import Announcement, Manifest
 
 Status = Mapping[str, Any]
 
@@ -40,7 +41,7 @@ class World(Protocol):
         """Delete the test itself."""
 
 
-async def execute(decision: Decision, plan: Plan | SpecError, world: World) -> bool:
+async def execute(decision: TestDecision, plan: Plan | SpecError, world: World) -> bool:
     """Carry out a decision, and return whether the test is still there. Raises what the world raises."""
     status = decision.status
     if decision.replaced:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Final, TypeVar
 
-from sshload_contract.master_log import SUMMARY_LINES_LIMIT, MasterLog, read_master_log
+from sshload_contract.wire.master_log import SUMMARY_LINES_LIMIT, MasterLog, read_master_log
 
 from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.state import Role

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Final, TypeVar
 
-from sshload_contract.master_log import MasterLog
-from sshload_contract.snapshot import Stage
+from sshload_contract.wire.master_log import MasterLog, Stage
 
-from sshload_operator.api.names import label_value
+from sshload_operator.api.kinds import label_value
 from sshload_operator.api.status.load_test import head_of
 from sshload_operator.control.api_server.cluster import ApiError, Cluster, Object
 from sshload_operator.control.live.objects import version
@@ -44,8 +43,6 @@ _MOUNT_FAILED: Final = "FailedMount"
 # What the kubelet says of a Secret or a key that is not there; anything else of that kind passes by itself.
 _NOT_THERE: Final = ("not found", "non-existent")
 _STARTED: Final = ("Running", "Succeeded", "Failed")
-
-
 _Value = TypeVar("_Value")
 
 

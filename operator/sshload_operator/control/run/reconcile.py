@@ -12,10 +12,10 @@ from functools import partial
 from http import HTTPStatus
 from typing import Any, Final
 
-from sshload_contract.master_log import MasterLog
+from sshload_contract.wire.master_log import MasterLog
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.head import Remembered, remembered
 from sshload_operator.api.status.load_test import TestHead, head_of
@@ -26,9 +26,10 @@ from sshload_operator.control.run.cluster_world import ClusterWorld
 from sshload_operator.control.run.execute import execute
 from sshload_operator.control.run.judging import Judging
 from sshload_operator.control.run.observe import Observations, RunUnderWay, observe
-from sshload_operator.decision.decide import current_run, decide, may_begin
+from sshload_operator.decision.life_cycle import current_run, decide
+from sshload_operator.decision.load_test.decide import TestDecision, TestSubject
 from sshload_operator.planning.plan import Installation, Plan, TestIdentity, applier, as_begun, make_plan, spec_hash
-from sshload_operator.state import Decision, Observed, Phase
+from sshload_operator.state import Observed, Phase
 
 _LOG = logging.getLogger(__name__)
 # What the API server will say again however often it is asked.
@@ -41,36 +42,6 @@ _FAILED_WRITES: Final = 5
 # Well below the 1.5 MB that the API server takes for an object: lists of many tests have to fit the operator's memory.
 _STATUS_LIMIT_BYTES: Final = 524_288
 _NOTHING_SEEN: Final = Observed(pods=(), log=None, rejected_message="")
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """One object that a decision is about, but for what is observed. `body` is that object."""
-
-    body: Object
-    test: TestIdentity
-    plan: Plan | SpecError
-    remembered: Remembered[TestHead]
-
-    @property
-    def may_begin(self) -> bool:
-        """Whether a run is to begin as soon as there is room for it."""
-        return may_begin(self.plan, self.remembered)
-
-    @property
-    def finished(self) -> bool:
-        """Whether the object's current run is over."""
-        return self.remembered.status.phase is Phase.FINISHED
-
-    def run_under_way(self, now: datetime) -> RunUnderWay | None:
-        """Return the run that the status says is going on, if the spec still means that run."""
-        start_time = self.remembered.status.start_time
-        if isinstance(self.plan, SpecError) or self.finished or start_time is None:
-            return None
-        if self.remembered.status.run != self.plan.run:
-            return None
-        plan = as_begun(self.plan, self.remembered.status)
-        return RunUnderWay(self.body, plan, min(start_time, now), (now - start_time).total_seconds())
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,22 +74,17 @@ class ParsedSpec:
     plan: Plan | None = None
 
 
-def subject_of(test: Object, installation: Installation, known: ParsedSpec) -> Subject:
-    """Return what is to be decided about an object as the API server shows it. `known` is of the same object."""
+def subject_of(test: Object, installation: Installation, known: ParsedSpec, now: datetime) -> TestSubject:
+    """Return a test as the API server shows it, as if none of its pods were left. `known` is of the same object."""
     metadata = test["metadata"]
     identity = TestIdentity(
         metadata["namespace"], metadata["name"], metadata["uid"], metadata["generation"], applier(metadata)
     )
     past = remembered(TestHead, test.get("status"))
-    return Subject(test, identity, _plan(identity, test["spec"], installation, past, known), past)
+    return TestSubject(identity, _plan(identity, test["spec"], installation, past, known), past, _NOTHING_SEEN, now)
 
 
-def decide_unseen(subject: Subject, now: datetime) -> Decision:
-    """Return what is to be done about a test without a look at the cluster, as if none of its pods were left."""
-    return decide(subject.test, subject.plan, subject.remembered, _NOTHING_SEEN, now)
-
-
-def asks_for_deeds(decision: Decision) -> bool:
+def asks_for_deeds(decision: TestDecision) -> bool:
     """Whether anything is to be done at all, but for waiting."""
     deeds = (decision.status, decision.replaced, decision.store, decision.sweep, decision.announcements)
     return decision.start or decision.delete_self or any(deeds)
@@ -134,18 +100,17 @@ def is_held_back(test: Object) -> bool:
     return head_of(test).phase is Phase.PENDING
 
 
-async def reconcile(shared: Shared, subject: Subject, observations: Observations, now: datetime) -> Reconciled:
-    """Do one pass; raises ApiError, and KeysError where ssh-keygen fails."""
-    cluster = shared.cluster
-    observed = await _observe(shared, subject, observations, now)
-    decision = await _decide(shared.judging, subject, observations, observed, now)
-    world = ClusterWorld(cluster, subject.test, _occasion(subject), observations, now, subject.body)
+async def reconcile(shared: Shared, body: Object, subject: TestSubject, observations: Observations) -> Reconciled:
+    """Do one pass over the test of this body; raises ApiError, and KeysError where ssh-keygen fails."""
+    subject = replace(subject, observed=await _observe(shared, body, subject, observations))
+    decision = await _decide(shared.judging, subject, observations)
+    world = ClusterWorld(shared.cluster, subject.test, _occasion(subject), observations, subject.now, body)
     try:
         is_there = await execute(decision, subject.plan, world)
     except ApiError as error:
         if error is world.status_error:
             # Such as a number that the CRD forbids.
-            if _has_results(observed) and _is_refused_for_good(error, observations):
+            if _has_results(subject.observed) and _is_refused_for_good(error, observations):
                 _discard_results(subject, observations, str(error))
             elif error.status in REFUSED:  # the object does not fit its CRD: an Event is all that can be said
                 await world.announce(decision.announcements)
@@ -157,31 +122,39 @@ async def reconcile(shared: Shared, subject: Subject, observations: Observations
     )
 
 
-def _occasion(subject: Subject) -> str:
+def _occasion(subject: TestSubject) -> str:
     """Return the run that an Event is about."""
     return str(subject.plan.run if isinstance(subject.plan, Plan) else subject.test.generation)
 
 
-async def _observe(shared: Shared, subject: Subject, observations: Observations, now: datetime) -> Observed:
-    observed = _NOTHING_SEEN
+async def _observe(shared: Shared, body: Object, subject: TestSubject, observations: Observations) -> Observed:
+    observed, past = subject.observed, subject.remembered.status
     # Without a run there are no pods, or those of an attempt whose status was never written, or was taken away. What is
     # left of a run that is held back was swept then, and the watch tells of pods that are there still.
-    if observations.pods or (subject.remembered.status.run and subject.remembered.status.phase is not Phase.PENDING):
-        observed = await observe(shared.cluster, shared.judging, observations, subject.test, subject.run_under_way(now))
+    if observations.pods or (past.run and past.phase is not Phase.PENDING):
+        run = _run_under_way(body, subject)
+        observed = await observe(shared.cluster, shared.judging, observations, subject.test, run)
     if subject.may_begin:
-        return replace(observed, queued=shared.room.ask(subject.body))
-    shared.room.withdraw(key_of(subject.body))
+        return replace(observed, queued=shared.room.ask(body))
+    shared.room.withdraw(key_of(body))
     return observed
 
 
-async def _decide(
-    judging: Judging, subject: Subject, observations: Observations, observed: Observed, now: datetime
-) -> Decision:
+def _run_under_way(body: Object, subject: TestSubject) -> RunUnderWay | None:
+    """Return the run that the status says is going on, if the spec still means that run."""
+    plan, past, now = subject.plan, subject.remembered.status, subject.now
+    if isinstance(plan, SpecError) or past.is_finished or past.start_time is None or past.run != plan.run:
+        return None
+    elapsed_s = (now - past.start_time).total_seconds()
+    return RunUnderWay(body, as_begun(plan, past), min(past.start_time, now), elapsed_s)
+
+
+async def _decide(judging: Judging, subject: TestSubject, observations: Observations) -> TestDecision:
     """Return what is to be done. Results that break the rules of judging are unreadable ones."""
-    if not _has_results(observed):
-        return decide(subject.test, subject.plan, subject.remembered, observed, now)
+    if not _has_results(subject.observed):
+        return decide(subject)
     try:
-        decision = await judging.run(partial(decide, subject.test, subject.plan, subject.remembered, observed, now))
+        decision = await judging.run(partial(decide, subject))
         size_bytes = len(json.dumps(decision.status)) if decision.status is not None else 0
         if size_bytes <= _STATUS_LIMIT_BYTES:
             return decision
@@ -189,7 +162,7 @@ async def _decide(
     except Exception as error:  # noqa: BLE001 - the results are a tenant's, and can be false in any way
         problem = f"{type(error).__name__}: {error}"
     unreadable = _discard_results(subject, observations, problem)
-    return decide(subject.test, subject.plan, subject.remembered, replace(observed, log=unreadable), now)
+    return decide(replace(subject, observed=replace(subject.observed, log=unreadable)))
 
 
 def _is_refused_for_good(error: ApiError, observations: Observations) -> bool:
@@ -206,7 +179,7 @@ def _has_results(observed: Observed) -> bool:
     return observed.log is not None and observed.log.summary is not None
 
 
-def _discard_results(subject: Subject, observations: Observations, problem: str) -> MasterLog | None:
+def _discard_results(subject: TestSubject, observations: Observations, problem: str) -> MasterLog | None:
     """Take the results in the master's log for unreadable from now on, and return the log without them."""
     if observations.reading is None:
         return None
@@ -228,7 +201,7 @@ def _plan(
         known.spec, known.spec_hash = _read_spec(spec_body)
     if isinstance(known.spec, SpecError):
         return known.spec
-    run = current_run(test, known.spec_hash, past)
+    run = current_run(known.spec_hash, test.generation, past.status)
     try:
         if known.plan is None or known.plan.run != run:
             known.plan = make_plan(test, known.spec, installation, run)

@@ -8,8 +8,8 @@ import hashlib
 import json
 from collections.abc import Callable
 
-from sshload_contract.codec import to_plain
 from sshload_contract.load import ReplayLoad
+from sshload_contract.wire.codec import to_plain
 
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.status.head import written

@@ -1,27 +1,210 @@
 """The verdict where a baseline has a say: after all that a run says by itself."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
+from math import ceil, inf, isinf, log
 from typing import TypeAlias
 
 from sshload_contract.judgement.own_delay import MORE_CPU, OTHER_MACHINE, is_stolen
+from sshload_contract.percentiles import percentile_key, samples_needed
+from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.thresholds import RelativeThreshold
-from sshload_operator.decision.baseline.candidates import compares_figures
-from sshload_operator.decision.baseline.find import Found, Unusable, find_baseline
-from sshload_operator.decision.baseline.measured import own_delay_ms, stolen_share
-from sshload_operator.decision.baseline.threshold import RelativeResult, judge_relative, unjudged
-from sshload_operator.decision.findings import Judgement
+from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency, RelativeThreshold, RelativeThroughput
+from sshload_operator.decision.baseline.find import Found, Unusable, compares_figures, find_baseline
+from sshload_operator.decision.baseline.measured import (
+    Bounds,
+    Ratio,
+    capacity,
+    capacity_ratio,
+    completed_rate,
+    latency_ms,
+    own_delay_ms,
+    ratio,
+    stolen_share,
+)
+from sshload_operator.decision.judgement import Judgement
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import ObservedBaseline, Reason
 
-# A result, and the name of the test that it is about.
-_Held: TypeAlias = tuple[str, RelativeResult]
+# Beyond so many times the length, a longer load is no advice.
+_MOST_TIMES_LONGER = 100
+_PERCENT = 100
+_UNIT = "% of the baseline"
 _BEST_FIRST = (True, None, False)
 _MEASURED = (Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE)
+
+
+@dataclass(frozen=True, slots=True)
+class RelativeResult:
+    """A relative threshold as judged. `reason` and `message` say why it cannot be, where `result.passed` is None.
+
+    `figures` are the new figure, its ratio to the baseline's and what that lies between, in words.
+    """
+
+    result: ThresholdResult
+    figures: str
+    reason: Reason | None = None
+    message: str = ""
+
+
+# A result, and the name of the test that it is about.
+_Held: TypeAlias = tuple[str, RelativeResult]
+
+
+@dataclass(frozen=True, slots=True)
+class _Compared:
+    """Two figures in words, and their ratio, None where there is none."""
+
+    new: str
+    base: str
+    ratio: Ratio | None
+
+
+def in_words(threshold: RelativeThreshold) -> str:
+    """Return a threshold as a person would write it: "p99 of total within 10 % of the baseline"."""
+    within = f"within {threshold.within * 100:.4g} % of the baseline"
+    match threshold:
+        case RelativeLatency():
+            return f"p{percentile_key(threshold.percentile)} of {threshold.step} {within}"
+        case RelativeThroughput():
+            return f"throughput {within}"
+        case RelativeCapacity():
+            return f"capacity {within}"
+
+
+def unjudged(threshold: RelativeThreshold) -> ThresholdResult:
+    """Return the result of a threshold for which there is no baseline."""
+    return ThresholdResult(in_words(threshold), None, None, _terms(threshold))
+
+
+def _terms(threshold: RelativeThreshold) -> Terms:
+    limit = threshold.within * _PERCENT
+    if isinstance(threshold, RelativeLatency):
+        return Terms("latency", limit, _UNIT, threshold.step, threshold.percentile)
+    return Terms("throughput" if isinstance(threshold, RelativeThroughput) else "capacity", limit, _UNIT)
+
+
+def _change(ratio: float) -> float | None:
+    """Return how far a figure is from the baseline's, in percent of that; None where it is not bounded."""
+    return None if isinf(ratio) else (ratio - 1) * _PERCENT
+
+
+def judge_relative(threshold: RelativeThreshold, new: TestStatus, base: TestStatus) -> RelativeResult:
+    """Hold what a test measured against what its baseline did, both as their statuses have it."""
+    compared = _compare(threshold, new, base)
+    if isinstance(compared, RelativeResult):
+        return compared
+    words, found = in_words(threshold), compared.ratio
+    if found is None:
+        message = f"{words} cannot be judged: it was {compared.new}, and {compared.base} in the baseline"
+        return RelativeResult(
+            ThresholdResult(words, compared.new, None, _terms(threshold)), compared.new, Reason.NO_BASELINE, message
+        )
+    between = f"{_bound(found.low)} to {_bound(found.high)}"
+    figures = f"{compared.new}, {found.value:.3g} ({between}) times the baseline's {compared.base}"
+    passed = _holds(threshold, found)
+    change = (_change(found.value), _change(found.low), _change(found.high))
+    result = ThresholdResult(words, figures, passed, _terms(threshold), *change)
+    if passed is not None:
+        return RelativeResult(result, figures)
+    return RelativeResult(
+        result, figures, Reason.WITHIN_NOISE, f"{words}: it was {figures}. {_remedy(threshold, found)}"
+    )
+
+
+def _compare(threshold: RelativeThreshold, new: TestStatus, base: TestStatus) -> _Compared | RelativeResult:
+    match threshold:
+        case RelativeLatency():
+            return _compare_latency(threshold, new, base)
+        case RelativeThroughput():
+            ours, theirs = completed_rate(new), completed_rate(base)
+            if ours is None or theirs is None:
+                return _missing(threshold, Reason.NO_BASELINE, "the baseline does not state it. Run it again")
+            return _Compared(f"{ours.value:.2f}/s", f"{theirs.value:.2f}/s", ratio(ours, theirs))
+        case RelativeCapacity():
+            found, known = capacity(new), capacity(base)
+            if found is None or known is None or known.lower is None:
+                return _missing(threshold, Reason.NO_BASELINE, "the baseline has found no capacity. Run it again")
+            return _Compared(_amount(found), _amount(known), capacity_ratio(found, known))
+
+
+def _compare_latency(threshold: RelativeLatency, new: TestStatus, base: TestStatus) -> _Compared | RelativeResult:
+    ours = latency_ms(new, threshold.step, threshold.percentile)
+    theirs = latency_ms(base, threshold.step, threshold.percentile)
+    if ours is None:
+        percentile = percentile_key(threshold.percentile)
+        needed = f"p{percentile} needs {samples_needed(threshold.percentile)} samples"
+        return _missing(threshold, Reason.TOO_FEW_SAMPLES, f"{needed}. Lengthen the load or raise its rate")
+    if theirs is None:
+        why = "it has too few samples, or no threshold on that percentile. Run it again, longer or with one"
+        return _missing(threshold, Reason.NO_BASELINE, f"the baseline does not state it: {why}")
+    return _Compared(_milliseconds(ours.value), _milliseconds(theirs.value), ratio(ours, theirs))
+
+
+def _missing(threshold: RelativeThreshold, reason: Reason, why: str) -> RelativeResult:
+    return RelativeResult(unjudged(threshold), "", reason, f"{in_words(threshold)} cannot be judged: {why}")
+
+
+def _limit(threshold: RelativeThreshold) -> float:
+    return 1 + threshold.within if isinstance(threshold, RelativeLatency) else 1 - threshold.within
+
+
+def _holds(threshold: RelativeThreshold, found: Ratio) -> bool | None:
+    """Return whether the whole of what the ratio lies between keeps the limit, or breaks it; None for neither."""
+    limit = _limit(threshold)
+    if isinstance(threshold, RelativeLatency):
+        return True if found.high <= limit else False if found.low > limit else None
+    return True if found.low >= limit else False if found.high < limit else None
+
+
+def _remedy(threshold: RelativeThreshold, found: Ratio) -> str:
+    """Say what it takes to tell the two apart: the noise falls with the root of the load's length."""
+    if isinstance(threshold, RelativeCapacity):
+        precision = threshold.within * 100 / 2
+        return f"Search both with spec.load.capacity.precision of {precision:.3g}% or finer, and a max that is not held"
+    noise = max(_logarithm(found.value / found.low if found.low else inf), _logarithm(found.high / found.value))
+    tolerance = abs(log(_limit(threshold)))
+    if noise == inf:
+        return (
+            "There are too few samples to bound it, or it rose and fell too slowly to tell. Lengthen the load of both"
+        )
+    if noise > tolerance:
+        times = (noise / tolerance) ** 2
+        return (
+            f"The noise of the two runs is larger than what is to be told apart: it takes a load {_times(times)} as "
+            f"long, in both, for the noise to fall below {threshold.within * 100:.4g} %"
+        )
+    distance = abs(log(found.value / _limit(threshold)))
+    times = (noise / distance) ** 2 if distance else inf
+    if times > _MOST_TIMES_LONGER:
+        return "It is just at the limit, on which no load is long enough to tell the sides. Allow more or less of it"
+    return f"It is near the limit: it takes a load {_times(times)} as long, in both, to tell on which side of it"
+
+
+def _times(times: float) -> str:
+    return f"{ceil(times * 10) / 10:.1f} times" if times < 10 else f"{ceil(times)} times"  # noqa: PLR2004 - two digits
+
+
+def _logarithm(quotient: float) -> float:
+    return inf if quotient == inf else log(quotient)
+
+
+def _bound(value: float) -> str:
+    return "more" if value == inf else f"{value:.3g}"
+
+
+def _milliseconds(value_ms: float) -> str:
+    return f"{value_ms / 1_000:.4g} s" if value_ms >= 1_000 else f"{value_ms:.4g} ms"  # noqa: PLR2004 - ms in a second
+
+
+def _amount(found: Bounds) -> str:
+    """Return a capacity by its bounds."""
+    if found.lower is None:
+        return f"below {found.upper:.6g}" if found.upper is not None else "unknown"
+    return f"{found.lower:.6g} to {found.upper:.6g}" if found.upper is not None else f"{found.lower:.6g} or more"
 
 
 def against_baseline(

@@ -1,9 +1,9 @@
-"""The search in a status: while it is under way, and what it found."""
+"""The status of a search: how it stands, what it found, and each of its trials."""
 
 from sshload_contract.load import Load
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import RunSummary, Trial
-from sshload_contract.snapshot import SearchProgress
+from sshload_contract.percentiles import percentile_key
+from sshload_contract.wire.master_log import SearchProgress
+from sshload_contract.wire.run_summary import RunSummary, Trial
 
 from sshload_operator.api.status.capacity import (
     MOST_TRIALS,
@@ -14,10 +14,10 @@ from sshload_operator.api.status.capacity import (
     ShortageStatus,
     TrialStatus,
 )
+from sshload_operator.api.status.figures import milliseconds, percent, rounded
 from sshload_operator.decision.capacity.limited_by import LimitedBy, limited_by
 from sshload_operator.decision.capacity.trials import digits, reported_trial
 from sshload_operator.decision.capacity.verdict import known
-from sshload_operator.decision.figures import milliseconds, percent, rounded
 from sshload_operator.planning.plan import Plan
 
 

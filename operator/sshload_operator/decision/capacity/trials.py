@@ -2,13 +2,11 @@
 
 from math import isclose
 
-from sshload_contract.judgement.judged import in_words
-from sshload_contract.judgement.threshold import terms_of
 from sshload_contract.load import Load
-from sshload_contract.percentile import samples_needed
-from sshload_contract.run_summary import CapacityResult, RunSummary, Trial
-from sshload_contract.thresholds import LatencyThreshold
+from sshload_contract.percentiles import samples_needed
+from sshload_contract.thresholds import LatencyThreshold, in_words, terms_of
 from sshload_contract.vocabulary import SearchEnd, TrialState
+from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
 
 from sshload_operator.planning.plan import Plan
 

@@ -3,9 +3,9 @@
 A search says nothing that its trials do not: where the bounds do not stand on trials that were judged, it is Invalid.
 """
 
-from sshload_contract.run_summary import CapacityResult, RunSummary
 from sshload_contract.thresholds import Terms, ThresholdResult
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
+from sshload_contract.wire.run_summary import CapacityResult, RunSummary
 
 from sshload_operator.api.thresholds import CapacityThreshold, RelativeCapacity
 from sshload_operator.decision.capacity.limited_by import limited_by, sentence
@@ -18,13 +18,14 @@ from sshload_operator.decision.capacity.trials import (
     trials_at,
     unjudged_least,
 )
-from sshload_operator.decision.findings import Conclusion
+from sshload_operator.decision.judgement import Conclusion
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Reason
 
 _MORE_TIME = "Raise spec.deadline, shorten the trials, bring min and max nearer, or ask for less precision"
 _MORE_SAMPLES = "Lengthen the trials, raise spec.load.capacity's min, or promise a lower percentile"
 _LESS_NOISE = "Lengthen the trials, or ask for less precision"
+_CONFIRMED_LOWER = (SearchEnd.FOUND, SearchEnd.MOST_HELD, SearchEnd.GENERATOR_LIMIT)
 
 
 def by_search(plan: Plan, summary: RunSummary) -> Conclusion | None:
@@ -133,9 +134,6 @@ def _below_min(plan: Plan, summary: RunSummary, found: CapacityResult) -> str:
 def _limit(plan: Plan, summary: RunSummary) -> str:
     limit = limited_by(plan, summary)
     return "" if limit is None else f". {sentence(limit, plan)}"
-
-
-_CONFIRMED_LOWER = (SearchEnd.FOUND, SearchEnd.MOST_HELD, SearchEnd.GENERATOR_LIMIT)
 
 
 def capacity_results(plan: Plan, summary: RunSummary) -> tuple[ThresholdResult, ...]:

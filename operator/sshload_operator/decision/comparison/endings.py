@@ -1,23 +1,34 @@
-"""How a comparison ends: with all its tests over, or given up. And the conditions that say so."""
+"""How a comparison ends: with all its tests over, or given up."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.comparison.words import ComparisonCondition, ComparisonReason, ComparisonVerdict, Difference
-from sshload_operator.api.status.comparison import ComparisonStatus, TestRun
-from sshload_operator.api.status.conditions import Condition
-from sshload_operator.decision.comparison.compare import Compared
+from sshload_operator.api.status.comparison import (
+    ComparisonReason,
+    ComparisonVerdict,
+    Difference,
+    TestRun,
+)
+from sshload_operator.decision.comparison.compare import FEWEST_ROUNDS, Compared
 from sshload_operator.decision.comparison.figures import CAPACITY, COMPLETED_RATE, ERROR_PERCENT, split
-from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
 from sshload_operator.decision.comparison.plan import ComparisonPlan
-from sshload_operator.decision.findings import Finding, conditions
-from sshload_operator.state import ConditionStatus
 
 # Tests that end in Error from the start tell of something that more of them will not mend.
 _ERRORS_BEFORE_GIVING_UP = 2
+_SAID = 3
+# What is said first, where it differs.
+_WEIGHT = (
+    CAPACITY,
+    ERROR_PERCENT,
+    COMPLETED_RATE,
+    "total.p50Ms",
+    "total.p99Ms",
+    "total.p90Ms",
+    "login.p50Ms",
+    "cpuPerLoginMs",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,40 +70,10 @@ def ending(plan: ComparisonPlan, ended: Sequence[TestRun], results: Mapping[str,
     return Ending(ComparisonVerdict.CONCLUSIVE, ComparisonReason.COMPARED, found)
 
 
-def ended_conditions(end: Ending, past: ComparisonStatus, now: datetime) -> tuple[Condition[ComparisonCondition], ...]:
-    """Return the conditions of a comparison that has ended: Ready only where it is conclusive, else Stalled."""
-    is_good = end.verdict is ComparisonVerdict.CONCLUSIVE
-    holds = {
-        ComparisonCondition.COMPLETE: True,
-        ComparisonCondition.READY: is_good,
-        ComparisonCondition.RECONCILING: False,
-        ComparisonCondition.STALLED: not is_good,
-    }
-    findings = {
-        kind: Finding(ConditionStatus.TRUE if held else ConditionStatus.FALSE, end.reason, end.message)
-        for kind, held in holds.items()
-    }
-    return conditions(findings, past.conditions, now)
-
-
 def _unmeasured(variant: str, runs: Sequence[TestRun]) -> Ending:
     last = runs[-1]
     text = f"none of the {len(runs)} tests of variant {variant} gave figures; {last.test}: {last.problem}"
     return Ending(ComparisonVerdict.ERROR, ComparisonReason.VARIANT_NOT_MEASURED, text)
-
-
-_SAID = 3
-# What is said first, where it differs.
-_WEIGHT = (
-    CAPACITY,
-    ERROR_PERCENT,
-    COMPLETED_RATE,
-    "total.p50Ms",
-    "total.p99Ms",
-    "total.p90Ms",
-    "login.p50Ms",
-    "cpuPerLoginMs",
-)
 
 
 def sentence(variant: str, first: str, found: Sequence[Compared]) -> str:

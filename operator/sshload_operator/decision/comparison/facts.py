@@ -6,9 +6,9 @@ from typing import Any
 
 from sshload_contract.vocabulary import Invalidity, Verdict
 
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import MOST_REPEATS, TestRun
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.decision.baseline.measured import own_delay_ms

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sshload_operator.api.comparison.spec import ComparisonSpec, Variant
-from sshload_operator.api.kinds import API_VERSION, COMPARISON, GROUP, TEST
-from sshload_operator.api.names import extended, label_value
+from sshload_operator.api.kinds import COMPARISON, GROUP, extended, label_value
+from sshload_operator.decision.owner import Owner, owned_test
 from sshload_operator.planning.plan import Installation, TestIdentity, make_plan, run_id, spec_hash
 from sshload_operator.planning.preflight import preflight
 from sshload_operator.state import Manifest, Reason
@@ -78,34 +78,17 @@ def refusal(plan: ComparisonPlan, installation: Installation) -> tuple[Reason, s
 
 
 def test_manifest(plan: ComparisonPlan, place: Place) -> Manifest:
-    """Return the SSHLoadTest of a place, owned by the comparison so that garbage collection deletes it."""
-    return {
-        "apiVersion": API_VERSION,
-        "kind": TEST.name,
-        "metadata": {
-            "name": place.test,
-            "namespace": plan.comparison.namespace,
-            "labels": {
-                "app.kubernetes.io/name": "sshload",
-                "app.kubernetes.io/managed-by": "sshload-operator",
-                COMPARISON_LABEL: label_value(plan.comparison.name),
-                COMPARISON_RUN_LABEL: plan.run_id,
-                _VARIANT_LABEL: place.variant,
-                _ROUND_LABEL: str(place.round),
-            },
-            "ownerReferences": [
-                {
-                    "apiVersion": API_VERSION,
-                    "kind": COMPARISON.name,
-                    "name": plan.comparison.name,
-                    "uid": plan.comparison.uid,
-                    "controller": True,
-                    "blockOwnerDeletion": False,
-                }
-            ],
-        },
-        "spec": place.body,
+    """Return the SSHLoadTest of a place."""
+    labels = {
+        "app.kubernetes.io/name": "sshload",
+        "app.kubernetes.io/managed-by": "sshload-operator",
+        COMPARISON_LABEL: label_value(plan.comparison.name),
+        COMPARISON_RUN_LABEL: plan.run_id,
+        _VARIANT_LABEL: place.variant,
+        _ROUND_LABEL: str(place.round),
     }
+    owner = Owner(COMPARISON, plan.comparison.namespace, plan.comparison.name, plan.comparison.uid)
+    return owned_test(owner, place.test, place.body, labels, {})
 
 
 def _places(name: str, spec: ComparisonSpec) -> Iterator[Place]:

@@ -6,18 +6,23 @@ from dataclasses import dataclass, replace
 from sshload_contract.client import Library, Timeouts
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
-from sshload_contract.run_config import SessionReuse
-from sshload_contract.run_summary import RunSummary, StepStats
 from sshload_contract.vocabulary import Outcome, Step, Window, measured_step
+from sshload_contract.wire.run_config import SessionReuse
+from sshload_contract.wire.run_summary import RunSummary, StepStats
 
 from sshload_operator.decision.capacity.trials import measured_load
-from sshload_operator.decision.max_startups.arrivals import Arrivals, Burst, Even, Memoryless, Users
+from sshload_operator.decision.max_startups.arrivals import (
+    Arrivals,
+    Burst,
+    Even,
+    Memoryless,
+    Users,
+)
 from sshload_operator.planning.plan import Plan
 
 LEAST_LOGINS = 30
 MOST_EVEN = 15.0
 """From so many unauthenticated connections at once on, a Poisson process stands for even arrivals."""
-
 _PARTS = (Step.BANNER, Step.KEX, Step.AUTH)
 _DROPS = frozenset({Outcome.THROTTLED, Outcome.DROPPED_UNKNOWN})
 _MOST_OTHER_FAILURES = 0.1

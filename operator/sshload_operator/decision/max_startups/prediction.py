@@ -3,7 +3,11 @@
 from dataclasses import dataclass, replace
 from math import inf, sqrt
 
-from sshload_operator.decision.max_startups.arrivals import Burst, LoginService, Steady
+from sshload_operator.decision.max_startups.arrivals import (
+    Burst,
+    LoginService,
+    Steady,
+)
 from sshload_operator.decision.max_startups.fit import service_of
 from sshload_operator.decision.max_startups.measured import Logins
 from sshload_operator.decision.max_startups.occupancy import occupancy
@@ -11,10 +15,8 @@ from sshload_operator.decision.max_startups.setting import MaxStartups, burst_dr
 
 SHORTEST, LONGEST = 1 / 1.5, 1.25
 """How long sshd counts a connection, by how long the clients see it take to log in, at least and at most.
-
 What they see begins in sshd's listen queue and includes their own delays; sshd learns of a login after the client.
 """
-
 STANDARD_DEVIATIONS = 4.0
 FLOOR = 0.01
 """A difference in the share of drops that is not worth a word."""

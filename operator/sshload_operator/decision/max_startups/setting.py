@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from sshload_operator.api.sshd import Sshd
 
 _PERCENT = 100
+_NEGLIGIBLE = 1e-15
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +53,6 @@ def read(text: str) -> MaxStartups:
     """Return the setting of a text such as 10:30:100, as the parser of specs lets it through."""
     start, rate, full = (int(number) for number in text.split(":"))
     return MaxStartups(start, rate, full)
-
-
-_NEGLIGIBLE = 1e-15
 
 
 @dataclass(frozen=True, slots=True)

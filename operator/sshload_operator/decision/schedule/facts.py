@@ -1,6 +1,6 @@
 """What a decision about a schedule is made from: which one it is, its tests, and what its status says of the past."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -8,17 +8,15 @@ from typing import Any, Final
 from sshload_contract.declared import Timestamp
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.errors import SpecError
-from sshload_operator.api.forms import Misfit, read_timestamp
-from sshload_operator.api.kinds import GROUP
-from sshload_operator.api.names import extended
+from sshload_operator.api.kinds import GROUP, extended
 from sshload_operator.api.schedule.spec import ScheduleSpec
-from sshload_operator.api.schedule.words import ScheduleReason
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.forms import Misfit, read_timestamp
 from sshload_operator.api.status.head import Remembered
 from sshload_operator.api.status.schedule import ScheduleStatus
-from sshload_operator.decision.baseline.candidates import EarlierTest, installed_hash
-from sshload_operator.decision.baseline.find import measured_by
+from sshload_operator.decision.baseline.find import EarlierTest, installed_hash, measured_by
 from sshload_operator.decision.baseline.measured import own_delay_ms
+from sshload_operator.decision.owner import OwnerSubject
 
 SCHEDULE_LABEL: Final = f"{GROUP}/schedule"
 SCHEDULED_ANNOTATION: Final = f"{GROUP}/scheduled-timestamp"
@@ -77,24 +75,13 @@ class ScheduledTest:
         return not self.finished
 
 
-@dataclass(frozen=True, slots=True)
-class Obstacle:
-    """Why the API server did not create a test just now."""
-
-    reason: ScheduleReason
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
-class ScheduleSituation:
-    """All facts of one decision. `obstacle` is why a test that was to be created a moment ago was not."""
+@dataclass(frozen=True, kw_only=True)
+class ScheduleFacts(OwnerSubject[ScheduledTest]):
+    """All facts of one decision about a schedule."""
 
     schedule: ScheduleIdentity
     spec: ScheduleSpec | SpecError
     remembered: Remembered[ScheduleStatus]
-    tests: Sequence[ScheduledTest]
-    obstacle: Obstacle | None
-    now: datetime
 
 
 def identity(body: Mapping[str, Any]) -> ScheduleIdentity:

@@ -13,14 +13,13 @@ from json_mutation import mutate_json
 from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
 from runs import snapshot, summary, target_stats
-from sshload_contract.codec import from_json, to_json
-from sshload_contract.errors import ContractError
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.sample import Report
-from sshload_contract.snapshot import SearchProgress, Snapshot
-from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture, TargetConfig
-from sshload_contract.target_stats import TargetStats
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.codec import from_json, to_json
+from sshload_contract.wire.master_log import SearchProgress, Snapshot
+from sshload_contract.wire.report import Report
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
+from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture, TargetConfig, TargetStats
 
 _KINDS: dict[bytes, type] = {
     kind.__name__.encode(): kind for kind in (RunSummary, Snapshot, Report, RunConfig, TargetConfig, TargetStats)

@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from fuzz_texts import assert_plain_text
 from json_mutation import mutate_json
 from runs import snapshot, summary
-from sshload_contract.codec import to_json
-from sshload_contract.master_log import (
+from sshload_contract.wire.codec import to_json
+from sshload_contract.wire.master_log import (
     SUMMARY_LINES_LIMIT,
     MasterLog,
     read_master_log,

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import yaml
 from fuzz_texts import assert_plain_text
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import read_objects
+from sshload_operator.api.shapes.errors import SpecError
 
 _EXAMPLES = Path(__file__).parents[4] / "examples"
 _FILE = Path(tempfile.mkdtemp(prefix="sshload-fuzz-", dir="/dev/shm")) / "file.yaml"

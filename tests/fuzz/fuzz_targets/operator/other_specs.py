@@ -15,8 +15,8 @@ from json_mutation import mutate_json
 from schedules import schedule_spec
 from specs import comparisons
 from sshload_operator.api.comparison.spec import parse_comparison
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.schedule.spec import parse_schedule
+from sshload_operator.api.shapes.errors import SpecError
 
 _NOW = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)
 _CALENDARS = ("*/5 * * * *", "@daily", "@every 90m", "0 4 29 2 MON", "0 0 31 2 *", "1-5/2,7 0-23 ? jan-mar sun")

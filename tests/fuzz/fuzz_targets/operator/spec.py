@@ -13,8 +13,8 @@ from fuzz_texts import assert_plain_text
 from json_mutation import mutate_json
 from plans import PROOF_SHA256, plan
 from specs.tables import GOOD
-from sshload_contract.codec import to_json
-from sshload_operator.api.errors import SpecError
+from sshload_contract.wire.codec import to_json
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.manifests.children import children
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.preflight import preflight

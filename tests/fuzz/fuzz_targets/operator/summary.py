@@ -21,15 +21,15 @@ from runs import held_step, load, pod, snapshot, summary, target_stats
 from searches import failed, passed, searched, strained
 from specs.relative import RELATIVE
 from specs.search import SEARCHES
-from sshload_contract.codec import from_plain, to_json
-from sshload_contract.errors import ContractError
-from sshload_contract.master_log import MasterLog
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import SearchProgress, Snapshot
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.codec import from_plain, to_json
+from sshload_contract.wire.master_log import MasterLog, SearchProgress, Snapshot
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.decision.decide import decide
+from sshload_operator.decision.life_cycle import decide
+from sshload_operator.decision.load_test.decide import TestSubject
 from sshload_operator.planning.plan import Plan, TestIdentity, make_plan
 from sshload_operator.state import Observed, ObservedBaseline, Role
 
@@ -83,7 +83,7 @@ def check(data: bytes) -> None:
         problem="",
     )
     seen = Observed(_pods(plan), said, rejected_message="", baseline=ObservedBaseline((), ""))
-    decision = decide(_TEST, plan, remembered(TestStatus, written), seen, _NOW)
+    decision = decide(TestSubject(_TEST, plan, remembered(TestStatus, written), seen, _NOW))
     assert decision.status is not None
     assert_plain_text(decision.status)
     wrong = list(problems(json.loads(json.dumps(decision.status, allow_nan=False)), _SCHEMA))
@@ -111,6 +111,6 @@ def _under_way(name: str) -> tuple[Plan, Mapping[str, Any]]:
     """Return the plan of a spec, and the status of its run while the load runs."""
     plan = make_plan(_TEST, parse(_SPECS.get(name, _SPECS["arrivals"])), INSTALLATION, 1)
     seen = Observed(_pods(plan), None, rejected_message="")
-    decision = decide(_TEST, plan, remembered(TestStatus, {}), seen, START)
+    decision = decide(TestSubject(_TEST, plan, remembered(TestStatus, {}), seen, START))
     assert decision.status is not None
     return plan, decision.status

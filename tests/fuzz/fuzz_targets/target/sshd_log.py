@@ -8,7 +8,7 @@ which all that a client chooses stands behind the first words is counted as what
 from collections.abc import Iterator
 from dataclasses import fields
 
-from sshload_target.sshd.log_counts import LogCounts, add_event
+from sshload_target.sshd.log import LogCounts, add_event
 from sshload_target.sshd.log_line import read_log_line
 
 _KINDS = ("accepted", "auth_failed", "dropped_max_startups", "dropped_penalty", "refused_forks")

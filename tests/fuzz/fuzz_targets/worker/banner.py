@@ -10,10 +10,10 @@ import socket
 from collections.abc import Iterator
 
 from sshload_contract.vocabulary import Outcome
-from sshload_worker.clients import banner
+from sshload_worker.clients import tcp
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
 
-banner._PARTIAL_LINE_PAUSE_S = 0.0
+tcp._PARTIAL_LINE_PAUSE_S = 0.0
 _LINE_LIMIT_BYTES = 255
 _LINES_LIMIT = 1_024
 _OUTCOMES = (Outcome.NOT_SSH, Outcome.RESET_BEFORE_BANNER, Outcome.THROTTLED, Outcome.DROPPED_UNKNOWN)
@@ -75,7 +75,7 @@ def check(data: bytes) -> None:
     header, said = data[:2].ljust(2, b"\0"), data[2:]
     server = _Server(max(header[0], 1), said, resets=header[1] > 0)
     try:
-        version = banner.await_banner(server)
+        version = tcp.await_banner(server)
     except StepFailure as failure:
         _assert_known(failure)
         return

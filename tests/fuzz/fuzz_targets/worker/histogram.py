@@ -11,17 +11,17 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from sshload_worker.recording.hdr_encoding import (
+from sshload_worker.recording.histogram import (
     _COMPRESSED_COOKIE,
     _PAYLOAD_COOKIE,
     HIGHEST_US,
     LOWEST_US,
     SIGNIFICANT_DIGITS,
     EncodingError,
+    LatencyHistogram,
     decode,
     encode,
 )
-from sshload_worker.recording.histogram import LatencyHistogram
 
 
 def seeds() -> Iterator[bytes]:

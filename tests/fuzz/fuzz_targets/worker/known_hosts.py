@@ -8,7 +8,7 @@ What is written of the keys for OpenSSH's programs knows the same ones.
 import base64
 from collections.abc import Iterator
 
-from sshload_worker.clients.openssh.directory import known_hosts_text
+from sshload_worker.clients.openssh.settings import known_hosts_text
 from sshload_worker.login.known_hosts import HostKeys, KnownHostsError, read_known_hosts
 
 _KEY = base64.b64encode(b"\0\0\0\x0bssh-ed25519\0\0\0\x20" + b"k" * 32).decode()

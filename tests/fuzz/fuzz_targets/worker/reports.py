@@ -16,14 +16,13 @@ from fuzz_texts import assert_plain_text
 from json_mutation import mutate_json
 from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
-from sshload_contract.codec import to_json, to_plain
-from sshload_contract.master_log import read_master_log, summary_lines
-from sshload_contract.run_summary import LoginFailure
-from sshload_contract.sample import EncodedHistogram, Report
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.wire.codec import to_json, to_plain
+from sshload_contract.wire.master_log import read_master_log, summary_lines
+from sshload_contract.wire.report import EncodedHistogram, Report
+from sshload_contract.wire.run_summary import LoginFailure
 from sshload_worker.coordination import messages
-from sshload_worker.coordination.worker_line import WorkerLine
-from sshload_worker.coordination.worker_registry import WorkerRegistry
+from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.trial_course import TrialCourse

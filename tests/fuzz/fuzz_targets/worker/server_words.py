@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
 from sshload_contract.vocabulary import Step
+from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import CommandEnd
 from sshload_worker.clients.openssh.log import LoginLog, failure, sftp_failure
-from sshload_worker.clients.scp_protocol import begin_read, begin_write
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure
-from sshload_worker.scenario.steps.expectations import AwaitedText
-from sshload_worker.scenario.steps.git_protocol import (
+from sshload_worker.scenario.steps.git_upload_pack import (
     PackCheck,
     PktLineReader,
     TruncatedError,
@@ -22,6 +21,7 @@ from sshload_worker.scenario.steps.git_protocol import (
     pkt_line,
     read_advertisement,
 )
+from sshload_worker.scenario.steps.transfer import AwaitedText
 
 _MOST_BYTES_OF_A_FILE = 10**19
 

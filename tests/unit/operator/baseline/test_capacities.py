@@ -8,8 +8,8 @@ from crd_schema import problems, status_schema
 from passes import Passes
 from plans import quickstart
 from searches import failed, passed, searched
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import SearchEnd
+from sshload_contract.wire.run_summary import RunSummary
 
 SCHEMA = status_schema()
 PROMISED = [{"latency": {"step": "total", "percentile": 99, "below": "2s"}}, {"errorRate": {"below": "1%"}}]

@@ -9,7 +9,7 @@ from crd_schema import problems, status_schema
 from lags import delayed
 from passes import Passes
 from runs import errors, generator, summary
-from sshload_contract.run_summary import RunSummary
+from sshload_contract.wire.run_summary import RunSummary
 
 SCHEMA = status_schema()
 P90 = "p90 of total within 10 % of the baseline"

@@ -7,7 +7,7 @@ from plans import EXTERNAL, allowing, quickstart
 from runs import pod, snapshot
 from searches import found_118
 from sshload_contract.allow_list import AllowedTarget
-from sshload_contract.snapshot import SearchProgress, Stage
+from sshload_contract.wire.master_log import SearchProgress, Stage
 from sshload_operator.state import Role
 
 ALL = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from plans import EXTERNAL
 from runs import generator, load, snapshot, target_stats
 from searches import P99, failed, found_118, invalid, passed, search_plan, searched, strained
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import SearchProgress
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, SearchEnd
+from sshload_contract.wire.master_log import SearchProgress
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.state import Resource
 from statuses import capacity_json, progress_json
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 from plans import EXTERNAL
 from runs import errors, generator, load, steps, summary
 from searches import ERRORS, P99, failed, found_118, invalid, passed, search_plan, searched, strained
-from sshload_contract.run_summary import RunSummary, StepStats, Trial
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Verdict
+from sshload_contract.wire.run_summary import RunSummary, StepStats, Trial
 from sshload_operator.api.thresholds import RelativeCapacity
-from sshload_operator.decision.findings import Judgement
-from sshload_operator.decision.verdict import judge
+from sshload_operator.decision.judgement import Judgement
+from sshload_operator.decision.load_test.verdict import judge
 from sshload_operator.state import Reason
 
 MOST_HELD = searched(passed(10), passed(500), passed(500), end=SearchEnd.MOST_HELD, lower=500)

@@ -6,8 +6,8 @@ from typing import Any
 from plans import EXTERNAL
 from runs import load, summary
 from searches import failed, found_118, invalid, passed, search_plan, searched, strained
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import SearchEnd
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.result import result_page
 from statuses import capacity_json, read_test_status, results_json

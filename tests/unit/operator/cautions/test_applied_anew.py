@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from passes import START
 from plans import INSTALLATION, plan, quickstart
 from sshload_operator.control.run.reconcile import ParsedSpec, subject_of
 from sshload_operator.planning.cautions import cautions
@@ -55,7 +56,9 @@ def test_a_test_that_stays_or_that_nobody_applies_anew_needs_no_caution(
 def planned(metadata: dict[str, Any], **spec: Any) -> Plan:
     """Return the plan as the operator makes it of an object with such metadata."""
     known = {"namespace": "ssh", "name": "one", "uid": "uid", "generation": 1}
-    found = subject_of({"metadata": {**known, **metadata}, "spec": quickstart(**spec)}, INSTALLATION, ParsedSpec()).plan
+    found = subject_of(
+        {"metadata": {**known, **metadata}, "spec": quickstart(**spec)}, INSTALLATION, ParsedSpec(), START
+    ).plan
     assert isinstance(found, Plan)
     assert replace(found.test, applier="") == replace(plan().test, namespace="ssh", name="one", uid="uid")
     return found

@@ -5,7 +5,7 @@ import pytest
 from command_lines import subcommands
 from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.vocabulary import Verdict
-from sshload_operator.api.comparison.words import ComparisonVerdict
+from sshload_operator.api.status.comparison import ComparisonVerdict
 from sshload_operator.cli.commands import main
 from sshload_operator.cli.exit_code import ExitCode, exit_code
 from sshload_operator.cli.options import allowed_target

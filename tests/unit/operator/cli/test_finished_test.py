@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 from baselines import finished, slower
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test_file import read_finished_test
+from sshload_operator.api.shapes.errors import SpecError
 
 TEST: dict[str, Any] = {
     "apiVersion": "sshload.dev/v1alpha1",

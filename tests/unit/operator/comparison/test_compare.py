@@ -5,8 +5,7 @@ from math import prod
 
 import pytest
 from sshload_contract.vocabulary import Verdict
-from sshload_operator.api.comparison.words import Difference
-from sshload_operator.api.status.comparison import TestRun
+from sshload_operator.api.status.comparison import Difference, TestRun
 from sshload_operator.decision.comparison.compare import Compared, compare
 from sshload_operator.decision.comparison.endings import sentence
 

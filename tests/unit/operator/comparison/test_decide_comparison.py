@@ -6,8 +6,8 @@ import pytest
 from crd_schema import problems, status_schema
 from plans import quickstart
 from sim_comparison import SimComparison, comparison_spec, measured
-from sshload_operator.api.comparison.words import ComparisonReason
-from sshload_operator.decision.comparison.decide import REFUSED_PASS_S, Refused
+from sshload_operator.decision.comparison.decide import REFUSED_PASS_S
+from sshload_operator.decision.owner import Cause, Obstacle
 
 SCHEMA = status_schema("sshloadtestcomparisons")
 ERROR = {"verdict": "Error", "reason": "ImageUnavailable", "message": "no such image"}
@@ -358,9 +358,9 @@ def test_the_same_spec_in_other_words_is_no_new_run() -> None:
 def test_a_finished_comparison_asks_for_nothing() -> None:
     world = started()
     play(world)
-    decision = world.decide(look=False)
+    decision = world.decide()
     assert (decision.status, decision.requeue_after_s, decision.announcements) == (None, None, ())
-    assert [decision.look_for_pods, decision.create, decision.delete, decision.abort] == [False, None, (), ()]
+    assert [decision.look_for_pods, decision.create, decision.delete, decision.abort] == [frozenset(), None, (), ()]
 
 
 def test_a_spec_that_cannot_be_read_is_an_error_that_names_the_field_and_ends_what_runs() -> None:
@@ -389,7 +389,7 @@ def test_what_would_be_refused_is_refused_before_anything_runs() -> None:
 
 
 def test_a_test_that_the_api_server_refuses_ends_it() -> None:
-    world = SimComparison(refused=Refused(ComparisonReason.TEST_REFUSED, "the test cmp-1-a was refused: 422"))
+    world = SimComparison(refused=Obstacle(Cause.REFUSED, "the test cmp-1-a was refused: 422"))
     world.settle()
     assert said(world) == ("Error", "TestRefused")
     assert world.condition("Ready") == "False"
@@ -398,7 +398,7 @@ def test_a_test_that_the_api_server_refuses_ends_it() -> None:
 def test_it_waits_for_room_in_a_quota_and_keeps_what_was_measured() -> None:
     world = started()
     world.end("cmp-1-a")
-    world.refused = Refused(ComparisonReason.TEST_REFUSED, "the test cmp-1-b was refused: 403", may_pass=True)
+    world.refused = Obstacle(Cause.REFUSED, "the test cmp-1-b was refused: 403", may_pass=True)
     world.settle()
     assert (world.status["phase"], world.status["reason"]) == ("Running", "TestRefused")
     assert world.last is not None

@@ -10,8 +10,8 @@ from specs.comparisons import BAD, BURST, GOOD, with_second
 from sshload_contract.client import Library
 from sshload_contract.load import BurstLoad
 from sshload_operator.api.comparison.spec import parse_comparison
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 
 
 def refusal(spec: dict[str, Any]) -> str:

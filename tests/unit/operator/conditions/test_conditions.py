@@ -9,17 +9,15 @@ from passes import Passes
 from plans import EXTERNAL, allowing, plan, quickstart
 from runs import pod, snapshot, summary
 from sshload_contract.allow_list import AllowedTarget
-from sshload_contract.master_log import MasterLog
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import RunEnd, Verdict
-from sshload_operator.api.status.conditions import Condition
-from sshload_operator.api.status.head import remembered
+from sshload_contract.wire.master_log import MasterLog, Stage
+from sshload_contract.wire.run_summary import RunSummary
+from sshload_operator.api.status.head import Condition, remembered
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.decision.conditions import finished, under_way
-from sshload_operator.decision.endings import Ending
-from sshload_operator.decision.findings import Finding, conditions
-from sshload_operator.decision.situation import Situation
+from sshload_operator.decision.life_cycle import Finding, conditions
+from sshload_operator.decision.load_test.conditions import finished, under_way
+from sshload_operator.decision.load_test.endings import Ending
+from sshload_operator.decision.load_test.situation import Situation
 from sshload_operator.state import (
     ConditionStatus,
     ConditionType,

@@ -7,9 +7,8 @@ from passes import UID, Passes
 from plans import EXTERNAL, allowing, quickstart
 from runs import pod, snapshot, summary
 from sshload_contract.allow_list import AllowedTarget
-from sshload_contract.master_log import MasterLog, snapshot_line
-from sshload_contract.snapshot import Stage
 from sshload_contract.vocabulary import RunEnd
+from sshload_contract.wire.master_log import MasterLog, Stage, snapshot_line
 from sshload_operator.planning.plan import run_id
 from sshload_operator.state import Role
 

@@ -7,7 +7,7 @@ import pytest
 from passes import Passes
 from plans import INSTALLATION, QUICKSTART
 from runs import pod, snapshot
-from sshload_operator.planning.limits import Limits
+from sshload_operator.planning.plan import Limits
 from sshload_operator.state import Role
 
 READY = (pod(Role.TARGET), pod(Role.MASTER), pod(Role.WORKER))

@@ -7,7 +7,7 @@ import pytest
 from passes import UID, Passes
 from plans import quickstart
 from runs import pod, snapshot, summary
-from sshload_contract.snapshot import Stage
+from sshload_contract.wire.master_log import Stage
 from sshload_operator.planning.plan import run_id
 from sshload_operator.state import Role
 

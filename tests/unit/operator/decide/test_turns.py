@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 from sshload_operator.decision.turns import Waiting
 from sshload_operator.decision.turns import positions as all_positions
-from sshload_operator.planning.limits import Limits
+from sshload_operator.planning.plan import Limits
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from plans import INSTALLATION
 from short_examples import least_iterations
-from sshload_contract.percentile import samples_needed
+from sshload_contract.percentiles import samples_needed
 from sshload_contract.thresholds import LatencyThreshold
 from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
@@ -15,7 +15,7 @@ from sshload_operator.api.load_test import parse
 from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.spec import LoadTestSpec, LocustfileRef
 from sshload_operator.api.target import ManagedTarget
-from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
+from sshload_operator.decision.comparison.compare import FEWEST_ROUNDS
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.estimates import likely_trial_s, likely_trials
 from sshload_operator.planning.plan import TestIdentity, make_plan

@@ -6,11 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
-from sshload_operator.api.errors import SpecError
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import PERMISSIONS
 from sshload_operator.planning.installation import read_installation
-from sshload_operator.planning.limits import Limits
-from sshload_operator.planning.plan import Installation, Resolvers, RunPods
+from sshload_operator.planning.plan import Installation, Limits, Resolvers, RunPods
 
 CHART = Path(__file__).parents[4] / "charts/sshload"
 WHOLE = """

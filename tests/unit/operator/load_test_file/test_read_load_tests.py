@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test_file import read_load_tests, read_objects
+from sshload_operator.api.shapes.errors import SpecError
 
 TEST = """\
 apiVersion: sshload.dev/v1alpha1

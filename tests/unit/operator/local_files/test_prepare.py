@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from plans import EXTERNAL, INSTALLATION
-from sshload_contract.codec import from_json
-from sshload_contract.run_config import RunConfig
+from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.run_config import RunConfig
 from sshload_operator.api.load_test import parse
 from sshload_operator.local import files as local_files
 from sshload_operator.local.credentials import Credentials

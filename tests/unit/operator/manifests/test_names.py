@@ -6,8 +6,8 @@ import plans
 import pytest
 from plans import PROOF_SHA256, TOKEN
 from sshload_operator.manifests import Part, child_name, child_ref, children, keys_secret, swept
+from sshload_operator.manifests.children import KEY_FILES
 from sshload_operator.manifests.labels import membership_of_job, membership_of_pod
-from sshload_operator.manifests.secret import KEY_FILES
 from sshload_operator.state import Manifest
 
 NAMES = ("n" * 40, "n" * 253, f"{'n.' * 126}n", "9", "a.b")

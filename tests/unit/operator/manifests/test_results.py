@@ -10,9 +10,11 @@ from typing import Any
 
 import plans
 import pytest
-from sshload_contract.codec import from_json
-from sshload_contract.run_config import RunConfig
-from sshload_contract.run_summary import (
+from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.report import EncodedHistogram, ErrorCount
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import (
     RUN_SUMMARY_VERSION,
     GeneratorStats,
     LoadStats,
@@ -20,8 +22,6 @@ from sshload_contract.run_summary import (
     SeriesPoint,
     StepStats,
 )
-from sshload_contract.sample import EncodedHistogram, ErrorCount
-from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_operator.manifests import child_ref, results_config_map, swept
 
 CONFIG_MAP_LIMIT_BYTES = 1_048_576

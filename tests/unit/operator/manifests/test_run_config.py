@@ -11,11 +11,11 @@ from specs.relative import RELATIVE
 from specs.search import SEARCH_ARRIVALS, SEARCH_HOLD, SEARCHES
 from specs.spec import changed
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange
-from sshload_contract.codec import from_json
 from sshload_contract.load import ReplayLoad
-from sshload_contract.run_config import Endpoint, RunConfig
-from sshload_contract.target_config import TargetConfig
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
+from sshload_contract.wire.codec import from_json
+from sshload_contract.wire.run_config import Endpoint, RunConfig
+from sshload_contract.wire.target import TargetConfig
 from sshload_operator.manifests import Places, children, cluster_places, run_config
 from sshload_operator.planning.plan import Plan
 

@@ -8,9 +8,9 @@ from crd_schema import problems, status_schema
 from logins import logins, throttled
 from plans import EXTERNAL, plan, quickstart
 from runs import load, summary, target_stats
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.sample import ErrorCount
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
+from sshload_contract.wire.report import ErrorCount
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.status.head import written
 from sshload_operator.decision.max_startups.advice import advice
 from sshload_operator.planning.plan import Plan

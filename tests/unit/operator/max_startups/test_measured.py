@@ -8,9 +8,9 @@ from logins import logins, throttled
 from plans import EXTERNAL, plan, quickstart
 from runs import load, summary
 from searches import failed, passed, search_plan, searched
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.sample import ErrorCount
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.report import ErrorCount
+from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.decision.max_startups.arrivals import Burst, Even, Memoryless, Users
 from sshload_operator.decision.max_startups.measured import Logins, NoFiguresError, measured_logins
 

@@ -6,8 +6,8 @@ from specs.small import SMALL
 from specs.spec import changed
 from sshload_contract.client import Auth, Client, Library, Timeouts
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
-from sshload_contract.run_config import Scenario, SessionReuse
 from sshload_contract.steps import ExecStep
+from sshload_contract.wire.run_config import Scenario, SessionReuse
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.spec import LoadTestSpec, TimeToLive, Workers
 from sshload_operator.api.sshd import Sshd

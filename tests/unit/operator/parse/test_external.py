@@ -3,7 +3,7 @@
 from specs.external import EXTERNAL_BURST, EXTERNAL_HOLD, EXTERNAL_USERS
 from sshload_contract.client import Auth
 from sshload_contract.load import BurstLoad, HoldLoad, ThinkTime, UsersLoad, UsersStage
-from sshload_contract.run_config import SessionReuse
+from sshload_contract.wire.run_config import SessionReuse
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.target import ExternalTarget, JumpHost
 

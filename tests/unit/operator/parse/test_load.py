@@ -3,7 +3,6 @@
 from specs.search import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
 from specs.small import SMALL
 from specs.spec import changed
-from sshload_contract.capacity import Capacity
 from sshload_contract.load import (
     ArrivalProcess,
     ArrivalsLoad,
@@ -14,6 +13,7 @@ from sshload_contract.load import (
     UsersLoad,
     UsersStage,
 )
+from sshload_contract.thresholds import Capacity
 from sshload_operator.api.load_test import parse
 from sshload_operator.planning.plan import spec_hash
 

@@ -7,8 +7,8 @@ from specs.small import SMALL
 from sshload_contract.client import Timeouts
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage
 from sshload_contract.steps import ExecStep, SleepStep
-from sshload_contract.target_config import DirectoryFixture, FileFixture, RepositoryFixture
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, ThroughputThreshold
+from sshload_contract.wire.target import DirectoryFixture, FileFixture, RepositoryFixture
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.pods import (
     ClaimVolume,

@@ -2,8 +2,8 @@
 
 import pytest
 from specs.names import FIT, UNFIT
-from sshload_operator.api.errors import SpecError
-from sshload_operator.api.names import check_name
+from sshload_operator.api.kinds import check_name
+from sshload_operator.api.shapes.errors import SpecError
 
 
 @pytest.mark.parametrize("name", FIT)

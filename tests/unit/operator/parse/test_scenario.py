@@ -9,7 +9,6 @@ from specs.managed import LOCUSTFILE, MANAGED_RSYNC, MANAGED_STEPS
 from specs.small import SMALL
 from specs.spec import Spec, changed
 from sshload_contract.client import Auth, Library
-from sshload_contract.run_config import Scenario, SessionReuse
 from sshload_contract.steps import (
     ExecStep,
     ForwardStep,
@@ -32,6 +31,7 @@ from sshload_contract.steps import (
     SleepStep,
     Verify,
 )
+from sshload_contract.wire.run_config import Scenario, SessionReuse
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.spec import LocustfileRef
 

@@ -8,9 +8,9 @@ from sim_comparison import comparison_spec
 from specs.large import on_nodes
 from specs.small import SMALL
 from sshload_operator.api.comparison.spec import parse_comparison
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import SPEC_LIMIT_BYTES, check_size, parse
 from sshload_operator.api.schedule.spec import parse_schedule
+from sshload_operator.api.shapes.errors import SpecError
 
 TOO_LARGE = f"takes more than {SPEC_LIMIT_BYTES} bytes as compact JSON"
 

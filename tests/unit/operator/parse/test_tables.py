@@ -5,8 +5,8 @@ from specs.bad import Bad
 from specs.small import SMALL
 from specs.spec import Spec, changed
 from specs.tables import BAD, GOOD
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
 
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])

@@ -13,11 +13,11 @@ from specs.small import SMALL
 from specs.spec import Spec, changed
 from specs.tables import WHOLE
 from sshload_contract.allow_list import AllowedTarget, DeniedRange
-from sshload_operator.api.errors import SpecError
 from sshload_operator.api.load_test import parse
-from sshload_operator.planning.destinations import allowing as all_destinations_of
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.planning.plan import EVERYTHING_PERMITTED, Plan
 from sshload_operator.planning.preflight import SOURCE_PORTS, preflight
+from sshload_operator.planning.preflight import allowing as all_destinations_of
 from sshload_operator.state import Reason
 
 

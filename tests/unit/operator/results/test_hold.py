@@ -7,10 +7,10 @@ import pytest
 from crd_schema import problems, status_schema
 from plans import plan, quickstart
 from runs import held_step, load, summary, target_stats
-from sshload_contract.percentile import percentile_key
-from sshload_contract.run_summary import RunSummary
-from sshload_contract.target_stats import TargetStats
+from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Step, Window
+from sshload_contract.wire.run_summary import RunSummary
+from sshload_contract.wire.target import TargetStats
 from statuses import results_json
 
 HOLD = plan(quickstart(load={"hold": {"sessions": 400, "rampUp": "5s", "duration": "30s", "probeRate": 20}}))

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from plans import QUICKSTART, plan, quickstart
 from runs import MEASURED_S, load, steps, summary
-from sshload_contract.run_summary import RunSummary, SeriesPoint
+from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
 from sshload_operator.api.status.head import written
-from sshload_operator.decision.noise import RateBounds, completed_rate_interval, percentile_intervals
+from sshload_operator.decision.load_test.noise import RateBounds, completed_rate_interval, percentile_intervals
 from sshload_operator.planning.plan import Plan
 
 WARM_UP_S = 5.0

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan, quickstart
 from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
-from sshload_contract.run_summary import EarlyEnd, StageStats
-from sshload_contract.sample import ErrorCount, NegotiatedCount
 from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.wire.report import ErrorCount, NegotiatedCount
+from sshload_contract.wire.run_summary import EarlyEnd, StageStats
 from statuses import percentile_of, results_json
 
 PLAN = plan(quickstart(warmUp="5s"))

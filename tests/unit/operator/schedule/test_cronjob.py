@@ -7,8 +7,7 @@ from datetime import timedelta
 
 import pytest
 from schedules import at, quick, schedule
-from sshload_operator.api.schedule.words import ScheduleReason
-from sshload_operator.decision.schedule.facts import Obstacle
+from sshload_operator.decision.owner import Cause, Obstacle
 
 
 def test_a_test_is_made_at_each_scheduled_time() -> None:
@@ -300,7 +299,7 @@ class TestRestarts:
 
     def test_what_the_api_server_refuses_is_a_condition_and_tried_again(self) -> None:
         found = quick("09:55").away_until("10:00:01")
-        found.obstacle = Obstacle(ScheduleReason.CREATE_REFUSED, "exceeded quota: none")
+        found.obstacle = Obstacle(Cause.REFUSED, "exceeded quota: none")
         found.run_pass()
         held = {condition["type"]: condition["status"] for condition in found.status["conditions"]}
         assert (held["Ready"], held["Stalled"], held["Valid"]) == ("False", "True", "True")

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from specs.search import SEARCH_ARRIVALS, SEARCH_BURST, SEARCH_HOLD, SEARCH_USERS
 from specs.spec import changed
-from sshload_contract.capacity import Capacity
 from sshload_contract.load import ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
+from sshload_contract.thresholds import Capacity
 from sshload_operator.api.load_test import parse
 from sshload_operator.planning.estimates import likely_trial_s, likely_trials, most_load
 from sshload_worker.search.capacity_search import Goal, NextTrial, PastTrial, next_step

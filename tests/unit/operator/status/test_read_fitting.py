@@ -12,7 +12,7 @@ from schedules import quick
 from searches import failed, passed, searched
 from sim_comparison import SimComparison, measured
 from specs.search import SEARCHES
-from sshload_operator.api.shapes import read_fitting
+from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import ObjectStatus, written
 from sshload_operator.api.status.load_test import TestStatus

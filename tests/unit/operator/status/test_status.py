@@ -8,14 +8,12 @@ from crd_schema import problems, status_schema
 from passes import Passes
 from plans import plan, quickstart
 from runs import pod, snapshot, summary
-from sshload_contract.snapshot import Stage
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Verdict
-from sshload_operator.api.status.conditions import Condition
-from sshload_operator.api.status.head import remembered, written
+from sshload_contract.wire.master_log import Stage
+from sshload_operator.api.status.head import Condition, remembered, written
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.decision.results import results_status
-from sshload_operator.decision.status import progress, threshold_status
+from sshload_operator.decision.load_test.results import progress, results_status, threshold_status
 from sshload_operator.state import ConditionStatus, ConditionType, Phase, Reason, Role
 from statuses import progress_json
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from sshload_operator.api.errors import SpecError
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.cli.sweep import Sweep, sweep_of
 from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.sweep import sweep_page

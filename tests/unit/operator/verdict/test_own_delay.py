@@ -7,10 +7,10 @@ import pytest
 from lags import delayed, with_percentile
 from plans import plan, quickstart
 from runs import errors, generator, load, summary
-from sshload_contract.run_summary import RunSummary
 from sshload_contract.vocabulary import Outcome, Step, Verdict
-from sshload_operator.decision.findings import Judgement
-from sshload_operator.decision.verdict import judge
+from sshload_contract.wire.run_summary import RunSummary
+from sshload_operator.decision.judgement import Judgement
+from sshload_operator.decision.load_test.verdict import judge
 from sshload_operator.state import Reason
 
 P99_BELOW_2S = {"latency": {"step": "total", "percentile": 99, "below": "2s"}}

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import WARM_UP_LOGINS, errors, generator, held_step, load, steps, summary, target_stats
-from sshload_contract.run_summary import EarlyEnd, RunSummary
-from sshload_contract.sample import ErrorCount
 from sshload_contract.thresholds import Terms
 from sshload_contract.vocabulary import Outcome, RunEnd, Step, Verdict, Window
-from sshload_operator.decision.findings import Judgement
-from sshload_operator.decision.verdict import judge
+from sshload_contract.wire.report import ErrorCount
+from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
+from sshload_operator.decision.judgement import Judgement
+from sshload_operator.decision.load_test.verdict import judge
 from sshload_operator.state import Reason
 
 P99_BELOW_2S = {"latency": {"step": "total", "percentile": 99, "below": "2s"}}

@@ -6,9 +6,9 @@ from typing import Any
 
 from plans import TOKEN
 from runs import snapshot, summary
-from sshload_contract.master_log import snapshot_line, summary_lines
-from sshload_contract.sample import EncodedHistogram
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.master_log import snapshot_line, summary_lines
+from sshload_contract.wire.report import EncodedHistogram
 from sshload_operator.control.run.judging import Judging, LogReading
 
 # Random enough that it takes more lines than a tail has.

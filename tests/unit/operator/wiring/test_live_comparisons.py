@@ -11,9 +11,10 @@ from played_api import played_api
 from sim_comparison import comparison_spec
 from specs.small import SMALL
 from sshload_operator.control.api_server.cluster import Cluster
-from sshload_operator.control.live.comparisons import ComparisonKind
+from sshload_operator.control.live.kinds import ComparisonKind
 from sshload_operator.control.live.objects import Park
-from sshload_operator.control.live.owned_tests import OwnedTests, OwnerReconciled
+from sshload_operator.control.live.owned_tests import OwnedTests
+from sshload_operator.control.live.owner_pass import OwnerReconciled, reconcile
 from sshload_operator.decision.comparison.decide import GOING_PASS_S, REFUSED_PASS_S
 from sshload_operator.decision.comparison.facts import ObservedTest
 from sshload_operator.manifests.labels import TEST_LABEL
@@ -42,7 +43,7 @@ def test_a_spec_is_read_beside_the_event_loop_for_a_large_one_would_hold_up_all_
         async with played_api(answer) as client:
             cluster = Cluster(client, lambda *_: None)
             try:
-                await ComparisonKind(INSTALLATION).reconcile(cluster, body, OwnedTests(lambda _: None))
+                await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
             finally:
                 await cluster.close()
 
@@ -59,8 +60,11 @@ def test_a_pod_of_which_too_many_labels_are_left_out_ends_no_comparison() -> Non
     made = []
 
     async def answer(request: web.Request) -> web.Response:
-        if request.path.endswith("/pods"):
-            return web.json_response({"items": [pod], "metadata": {}})
+        if request.method == "GET" and request.path.endswith(("/pods", "/sshloadtests")):
+            items = [pod] if request.path.endswith("/pods") else []
+            return web.json_response({"items": items, "metadata": {}})
+        if request.method == "GET":
+            return web.json_response({"metadata": metadata})
         sent = json.loads(await request.read())
         if request.path.endswith("/sshloadtests"):
             made.append(sent["metadata"]["name"])
@@ -71,7 +75,7 @@ def test_a_pod_of_which_too_many_labels_are_left_out_ends_no_comparison() -> Non
             cluster = Cluster(client, lambda *_: None)
             try:
                 body = {"metadata": metadata, "spec": comparison_spec()}
-                await ComparisonKind(INSTALLATION).reconcile(cluster, body, OwnedTests(lambda _: None))
+                await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
             finally:
                 await cluster.close()
 
@@ -87,7 +91,7 @@ def test_a_test_that_a_quota_refuses_is_waited_for_with_the_reason_and_made_once
     async def answer(request: web.Request) -> web.Response:
         sent = json.loads(await request.read() or "{}")
         if request.method == "GET":
-            return web.json_response({"items": [], "metadata": {}})
+            return web.json_response({"items": [], "metadata": metadata})
         if request.path.endswith("/sshloadtests"):
             if not has_room[0]:
                 return web.json_response({"message": says, "reason": "Forbidden"}, status=403)
@@ -99,10 +103,10 @@ def test_a_test_that_a_quota_refuses_is_waited_for_with_the_reason_and_made_once
             cluster, kind = Cluster(client, lambda *_: None), ComparisonKind(INSTALLATION)
             try:
                 tests = OwnedTests[ObservedTest](lambda _: None)
-                refused = await kind.reconcile(cluster, {"metadata": metadata, "spec": comparison_spec()}, tests)
+                refused = await reconcile(cluster, kind, {"metadata": metadata, "spec": comparison_spec()}, tests)
                 has_room[0] = True
                 assert refused.body is not None
-                return refused, await kind.reconcile(cluster, refused.body, tests)
+                return refused, await reconcile(cluster, kind, refused.body, tests)
             finally:
                 await cluster.close()
 

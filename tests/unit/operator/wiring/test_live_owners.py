@@ -12,7 +12,9 @@ from played_api import played_api
 from sshload_operator.api.kinds import SCHEDULE, Kind
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.live.objects import Wait
-from sshload_operator.control.live.owned_tests import LiveOwners, OwnedTests, OwnerReconciled, _OwnerReconciler
+from sshload_operator.control.live.owned_tests import OwnedTests
+from sshload_operator.control.live.owner_pass import OwnerReconciled
+from sshload_operator.control.live.owners import LiveOwners, _OwnerReconciler
 from until import until
 
 _WITHIN_S = 30.0
@@ -53,7 +55,9 @@ class Writes:
     def facts(self, test: Object) -> Object:
         return test
 
-    async def reconcile(self, _cluster: Cluster, body: Object, tests: OwnedTests[Object]) -> OwnerReconciled:
+    async def reconcile(
+        self, _cluster: Cluster, _kind: object, body: Object, tests: OwnedTests[Object]
+    ) -> OwnerReconciled:
         self.seen.append({name: test["metadata"]["resourceVersion"] for name, test in tests.facts.items()})
         self.passes.append(body["metadata"]["generation"])
         self.passed.set()
@@ -97,7 +101,7 @@ async def passes_over(answer: Object, *events: Object) -> list[int]:
     """Return the generations worked on: a first one, whose status write is answered so, and one that events ask for."""
     async with cluster_of(Reads()) as cluster:
         kind = Writes(answers=[answer])
-        owners = LiveOwners(cluster, kind, lambda _: None, lambda: None)
+        owners = LiveOwners(cluster, kind, lambda _: None, lambda: None, kind.reconcile)
         owners.object_changed("ADDED", owner(version=10, generation=1))
         await kind.one_more_pass()
         for event in events:
@@ -127,7 +131,7 @@ def test_an_edit_that_comes_while_the_owner_is_read_is_worked_on() -> None:
         reads = Reads(owner(version=10, generation=1))
         async with cluster_of(reads) as cluster:
             kind = Writes(answers=[])
-            owners = LiveOwners(cluster, kind, lambda _: None, lambda: None)
+            owners = LiveOwners(cluster, kind, lambda _: None, lambda: None, kind.reconcile)
             owners.wake(("ns", "nightly"))
             await asyncio.wait_for(reads.asked.wait(), _WITHIN_S)
             owners.object_changed("MODIFIED", owner(version=11, generation=2))
@@ -160,7 +164,7 @@ async def seen_in_first_pass(listed: list[Object], *events: tuple[str, Object]) 
     lists = Lists(listed)
     async with played_api(lists.answer) as client:
         cluster, kind = Cluster(client, lambda *_: None), Writes(answers=[])
-        owners = LiveOwners(cluster, kind, lambda _: None, lambda: None)
+        owners = LiveOwners(cluster, kind, lambda _: None, lambda: None, kind.reconcile)
         owners.object_changed("ADDED", owner(version=10, generation=1))
         await asyncio.wait_for(lists.asked.wait(), _WITHIN_S)
         for event_type, test in events:
@@ -191,7 +195,7 @@ async def parked_owner(reads: Reads, due_s: float | None = None) -> AsyncIterato
     reads.may_answer.set()
     async with cluster_of(reads) as cluster:
         kind = Writes(answers=[], parks=True, due_s=due_s)
-        owners = LiveOwners(cluster, kind, lambda _: None, lambda: None)
+        owners = LiveOwners(cluster, kind, lambda _: None, lambda: None, kind.reconcile)
         owners.object_changed("ADDED", owner(version=10, generation=1))
         await kind.one_more_pass()
         await until(lambda: owners.find(("ns", "nightly")) is None)
@@ -228,7 +232,7 @@ def test_a_parked_owner_is_read_when_it_is_due() -> None:
 def test_a_parked_owner_is_looked_at_every_minute_and_needs_a_pass_once_it_is_due_or_its_list_is_old() -> None:
     async def play() -> None:
         async with cluster_of(Reads()) as cluster:
-            passes = _OwnerReconciler(cluster, Writes(answers=[]), lambda _: None)
+            passes = _OwnerReconciler(cluster, Writes(answers=[]), lambda _: None, Writes([]).reconcile)
             tests = OwnedTests[Object](lambda _: None, listed_at_s=time.monotonic())
             now = datetime.now(UTC)
             assert passes.stay_parked_s(("ns", "nightly"), tests) == 60.0

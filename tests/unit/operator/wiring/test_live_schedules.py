@@ -9,9 +9,10 @@ from aiohttp import web
 from played_api import played_api
 from specs.small import SMALL
 from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.live.kinds import ScheduleKind
 from sshload_operator.control.live.objects import Rest
-from sshload_operator.control.live.owned_tests import OwnedTests, OwnerReconciled
-from sshload_operator.control.live.schedules import ScheduleKind
+from sshload_operator.control.live.owned_tests import OwnedTests
+from sshload_operator.control.live.owner_pass import OwnerReconciled, reconcile
 
 DUE_SINCE = f"{datetime.now(UTC) - timedelta(days=730):%Y-%m-%dT%H:%M:%SZ}"
 METADATA = {
@@ -47,7 +48,7 @@ def a_pass(there: dict[str, Any] | None) -> tuple[OwnerReconciled, list[str]]:
         async with played_api(answer) as client:
             cluster = Cluster(client, lambda *_: None)
             try:
-                return await ScheduleKind().reconcile(cluster, SCHEDULE, OwnedTests(lambda _: None))
+                return await reconcile(cluster, ScheduleKind(), SCHEDULE, OwnedTests(lambda _: None))
             finally:
                 await cluster.close()
 
@@ -58,7 +59,7 @@ def a_pass(there: dict[str, Any] | None) -> tuple[OwnerReconciled, list[str]]:
     "there",
     [
         pytest.param(None, id="deleted"),
-        pytest.param({"metadata": {**METADATA, "uid": "another"}}, id="made anew"),
+        pytest.param({"metadata": {**METADATA, "uid": "another"}}, id="made again"),
         pytest.param({"metadata": {**METADATA, "deletionTimestamp": DUE_SINCE}}, id="being deleted"),
     ],
 )

@@ -14,7 +14,7 @@ from specs.small import SMALL
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, Kind
 from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.live.kinds import LiveKinds
-from sshload_operator.control.metrics.operator_metrics import OperatorMetrics
+from sshload_operator.control.metrics.server import OperatorMetrics
 
 _WITHIN_S = 30.0
 LONG_AGO = f"{datetime.now(UTC) - timedelta(days=730):%Y-%m-%dT%H:%M:%SZ}"

@@ -3,7 +3,7 @@ from typing import Any
 
 import statuses
 from prometheus_client.parser import text_string_to_metric_families
-from sshload_operator.control.metrics.operator_metrics import OperatorMetrics
+from sshload_operator.control.metrics.server import OperatorMetrics
 
 STEP = statuses.step_json("login", {50: 20.0, 99: 50.0}, count=100, failures=1, meanMs=20.5)
 RESULTS = {

@@ -12,9 +12,9 @@ from passes import START
 from plans import TOKEN, plan, quickstart
 from played_api import played_api
 from runs import snapshot, summary
-from sshload_contract.master_log import SUMMARY_LINES_LIMIT, proof_sha256, snapshot_line, summary_lines
-from sshload_contract.sample import EncodedHistogram
 from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.master_log import SUMMARY_LINES_LIMIT, proof_sha256, snapshot_line, summary_lines
+from sshload_contract.wire.report import EncodedHistogram
 from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.run import observe as observe_module
 from sshload_operator.control.run.judging import Judging

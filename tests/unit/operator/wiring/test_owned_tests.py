@@ -13,8 +13,8 @@ from specs.small import SMALL
 from sshload_operator.api.kinds import API_VERSION
 from sshload_operator.control.api_server.cluster import LIST_PAGE, ApiError, Cluster, Object
 from sshload_operator.control.live import owned_tests
+from sshload_operator.control.live.kinds import ScheduleKind
 from sshload_operator.control.live.owned_tests import OwnedTests
-from sshload_operator.control.live.schedules import ScheduleKind
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL, ScheduledTest
 
 PAGES = 3

@@ -2,9 +2,10 @@
 
 from typing import Any
 
+from passes import START
 from plans import INSTALLATION
 from specs.small import SMALL
-from sshload_operator.api.errors import SpecError
+from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.control.run.reconcile import ParsedSpec, subject_of
 from sshload_operator.planning.plan import Plan
 
@@ -15,7 +16,7 @@ def body(generation: int = 1, spec: Any = SMALL, **status: Any) -> dict[str, Any
 
 
 def planned(known: ParsedSpec, test: dict[str, Any]) -> Plan | SpecError:
-    return subject_of(test, INSTALLATION, known).plan
+    return subject_of(test, INSTALLATION, known, START).plan
 
 
 def test_a_status_that_changes_lets_nobody_parse_and_plan_the_spec_anew() -> None:

@@ -16,8 +16,7 @@ from sshload_operator.control.run.observe import Observations
 from sshload_operator.control.run.reconcile import ParsedSpec, Shared, reconcile, subject_of
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import role_labels
-from sshload_operator.planning.limits import Limits
-from sshload_operator.planning.plan import Plan
+from sshload_operator.planning.plan import Limits, Plan
 from sshload_operator.state import Role
 
 NOON = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -29,7 +28,7 @@ def a_test(generation: int, **spec: Any) -> dict[str, Any]:
 
 
 def first_run() -> Plan:
-    plan = subject_of(a_test(1), INSTALLATION, ParsedSpec()).plan
+    plan = subject_of(a_test(1), INSTALLATION, ParsedSpec(), NOON).plan
     assert isinstance(plan, Plan)
     return plan
 
@@ -63,7 +62,7 @@ def deleted_in_a_pass(test: dict[str, Any], job: dict[str, Any], pod: dict[str, 
             cluster = Cluster(client, lambda *_: None)
             try:
                 shared = Shared(cluster, judging, Room(Limits()))
-                await reconcile(shared, subject_of(test, INSTALLATION, ParsedSpec()), sight, NOON)
+                await reconcile(shared, test, subject_of(test, INSTALLATION, ParsedSpec(), NOON), sight)
             finally:
                 await cluster.close()
                 judging.stop()

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from aiohttp import web
+from passes import START
 from plans import INSTALLATION
 from played_api import played_api
 from specs.large import on_nodes
@@ -24,8 +25,7 @@ from sshload_operator.control.live.tests import LiveTests
 from sshload_operator.control.run.reconcile import ParsedSpec, subject_of
 from sshload_operator.manifests import Part, child_name
 from sshload_operator.manifests.labels import role_labels
-from sshload_operator.planning.limits import Limits
-from sshload_operator.planning.plan import Installation, Plan
+from sshload_operator.planning.plan import Installation, Limits, Plan
 from sshload_operator.state import Role
 from until import until
 
@@ -209,7 +209,7 @@ def test_a_pod_that_is_left_of_the_run_of_a_test_that_is_held_back_is_swept() ->
         async with operator(served) as live:
             live.object_changed("ADDED", served.put("t", SUSPENDED))
             await waits(live, served)
-            plan = subject_of(served.told("t"), INSTALLATION, ParsedSpec()).plan
+            plan = subject_of(served.told("t"), INSTALLATION, ParsedSpec(), START).plan
             assert isinstance(plan, Plan)
             name, labels = child_name(plan, Part.MASTER), role_labels(plan, Role.MASTER)
             owner = {"kind": "SSHLoadTest", "name": "t", "uid": "uid-t", "controller": True}

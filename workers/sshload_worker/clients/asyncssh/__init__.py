@@ -3,7 +3,7 @@
 import logging
 
 from sshload_worker.clients.asyncssh.connection import AsyncsshConnection
-from sshload_worker.clients.asyncssh.event_loop import event_loop
+from sshload_worker.clients.asyncssh.driver import event_loop
 from sshload_worker.clients.asyncssh.settings import check_client
 from sshload_worker.clients.interface import Connection
 from sshload_worker.login.login import Login

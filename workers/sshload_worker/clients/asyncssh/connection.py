@@ -4,20 +4,17 @@ from typing import Any
 
 from asyncssh.packet import String, UInt32
 from asyncssh.sftp import SFTPClient
-from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.clients.asyncssh.channel import AsyncsshChannel, Inbox, RequestChannel
-from sshload_worker.clients.asyncssh.driver import Driver
-from sshload_worker.clients.asyncssh.event_loop import event_loop
-from sshload_worker.clients.asyncssh.protocol import Protocol
+from sshload_worker.clients.asyncssh.driver import Driver, event_loop
+from sshload_worker.clients.asyncssh.protocol import Protocol, Tunnel
 from sshload_worker.clients.asyncssh.settings import connection_options
 from sshload_worker.clients.asyncssh.sftp import AsyncsshSftp
-from sshload_worker.clients.asyncssh.tunnel import Tunnel
-from sshload_worker.clients.banner import await_banner
-from sshload_worker.clients.descriptor import Descriptor, open_socket
+from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import Connection, RemoteFile
-from sshload_worker.clients.scp_protocol import begin_read, begin_write
+from sshload_worker.clients.tcp import Descriptor, await_banner, open_socket
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 

@@ -7,7 +7,7 @@ from sshload_contract.client import Client
 from sshload_contract.vocabulary import Step
 
 from sshload_worker.clients.asyncssh.driver import Driver
-from sshload_worker.clients.sftp import split_into_pieces
+from sshload_worker.clients.file_protocols import split_into_pieces
 
 _READ_BYTES = 4_194_304
 

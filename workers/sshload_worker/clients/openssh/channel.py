@@ -5,10 +5,9 @@ from typing import Protocol
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.interface import CommandEnd
-from sshload_worker.clients.openssh.directory import SERVER, Directory, forward_to
-from sshload_worker.clients.openssh.master import Master
-from sshload_worker.clients.openssh.mux import ControlSocket
+from sshload_worker.clients.openssh.master import ControlSocket, Master
 from sshload_worker.clients.openssh.process import Pipes, Process
+from sshload_worker.clients.openssh.settings import SERVER, Directory, forward_to
 from sshload_worker.outcomes import StepFailure
 
 _UNNAMED_SIGNAL = "unnamed"  # ssh does not tell which

@@ -2,14 +2,13 @@
 
 import shlex
 
-from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.clients.interface import Connection, RemoteFile
 from sshload_worker.clients.openssh.channel import ClientSession, OpenSSHChannel, OwnSession, Session
-from sshload_worker.clients.openssh.directory import SERVER, as_host_name, directory_of, forward_to
 from sshload_worker.clients.openssh.master import Master
-from sshload_worker.clients.openssh.settings import sftp_sizes
+from sshload_worker.clients.openssh.settings import SERVER, as_host_name, directory_of, forward_to, sftp_sizes
 from sshload_worker.clients.openssh.transfer import FileTransfer, OpenSSHSftp, open_download, open_upload
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure

@@ -7,8 +7,8 @@ be the server's.
 import re
 
 from gevent.event import Event
-from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.outcomes import StepFailure, pre_banner_outcome
 

@@ -22,6 +22,8 @@ _READ, _WRITE = 1, 2
 _READ_BYTES = 65_536
 _KEPT_BYTES = 4_096
 
+_running: "set[Process]" = set()
+
 
 @cache
 def program(name: str) -> str:
@@ -30,9 +32,6 @@ def program(name: str) -> str:
     if path is None:
         raise StepFailure(Outcome.GENERATOR_FAULT, f"the worker has no program {name}")
     return path
-
-
-_running: "set[Process]" = set()
 
 
 @atexit.register

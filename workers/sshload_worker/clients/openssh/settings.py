@@ -1,12 +1,27 @@
-"""The settings of a Client that OpenSSH's programs support."""
+"""The settings of a Client for OpenSSH's programs: which are supported, and the files that state them.
 
+Each login has a private directory, with the ssh_config(5) and known_hosts that the programs read, and no others.
+"""
+
+import atexit
+import base64
+import os
+import shlex
+import struct
 import subprocess
-from functools import cache
+import tempfile
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import count
+from pathlib import Path
+from shutil import rmtree
 
-from sshload_contract.client import Client, Library
+from sshload_contract.client import Auth, Client, Library
 
+from sshload_worker.clients.libraries import check_names, check_range, refuse_setting
 from sshload_worker.clients.openssh.process import program
-from sshload_worker.clients.settings import check_names, check_range, refuse_setting
+from sshload_worker.login.known_hosts import HostKeys
+from sshload_worker.login.login import Credentials, Login
 
 _QUERIES = {
     "kex_algorithms": "kex",
@@ -14,7 +29,7 @@ _QUERIES = {
     "macs": "mac",
     "host_key_algorithms": "HostKeyAlgorithms",
 }
-_MISSING = {
+_MISSING_SETTINGS = {
     "window_bytes": "has no setting for the receive window",
     "packet_bytes": "has no setting for the size of packets",
     "read_buffer_bytes": "has no setting for what is read at once",
@@ -23,12 +38,20 @@ _LEAST_REKEY_BYTES = 16
 _MOST_REKEY_BYTES = 2**63 - 1
 _MOST_SFTP_BYTES = 2**32 - 1
 
+_PRIVATE_MODE = 0o600
+_EXECUTABLE_MODE = 0o700
+SERVER = "server"
+"""What OpenSSH's programs call the server. Its own host may be an IPv6 address, which each of them would take apart in
+another way; it stands in settings only."""
+
+_METHODS = {Auth.PASSWORD: "password", Auth.KEYBOARD_INTERACTIVE: "keyboard-interactive"}
+
 
 def check_client(client: Client) -> None:
     """Raise UnsupportedSettingError where OpenSSH cannot do as `client` says."""
     for setting in _QUERIES:
         check_names(client, setting, _known(setting))
-    for setting, why in _MISSING.items():
+    for setting, why in _MISSING_SETTINGS.items():
         if getattr(client, setting) is not None:
             refuse_setting(setting, Library.OPENSSH, why)
     check_range(client, "rekey_bytes", _LEAST_REKEY_BYTES, _MOST_REKEY_BYTES)
@@ -49,3 +72,137 @@ def _known(setting: str) -> tuple[str, ...]:
     query = [program("ssh"), "-Q", _QUERIES[setting]]
     answer = subprocess.run(query, capture_output=True, text=True, check=True)  # noqa: S603 - a program found by us
     return tuple(answer.stdout.split())
+
+
+@dataclass(frozen=True, slots=True)
+class Directory:
+    """The settings and files of the programs of one login."""
+
+    path: Path
+    config: str
+    environment: dict[str, str]
+    numbers: "count[int]"
+
+    def new_name(self, kind: str) -> str:
+        """Return a path in the directory that no other connection uses."""
+        return str(self.path / f"{kind}{next(self.numbers)}")
+
+
+def directory_of(login: Login) -> Directory:
+    """Return the directory of a login, made at its first use."""
+    return _directory(login.host, login.port, login.user, login.credentials, login.host_keys, login.client)
+
+
+@lru_cache(maxsize=64)
+def _directory(  # noqa: PLR0913, PLR0917 - what the settings depend on
+    host: str, port: int, user: str, credentials: Credentials, host_keys: HostKeys, client: Client
+) -> Directory:
+    path = Path(tempfile.mkdtemp(prefix="sshload-"))  # short, because the paths of sockets may not be long
+    atexit.register(rmtree, path, ignore_errors=True)
+    environment = {"LC_ALL": "C", "PATH": os.environ.get("PATH", os.defpath), "HOME": str(path)}
+    if not host_keys.any_key:
+        _write(path / "known_hosts", known_hosts_text(host, host_keys).encode(), _PRIVATE_MODE)
+    if credentials.private_key:
+        _write(path / "key", credentials.private_key, _PRIVATE_MODE)
+    if credentials.certificate:
+        _write(path / "key-cert.pub", credentials.certificate, _PRIVATE_MODE)
+    if credentials.auth in (Auth.PASSWORD, Auth.KEYBOARD_INTERACTIVE):
+        _write(path / "password", credentials.password.encode() + b"\n", _PRIVATE_MODE)
+        asking = f"#!/bin/sh\nexec cat {shlex.quote(str(path / 'password'))}\n"
+        _write(path / "askpass", asking.encode(), _EXECUTABLE_MODE)
+        environment |= {"SSH_ASKPASS": str(path / "askpass"), "SSH_ASKPASS_REQUIRE": "force"}
+    config = path / "config"
+    _write(config, _config_text(path, host, port, user, credentials, host_keys, client).encode(), _PRIVATE_MODE)
+    return Directory(path, str(config), environment, count())
+
+
+def _write(path: Path, content: bytes, mode: int) -> None:
+    path.touch(mode)
+    path.write_bytes(content)
+
+
+def known_hosts_text(host: str, host_keys: HostKeys) -> str:
+    """Return the lines of the keys that `host` may show."""
+    lines = [f"{host} {_key(blob)}" for blob in sorted(host_keys.accepted)]
+    lines += [f"@cert-authority {host} {_key(blob)}" for blob in sorted(host_keys.authorities)]
+    lines += [f"@revoked {host} {_key(blob)}" for blob in sorted(host_keys.revoked)]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _config_text(  # noqa: PLR0913, PLR0917 - what the settings depend on
+    path: Path, host: str, port: int, user: str, credentials: Credentials, host_keys: HostKeys, client: Client
+) -> str:
+    """Return the settings of a login, whose files are in the directory `path`."""
+    method = _METHODS.get(credentials.auth, "publickey")
+    by_key = credentials.auth in (Auth.PUBLICKEY, Auth.CERTIFICATE)
+    settings: dict[str, object] = {
+        "Port": port,
+        "User": user,
+        "HostName": as_host_name(host),
+        "HostKeyAlias": host,
+        "CheckHostIP": "no",
+        # Where any key will do, ssh is not to remember one: shown another later, it would give no password away.
+        "UserKnownHostsFile": "/dev/null" if host_keys.any_key else path / "known_hosts",
+        "GlobalKnownHostsFile": "/dev/null",
+        "StrictHostKeyChecking": "no" if host_keys.any_key else "yes",
+        "UpdateHostKeys": "no",
+        "VerifyHostKeyDNS": "no",
+        "BatchMode": "yes" if method == "publickey" else "no",
+        "PreferredAuthentications": method,
+        "PubkeyAuthentication": _yes(method == "publickey"),
+        "PasswordAuthentication": _yes(method == "password"),
+        "KbdInteractiveAuthentication": _yes(method == "keyboard-interactive"),
+        "GSSAPIAuthentication": "no",
+        "HostbasedAuthentication": "no",
+        "NumberOfPasswordPrompts": 1,
+        "IdentitiesOnly": _yes(credentials.auth is not Auth.AGENT),
+        "IdentityAgent": credentials.agent_socket if credentials.auth is Auth.AGENT else "none",
+        "IdentityFile": path / "key" if by_key else "none",
+        "ConnectionAttempts": 1,
+        "ControlPersist": "no",
+        "EscapeChar": "none",
+        "ForwardAgent": "no",
+        "ForwardX11": "no",
+        "PermitLocalCommand": "no",
+        "TCPKeepAlive": "no",
+        "ServerAliveInterval": 0,
+        "Compression": _yes(client.compression),
+        "LogLevel": "DEBUG1",
+    }
+    if credentials.auth is Auth.CERTIFICATE:
+        settings["CertificateFile"] = path / "key-cert.pub"
+    if client.rekey_bytes is not None:
+        settings["RekeyLimit"] = client.rekey_bytes
+    for keyword, names in (
+        ("KexAlgorithms", client.kex_algorithms),
+        ("Ciphers", client.ciphers),
+        ("MACs", client.macs),
+        ("HostKeyAlgorithms", client.host_key_algorithms or host_keys.algorithms_with_certificates),
+    ):
+        if names:
+            settings[keyword] = ",".join(names)
+    return "".join(f"{keyword} {_quoted(value)}\n" for keyword, value in settings.items())
+
+
+def as_host_name(host: str) -> str:
+    """Return a host or an address as ssh_config(5) has it: a percent sign, as of a scope in IPv6, begins a token."""
+    return host.replace("%", "%%")
+
+
+def forward_to(host: str, port: int) -> str:
+    """Return a host and a port as `ssh -W` takes them, whatever is in the host."""
+    return f"[{host}]:{port}"
+
+
+def _key(blob: bytes) -> str:
+    length = struct.unpack(">I", blob[:4])[0]
+    return f"{blob[4 : 4 + length].decode('ascii')} {base64.b64encode(blob).decode('ascii')}"
+
+
+def _yes(value: object) -> str:
+    return "yes" if value else "no"
+
+
+def _quoted(value: object) -> str:
+    text = str(value)
+    return f'"{text}"' if shlex.quote(text) != text else text

@@ -13,10 +13,10 @@ import gevent
 from sshload_contract.steps import OPENSSH_FILE_LIMIT_BYTES
 from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.openssh.directory import SERVER, Directory
 from sshload_worker.clients.openssh.log import sftp_failure
 from sshload_worker.clients.openssh.master import Master
 from sshload_worker.clients.openssh.process import Pipes, Process
+from sshload_worker.clients.openssh.settings import SERVER, Directory
 from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 262_144

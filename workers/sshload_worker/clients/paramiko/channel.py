@@ -6,7 +6,7 @@ from paramiko.channel import Channel
 from sshload_contract.vocabulary import Outcome, Step
 
 from sshload_worker.clients.interface import CommandEnd
-from sshload_worker.clients.paramiko.driver import Driver
+from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 262_144

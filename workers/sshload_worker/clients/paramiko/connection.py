@@ -3,17 +3,16 @@
 from typing import Any
 
 from sshload_contract.client import Auth
-from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.wire.report import Negotiated
 
+from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import Connection, RemoteFile
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
-from sshload_worker.clients.paramiko.driver import Driver
 from sshload_worker.clients.paramiko.settings import Agent, private_key
 from sshload_worker.clients.paramiko.sftp import ParamikoSftp
 from sshload_worker.clients.paramiko.stream import ForwardedStream, Stream
-from sshload_worker.clients.paramiko.transport import Transport
-from sshload_worker.clients.scp_protocol import begin_read, begin_write
+from sshload_worker.clients.paramiko.transport import Driver, Transport
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 

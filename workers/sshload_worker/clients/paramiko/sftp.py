@@ -11,9 +11,9 @@ from paramiko.ssh_exception import SSHException
 from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Step
 
+from sshload_worker.clients.file_protocols import END_OF_FILE, split_into_pieces, status_failure
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
-from sshload_worker.clients.paramiko.driver import Driver
-from sshload_worker.clients.sftp import END_OF_FILE, split_into_pieces, status_failure
+from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.outcomes import StepFailure
 
 _READ_BYTES = 32_768  # what paramiko asks for at once

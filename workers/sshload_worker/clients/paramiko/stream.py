@@ -7,10 +7,9 @@ from typing import Any
 from gevent.timeout import Timeout
 from sshload_contract.vocabulary import Step
 
-from sshload_worker.clients.banner import await_banner
-from sshload_worker.clients.descriptor import Descriptor, open_socket
 from sshload_worker.clients.interface import Connection
-from sshload_worker.clients.paramiko.driver import Driver
+from sshload_worker.clients.paramiko.transport import Driver
+from sshload_worker.clients.tcp import Descriptor, await_banner, open_socket
 from sshload_worker.login.login import Address
 
 _FROM_NOWHERE = ("127.0.0.1", 0)

@@ -6,13 +6,11 @@ from typing import Any, cast
 
 from ssh2 import session as ssh2_session
 from ssh2.exceptions import ChannelFailure, SSH2Error
-from sshload_contract.sample import Negotiated
 from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.wire.report import Negotiated
 
-from sshload_worker.clients.banner import await_banner
-from sshload_worker.clients.descriptor import Descriptor, open_socket
+from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import Connection, RemoteFile, Sftp
-from sshload_worker.clients.scp_protocol import begin_read, begin_write
 from sshload_worker.clients.ssh2.auth import authenticate
 from sshload_worker.clients.ssh2.channel import DEFAULT_READ_BYTES, SSH2Channel
 from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES, DEFAULT_WINDOW_BYTES, open_channel
@@ -21,6 +19,7 @@ from sshload_worker.clients.ssh2.jump import TunnelDescriptor
 from sshload_worker.clients.ssh2.settings import new_session
 from sshload_worker.clients.ssh2.sftp import open_sftp
 from sshload_worker.clients.ssh2.shared_driver import SharedDriver
+from sshload_worker.clients.tcp import Descriptor, await_banner, open_socket
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 

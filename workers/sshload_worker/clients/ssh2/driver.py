@@ -29,8 +29,8 @@ from ssh2.exceptions import SSH2Error
 from ssh2.session import LIBSSH2_SESSION_BLOCK_INBOUND, LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.descriptor import Descriptor
 from sshload_worker.clients.ssh2.direct_calls import last_error_text
+from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.outcomes import StepFailure
 
 _CALLS_WITHOUT_WAIT = 8

@@ -13,8 +13,8 @@ from ssh2.exceptions import SSH2Error
 from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Step
 
-from sshload_worker.clients.descriptor import Descriptor
 from sshload_worker.clients.ssh2.driver import Driver
+from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.outcomes import StepFailure
 
 _PIECE_BYTES = 65_536

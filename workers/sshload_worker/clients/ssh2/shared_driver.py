@@ -3,8 +3,11 @@
 One greenlet, the owner, makes all calls of the library; the others hand it their attempts and wait. What libssh2's
 sources ask for, and what is done about it:
 
-- Packets are taken in by the owner alone, for all channels, and queued by the library (see input_gate.py). Then every
-  attempt that waits is made once more, and finds its own, or nothing.
+- libssh2 reads from the socket in nearly every call, whatever the call is for. With several channels in use this loses
+  packets' meaning: a call that waits for the answer to its request fails where it comes across another channel's answer
+  (packet_requirev in packet.c), and what a call has queued for another channel wakes nobody. So packets are taken in by
+  the owner alone, at one place, for all channels, and queued by the library (InputGate). Then every attempt that waits
+  is made once more, and finds its own, or nothing.
 - A packet that is half sent blocks all others. The attempt that sent it is made again, and no other before it is done.
   For some packets libssh2 compares the address on the stack (channel_send_eof), which is the same only in one greenlet.
 - What opens a channel keeps its state in the session, so those come one after the other.
@@ -15,7 +18,9 @@ sources ask for, and what is done about it:
 The owner lives while there is something to do. C code above its Python frames is the same each time.
 """
 
-from collections.abc import Callable
+import ctypes
+import errno
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gevent
@@ -25,14 +30,23 @@ from ssh2 import exceptions as ssh2_errors
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import SSH2Error
-from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
+from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND, Session
 from ssh2.sftp import SFTP
+from ssh2.utils import handle_error_codes
 from sshload_contract.vocabulary import Outcome, Step
 
-from sshload_worker.clients.descriptor import Descriptor
+from sshload_worker.clients.ssh2.direct_calls import LIBSSH2, pointer
 from sshload_worker.clients.ssh2.driver import Driver
-from sshload_worker.clients.ssh2.input_gate import InputGate
+from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.outcomes import StepFailure
+
+_CALLBACK_RECV = 6  # LIBSSH2_CALLBACK_RECV in libssh2.h
+_Receive = ctypes.CFUNCTYPE(
+    ctypes.c_ssize_t, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_void_p
+)
+
+_NOTHING_THERE = _Receive(lambda *_: -errno.EAGAIN)
+_NO_RECEIVE = ctypes.cast(_NOTHING_THERE, ctypes.c_void_p).value
 
 _READ = 1
 _WRITE = 2
@@ -45,6 +59,58 @@ _SESSION_ERRORS = (
 )
 _NOT_TAKEN = "the server took no more bytes of the shared session"
 _CUT_OFF = "the shared session was given up, because an iteration was cut off in the middle of a message"
+
+
+for _name, _result, _arguments in (
+    ("session_callback_set", ctypes.c_void_p, [ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p]),
+    ("channel_wait_closed", ctypes.c_int, [ctypes.c_void_p]),
+    ("channel_wait_eof", ctypes.c_int, [ctypes.c_void_p]),
+    ("sftp_get_channel", ctypes.c_void_p, [ctypes.c_void_p]),
+):
+    _function = getattr(LIBSSH2, f"libssh2_{_name}")
+    _function.restype, _function.argtypes = _result, _arguments
+
+
+class InputGate:
+    """The gate of one session, shut from the beginning."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._receive = self._exchange(_NO_RECEIVE)
+
+    def receive_all(self, opened: Iterable[Channel | SFTP]) -> bool:
+        """Queue all that the server has sent; raises SSH2Error at its end.
+
+        This is done by asking for the end of a channel, one of `opened`. Tell whether one of them had not ended yet.
+        """
+        self.open()
+        try:
+            return any(_receive_all(one) == LIBSSH2_ERROR_EAGAIN for one in opened)
+        finally:
+            self.shut()
+
+    def open(self) -> None:
+        """Let every call receive."""
+        self._exchange(self._receive)
+
+    def shut(self) -> None:
+        """Let no call receive."""
+        self._exchange(_NO_RECEIVE)
+
+    def _exchange(self, receive: int | None) -> int | None:
+        before: int | None = LIBSSH2.libssh2_session_callback_set(pointer(self._session), _CALLBACK_RECV, receive)
+        return before
+
+
+def _receive_all(opened: Channel | SFTP) -> int:
+    """Return EAGAIN when nothing is left to be taken in, and 0 where the channel has ended before that."""
+    channel = pointer(opened).value
+    if channel and isinstance(opened, SFTP):
+        channel = LIBSSH2.libssh2_sftp_get_channel(channel)
+    if not channel:
+        return 0
+    result = LIBSSH2.libssh2_channel_wait_eof(channel) or LIBSSH2.libssh2_channel_wait_closed(channel)
+    return int(handle_error_codes(result))
 
 
 class _Operation:

@@ -26,7 +26,7 @@ from sshload_contract.steps import (
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.command import run_command, run_shell
+from sshload_worker.scenario.steps.channel import run_command, run_forward, run_shell
 from sshload_worker.scenario.steps.files import (
     run_scp_read,
     run_scp_write,
@@ -39,7 +39,6 @@ from sshload_worker.scenario.steps.files import (
     run_sftp_stat,
     run_sftp_write,
 )
-from sshload_worker.scenario.steps.forward import run_forward
 from sshload_worker.scenario.steps.git_upload_pack import run_git_upload_pack
 from sshload_worker.scenario.steps.rsync import prepare_rsync, run_rsync
 from sshload_worker.scenario.steps.step_run import StepRun

@@ -19,9 +19,8 @@ from sshload_contract.steps import (
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_worker.clients.interface import Sftp
-from sshload_worker.scenario.steps.expectations import Expectation
 from sshload_worker.scenario.steps.step_run import StepRun
-from sshload_worker.scenario.steps.transfer import raise_mismatch, read_file, verify_file, write_file
+from sshload_worker.scenario.steps.transfer import Expectation, raise_mismatch, read_file, verify_file, write_file
 
 
 def run_sftp_read(step: SftpReadStep, run: StepRun) -> None:

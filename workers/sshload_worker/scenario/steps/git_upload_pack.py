@@ -1,5 +1,11 @@
-"""The step that fetches a repository as `git clone` would."""
+"""The step that fetches a repository as `git clone` would, and the protocol of git-upload-pack.
 
+The protocol is version 0 (gitprotocol-pack(5)), its framing pkt-line.
+"""
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 
 from sshload_contract.steps import GitUploadPackStep
@@ -7,18 +13,154 @@ from sshload_contract.vocabulary import Outcome, Step, measured_step
 
 from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.command import check_end
-from sshload_worker.scenario.steps.git_protocol import (
-    Advertisement,
-    PackCheck,
-    PktLineReader,
-    TruncatedError,
-    fetch_request,
-    read_advertisement,
-    upload_pack_command,
-)
+from sshload_worker.scenario.steps.channel import check_end
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import raise_mismatch, read_to_end
+
+_PKT_LENGTH_BYTES = 4
+_LONGEST_PKT_BYTES = 65_520
+_HEXADECIMAL = frozenset(b"0123456789abcdefABCDEF")
+FLUSH = b"0000"
+_WANTED_CAPABILITIES = (b"ofs-delta",)
+_OBJECT_FORMAT = b"object-format="
+_PACK_START = b"PACK"
+_BRANCH = b"refs/heads/"
+
+
+class TruncatedError(Exception):
+    """The other side's output ended, perhaps in the middle of a line."""
+
+
+class PktLineReader:
+    """Reads lines from a source that yields pieces of any length, empty at its end. Holds no more than a line."""
+
+    def __init__(self, read: Callable[[], bytes]) -> None:
+        self._read = read
+        self._unread = bytearray()
+
+    def read_line(self) -> bytes | None:
+        """Return the next line's data, without a newline at its end, or None for a flush packet.
+
+        Raises TruncatedError, and StepFailure where the next is no pkt-line, or an error (`ERR `), in git's words.
+        """
+        length = _length(self._take(_PKT_LENGTH_BYTES))
+        if length == 0:
+            return None
+        data = self._take(length - _PKT_LENGTH_BYTES).removesuffix(b"\n")
+        if data.startswith(b"ERR "):
+            raise StepFailure(Outcome.OUTPUT_MISMATCH, f"git: {_shown(data[4:])}")
+        return data
+
+    def read_rest(self) -> bytes:
+        """Return the next piece of what comes after the lines, empty at the end."""
+        if not self._unread:
+            return self._read()
+        piece = bytes(self._unread)
+        self._unread.clear()
+        return piece
+
+    def _take(self, count: int) -> bytes:
+        while len(self._unread) < count:
+            piece = self._read()
+            if not piece:
+                raise TruncatedError
+            self._unread += piece
+        taken = bytes(self._unread[:count])
+        del self._unread[:count]
+        return taken
+
+
+def pkt_line(data: bytes) -> bytes:
+    """Return a line's data in its frame."""
+    return b"%04x" % (len(data) + _PKT_LENGTH_BYTES) + data
+
+
+def _length(digits: bytes) -> int:
+    length = int(digits, 16) if _HEXADECIMAL.issuperset(digits) else -1
+    if length in range(1, _PKT_LENGTH_BYTES) or not 0 <= length <= _LONGEST_PKT_BYTES:
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, f"what came is not git's protocol: {_shown(digits)!r}")
+    return length
+
+
+def _shown(text: bytes) -> str:
+    return text.decode("utf-8", "replace").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Advertisement:
+    """A repository's HEAD, and the capabilities of its server. `object_format` is the digest's name (sha1)."""
+
+    head: bytes
+    capabilities: tuple[bytes, ...]
+    object_format: str
+
+
+def upload_pack_command(repository: str) -> str:
+    """Return the command that git's own clients send, with the path quoted as they do (sq_quote in git's quote.c)."""
+    quoted = "".join(f"'\\{character}'" if character in "'!" else character for character in repository)
+    return f"git-upload-pack '{quoted}'"
+
+
+def read_advertisement(lines: PktLineReader) -> Advertisement:
+    """Read the refs to their end; raises StepFailure where there is no HEAD, and TruncatedError as `lines` does."""
+    head, capabilities, first = b"", b"", True
+    branches = 0
+    while (line := lines.read_line()) is not None:
+        if first:
+            line, _, capabilities = line.partition(b"\0")
+            first = False
+        name, _, ref = line.partition(b" ")
+        if ref == b"HEAD":
+            head = name
+        branches += ref.startswith(_BRANCH)
+    if not head:
+        why = "the repository is empty: it has no HEAD"
+        if branches:
+            why = f"the repository has no HEAD: it names none of the {branches} branches (git symbolic-ref HEAD)"
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, why)
+    words = tuple(capabilities.split())
+    formats = [word.removeprefix(_OBJECT_FORMAT).decode("ascii", "replace") for word in words if _is_format(word)]
+    return Advertisement(head, words, formats[0] if formats else "sha1")
+
+
+def _is_format(capability: bytes) -> bool:
+    return capability.startswith(_OBJECT_FORMAT)
+
+
+def fetch_request(advertised: Advertisement) -> bytes:
+    """Return the request for all that HEAD reaches, of a client that has nothing yet."""
+    able = [word for word in advertised.capabilities if word in _WANTED_CAPABILITIES or _is_format(word)]
+    want = b" ".join([b"want", advertised.head, *able]) + b"\n"
+    return pkt_line(want) + FLUSH + pkt_line(b"done\n")
+
+
+class PackCheck:
+    """Checks that a pack (gitformat-pack(5)) came whole: it ends with the digest of all that is before."""
+
+    __slots__ = ("_digest", "_start", "_tail")
+
+    def __init__(self, object_format: str) -> None:
+        if object_format not in ("sha1", "sha256"):
+            raise StepFailure(Outcome.OUTPUT_MISMATCH, f"git object format {object_format!r} is not known")
+        self._digest = hashlib.new(object_format, usedforsecurity=False)
+        self._start = b""
+        self._tail = b""
+
+    def update(self, piece: bytes) -> None:
+        """Add the next piece of the pack."""
+        if len(self._start) < len(_PACK_START):
+            self._start += piece[: len(_PACK_START) - len(self._start)]
+        seen = self._tail + piece
+        self._digest.update(memoryview(seen)[: -self._digest.digest_size])
+        self._tail = seen[-self._digest.digest_size :]
+
+    def mismatch(self) -> str:
+        """Return the defect of the pack, once all of it was seen; "" where there is none."""
+        if self._start != _PACK_START:
+            return "what came is no git pack"
+        if self._tail != self._digest.digest():
+            return f"the pack ends with {self._tail.hex()}, its digest is {self._digest.hexdigest()}"
+        return ""
 
 
 def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:

@@ -26,10 +26,9 @@ from sshload_contract.vocabulary import Outcome, Step, measured_step
 from sshload_worker.clients.interface import Channel, CommandEnd
 from sshload_worker.clients.openssh.process import PipeEnd, Pipes, Process
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.command import check_end
-from sshload_worker.scenario.steps.expectations import pieces
+from sshload_worker.scenario.steps.channel import check_end
 from sshload_worker.scenario.steps.step_run import StepRun
-from sshload_worker.scenario.steps.transfer import raise_mismatch
+from sshload_worker.scenario.steps.transfer import pieces, raise_mismatch
 
 # The shell of rsync: it says the command line and a zero byte, and then what rsync says, to descriptor 4; what comes
 # from descriptor 3 it gives to rsync. Each `cat` has only the descriptors that it uses, so that its end is seen.

@@ -7,8 +7,7 @@ from sshload_contract.client import Timeouts
 from sshload_contract.vocabulary import Step, measured_step
 
 from sshload_worker.clients.interface import Connection, Sftp
-from sshload_worker.scenario.step_clock import StepClock
-from sshload_worker.scenario.time_limit import TimeLimit
+from sshload_worker.scenario.step_clock import StepClock, TimeLimit
 
 T = TypeVar("T")
 

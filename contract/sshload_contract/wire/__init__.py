@@ -1,0 +1,1 @@
+"""What one process hands to another: configurations, reports, summaries, the log of the master, and their JSON."""

@@ -1,0 +1,311 @@
+"""Frozen dataclasses to JSON and back, strictly: an unknown, missing or mistyped field is refused by its path.
+
+So is a figure beyond the bounds that its type is annotated with (bounds.py), and a text that UTF-8 cannot write: half
+of a surrogate pair, which JSON can spell, comes back from the API server as another character.
+Members of a union carry their tag in a class variable `kind`, which stands in the JSON under the same name.
+
+What another release wrote is read tolerantly: an unknown field is passed over, and a missing one has its default.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from enum import Enum
+from functools import cache
+from math import isfinite
+from types import NoneType, UnionType
+from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from sshload_contract.wire.bounds import ContractError, PercentileText, Range
+
+T = TypeVar("T")
+_WHOLE_NUMBER_LIMIT = 2**63
+"""Beyond it a whole number does not fit every type that it meets: a float, a metric, the API server's int64."""
+_SHOWN_CHARACTERS = 60
+_PLAIN = frozenset({str, int, float, bool, NoneType})
+
+_Reader = Callable[[Any], Any]
+
+
+def to_json(value: object) -> str:
+    """Return the compact JSON text of a contract value; NaN and infinities raise ValueError (RFC 8259 has none)."""
+    return json.dumps(to_plain(value), separators=(",", ":"), allow_nan=False)
+
+
+def from_json(kind: type[T], text: str, *, tolerant: bool = False) -> T:
+    """Return the value of type `kind` that `text` spells; raises ContractError where it does not."""
+    return from_plain(kind, parse_json(text), tolerant=tolerant)
+
+
+def parse_json(text: str) -> Any:
+    """Return what a JSON text says as dicts, lists, strings, numbers, booleans and None; raises ContractError."""
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ContractError("", f"is not JSON: {error}") from error
+    except RecursionError as error:
+        raise ContractError("", "is not JSON that can be read: it is nested too deeply") from error
+
+
+def to_plain(value: object) -> Any:
+    """Return `value` as dicts, lists, strings, numbers, booleans and None."""
+    if type(value) in _PLAIN:  # most values are, and what comes below takes longer than all else
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        plain = {name: to_plain(getattr(value, name)) for name in _field_names(type(value))}
+        tag = getattr(type(value), "kind", None)
+        return {"kind": tag, **plain} if tag is not None else plain
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [to_plain(item) for item in value]
+    return value
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
+
+
+def from_plain(kind: type[T], plain: object, *, tolerant: bool = False) -> T:
+    """Return the value of type `kind` that `plain` stands for; raises ContractError where it does not.
+
+    `tolerant`: unknown fields are passed over, and missing ones have their defaults, as far as they have any.
+    """
+    hashable: Any = kind  # of a type variable mypy does not know it
+    try:
+        value: T = _reader(hashable, _Names.SOME if tolerant else _Names.ALL)(plain)
+    except _Misfit as misfit:
+        raise ContractError("".join(reversed(misfit.places)).removeprefix("."), misfit.problem) from misfit.__cause__
+    return value
+
+
+class _Names(Enum):
+    """Which fields an object has to have: exactly those of its type, or those without a default, and others may be."""
+
+    ALL = "all"
+    SOME = "some"
+
+
+class _Misfit(Exception):  # noqa: N818 - it leaves this module as a ContractError
+    """A plain value does not stand for one of a type. `places` are the steps of the way there, the innermost first.
+
+    They are collected on the way back: a path that is built on the way in costs more than all else, and mostly nobody
+    asks for it.
+    """
+
+    def __init__(self, problem: str) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.places: list[str] = []
+
+
+@cache
+def _reader(kind: Any, names: _Names) -> _Reader:
+    """Return what reads values of a type: looked up once, because a master reads thousands of values a second."""
+    reader_of = _BY_ORIGIN.get(get_origin(kind))
+    if reader_of is not None:
+        return reader_of(get_args(kind), names)
+    if is_dataclass(kind):
+        return _dataclass_reader(kind, names)
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return _enum_reader(kind)
+    return _SCALARS[kind]
+
+
+def _bounded_reader(kind_and_notes: tuple[Any, ...], names: _Names) -> _Reader:
+    """Return the reader of an annotated type. How a spec writes it (declared.py) does not matter here."""
+    kind, *notes = kind_and_notes
+    read_value = _reader(kind, names)
+    bounds = [note for note in notes if isinstance(note, Range | PercentileText)]
+    if not bounds:
+        return read_value
+
+    def read(plain: Any) -> Any:
+        value = read_value(plain)
+        problem = bounds[0].problem(value)
+        if problem:
+            raise _Misfit(problem)
+        return value
+
+    return read
+
+
+def _union_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
+    present = [member for member in members if member is not NoneType]
+    read_value = _reader(present[0], names) if len(present) == 1 else _tagged_reader(present, names)
+    if len(present) == len(members):
+        return read_value
+    return lambda plain: None if plain is None else read_value(plain)
+
+
+def _tagged_reader(members: Sequence[Any], names: _Names) -> _Reader:
+    by_tag = {member.kind: _reader(member, names) for member in members}
+    known = ", ".join(sorted(by_tag))
+
+    def read(plain: Any) -> Any:
+        tag = plain.get("kind") if isinstance(plain, dict) else None
+        read_value = by_tag.get(tag) if isinstance(tag, str) else None
+        if read_value is None:
+            raise _Misfit(f"kind is {_shown(tag)}, expected one of {known}")
+        return read_value(plain)
+
+    return read
+
+
+def _tuple_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
+    read_item = _reader(members[0], names)
+
+    def read(plain: Any) -> Any:
+        if not isinstance(plain, list):
+            raise _Misfit(f"expected a list, got {type(plain).__name__}")
+        items: list[Any] = []
+        try:
+            for item in plain:
+                items.append(read_item(item))  # noqa: PERF401 - how many there are is where one does not fit
+        except _Misfit as misfit:
+            misfit.places.append(f"[{len(items)}]")
+            raise
+        return tuple(items)
+
+    return read
+
+
+def _mapping_reader(members: tuple[Any, ...], names: _Names) -> _Reader:
+    read_key, read_item = _reader(members[0], names), _reader(members[1], names)
+
+    def read(plain: Any) -> Any:
+        if not isinstance(plain, dict):
+            raise _Misfit(f"expected an object, got {type(plain).__name__}")
+        found, key = {}, ""
+        try:
+            for key, item in plain.items():
+                found[read_key(key)] = read_item(item)
+        except _Misfit as misfit:
+            misfit.places.append(_step(key))
+            raise
+        return found
+
+    return read
+
+
+_BY_ORIGIN: Mapping[Any, Callable[[tuple[Any, ...], _Names], _Reader]] = {
+    Annotated: _bounded_reader,
+    Union: _union_reader,
+    UnionType: _union_reader,
+    tuple: _tuple_reader,
+    Mapping: _mapping_reader,
+}
+
+
+def _dataclass_reader(kind: Any, names: _Names) -> _Reader:
+    readers = {name: _reader(hint, names) for name, hint in _field_types(kind).items()}
+    optional = _with_defaults(kind) if names is _Names.SOME else frozenset()
+
+    def read(plain: Any) -> Any:
+        if not isinstance(plain, dict):
+            raise _Misfit(f"expected an object, got {type(plain).__name__}")
+        present: Mapping[str, _Reader] = readers
+        if plain.keys() != readers.keys():
+            if names is _Names.ALL:
+                _refuse((name for name in plain if name not in readers and name != "kind"), "unknown field")
+            _refuse((name for name in readers if name not in plain and name not in optional), "missing field")
+            present = {name: reader for name, reader in readers.items() if name in plain}
+        values, name = {}, ""
+        try:
+            for name, read_value in present.items():
+                values[name] = read_value(plain[name])
+        except _Misfit as misfit:
+            misfit.places.append(_step(name))
+            raise
+        return kind(**values)
+
+    return read
+
+
+def _refuse(names: Iterable[str], problem: str) -> None:
+    """Raise _Misfit for the first of these fields, if there is one. The tag of a union is none of them."""
+    for name in names:
+        misfit = _Misfit(problem)
+        misfit.places.append(_step(name))
+        raise misfit
+
+
+def _with_defaults(kind: Any) -> frozenset[str]:
+    return frozenset(
+        one.name for one in fields(kind) if not (one.default is MISSING and one.default_factory is MISSING)
+    )
+
+
+def _field_types(kind: Any) -> dict[str, Any]:
+    hints = get_type_hints(kind, include_extras=True)
+    return {name: hint for name, hint in hints.items() if get_origin(hint) is not ClassVar}
+
+
+def _enum_reader(kind: type[Enum]) -> _Reader:
+    members = {member.value: member for member in kind}
+    known = ", ".join(map(str, members))
+
+    def read(plain: Any) -> Enum:
+        member = members.get(plain) if isinstance(plain, str) else None
+        if member is None:
+            raise _Misfit(f"is {_shown(plain)}, expected one of {known}")
+        return member
+
+    return read
+
+
+def _read_int(plain: Any) -> int:
+    if type(plain) is not int:
+        raise _Misfit(f"expected int, got {type(plain).__name__}")
+    if not -_WHOLE_NUMBER_LIMIT <= plain < _WHOLE_NUMBER_LIMIT:
+        raise _Misfit("is no 64-bit number")
+    return plain
+
+
+def _read_float(plain: Any) -> float:
+    if not isinstance(plain, int | float) or isinstance(plain, bool):
+        raise _Misfit(f"expected float, got {type(plain).__name__}")
+    try:
+        number = float(plain)
+    except OverflowError as error:
+        raise _Misfit("is not a finite number") from error
+    if not isfinite(number):
+        raise _Misfit("is not a finite number")
+    return number
+
+
+def _read_bool(plain: Any) -> bool:
+    if type(plain) is not bool:
+        raise _Misfit(f"expected bool, got {type(plain).__name__}")
+    return plain
+
+
+def _read_str(plain: Any) -> str:
+    if type(plain) is not str:
+        raise _Misfit(f"expected str, got {type(plain).__name__}")
+    if not plain.isascii():
+        _check_text(plain)
+    return plain
+
+
+_SCALARS: Mapping[Any, _Reader] = {int: _read_int, float: _read_float, bool: _read_bool, str: _read_str}
+
+
+def _check_text(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise _Misfit("has half of a surrogate pair, which is no character") from error
+
+
+def _shown(plain: Any) -> str:
+    """Return a value for a message: a text, shortened, or the type of anything else, which may be nested deeply."""
+    return ascii(plain[:_SHOWN_CHARACTERS]) if isinstance(plain, str) else type(plain).__name__
+
+
+def _step(key: str) -> str:
+    """Return one step of a path, to a field or an entry of this name."""
+    return f".{key if key.isprintable() and len(key) <= _SHOWN_CHARACTERS else _shown(key)}"

@@ -1,0 +1,261 @@
+"""The master's standard output: a Snapshot each second, and at the end the summary, whose lines prove it whole."""
+
+import base64
+import hashlib
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from typing import Protocol, TypeVar
+
+from sshload_contract.vocabulary import Outcome
+from sshload_contract.wire.bounds import Amount, ContractError, Count
+from sshload_contract.wire.codec import from_json, from_plain, parse_json, to_json
+from sshload_contract.wire.run_summary import RUN_SUMMARY_VERSION, RunSummary, shortened_summaries
+
+SNAPSHOT_VERSION = 5
+PROBLEM_LIMIT_CHARACTERS = 200
+MOST_FAILURE_KINDS = 3
+
+_MARK = '{"sshload":'
+_CHUNK_CHARACTERS = 12_000
+_LINE_LIMIT_CHARACTERS = _CHUNK_CHARACTERS + 100
+SNAPSHOT_LINE_LIMIT_BYTES = 4_096
+_PARTS_LIMIT = 200
+# Several times what the largest run prints: 60 trials, 200 kinds of error, 600 points of time, 80 steps.
+_UNPACKED_LIMIT_BYTES = 4_194_304
+_VALUES_LIMIT = 400_000
+SUMMARY_LINES_LIMIT = _PARTS_LIMIT + 1
+"""The largest number of lines that a summary takes, with its closing line."""
+
+
+@unique
+class Stage(StrEnum):
+    """Where a run stands, as its master sees it. `SETTLING`: between two trials, until the target is idle."""
+
+    WAITING_FOR_WORKERS = "waitingForWorkers"
+    WARM_UP = "warmUp"
+    MEASURING = "measuring"
+    DRAINING = "draining"
+    SETTLING = "settling"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchProgress:
+    """How far a search for the capacity has come: the trial under way, its amount of load, and the bounds so far."""
+
+    trial: Count
+    amount: Amount
+    lower: Amount | None
+    upper: Amount | None
+
+
+@dataclass(frozen=True, slots=True)
+class FailureKind:
+    """How often steps have ended in one outcome other than `ok`."""
+
+    outcome: Outcome
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """How a run stands by its workers' last reports, and what is left of it. Percentiles are of successful totals.
+
+    `recent_p50_us` is of the time that the rates are of. `failure_kinds` are the most frequent ones. The last three
+    fields are missing in the snapshots of an older release.
+
+    Rates are per second of the load that was reported last: of half a second at least, and mostly of one or two.
+
+    In a search the figures are the trial's, and `search` says where it stands; it is None in any other run.
+    `elapsed_s` is then since the start of the first trial, and `remaining_s` the longest that trials can still take.
+    `problem` says why the target cannot be reached yet, in at most PROBLEM_LIMIT_CHARACTERS, and is empty otherwise.
+    """
+
+    version: int
+    run_id: str
+    stage: Stage
+    elapsed_s: Amount
+    remaining_s: Amount
+    workers_connected: Count
+    users: Count
+    held: Count
+    in_flight: Count
+    offered_rate: Amount
+    completed_rate: Amount
+    iterations: Count
+    failures: Count
+    p99_us: Count | None
+    search: SearchProgress | None
+    problem: str
+    p50_us: Count | None = None
+    recent_p50_us: Count | None = None
+    failure_kinds: tuple[FailureKind, ...] = ()
+
+
+class _Versioned(Protocol):
+    @property
+    def version(self) -> int: ...
+
+
+V = TypeVar("V", bound=_Versioned)
+
+
+@dataclass(frozen=True, slots=True)
+class MasterLog:
+    """What a stretch of the master's log says.
+
+    `summary_lines` is the number of lines that the summary takes with its closing line, 0 while there is none: where
+    it is set and `summary` is None, the stretch was too short, and one of that many lines more is to be read.
+    `proof_sha256` is the SHA-256 of the proof below the summary that its printer has the run's token, empty while there
+    is none. `problem` says why a complete summary could not be used, and is empty otherwise.
+    """
+
+    snapshot: Snapshot | None
+    summary: RunSummary | None
+    summary_lines: int
+    problem: str
+    proof_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One part of a packed summary."""
+
+    number: int
+    data: str
+
+
+@dataclass(frozen=True, slots=True)
+class _End:
+    """The closing line of a summary: how many parts there are, their SHA-256, and the proof of the run's token."""
+
+    parts: int
+    sha256: str
+    proof: str
+
+
+def snapshot_line(snapshot: Snapshot) -> str:
+    """Return the line that prints a snapshot, of at most SNAPSHOT_LINE_LIMIT_BYTES."""
+    return f'{_MARK}"snapshot","data":{to_json(snapshot)}}}'
+
+
+def without_records(text: str) -> str:
+    """Return the lines of a text that are neither a snapshot's nor a summary's: warnings, and why the master ended."""
+    return "\n".join(line for line in text.splitlines() if not line.startswith(_MARK)).strip()
+
+
+def summary_lines(summary: RunSummary, token: str) -> Iterator[str]:
+    """Yield the lines that print a summary: its parts, then their count, their SHA-256, and a proof of the token.
+
+    Where the whole exceeds what `read_master_log` reads, part of it is left out (RunSummary.omitted).
+    """
+    packed = next(packed for packed in map(_pack, shortened_summaries(summary)) if packed is not None)
+    chunks = [packed[start : start + _CHUNK_CHARACTERS] for start in range(0, len(packed), _CHUNK_CHARACTERS)]
+    for number, chunk in enumerate(chunks):
+        yield f'{_MARK}"part","number":{number},"data":"{chunk}"}}'
+    digest = hashlib.sha256(packed.encode("ascii")).hexdigest()
+    yield f'{_MARK}"end","parts":{len(chunks)},"sha256":"{digest}","proof":"{_proof(token)}"}}'
+
+
+def _pack(summary: RunSummary) -> str | None:
+    """Return the summary as it is printed, None where it is too large."""
+    text = to_json(summary).encode()
+    if len(text) > _UNPACKED_LIMIT_BYTES or _too_many_values(text):
+        return None
+    packed = base64.b64encode(zlib.compress(text, level=9)).decode("ascii")
+    return packed if len(packed) <= _PARTS_LIMIT * _CHUNK_CHARACTERS else None
+
+
+def read_master_log(text: str) -> MasterLog:
+    """Return the newest snapshot and the summary that `text`, a whole log or its tail, holds."""
+    snapshot: Snapshot | None = None
+    parts: dict[int, str] = {}
+    end: _End | None = None
+    problem = ""
+    for line in _our_lines(text):
+        try:
+            match _read_line(line):
+                case Snapshot() as snapshot:
+                    pass
+                case _Part(number, data):
+                    parts[number] = data
+                case _End() as end:
+                    pass
+        except ContractError as error:
+            problem = f"a line of the master's log cannot be read: {error}"
+    if end is None:
+        return MasterLog(snapshot=snapshot, summary=None, summary_lines=0, problem=problem)
+    if any(number not in parts for number in range(end.parts)):
+        return MasterLog(snapshot=snapshot, summary=None, summary_lines=end.parts + 1, problem=problem)
+    summary, problem = _unpack("".join(parts[number] for number in range(end.parts)), end.sha256)
+    return MasterLog(snapshot, summary, end.parts + 1, problem, _sha256(end.proof))
+
+
+def proof_sha256(token: str) -> str:
+    """Return the SHA-256 of the proof that stands below the summary of the run with this token.
+
+    The operator keeps this hash. The log has the proof. Neither reveals the token.
+    """
+    return _sha256(_proof(token))
+
+
+def _proof(token: str) -> str:
+    return _sha256(f"sshload results {token}")
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _our_lines(text: str) -> Iterator[str]:
+    return (line for line in text.splitlines() if line.startswith(_MARK))
+
+
+def _read_line(line: str) -> Snapshot | _Part | _End | None:
+    if len(line) > _LINE_LIMIT_CHARACTERS:
+        raise ContractError("", f"has {len(line)} characters, and {_LINE_LIMIT_CHARACTERS} is the most")
+    record = parse_json(line)
+    match record.pop("sshload"):
+        case "snapshot":
+            return _of_a_known_version(from_plain(Snapshot, record.get("data"), tolerant=True), SNAPSHOT_VERSION)
+        case "part":
+            return from_plain(_Part, record)
+        case "end":
+            end = from_plain(_End, record)
+            if not 1 <= end.parts <= _PARTS_LIMIT:
+                raise ContractError("parts", f"is {end.parts}: a summary has 1 to {_PARTS_LIMIT}")
+            return end
+    return None
+
+
+def _unpack(packed: str, digest: str) -> tuple[RunSummary | None, str]:
+    if hashlib.sha256(packed.encode()).hexdigest() != digest:
+        return None, "the summary in the master's log does not have the SHA-256 that it states"
+    try:
+        unpacking = zlib.decompressobj()
+        text = unpacking.decompress(base64.b64decode(packed), _UNPACKED_LIMIT_BYTES)
+        if unpacking.unconsumed_tail:
+            return None, f"the summary in the master's log is too large: over {_UNPACKED_LIMIT_BYTES} bytes"
+        if _too_many_values(text):
+            return None, f"the summary in the master's log is too large: over {_VALUES_LIMIT} values"
+        summary = from_json(RunSummary, text.decode(), tolerant=True)
+        return _of_a_known_version(summary, RUN_SUMMARY_VERSION), ""
+    except (ContractError, ValueError, zlib.error) as error:
+        return None, f"the summary in the master's log cannot be read: {error}"
+
+
+def _of_a_known_version(said: V, newest: int) -> V:
+    """Return what a master printed; raises ContractError if its release is too old or too new.
+
+    A master may be of the release before this operator's, which was upgraded while it ran. Within a version, releases
+    only add fields that have defaults; what changes its meaning makes a new version.
+    """
+    if said.version not in (newest - 1, newest):
+        of = f"version {said.version}, and this operator reads versions {newest - 1} and {newest}"
+        raise ContractError("version", f"is {of}: use the worker image of the operator's release")
+    return said
+
+
+def _too_many_values(text: bytes) -> bool:
+    return sum(map(text.count, (b",", b":", b"[", b"{"))) > _VALUES_LIMIT

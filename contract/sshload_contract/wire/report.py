@@ -1,0 +1,188 @@
+"""Report: the wire form in which a worker's samples reach the master, and how often one is sent.
+
+A master is one process of Python, and works on one CPU. Each report costs it about a millisecond of CPU, and each
+worker something for its heartbeats (docs/measurements/master.md). So many workers report less often than few, up to an
+interval that still tells a run's figures as they are. More workers than that are refused before the run.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.bounds import Amount, Count, Ordinal, StageNumber
+
+REPORT_VERSION = 9
+
+_REPORTS_PER_S: Final = 200
+_SHORTEST_INTERVAL_S: Final = 0.5
+_LONGEST_INTERVAL_S: Final = 2.5
+_OLDEST_REPORT_INTERVALS: Final = 2
+MOST_WORKERS: Final = round(_REPORTS_PER_S * _LONGEST_INTERVAL_S)
+"""The workers of a run, all processes of all pods together, of which one master can take the reports."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedHistogram:
+    """An HDR histogram (1 us to 100 h, 3 digits) of one step and outcome, in the V2 compressed base64 encoding.
+
+    `stage` is the stage of whole iterations, from 1, of a load with several; 0 of all else.
+    """
+
+    step: str
+    window: Window
+    outcome: Outcome
+    count: Count
+    data: str
+    stage: StageNumber = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ByteCount:
+    """How many bytes of payload the successes of one step moved."""
+
+    step: str
+    window: Window
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
+class LateCount:
+    """Of the successes of one step and the bytes that they moved, those that came after the end of their window.
+
+    They are counted with the others, but the rates of the window are without them.
+    """
+
+    step: str
+    window: Window
+    count: Count
+    bytes: Count
+
+
+@dataclass(frozen=True, slots=True)
+class ArrivalCounts:
+    """Iterations of one window: due, begun, ended well, ended ill, begun too late, and not begun for want of room.
+
+    `completed_inside` are those that ended well before the window's own end: the completed rate is theirs.
+    """
+
+    scheduled: Count
+    started: Count
+    succeeded: Count
+    failed: Count
+    completed_inside: Count
+    late: Count
+    dropped: Count
+
+
+@dataclass(frozen=True, slots=True)
+class StageCounts:
+    """Iterations that were due in one stage of a load with several; `completed_inside` ended well before its end."""
+
+    stage: StageNumber
+    counts: ArrivalCounts
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """What a worker's numbers are worth: its own lag and shortages, since the start of the run.
+
+    `cpu_share` is CPU time over wall time of the busiest second: of the worker's one thread, or of it and the programs
+    that it starts (OpenSSH's) as a part of all CPUs that they may run on, whichever is more; None before there was a
+    whole second; `run_delay_share` is
+    the share of time that the thread was runnable and not run (schedstat in proc(5)), and `stolen_share` the share of
+    the machine's CPU time that its host gave to others; both are None where the kernel does not tell.
+    `loop_lag_mean_us`, `loop_lag_p50_us`, `loop_lag_p99_us`, `loop_lag_p999_us` and `loop_lag_max_us` tell how late the
+    event loop woke; a percentile with too few samples is the maximum.
+    """
+
+    cpu_share: Amount | None
+    run_delay_share: Amount | None
+    stolen_share: Amount | None
+    loop_lag_mean_us: Count
+    loop_lag_p50_us: Count
+    loop_lag_p99_us: Count
+    loop_lag_p999_us: Count
+    loop_lag_max_us: Count
+    ports_used: Count
+    ports_available: Count
+    overflows: Count
+
+
+@dataclass(frozen=True, slots=True)
+class Negotiated:
+    """What a handshake agreed on. A cheap handshake must not pass for a real one, so every result carries these."""
+
+    kex: str
+    cipher: str
+    mac: str
+    host_key: str
+    server_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class NegotiatedCount:
+    """How many logins agreed on this."""
+
+    negotiated: Negotiated
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorCount:
+    """Failures of one step and outcome, with the first message seen (at most 200 characters, no credentials)."""
+
+    step: str
+    outcome: Outcome
+    window: Window
+    count: Count
+    first_message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one worker adds since its last report: deltas, but for what is current.
+
+    Current are `in_flight`, `users`, `held` and `health`.
+
+    `worker` is the completion index of its pod. `trial` counts from 1 in a search for the capacity, and is 0 in any
+    other run. `sequence` grows by one with each report of a worker in a trial, so that a lost or repeated report is
+    seen. `final` marks the trial's last one. `until_s` is how long after the load's start it was made, 0 before that.
+    """
+
+    version: int
+    run_id: str
+    worker: Count
+    trial: Count
+    sequence: Ordinal
+    until_s: Amount
+    final: bool
+    in_flight: Count
+    users: Count
+    held: Count
+    counts: Mapping[Window, ArrivalCounts]
+    stages: tuple[StageCounts, ...]
+    histograms: tuple[EncodedHistogram, ...]
+    transferred: tuple[ByteCount, ...]
+    late: tuple[LateCount, ...]
+    errors: tuple[ErrorCount, ...]
+    negotiated: tuple[NegotiatedCount, ...]
+    health: Health
+
+
+def report_interval_s(workers: int) -> float:
+    """Return the time that one report of each of so many workers covers."""
+    return max(_SHORTEST_INTERVAL_S, workers / _REPORTS_PER_S)
+
+
+def oldest_report_s(workers: int) -> float:
+    """Return how old the last report of each of so many workers may be when the master looks at it."""
+    return _OLDEST_REPORT_INTERVALS * report_interval_s(workers)
+
+
+def first_report_s(index: int, workers: int) -> float:
+    """Return when a worker of this index reports first: the workers take turns within the interval.
+
+    So in each second about as much of the load is reported as was made in one, even where the interval is longer.
+    """
+    return report_interval_s(workers) * (index % workers + 1) / workers

@@ -1,0 +1,240 @@
+"""RunSummary: the whole result of a run. The master makes it once, at the end."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Window
+from sshload_contract.wire.bounds import Amount, Count, PercentileKey, StageNumber
+from sshload_contract.wire.report import EncodedHistogram, ErrorCount, NegotiatedCount
+from sshload_contract.wire.target import TargetStats
+
+RUN_SUMMARY_VERSION = 9
+_FEW_ERRORS = 100
+_SHORT_MESSAGE_CHARACTERS = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class StepStats:
+    """One step in one window. Latencies are of successes only, in microseconds; None where there are too few samples.
+
+    `percentiles_us` is keyed by the percentile as it is written ("50", "99", "99.9"). `percentiles_low_us` and
+    `percentiles_high_us` are the 95 % confidence interval of each, as far as the samples themselves tell; in the
+    measured window it is wider where latencies that follow each other are alike (`spread`).
+    `rate` is of the successes that came before the window's end, per second of the time in which the step could be
+    begun in it, and `bytes_per_second` what these moved, None for a step that moves no payload.
+    """
+
+    step: str
+    window: Window
+    count: Count
+    failures: Count
+    rate: Amount
+    min_us: Count | None
+    mean_us: Amount | None
+    max_us: Count | None
+    bytes_per_second: Amount | None
+    percentiles_us: Mapping[PercentileKey, Count | None]
+    percentiles_low_us: Mapping[PercentileKey, Count | None]
+    percentiles_high_us: Mapping[PercentileKey, Count | None]
+
+
+@dataclass(frozen=True, slots=True)
+class LoadStats:
+    """What the load was in the measured window, in iterations and iterations per second.
+
+    `held_most` and `held_least` are how many sessions were held at once, after the ramp; None for any load but hold.
+
+    `offered` is what the load model asked for, `achieved` what was begun, `completed` what ended well inside.
+    """
+
+    duration_s: Amount
+    scheduled: Count
+    started: Count
+    succeeded: Count
+    failed: Count
+    late: Count
+    dropped: Count
+    offered_rate: Amount
+    achieved_rate: Amount
+    completed_rate: Amount
+    held_most: Count | None
+    held_least: Count | None
+
+
+@dataclass(frozen=True, slots=True)
+class StageStats:
+    """One stage of a load with several, by the iterations that were due in it. `number` counts from 1.
+
+    `total` is the whole iteration, None where none ended.
+    """
+
+    number: StageNumber
+    load: LoadStats
+    total: StepStats | None
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratorStats:
+    """Whether the generator can be trusted: the worst worker's figure of each kind."""
+
+    workers_expected: Count
+    workers_connected: Count
+    workers_lost: Count
+    reports_missing: Count
+    cpu_share: Amount | None
+    run_delay_share: Amount | None
+    stolen_share: Amount | None
+    loop_lag_mean_us: Count
+    loop_lag_p50_us: Count
+    loop_lag_p99_us: Count
+    loop_lag_p999_us: Count
+    loop_lag_max_us: Count
+    ports_used: Count
+    ports_available: Count
+    overflows: Count
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesPoint:
+    """One interval of the time series: what workers have reported of it, from the point before to `at_s`.
+
+    `at_s` is the mean of the instants, since the start of the load, of the workers' last reports. Workers report in
+    turn, and so the counts of a point are of as many seconds of the load as passed since the point before.
+    """
+
+    at_s: Amount
+    users: Count
+    held: Count
+    in_flight: Count
+    started: Count
+    succeeded: Count
+    failed: Count
+    p99_us: Count | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One trial: `amount` of load for a while. `number` counts from 1, `started_s` from the start of the first.
+
+    `message` says what broke (FAILED) or why it cannot be judged (INVALID), and is empty where it passed. `total`,
+    `connect` and `login` are the steps of these names in the measured window, None where they were never begun there.
+    `target_before` and `target_after` are the managed target's counts around it, `target_held` as in `RunSummary`.
+    """
+
+    number: Count
+    amount: Amount
+    state: TrialState
+    message: str
+    invalidity: Invalidity | None
+    thresholds: tuple[ThresholdResult, ...]
+    started_s: Amount
+    load: LoadStats
+    total: StepStats | None
+    connect: StepStats | None
+    login: StepStats | None
+    generator: GeneratorStats
+    target_before: TargetStats | None
+    target_held: TargetStats | None
+    target_after: TargetStats | None
+
+
+@dataclass(frozen=True, slots=True)
+class CapacityResult:
+    """What the search found: `lower` is the capacity, the highest amount that keeps every threshold, None if none did.
+
+    `upper` is the lowest amount above it that does not, None if none was found. `reported` is the number of the trial
+    that the rest of the summary describes: the last one that passed at `lower`, or else the last of all.
+    """
+
+    end: SearchEnd
+    lower: Amount | None
+    upper: Amount | None
+    reported: Count
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LoginFailure:
+    """Why a worker could not log in before the load.
+
+    `jump_host` counts from 1 and is 0 for the target, whose host and port these are then. `outcome` is None where the
+    host's name has no address. `message` is what the server or the resolver said, and of a name with several
+    addresses, what became of each (at most 500 characters).
+    """
+
+    worker: Count
+    jump_host: Count
+    host: str
+    port: Count
+    outcome: Outcome | None
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class EarlyEnd:
+    """That the load ended `after_s` seconds after its start, before its time, because this threshold was broken."""
+
+    after_s: Amount
+    threshold: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunSummary:
+    """The whole result of a run; of a search for the capacity, that of its reported trial, but for `capacity`.
+
+    `target_before` and `target_after` are the managed target's own counts, `target_held` those when the most sessions
+    were held, just before they were let go (None for any load but hold). `capacity` is None where none was searched.
+    `login_failure` is that of a run that ended as LOGIN_FAILED, None in any other. `early_end` is None unless the load
+    was ended for a broken threshold: such a run has COMPLETED, and its measured window ends there.
+    `stages` are those of a load with several, as far as they were reached.
+    `omitted` names what was left out because the whole was too large. `run_json` is the RunConfig as the master read
+    it, empty where a master of another release does not say it.
+    """
+
+    version: int
+    run_id: str
+    end: RunEnd
+    message: str
+    login_failure: LoginFailure | None
+    early_end: EarlyEnd | None
+    started_unix_s: Amount
+    finished_unix_s: Amount
+    load: LoadStats
+    steps: tuple[StepStats, ...]
+    errors: tuple[ErrorCount, ...]
+    negotiated: tuple[NegotiatedCount, ...]
+    generator: GeneratorStats
+    target_before: TargetStats | None
+    target_held: TargetStats | None
+    target_after: TargetStats | None
+    capacity: CapacityResult | None
+    series_interval_s: Amount
+    series: tuple[SeriesPoint, ...]
+    histograms: tuple[EncodedHistogram, ...]
+    omitted: tuple[str, ...]
+    run_json: str = ""
+    stages: tuple[StageStats, ...] = ()
+
+
+def shortened_summaries(summary: RunSummary) -> Iterator[RunSummary]:
+    """Yield the whole summary, then shorter and shorter ones, whose `omitted` names what is missing.
+
+    The time series goes first, then the histograms, then all but the first errors, then all but the totals.
+    """
+    yield summary
+    summary = replace(summary, series=(), omitted=(*summary.omitted, "series"))
+    yield summary
+    summary = replace(summary, histograms=(), omitted=(*summary.omitted, "histograms"))
+    yield summary
+    few_errors = (*summary.omitted, f"errors after the first {_FEW_ERRORS}")
+    yield replace(summary, errors=summary.errors[:_FEW_ERRORS], omitted=few_errors)
+    yield replace(
+        summary,
+        steps=(),
+        errors=(),
+        negotiated=(),
+        stages=(),
+        message=summary.message[:_SHORT_MESSAGE_CHARACTERS],
+        omitted=("all but the totals",),
+    )

@@ -1,0 +1,132 @@
+"""A managed target, seen from outside: TargetConfig, which its PID 1 reads, and TargetStats, which it answers."""
+
+from dataclasses import dataclass
+from typing import Annotated, TypeAlias
+
+from sshload_contract.declared import Size, Text, Whole
+from sshload_contract.steal import MachineCpu
+from sshload_contract.wire.bounds import Amount, Count
+
+TARGET_CONFIG_VERSION = 2
+
+IMAGE_USER = "load"
+"""The user of the images, who logs in at managed targets."""
+IMAGE_USER_HOME = f"/home/{IMAGE_USER}"
+
+_FixturePath: TypeAlias = Annotated[
+    str,
+    Text(
+        longest=100,
+        pattern=r"[A-Za-z0-9_][A-Za-z0-9_.-]*(/[A-Za-z0-9_][A-Za-z0-9_.-]*)*",
+        wanted="a path from the home, whose names begin with a letter, digit or underscore",
+    ),
+    "Its path below the home directory. Names begin with a letter, digit or underscore.",
+]
+
+TARGET_STATS_VERSION = 3
+
+COUNTERS = (
+    "accepted",
+    "auth_failed",
+    "dropped_max_startups",
+    "dropped_penalty",
+    "cpu_s",
+    "cpu_throttled_s",
+    "oom_kills",
+    "refused_forks",
+    "listen_overflows",
+)
+"""The fields of TargetStats that only grow: if one has fallen, the target was started again."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileFixture:
+    """One file."""
+
+    path: _FixturePath
+    size_bytes: Annotated[int, Size("0", "100Gi"), "Its size in bytes, such as 26Ki or 11Mi. At most 100Gi."]
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryFixture:
+    """One directory with empty files in it."""
+
+    path: _FixturePath
+    files: Annotated[int, Whole(0, 100_000), "How many files it holds."]
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryFixture:
+    """One bare git repository with a single branch."""
+
+    path: _FixturePath
+    commits: Annotated[int, Whole(1, 10_000), "How many commits the branch has."]
+    size_bytes: Annotated[
+        int, Size("1", "10Gi", example="1Mi"), "The content of all commits together, such as 1Mi. At most 10Gi."
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetConfig:
+    """A managed target, as it is read from `--config`.
+
+    `keys_dir` holds `ssh_host_ed25519_key`, `ssh_host_ecdsa_key` `id_ed25519.pub` (the key that may log in) and
+    `user_ca.pub` (whose certificates may).
+    `home` is the user's home, which is made if need be. `sshd_config` is the rendered file's text without HostKey,
+    AuthorizedKeysFile, TrustedUserCAKeys, Port and PidFile lines, which the target adds because it knows the places.
+    """
+
+    version: int
+    user: str
+    home: str
+    keys_dir: str
+    sshd_config: str
+    sshd_port: int
+    stats_port: int
+    files: tuple[FileFixture, ...]
+    directories: tuple[DirectoryFixture, ...]
+    repositories: tuple[RepositoryFixture, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetStats:
+    """Counts from sshd's log and the container's resources, at `at_unix_s`.
+
+    That time is right when the target starts, and no step of its machine's clock changes it afterwards.
+
+    sshd does not log every drop (log_ratelimit_init in sshd.c since 10.0, LogLevel INFO before), so the `dropped_*`
+    counts may be lower bounds and say so in `dropped_is_lower_bound`. Drops by PerSourceMaxStartups count as
+    `dropped_max_startups`, as sshd's log has it. `auth_failed` counts connections that had named a user and ended
+    without a login. `cpu_s` is user and system time of the container since its start; `memory_bytes` its working set
+    now, the kernel's memory for it included; outside of a container it is that of its processes, and an upper bound
+    since what they share counts for each of them. `machine_cpu` is that of the whole machine, None where its kernel
+    does not tell. `sessions` are the logged-in connections now; `listen_overflows`
+    those of the network namespace.
+
+    The limits are the container's, None where it has none or the kernel does not tell; that of the processes counts
+    their threads too. `oom_kills` are the processes killed for want of memory, `refused_forks` those that could not be
+    started for a limit of their number, as far as the kernel or sshd's log tells.
+    """
+
+    version: int
+    at_unix_s: Amount
+    sshd_version: str
+    accepted: Count
+    auth_failed: Count
+    dropped_max_startups: Count
+    dropped_penalty: Count
+    dropped_is_lower_bound: bool
+    sessions: Count
+    cpu_s: Amount
+    cpu_throttled_s: Amount
+    cpu_limit_cores: Amount | None
+    machine_cpu: MachineCpu | None
+    memory_bytes: Count
+    memory_is_upper_bound: bool
+    memory_peak_bytes: Count
+    memory_limit_bytes: Count | None
+    processes: Count
+    processes_limit: Count | None
+    oom_kills: Count
+    refused_forks: Count
+    listen_overflows: Count

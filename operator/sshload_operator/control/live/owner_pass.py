@@ -1,0 +1,209 @@
+"""One pass over an object that owns tests: observe, decide, and carry out the decision in the order that is safe.
+
+A cluster and the simulated ones of the tests are worlds in which the same decisions are carried out by the same code.
+Everything may be cut short anywhere: the next pass finds in the status and in the names of the tests what was done.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from http import HTTPStatus
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+from sshload_operator.api.kinds import TEST, label_value
+from sshload_operator.control.api_server.announcement import About, announce
+from sshload_operator.control.api_server.cluster import REFUSED, ApiError, Cluster, Object, object_path
+from sshload_operator.control.live.objects import Next, Rest
+from sshload_operator.control.live.owned_tests import OwnedTests, OwnerKind, is_controlled_by, refresh
+from sshload_operator.decision.life_cycle import decide
+from sshload_operator.decision.owner import Cause, Obstacle, OwnedTest, OwnerDecision, OwnerSubject
+from sshload_operator.manifests.labels import TEST_LABEL
+from sshload_operator.state import Announcement, Manifest
+
+# Before a test is made, what is under way is looked up: the watch may be behind.
+_FRESH_S: Final = 2.0
+# A look at the pods, one at the tests, the creation, and the status; the last is for another look in between.
+_MOST_ROUNDS: Final = 6
+
+F = TypeVar("F", bound=OwnedTest)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerReconciled:
+    """What came of a pass: the owner as it is now (None: it is gone), and what is to follow."""
+
+    body: Object | None
+    following: Next
+
+
+class OwnerWorld(Protocol[F]):
+    """Where an owner's tests are. Each deed may be repeated: one that was done before changes nothing."""
+
+    def tests(self) -> Sequence[F]:
+        """Return the tests of the owner, as far as they are known."""
+
+    async def decide(self, subject: OwnerSubject[F]) -> OwnerDecision:
+        """Return the decision about these facts."""
+
+    async def pods_of(self, tests: frozenset[str]) -> Sequence[str]:
+        """Return the names of the pods of these tests."""
+
+    async def look_again(self) -> bool:
+        """Look up the owner's tests where the last look was long ago, and return whether it was."""
+
+    async def is_there(self) -> bool:
+        """Tell whether the owner is there still: a test without an owner would run for nobody."""
+
+    async def create(self, test: Manifest) -> Obstacle | None:
+        """Make a test, or find that it was made before; return what was in the way, if anything was."""
+
+    async def abort(self, test: OwnedTest) -> None:
+        """Ask a test to end. It keeps its object, so that what became of it can be seen."""
+
+    async def delete(self, test: OwnedTest) -> None:
+        """Delete a test, and no other one of the same name."""
+
+    async def write_status(self, status: Mapping[str, Any]) -> bool:
+        """Write the owner's status, and return whether the owner is still there."""
+
+    async def announce(self, announcements: Sequence[Announcement]) -> None:
+        """Tell people of what happened, as Events do."""
+
+
+async def execute(subject: OwnerSubject[F], world: OwnerWorld[F]) -> OwnerDecision | None:
+    """Carry out what is decided about an owner, and return the last decision; None where the owner is gone."""
+    for _ in range(_MOST_ROUNDS):
+        subject = replace(subject, tests=world.tests())
+        decision = await world.decide(subject)
+        if decision.look_for_pods:
+            subject = replace(subject, pods=await world.pods_of(decision.look_for_pods))
+            continue
+        if decision.create is not None and await world.look_again():
+            continue
+        if decision.create is not None and not await world.is_there():
+            return None
+        await _end_tests(decision, world)
+        obstacle = None if decision.create is None else await world.create(decision.create)
+        if obstacle is not None:
+            subject = replace(subject, obstacle=obstacle)
+            continue
+        if not await _report(decision, world):
+            return None
+        if decision.create is None or decision.status is not None:
+            return decision
+    return OwnerDecision(requeue_after_s=0.0)
+
+
+async def _end_tests(decision: OwnerDecision, world: OwnerWorld[F]) -> None:
+    for test in decision.delete:
+        await world.delete(test)
+    for test in decision.abort:
+        await world.abort(test)
+
+
+async def _report(decision: OwnerDecision, world: OwnerWorld[F]) -> bool:
+    """Write and announce what is decided, and return whether the owner is there. Outlived tests go at the end."""
+    if decision.status is not None and not await world.write_status(decision.status):
+        return False
+    await world.announce(decision.announcements)
+    for test in decision.discard:
+        await world.delete(test)
+    return True
+
+
+async def reconcile(cluster: Cluster, kind: OwnerKind[F], body: Object, tests: OwnedTests[F]) -> OwnerReconciled:
+    """Do one pass. A large spec is read, and decided about, beside the event loop, which all objects share."""
+    subject = await asyncio.to_thread(kind.subject, body)
+    world = _ClusterWorld(cluster, kind, body, tests, subject.now)
+    done = await execute(subject, world)
+    if done is None:
+        return OwnerReconciled(None, Rest())
+    return OwnerReconciled(world.newest, Rest() if done.rests else tests.park(done.requeue_after_s, subject.now))
+
+
+@dataclass(slots=True)
+class _ClusterWorld(Generic[F]):
+    """A cluster. `newest` is the owner as the API server returned it last, None if it is gone."""
+
+    cluster: Cluster
+    kind: OwnerKind[F]
+    body: Object
+    known: OwnedTests[F]
+    now: datetime
+    newest: Object | None = None
+
+    def __post_init__(self) -> None:
+        self.newest = self.body
+
+    @property
+    def _namespace(self) -> str:
+        return str(self.body["metadata"]["namespace"])
+
+    def tests(self) -> Sequence[F]:
+        """Return the tests that were listed, or told of by the watch."""
+        return tuple(self.known.facts.values())
+
+    async def decide(self, subject: OwnerSubject[F]) -> OwnerDecision:
+        """Decide in a thread: the intervals of a comparison's figures take a moment."""
+        return await asyncio.to_thread(decide, subject)
+
+    async def pods_of(self, tests: frozenset[str]) -> Sequence[str]:
+        """Return the names of the pods that the API server has of these tests, of any run."""
+        pods = await self.cluster.list_pods(self._namespace, TEST_LABEL)
+        labels = {label_value(name) for name in tests}
+        metadata = (pod["metadata"] for pod in pods)
+        return [found["name"] for found in metadata if found["labels"].get(TEST_LABEL) in labels]
+
+    async def look_again(self) -> bool:
+        """List the tests where the last list is old."""
+        return await refresh(self.cluster, self.kind, self.body, self.known, _FRESH_S)
+
+    async def is_there(self) -> bool:
+        """Read the owner: the watch may be behind."""
+        metadata = self.body["metadata"]
+        found = await self.cluster.read(self.kind.kind, metadata["namespace"], metadata["name"])
+        if found is None or "deletionTimestamp" in found["metadata"]:
+            return False
+        return bool(found["metadata"]["uid"] == metadata["uid"])
+
+    async def create(self, test: Manifest) -> Obstacle | None:
+        """Create the test, and let work on it begin."""
+        namespace, name = test["metadata"]["namespace"], test["metadata"]["name"]
+        try:
+            made = await self.cluster.create_new(object_path(TEST, namespace, name), test)
+        except ApiError as error:
+            if error.status not in REFUSED:
+                raise
+            is_quota_or_right = error.status == HTTPStatus.FORBIDDEN
+            return Obstacle(Cause.REFUSED, f"the test {name} was refused: {error}", may_pass=is_quota_or_right)
+        found = made or await self.cluster.read(TEST, namespace, name)
+        if found is None or not is_controlled_by(found, self.body["metadata"]["uid"]):
+            message = f"there is a test {name} that is not of this {self.kind.kind.word}: rename one of them"
+            return Obstacle(Cause.NAME_TAKEN, message)
+        self.known.made(found, self.kind.facts)
+        return None
+
+    async def abort(self, test: OwnedTest) -> None:
+        """Set its spec.abort."""
+        metadata = {"namespace": self._namespace, "name": test.name, "uid": test.uid}
+        await self.cluster.set_spec(TEST, metadata, {"abort": True})
+
+    async def delete(self, test: OwnedTest) -> None:
+        """Delete it. A conflict is raised where that very test is still there."""
+        metadata = {"namespace": self._namespace, "name": test.name, "uid": test.uid}
+        await self.cluster.delete_that_very_one(TEST, metadata)
+        self.known.drop(test.name)
+
+    async def write_status(self, status: Mapping[str, Any]) -> bool:
+        """Patch the status of the owner as it was last seen."""
+        self.newest = await self.cluster.write_status(self.kind.kind, self.body, status)
+        return self.newest is not None
+
+    async def announce(self, announcements: Sequence[Announcement]) -> None:
+        """Create Events, but for those that were created lately."""
+        metadata = self.body["metadata"]
+        for said in announcements:
+            about = About(self.kind.kind, metadata["namespace"], metadata["name"], metadata["uid"], said.occasion)
+            if self.known.is_news(about, said):
+                await announce(self.cluster, about, (said,), self.now)

@@ -1,0 +1,175 @@
+"""The life cycle of an object of any kind: the order in which a decision is made, and what all statuses have in common.
+
+An object is observed, decided about and written again and again. Its status is all that a decision knows of the past,
+so an operator that was killed at any point goes on where it was.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final, Generic, TypeVar
+
+from sshload_operator.api.status.head import Condition, ObjectStatus, Remembered, RunStatus, Word, written
+from sshload_operator.planning.plan import is_of_generation, is_same_spec
+from sshload_operator.state import Announcement, ConditionStatus
+
+MESSAGE_LIMIT_CHARACTERS: Final = 4_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """What is to be done about an object of any kind; each kind adds what it does besides.
+
+    `status` is the whole status as it is patched, None where it stands already. `requeue_after_s` is the time to the
+    next pass when nothing happens before; None: wait for an event.
+    """
+
+    status: Mapping[str, Any] | None = None
+    announcements: tuple[Announcement, ...] = ()
+    requeue_after_s: float | None = None
+
+
+D = TypeVar("D", bound=Decision)
+
+
+class Subject(ABC, Generic[D]):
+    """An object with all facts of one decision.
+
+    Each method answers one question of the life cycle, with a decision, or None where it does not apply.
+    """
+
+    def keep(self) -> D | None:
+        """Leave the end of a run as it stands: the status speaks of the spec as it is."""
+        return None
+
+    @abstractmethod
+    def refuse(self) -> D | None:
+        """Report a spec that cannot be read."""
+
+    def end_at_once(self) -> D | None:
+        """End a run by request, or one that can never begin."""
+        return None
+
+    @abstractmethod
+    def hold_back(self) -> D | None:
+        """Let no run begin for now."""
+
+    def end(self) -> D | None:
+        """End the run that is under way."""
+        return None
+
+    @abstractmethod
+    def go_on(self) -> D:
+        """Begin, go on, or wait."""
+
+
+def decide(subject: Subject[D]) -> D:
+    """Return what is to be done now. Pure, and total: every combination of facts has a decision."""
+    for rule in (subject.keep, subject.refuse, subject.end_at_once, subject.hold_back, subject.end):
+        decision = rule()
+        if decision is not None:
+            return decision
+    return subject.go_on()
+
+
+def current_run(spec_hash: str, generation: int, past: RunStatus) -> int:
+    """Return for which run a plan is to be made: the remembered one while it measures the same, else a new one."""
+    if not is_same_spec(spec_hash, generation, past) or past.is_aborted or not is_run_of(generation, past.run):
+        return generation
+    return past.run
+
+
+def is_run_of(generation: int, run: int) -> bool:
+    """Tell whether an object of this generation can have had this run.
+
+    Objects whose names are made from a run are deleted. Who may write a status states any number in it, and could look
+    for one that makes the name of another object.
+    """
+    return 0 < run <= generation
+
+
+def is_resumed(spec_hash: str, generation: int, past: RunStatus) -> bool:
+    """Tell whether the status speaks of a run of this spec that is under way."""
+    return not past.is_finished and is_same_spec(spec_hash, generation, past)
+
+
+def is_over(spec_hash: str, generation: int, past: RunStatus, *, abort: bool) -> bool:
+    """Tell whether the status is the end of a run of this spec. An aborted run is over only while `abort` is set."""
+    return past.is_finished and is_same_spec(spec_hash, generation, past) and (abort or not past.is_aborted)
+
+
+def is_over_unread(generation: int, past: RunStatus) -> bool:
+    """Tell whether the status is the end of a run of a spec that only an older operator could read."""
+    return past.is_finished and bool(past.spec_hash) and is_of_generation(generation, past)
+
+
+def refused_at(generation: int, past: RunStatus, now: datetime) -> datetime | None:
+    """Return when a spec that cannot be read was refused first."""
+    before = past.is_finished and not past.spec_hash and past.run == generation
+    return past.completion_time if before else now
+
+
+def changed_status(remembered: Remembered[Any], status: ObjectStatus) -> Mapping[str, Any] | None:
+    """Return the whole status as it is written, None where it stands already."""
+    if isinstance(status, RunStatus):
+        status = replace(status, message=status.message[:MESSAGE_LIMIT_CHARACTERS])
+    whole = written(status)
+    return None if whole == remembered.written else whole
+
+
+def changed_generation(remembered: Remembered[Any], generation: int) -> Mapping[str, Any] | None:
+    """Return the status as it stands, of this generation; None where it is of it already."""
+    whole = remembered.seen_at(generation)
+    return None if whole == remembered.written else whole
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a condition is to say. `reason` is a word of the reasons of the object's kind."""
+
+    status: ConditionStatus
+    reason: StrEnum
+    message: str
+
+
+def conditions(
+    findings: Mapping[Word, Finding], before: Iterable[Condition[Word]], now: datetime
+) -> tuple[Condition[Word], ...]:
+    """Return one condition per type, in the order of the findings. The time of a transition moves with the status."""
+    known = {condition.type: condition for condition in before}
+    return tuple(_condition(kind, finding, known.get(kind), now) for kind, finding in findings.items())
+
+
+def _condition(kind: Word, finding: Finding, before: Condition[Word] | None, now: datetime) -> Condition[Word]:
+    same = before is not None and before.status is finding.status
+    since = before.last_transition_time if before is not None and same else now
+    message = finding.message[:MESSAGE_LIMIT_CHARACTERS]
+    return Condition(kind, finding.status, finding.reason, message, last_transition_time=since)
+
+
+def in_progress(words: type[Word], reason: StrEnum, message: str, why_not_stalled: str) -> dict[Word, Finding]:
+    """Return kstatus's conditions of an object that is worked on: nobody can say yet whether it is ready."""
+    says = Finding(ConditionStatus.UNKNOWN, reason, message)
+    return {
+        words("Ready"): says,
+        words("Reconciling"): replace(says, status=ConditionStatus.TRUE),
+        words("Stalled"): Finding(ConditionStatus.FALSE, reason, why_not_stalled),
+    }
+
+
+def settled(words: type[Word], reason: StrEnum, message: str, *, ready: bool) -> dict[Word, Finding]:
+    """Return kstatus's conditions of an object that is as it stays: ready, or stalled until somebody changes it.
+
+    So Argo CD, Flux and `kubectl wait` tell the two apart.
+    """
+
+    def says(*, holds: bool) -> Finding:
+        return Finding(ConditionStatus.TRUE if holds else ConditionStatus.FALSE, reason, message)
+
+    return {
+        words("Ready"): says(holds=ready),
+        words("Reconciling"): says(holds=False),
+        words("Stalled"): says(holds=not ready),
+    }

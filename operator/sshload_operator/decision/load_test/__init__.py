@@ -1,0 +1,1 @@
+"""What is to be done about an SSHLoadTest, and what its status says. Pure."""

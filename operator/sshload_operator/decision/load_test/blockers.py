@@ -1,0 +1,174 @@
+"""What keeps a run from going on, as its pods and the master's log show it, and for how long that is put up with."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sshload_contract.vocabulary import Verdict
+from sshload_contract.wire.master_log import without_records
+
+from sshload_operator.api.target import ManagedTarget
+from sshload_operator.decision.load_test.situation import Situation
+from sshload_operator.planning.plan import pods_asked
+from sshload_operator.state import PodFacts, Reason, Role
+
+BLOCKED_PATIENCE_S = 15.0
+LOG_PATIENCE_S = 5.0
+
+_IMAGE_REASONS = frozenset(
+    {"ErrImagePull", "ImagePullBackOff", "ImageInspectError", "ErrImageNeverPull", "RegistryUnavailable"}
+)
+_INVALID_IMAGE = "InvalidImageName"
+_CONFIG_REASONS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError", "FailedMount"})
+_IMAGE_ADVICE = "Check the image's name and tag, and that the node may pull it (imagePullSecrets)"
+_CONFIG_ADVICE = "Check that the Secrets and the ConfigMap that the spec names are there with the keys it needs"
+_INSUFFICIENT = "Insufficient "
+_ROOM_ADVICE = {
+    Role.TARGET: "Lower spec.target.managed.resources, or add a node",
+    Role.MASTER: "Add a node",
+    Role.WORKER: (
+        "Lower spec.workers.resources (without them the chart's value worker.resources holds, by default a whole"
+        " CPU), or add a node"
+    ),
+}
+_REJECTED_ADVICE = "Raise the quota, lower resources or workers.replicas, or use a namespace that admits the pods"
+
+
+@dataclass(frozen=True, slots=True)
+class Blocker:
+    """What blocks, and where that ends: after `patience_s` seconds the run ends with `verdict` and `final_reason`.
+
+    Without a patience only the start timeout and the deadline bound it.
+    """
+
+    reason: Reason
+    message: str
+    patience_s: float | None
+    final_reason: Reason
+    verdict: Verdict = Verdict.ERROR
+
+
+def target_blocker(situation: Situation) -> Blocker | None:
+    """Return what keeps the managed target's pod from running."""
+    return _pods_blocker(situation, Role.TARGET) if situation.managed else None
+
+
+def workers_blocker(situation: Situation) -> Blocker | None:
+    """Return what keeps the master's or a worker's pod from running, or from doing its part to the end."""
+    return (
+        _pods_blocker(situation, Role.MASTER, Role.WORKER)
+        or _unreadable_results(situation)
+        or _silent_master(situation)
+        or disrupted_master(situation)
+        or _lost_worker(situation)
+    )
+
+
+def _pods_blocker(situation: Situation, *roles: Role) -> Blocker | None:
+    pods = situation.pods(*roles)
+    blocked = next((blocker for pod in pods for blocker in _pod_blockers(situation, pod)), None)
+    if blocked is not None:
+        return blocked
+    asked = pods_asked(situation.plan.spec)
+    missing = any(len(situation.pods(role)) < asked[role] for role in roles)
+    if situation.observed.rejected_message and missing and not situation.start_over:
+        message = f"pods are not admitted: {situation.observed.rejected_message}. {_REJECTED_ADVICE}"
+        return _error(Reason.POD_REJECTED, message, BLOCKED_PATIENCE_S)
+    return None
+
+
+def _pod_blockers(situation: Situation, pod: PodFacts) -> Iterator[Blocker]:
+    where = f"pod {pod.name} (image {_image(situation, pod.role)})"
+    why = ": ".join(filter(None, (pod.waiting_reason, pod.waiting_message)))
+    if pod.waiting_reason == _INVALID_IMAGE:
+        yield _error(Reason.IMAGE_UNAVAILABLE, f"{where} cannot get its image: {why}. {_IMAGE_ADVICE}", 0.0)
+    if pod.waiting_reason in _IMAGE_REASONS:
+        message = f"{where} cannot get its image: {why}. {_IMAGE_ADVICE}"
+        yield _error(Reason.IMAGE_UNAVAILABLE, message, BLOCKED_PATIENCE_S)
+    if pod.waiting_reason in _CONFIG_REASONS:
+        message = f"pod {pod.name} cannot be made: {why}. {_CONFIG_ADVICE}"
+        yield _error(Reason.POD_CONFIG_ERROR, message, BLOCKED_PATIENCE_S)
+    if pod.blocked_message:
+        advice = f". {_ROOM_ADVICE[pod.role]}" if _INSUFFICIENT in pod.blocked_message else ""
+        message = f"no node takes pod {pod.name}: {pod.blocked_message.rstrip('.')}{advice}"
+        yield _error(Reason.UNSCHEDULABLE, message, None)
+
+
+def _image(situation: Situation, role: Role) -> str:
+    spec, installation = situation.plan.spec, situation.plan.installation
+    if role is Role.TARGET:
+        target = spec.target
+        return (target.image if isinstance(target, ManagedTarget) else "") or installation.target_image
+    return spec.workers.image or installation.worker_image
+
+
+def _unreadable_results(situation: Situation) -> Blocker | None:
+    log = situation.observed.log
+    if log is None or not log.summary_lines or not log.problem:
+        return None
+    message = f"the results in the master's log cannot be used: {log.problem}. Run the test again"
+    return _error(Reason.RESULTS_UNREADABLE, message, LOG_PATIENCE_S)
+
+
+def _silent_master(situation: Situation) -> Blocker | None:
+    """Give the log of a master that has ended one more read: it may have been read before the last line."""
+    master = situation.master_ended
+    if master is None:
+        return None
+    patience_s = LOG_PATIENCE_S if situation.observed.log is not None else BLOCKED_PATIENCE_S
+    if master.exit_code == 0:
+        message = f"the master (pod {master.name}) has ended, and its results could not be read from its log"
+        return Blocker(Reason.COLLECTING_RESULTS, message, patience_s, Reason.RESULTS_UNREADABLE)
+    code = "" if master.exit_code is None else f" with exit code {master.exit_code}"
+    last_words = without_records(master.termination_message)
+    said = f": {last_words}" if last_words else ""
+    said += disruption_of(situation, Role.MASTER)
+    message = f"the master (pod {master.name}) ended{code} and left no results{said}"
+    return _error(Reason.MASTER_LOST, message, patience_s)
+
+
+def disrupted_master(situation: Situation) -> Blocker | None:
+    """Return that the master's pod is taken away. On a lost node it seems to run until the Node is deleted."""
+    masters = situation.pods(Role.MASTER)
+    if not masters or not all(pod.deleting and pod.disruption for pod in masters):
+        return None
+    message = f"the master is being deleted, and its results with it{disruption_of(situation, Role.MASTER)}"
+    return _error(Reason.MASTER_LOST, f"{message}. Run the test again", BLOCKED_PATIENCE_S)
+
+
+def _lost_worker(situation: Situation) -> Blocker | None:
+    """Leave a lost worker to the master for a while: its summary says more than the pod does."""
+    how = worker_loss(situation)
+    if not how:
+        return None
+    if situation.start_over:
+        message = f"a worker was lost while the load ran: {how}"
+        return Blocker(Reason.WORKER_LOST, message, BLOCKED_PATIENCE_S, Reason.WORKER_LOST, Verdict.INVALID)
+    message = f"a worker ended before the load began: {how}"
+    return Blocker(Reason.WORKER_LOST, message, BLOCKED_PATIENCE_S, Reason.WORKERS_MISSING)
+
+
+def worker_loss(situation: Situation) -> str:
+    """Return how the pod of a worker was lost, as far as pods tell it; empty where none was."""
+    workers = situation.pods(Role.WORKER)
+    gone = [pod for pod in workers if pod.phase == "Failed" or pod.deleting]
+    expected = situation.plan.spec.workers.replicas
+    if not gone and not (situation.start_over and len(workers) < expected):
+        return ""
+    how = _end_of(gone[0]) if gone else f"{expected - len(workers)} of {expected} worker pods are gone"
+    return how + disruption_of(situation, Role.WORKER)
+
+
+def disruption_of(situation: Situation, role: Role) -> str:
+    """Return what is said of a disruption of a role's pod, as the further part of a sentence; empty where none was."""
+    said = situation.disruption(role)
+    return f"; {said}" if said else ""
+
+
+def _end_of(pod: PodFacts) -> str:
+    code = "" if pod.exit_code is None else f" with exit code {pod.exit_code}"
+    said = f": {pod.termination_message.strip()}" if pod.termination_message else ""
+    return f"pod {pod.name} {'is being deleted' if pod.deleting else 'ended'}{code}{said}"
+
+
+def _error(reason: Reason, message: str, patience_s: float | None) -> Blocker:
+    return Blocker(reason, message, patience_s, reason)

@@ -1,0 +1,105 @@
+"""Why the load was not begun: what kept a worker from logging in before it, in words, and what to change."""
+
+from dataclasses import dataclass
+
+from sshload_contract.vocabulary import Outcome, Verdict
+from sshload_contract.wire.run_summary import LoginFailure
+
+from sshload_operator.api.target import ManagedTarget
+from sshload_operator.decision.judgement import Conclusion
+from sshload_operator.planning.plan import Plan
+from sshload_operator.state import Reason
+
+_MANAGED_ADVICE = "The run made this server: see whether spec.target.managed keeps its user from logging in"
+
+
+@dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What an outcome means. `{server}` and `{field}`, the server's place in the spec, are filled in."""
+
+    reason: Reason
+    words: str
+    advice: str
+
+
+_NO_ADDRESS = _Meaning(
+    Reason.TARGET_NAME_UNKNOWN,
+    "the name of {server} leads to no address",
+    "Correct {field}.host, or the name's record in the DNS",
+)
+_OTHER = _Meaning(Reason.LOGIN_FAILED, "the login to {server} failed", "Its log may say more")
+_MEANINGS = {
+    Outcome.AUTH_REJECTED: _Meaning(
+        Reason.CREDENTIALS_REJECTED,
+        "{server} refused the credentials",
+        "Check {field}.user and the Secret of {field}.credentialsSecretRef",
+    ),
+    Outcome.HOST_KEY_MISMATCH: _Meaning(
+        Reason.HOST_KEY_MISMATCH,
+        "the host key of {server} is not the known one",
+        "Put the right key into the Secret of {field}.knownHostsSecretRef, or find out who answers in its place",
+    ),
+    Outcome.REFUSED: _Meaning(
+        Reason.TARGET_UNREACHABLE,
+        "{server} refused the connection",
+        "See that an SSH server listens there, and that {field}.port is its port",
+    ),
+    Outcome.CONNECT_TIMEOUT: _Meaning(
+        Reason.TARGET_UNREACHABLE,
+        "{server} took no connection in time",
+        "See whether a firewall or a NetworkPolicy is in the way, or raise spec.client.timeouts.connect",
+    ),
+    Outcome.CONNECT_FAILED: _Meaning(
+        Reason.TARGET_UNREACHABLE,
+        "{server} could not be connected to",
+        "See that an SSH server listens there, and that nothing in between is in the way",
+    ),
+    Outcome.BANNER_TIMEOUT: _Meaning(
+        Reason.TARGET_UNREACHABLE,
+        "{server} took the connection and then said nothing",
+        "See that {field}.port is that of an SSH server, and that it is not overloaded; or raise"
+        " spec.client.timeouts.banner",
+    ),
+    Outcome.RESET_BEFORE_BANNER: _Meaning(
+        Reason.TARGET_UNREACHABLE,
+        "{server} closed the connection before it said anything",
+        "Its log, or that of what stands before it, may say why it rejects the workers' addresses",
+    ),
+    Outcome.CHANNEL_REFUSED: _Meaning(
+        Reason.TARGET_UNREACHABLE,
+        "the jump host did not open the way to {server}",
+        "See that it reaches {field}.host, and that AllowTcpForwarding and PermitOpen in its sshd_config let it",
+    ),
+    Outcome.NOT_SSH: _Meaning(
+        Reason.LOGIN_FAILED, "{server} does not speak SSH", "See that {field}.port is that of an SSH server"
+    ),
+    Outcome.KEX_FAILED: _Meaning(
+        Reason.LOGIN_FAILED,
+        "the key exchange with {server} failed",
+        "Compare the algorithms of spec.client with those that the server offers",
+    ),
+    Outcome.KEX_TIMEOUT: _Meaning(
+        Reason.LOGIN_FAILED,
+        "the key exchange with {server} did not end in time",
+        "See whether it is overloaded, or raise spec.client.timeouts.kex",
+    ),
+    Outcome.AUTH_TIMEOUT: _Meaning(
+        Reason.LOGIN_FAILED,
+        "{server} did not decide on the credentials in time",
+        "See what its authentication waits for (DNS, PAM, a directory), or raise spec.client.timeouts.auth",
+    ),
+}
+
+
+def by_login_failure(plan: Plan, failure: LoginFailure) -> Conclusion:
+    """Return the verdict on a run whose load was not begun because a worker could not log in."""
+    meaning = _NO_ADDRESS if failure.outcome is None else _MEANINGS.get(failure.outcome, _OTHER)
+    role = f"jump host {failure.jump_host}" if failure.jump_host else "the target"
+    server = f"{role} ({failure.host} port {failure.port})"
+    said = f" ({failure.message})" if failure.message else ""
+    is_made = not failure.jump_host and isinstance(plan.spec.target, ManagedTarget)
+    field = f"spec.via[{failure.jump_host - 1}]" if failure.jump_host else "spec.target.external"
+    advice = _MANAGED_ADVICE if is_made else meaning.advice.format(field=field)
+    words = meaning.words.format(server=server)
+    message = f"the load was not begun: {words}{said} at the login of worker {failure.worker} before it. {advice}"
+    return Verdict.ERROR, meaning.reason, message

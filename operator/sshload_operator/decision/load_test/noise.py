@@ -1,0 +1,105 @@
+"""How much of a run's figures is chance: their 95 % confidence intervals, as a status has them."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import exp, hypot, sqrt
+
+from sshload_contract.percentiles import FEWEST_SLICES, failures_width, rate_width, spread, variance_of_sum
+from sshload_contract.wire.run_summary import RunSummary, SeriesPoint, StepStats
+
+from sshload_operator.api.status.figures import milliseconds, rounded
+from sshload_operator.api.status.results import Percentile
+from sshload_operator.planning.plan import Plan
+
+_Z_95 = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class RateBounds:
+    """What a completed rate lies between, by its 95 % confidence interval."""
+
+    low: float
+    high: float
+
+
+def percentile_intervals(step: StepStats) -> tuple[Percentile, ...]:
+    """Return each percentile of a step that is stated, with its interval as far as the samples bound it."""
+    return tuple(
+        Percentile(
+            percentile=float(key),
+            ms=milliseconds(value_us),
+            low_ms=milliseconds(step.percentiles_low_us.get(key)),
+            high_ms=milliseconds(step.percentiles_high_us.get(key)),
+        )
+        for key, value_us in step.percentiles_us.items()
+        if value_us is not None
+    )
+
+
+def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | None:
+    """Return the bounds of the completed rate, None where nothing ended well.
+
+    Arrivals that are evenly spaced and all begun complete as many as are due, but for those that fail and those that
+    are still under way at the end: only these two are chance. Of a disturbance that the run did not see its interval
+    knows nothing. The count of any other load is taken for that of independent events (Poisson), or for less even where
+    it was, by the time series of a closed load.
+    """
+    load = summary.load
+    if not load.completed_rate or not load.offered_rate:
+        return None
+    inside = load.completed_rate * load.scheduled / load.offered_rate  # those that succeed after the window have no say
+    measured = list(_measured(plan, summary)) if plan.spec.capacity is None else []
+    if _is_even(plan, summary) and len(measured) >= FEWEST_SLICES:
+        low, high = _bounds_of_even_arrivals(summary, inside, measured)
+    else:
+        low, high = _bounds_of_events(plan, summary, inside, measured)
+    return RateBounds(rounded(load.completed_rate * low / inside), rounded(load.completed_rate * high / inside))
+
+
+def _is_even(plan: Plan, summary: RunSummary) -> bool:
+    """Tell whether arrivals were evenly spaced, and each of them begun."""
+    return plan.spec.load.is_even and not summary.load.dropped
+
+
+def _bounds_of_even_arrivals(
+    summary: RunSummary, inside: float, measured: list[tuple[float, SeriesPoint]]
+) -> tuple[float, float]:
+    """Return the bounds of how many arrivals complete inside the window.
+
+    Failures are a Poisson count (its score interval), widened where they come in bursts. By how much the number under
+    way differs from one end to the next is seen in its changes over time.
+    """
+    seconds = [duration_s for duration_s, _ in measured]
+    failed = summary.load.failed
+    burst = failures_width(failed, spread(seconds, [point.failed for _, point in measured], failed))
+    z, under_way = _Z_95 * burst, [point.started - point.succeeded - point.failed for _, point in measured]
+    middle, reach = z**2 / 2, z * sqrt(failed + z**2 / 4)
+    of_ends = _Z_95 * sqrt(variance_of_sum(seconds, under_way))
+    low, high = inside - hypot(reach + middle, of_ends), inside + hypot(reach - middle, of_ends)
+    return max(0.0, low), min(float(summary.load.scheduled), high)
+
+
+def _bounds_of_events(
+    plan: Plan, summary: RunSummary, inside: float, measured: list[tuple[float, SeriesPoint]]
+) -> tuple[float, float]:
+    width = exp(_Z_95 * rate_width(inside, _rate_spread(plan, summary, measured)) / sqrt(inside))
+    return inside / width, inside * width
+
+
+def _rate_spread(plan: Plan, summary: RunSummary, measured: list[tuple[float, SeriesPoint]]) -> float:
+    """Return by how much the rate of a closed load varies more than that of independent events, per user's time."""
+    if not plan.spec.load.most_users:
+        return 1.0
+    with_users = [(duration_s, point) for duration_s, point in measured if point.users]
+    weights = [point.users * duration_s for duration_s, point in with_users]
+    return spread(weights, [point.succeeded for _, point in with_users], summary.load.succeeded)
+
+
+def _measured(plan: Plan, summary: RunSummary) -> Iterator[tuple[float, SeriesPoint]]:
+    """Yield the intervals of the time series that lie in the measured window, each with its duration in seconds."""
+    begin_s, end_s = plan.spec.warm_up_s, plan.spec.warm_up_s + summary.load.duration_s
+    before_s = 0.0
+    for point in summary.series:
+        if before_s >= begin_s and point.at_s <= end_s:
+            yield point.at_s - before_s, point
+        before_s = point.at_s

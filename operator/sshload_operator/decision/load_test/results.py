@@ -1,0 +1,316 @@
+"""The results of a run as its status has them: units by name, and nothing that was not seen."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+from sshload_contract.judgement.error_rate import attempts
+from sshload_contract.judgement.figures import client_logins, find_step, total_step
+from sshload_contract.judgement.own_delay import own_delay
+from sshload_contract.judgement.validity import figures_spoiled
+from sshload_contract.load import BurstLoad, UsersLoad, UsersStage
+from sshload_contract.percentiles import percentile_key
+from sshload_contract.steal import stolen_share
+from sshload_contract.thresholds import ThresholdResult
+from sshload_contract.vocabulary import Step, Window
+from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Snapshot
+from sshload_contract.wire.report import ErrorCount, Negotiated
+from sshload_contract.wire.run_config import SessionReuse
+from sshload_contract.wire.run_summary import RunSummary, StageStats, StepStats
+from sshload_contract.wire.target import COUNTERS, TargetStats
+
+from sshload_operator.api.status.figures import milliseconds, percent, rounded
+from sshload_operator.api.status.load_test import FailuresSoFar, Progress, ThresholdStatus
+from sshload_operator.api.status.results import (
+    ALGORITHM_CHARACTERS,
+    FIRST_MESSAGE_CHARACTERS,
+    MOST_ERRORS,
+    MOST_NEGOTIATED,
+    MOST_STEPS,
+    STEP_CHARACTERS,
+    THRESHOLD_CHARACTERS,
+    VERSION_CHARACTERS,
+    Agreement,
+    BurstResult,
+    DroppedConnections,
+    EndedEarly,
+    FailureCount,
+    GeneratorResult,
+    Results,
+    StageResult,
+    StepResult,
+    TargetResult,
+    WarmUp,
+)
+from sshload_operator.decision.capacity.status import search_status
+from sshload_operator.decision.capacity.trials import measured_load
+from sshload_operator.decision.load_test.hold import held, per_session
+from sshload_operator.decision.load_test.noise import completed_rate_interval, percentile_intervals
+from sshload_operator.decision.max_startups.advice import advice
+from sshload_operator.planning.plan import Plan
+
+
+def results_status(plan: Plan, summary: RunSummary) -> Results:
+    """Return `status.results`. Text that a server or a tenant's own worker chose is cut to what the CRD takes."""
+    load, measured = summary.load, measured_load(plan, summary)
+    interval = completed_rate_interval(plan, summary)
+    return Results(
+        duration_seconds=rounded(load.duration_s),
+        ended_early=_ended_early(summary),
+        offered_rate=rounded(load.offered_rate),
+        achieved_rate=rounded(load.achieved_rate),
+        completed_rate=rounded(load.completed_rate),
+        completed_rate_low=None if interval is None else interval.low,
+        completed_rate_high=None if interval is None else interval.high,
+        iterations=load.succeeded + load.failed,
+        failures=load.failed,
+        error_percent=percent(attempts(measured, summary).error_rate),
+        p99_ms=_p99_ms(summary, Window.MEASURED),
+        warm_up=_warm_up(summary) if plan.spec.warm_up_s else None,
+        steps=_steps(summary),
+        stages=tuple(_stages(plan, summary)),
+        errors=tuple(_errors(summary))[:MOST_ERRORS],
+        burst=_burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
+        hold=held(summary) if plan.spec.load.held_sessions else None,
+        negotiated=tuple(_negotiated(summary))[:MOST_NEGOTIATED],
+        generator=_generator(plan, summary),
+        target=_target(plan, summary),
+        max_startups=advice(plan, summary),
+    )
+
+
+def _ended_early(summary: RunSummary) -> EndedEarly | None:
+    early = summary.early_end
+    return None if early is None else EndedEarly(rounded(early.after_s), early.threshold[:THRESHOLD_CHARACTERS])
+
+
+def _burst(summary: RunSummary) -> BurstResult:
+    login = find_step(summary, Step.LOGIN, Window.MEASURED)
+    return BurstResult(attempted=summary.load.started, established=login.count if login is not None else 0)
+
+
+def _p99_ms(summary: RunSummary, window: Window) -> float | None:
+    total = total_step(summary, window)
+    return None if total is None else milliseconds(total.percentiles_us.get(percentile_key(99)))
+
+
+def _warm_up(summary: RunSummary) -> WarmUp | None:
+    total = total_step(summary, Window.WARM_UP)
+    if total is None:
+        return None
+    return WarmUp(
+        iterations=total.count + total.failures, failures=total.failures, p99_ms=_p99_ms(summary, Window.WARM_UP)
+    )
+
+
+def _steps(summary: RunSummary) -> tuple[StepResult, ...]:
+    """Return the measured steps, of those with one name the first: the status has a step once."""
+    steps: dict[str, StepResult] = {}
+    for step in summary.steps:
+        if step.window is Window.MEASURED:
+            found = _step(step)
+            steps.setdefault(found.step, found)
+    return tuple(steps.values())[:MOST_STEPS]
+
+
+def _stages(plan: Plan, summary: RunSummary) -> Iterator[StageResult]:
+    """Yield the stages that the load has, each once, whatever a summary says."""
+    load = plan.spec.load
+    users = load.stages if isinstance(load, UsersLoad) else ()
+    found = {stage.number: stage for stage in summary.stages}
+    for number in range(1, len(load.stage_durations_s) + 1):
+        if number in found:
+            yield _stage(found[number], users[number - 1] if users else None)
+
+
+def _stage(stage: StageStats, users: UsersStage | None) -> StageResult:
+    load = stage.load
+    percentiles_us = {} if stage.total is None else stage.total.percentiles_us
+    p50_ms, p90_ms, p99_ms = (
+        milliseconds(percentiles_us.get(percentile_key(percentile))) for percentile in (50, 90, 99)
+    )
+    return StageResult(
+        stage=stage.number,
+        users=None if users is None else users.users,
+        to_users=None if users is None else users.to_users,
+        duration_seconds=rounded(load.duration_s),
+        offered_rate=rounded(load.offered_rate),
+        completed_rate=rounded(load.completed_rate),
+        iterations=load.succeeded + load.failed,
+        failures=load.failed,
+        p50_ms=p50_ms,
+        p90_ms=p90_ms,
+        p99_ms=p99_ms,
+    )
+
+
+def _step(step: StepStats) -> StepResult:
+    return StepResult(
+        step=step.step[:STEP_CHARACTERS],
+        count=step.count,
+        failures=step.failures,
+        rate=rounded(step.rate),
+        bytes_per_second=None if step.bytes_per_second is None else rounded(step.bytes_per_second),
+        min_ms=milliseconds(step.min_us),
+        mean_ms=milliseconds(step.mean_us),
+        max_ms=milliseconds(step.max_us),
+        intervals=percentile_intervals(step),
+    )
+
+
+def _errors(summary: RunSummary) -> Iterator[FailureCount]:
+    measured = [error for error in summary.errors if error.window is Window.MEASURED and error.count]
+    for error in sorted(measured, key=_most_frequent_first):
+        yield FailureCount(
+            step=error.step[:STEP_CHARACTERS],
+            outcome=error.outcome,
+            count=error.count,
+            first_message=error.first_message[:FIRST_MESSAGE_CHARACTERS] or None,
+        )
+
+
+def _most_frequent_first(error: ErrorCount) -> tuple[int, str, str]:
+    return -error.count, error.step, error.outcome
+
+
+def _negotiated(summary: RunSummary) -> Iterator[Agreement]:
+    counts: Counter[Negotiated] = Counter()
+    for one in summary.negotiated:
+        counts[one.negotiated] += one.count
+    for negotiated, count in counts.most_common():
+        if count:
+            yield _agreement(negotiated, count)
+
+
+def _agreement(negotiated: Negotiated, count: int) -> Agreement:
+    return Agreement(
+        kex=negotiated.kex[:ALGORITHM_CHARACTERS],
+        cipher=negotiated.cipher[:ALGORITHM_CHARACTERS],
+        mac=negotiated.mac[:ALGORITHM_CHARACTERS],
+        host_key=negotiated.host_key[:ALGORITHM_CHARACTERS],
+        server_version=negotiated.server_version[:VERSION_CHARACTERS],
+        count=count,
+    )
+
+
+def _generator(plan: Plan, summary: RunSummary) -> GeneratorResult:
+    generator, load = summary.generator, summary.load
+    found = GeneratorResult(
+        workers_expected=generator.workers_expected,
+        workers_connected=generator.workers_connected,
+        workers_lost=generator.workers_lost,
+        reports_missing=generator.reports_missing,
+        late_arrivals=load.late,
+        dropped_arrivals=load.dropped,
+    )
+    return _with_health(found, plan, summary) if summary.started_unix_s else found
+
+
+def _with_health(found: GeneratorResult, plan: Plan, summary: RunSummary) -> GeneratorResult:
+    """Add what the workers report of themselves, which they do from the start of the load on."""
+    generator = summary.generator
+    spoiled = figures_spoiled(summary, plan.spec.scenario.slept_s) is not None
+    return replace(
+        found,
+        cpu_percent=percent(generator.cpu_share),
+        run_delay_percent=percent(generator.run_delay_share),
+        stolen_percent=percent(generator.stolen_share),
+        loop_lag_p99_ms=milliseconds(generator.loop_lag_p99_us),
+        loop_lag_max_ms=milliseconds(generator.loop_lag_max_us),
+        latencies_may_include_ms=milliseconds(own_delay(summary).largest_us) if spoiled else None,
+        ports_used=generator.ports_used,
+        ports_available=generator.ports_available,
+        overflows=generator.overflows,
+    )
+
+
+def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
+    before, after = summary.target_before, summary.target_after
+    if before is None or after is None:
+        return None
+    grown, logins, session = _growth(before, after), client_logins(summary), per_session(summary)
+    cpu_s, accepted = grown["cpu_s"], grown["accepted"]
+    is_cpu_of_logins = plan.spec.scenario.session_reuse is SessionReuse.NONE and accepted and cpu_s is not None
+    return TargetResult(
+        sshd_version=after.sshd_version[:VERSION_CHARACTERS] or None,
+        accepted=accepted,
+        client_logins=logins,
+        login_difference=after.accepted - before.accepted - logins,
+        auth_failed=grown["auth_failed"],
+        dropped=DroppedConnections(
+            max_startups=_drops(before, grown["dropped_max_startups"]),
+            penalty=_drops(before, grown["dropped_penalty"]),
+            lower_bound=after.dropped_is_lower_bound,
+        ),
+        cpu_seconds=cpu_s,
+        cpu_per_login_ms=round(cpu_s * 1_000 / accepted, 3) if is_cpu_of_logins else None,
+        cpu_throttled_seconds=grown["cpu_throttled_s"],
+        stolen_percent=percent(stolen_share(before.machine_cpu, after.machine_cpu)),
+        memory_peak_bytes=after.memory_peak_bytes,
+        memory_per_session_bytes=None if session is None else session.memory_bytes,
+        memory_per_session_upper_bound=None if session is None else session.upper_bound,
+        processes_per_session=None if session is None else session.processes,
+        oom_kills=grown["oom_kills"],
+        refused_forks=grown["refused_forks"],
+        listen_overflows=grown["listen_overflows"],
+    )
+
+
+def _drops(before: TargetStats, told: int | None) -> int | None:
+    """Return a count of drops, None where some may be an earlier trial's: sshd tells of what it left out later."""
+    return None if told and before.dropped_is_lower_bound else told
+
+
+def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
+    """Return by how much each counter grew; None where it fell, since then the target was started anew in between."""
+    grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in COUNTERS}
+    return {name: value if value >= 0 else None for name, value in grown.items()}
+
+
+def progress(plan: Plan, snapshot: Snapshot) -> Progress:
+    """Return the status's progress as the newest snapshot has it."""
+    share = min(snapshot.failures / snapshot.iterations, 1.0) if snapshot.iterations else None
+    return Progress(
+        stage=snapshot.stage,
+        elapsed_seconds=rounded(snapshot.elapsed_s),
+        remaining_seconds=rounded(snapshot.remaining_s),
+        workers_connected=snapshot.workers_connected,
+        users=snapshot.users,
+        held=snapshot.held if plan.spec.load.held_sessions else None,
+        in_flight=snapshot.in_flight,
+        offered_rate=rounded(snapshot.offered_rate),
+        completed_rate=rounded(snapshot.completed_rate),
+        iterations=snapshot.iterations,
+        failures=snapshot.failures,
+        p50_ms=milliseconds(snapshot.p50_us),
+        recent_p50_ms=milliseconds(snapshot.recent_p50_us),
+        p99_ms=milliseconds(snapshot.p99_us),
+        error_percent=percent(share),
+        failure_kinds=tuple(
+            FailuresSoFar(kind.outcome, kind.count) for kind in snapshot.failure_kinds[:MOST_FAILURE_KINDS]
+        ),
+        search=search_status(plan, snapshot.search) if snapshot.search is not None else None,
+    )
+
+
+def threshold_status(result: ThresholdResult) -> ThresholdStatus:
+    """Return a threshold as judged, as a status has it."""
+    terms = result.terms
+    return ThresholdStatus(
+        threshold=result.threshold,
+        observed=result.observed,
+        passed=result.passed,
+        kind=None if terms is None else terms.kind,
+        step=None if terms is None else terms.step or None,
+        percentile=None if terms is None else terms.percentile,
+        limit=None if terms is None else rounded(terms.limit),
+        unit=None if terms is None else terms.unit,
+        value=_rounded(result.value),
+        low=_rounded(result.low),
+        high=_rounded(result.high),
+    )
+
+
+def _rounded(figure: float | None) -> float | None:
+    return None if figure is None else rounded(figure)

@@ -1,0 +1,215 @@
+"""The verdict on a whole summary: how the run ended, whether it can be trusted, and only then what was promised.
+
+The generator's own delay does not make a whole run Invalid: each threshold is judged by what the delay can change.
+"""
+
+from sshload_contract.judgement.error_rate import all_failed, attempts, failed_by_delay, held_sessions, many_failed
+from sshload_contract.judgement.own_delay import own_delay
+from sshload_contract.judgement.threshold import judge_threshold, why_too_few
+from sshload_contract.judgement.validity import arrivals_dropped, defects, figures_spoiled
+from sshload_contract.load import Load
+from sshload_contract.thresholds import Judged, ThresholdResult
+from sshload_contract.vocabulary import Outcome, RunEnd, Verdict, Window
+from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
+
+from sshload_operator.api.target import ExternalTarget, ManagedTarget
+from sshload_operator.decision.capacity.generator_limit import by_generator_limit
+from sshload_operator.decision.capacity.trials import measured_load
+from sshload_operator.decision.capacity.verdict import (
+    by_search,
+    capacity_broken,
+    capacity_kept,
+    capacity_results,
+    search_so_far,
+)
+from sshload_operator.decision.judgement import Conclusion, Judgement
+from sshload_operator.decision.load_test.login_failure import by_login_failure
+from sshload_operator.planning.plan import Plan
+from sshload_operator.state import Reason
+
+_ENDS: dict[RunEnd, tuple[Verdict, Reason, str]] = {
+    RunEnd.WORKER_LOST: (
+        Verdict.INVALID,
+        Reason.WORKER_LOST,
+        "a worker was lost while the load ran, so the load was not the one asked for; see why its pod ended",
+    ),
+    RunEnd.GENERATOR_FAULT: (Verdict.INVALID, Reason.GENERATOR_FAULT, "the load generator had a fault of its own"),
+    RunEnd.WORKERS_MISSING: (
+        Verdict.ERROR,
+        Reason.WORKERS_MISSING,
+        "not all workers connected to the master in time (spec.startTimeout)",
+    ),
+    RunEnd.TARGET_UNREACHABLE: (Verdict.ERROR, Reason.TARGET_UNREACHABLE, "the workers could not reach the target"),
+    RunEnd.TARGET_NOT_ALLOWED: (
+        Verdict.ERROR,
+        Reason.TARGET_NOT_ALLOWED,
+        "the load was not begun, because externalTargets of the installation's chart do not allow where it would go",
+    ),
+    RunEnd.LOGIN_FAILED: (Verdict.ERROR, Reason.LOGIN_FAILED, "the load was not begun, because a worker cannot log in"),
+    RunEnd.STOPPED: (Verdict.ERROR, Reason.MASTER_LOST, "the master was stopped before the end of the load"),
+}
+
+
+def judge(plan: Plan, summary: RunSummary) -> Judgement:
+    """Return the verdict. A broken threshold outranks one that cannot be judged; nothing invalid is ever Passed."""
+    load = measured_load(plan, summary)
+    judged = tuple(judge_threshold(threshold, load, summary) for threshold in plan.spec.thresholds)
+    if plan.spec.capacity is not None:
+        judged = tuple(one.settled() for one in judged)
+    results = tuple(one.result for one in judged)
+    verdict, reason, message = (
+        _by_end(plan, summary)
+        or by_generator_limit(plan, summary)
+        or _by_emptiness(load, summary)
+        or _by_common_refusal(plan, summary)
+        or _by_validity(plan, summary)
+        or by_search(plan, summary)
+        or _by_thresholds(results)
+        or capacity_broken(plan, summary)
+        or _by_own_delay(judged, summary)
+        or _by_dropped_arrivals(summary)
+        or _by_failures(plan, load, summary)
+        or _by_too_few_samples(plan, summary, judged)
+        or _by_nearness(judged)
+        or capacity_kept(plan, summary)
+        or _passed(plan, summary, judged)
+    )
+    if summary.early_end is not None:
+        message = f"{message}. {_early(plan, summary.early_end)}"
+    stated = (*results, *capacity_results(plan, summary)) if attempts(load, summary).ended else ()
+    return Judgement(verdict, reason, message, thresholds=stated)
+
+
+def _early(plan: Plan, early: EarlyEnd) -> str:
+    return (
+        f"The load was ended {early.after_s:.1f} s after its start in place of {plan.load_s:g} s, because nothing that "
+        f"was still to come could have kept: {early.threshold}"
+    )
+
+
+def _by_end(plan: Plan, summary: RunSummary) -> Conclusion | None:
+    if summary.end is RunEnd.COMPLETED:
+        return None
+    if summary.login_failure is not None:
+        return by_login_failure(plan, summary.login_failure)
+    verdict, reason, meaning = _ENDS[summary.end]
+    if summary.end is RunEnd.GENERATOR_FAULT and not summary.load.duration_s:
+        verdict, meaning = Verdict.ERROR, "the load was not begun, because a worker cannot make it"
+    message = f"{meaning}: {summary.message}" if summary.message else meaning
+    return verdict, reason, f"{message}{search_so_far(plan, summary)}"
+
+
+def _by_emptiness(load: Load, summary: RunSummary) -> Conclusion | None:
+    if summary.load.started > 0 or held_sessions(load, summary).ended:
+        return None
+    message = (
+        f"not one iteration began in the measured {summary.load.duration_s:g} s, so there is nothing to judge. "
+        f"Lengthen the load, raise its rate, or shorten spec.warmUp"
+    )
+    return Verdict.INVALID, Reason.NO_REQUESTS, message
+
+
+def _by_common_refusal(plan: Plan, summary: RunSummary) -> Conclusion | None:
+    """Where nothing ended well, and all for the same reason, the test is set up wrongly: it measured nothing."""
+    tried = attempts(measured_load(plan, summary), summary)
+    if tried.failed < tried.ended or tried.failed == 0:
+        return None
+    failed = [error for error in summary.errors if error.window is Window.MEASURED and error.count > 0]
+    outcomes = {error.outcome for error in failed}
+    said = next((f" ({error.first_message})" for error in failed if error.first_message), "")
+    if outcomes == {Outcome.AUTH_REJECTED}:
+        message = (
+            f"every one of the {tried.failed} logins was refused for its credentials{said}. "
+            f"Check the user and the Secret of {_whose(plan, 'credentialsSecretRef')}"
+        )
+        return Verdict.ERROR, Reason.CREDENTIALS_REJECTED, message
+    if outcomes == {Outcome.HOST_KEY_MISMATCH}:
+        message = (
+            f"a host key is not the known one{said}. Put the right key into the Secret of "
+            f"{_whose(plan, 'knownHostsSecretRef')}, or find out who answers in the server's place"
+        )
+        return Verdict.ERROR, Reason.HOST_KEY_MISMATCH, message
+    return None
+
+
+def _whose(plan: Plan, field: str) -> str:
+    """Return which fields may be meant, as any server of the way may have refused."""
+    fields = [f"spec.target.external.{field}"] if isinstance(plan.spec.target, ExternalTarget) else []
+    fields += [f"spec.via[{hop}].{field}" for hop in range(len(plan.spec.via))]
+    return " or ".join(fields) or "the run, which sshload made: somebody has changed it"
+
+
+def _by_validity(plan: Plan, summary: RunSummary) -> Conclusion | None:
+    found = defects(summary, managed=isinstance(plan.spec.target, ManagedTarget))
+    if not found:
+        return None
+    return Verdict.INVALID, Reason(found[0].invalidity), ". Also: ".join(defect.message for defect in found)
+
+
+def _by_dropped_arrivals(summary: RunSummary) -> Conclusion | None:
+    defect = arrivals_dropped(summary)
+    return None if defect is None else (Verdict.INVALID, Reason(defect.invalidity), defect.message)
+
+
+def _by_thresholds(results: tuple[ThresholdResult, ...]) -> Conclusion | None:
+    broken = [f"{result.threshold}, but it was {result.observed}" for result in results if result.passed is False]
+    return (Verdict.FAILED, Reason.THRESHOLD_BROKEN, "; ".join(broken)) if broken else None
+
+
+def _by_own_delay(judged: tuple[Judged, ...], summary: RunSummary) -> Conclusion | None:
+    """Refuse a verdict where the delay of a lagging generator may have decided a threshold."""
+    doubts = [one.doubt for one in judged if one.doubt and one.as_measured is None]
+    if not doubts:
+        return None
+    delay = own_delay(summary)
+    return Verdict.INVALID, Reason(delay.invalidity), f"{'; '.join(doubts)}. {delay.advice}"
+
+
+def _by_failures(plan: Plan, load: Load, summary: RunSummary) -> Conclusion | None:
+    """Fail a test of which much did not work, even if it promises nothing about errors.
+
+    Where the generator's own delay may have made these failures, that says nothing. A search judges its trials so.
+    """
+    nothing_worked = all_failed(load, summary)
+    many = many_failed(plan.spec.thresholds, load, summary) if plan.spec.capacity is None else ""
+    if not nothing_worked and not many:
+        return None
+    message = f"{nothing_worked or many}; status.results.errors says why"
+    if failed_by_delay(load, summary):
+        delay = own_delay(summary)
+        return Verdict.INVALID, Reason(delay.invalidity), f"{message}. {delay.advice}"
+    return Verdict.FAILED, Reason.ALL_FAILED if nothing_worked else Reason.MANY_FAILED, message
+
+
+def _by_too_few_samples(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Conclusion | None:
+    unknown = why_too_few(plan.spec.thresholds, judged, summary)
+    if not unknown:
+        return None
+    return Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES, f"{'; '.join(unknown)}. Lengthen the load or raise its rate"
+
+
+def _by_nearness(judged: tuple[Judged, ...]) -> Conclusion | None:
+    """Say nothing where a value is as near to its limit as the delay of a sound generator is long."""
+    doubts = [one.doubt for one in judged if one.doubt]
+    return (Verdict.INCONCLUSIVE, Reason.WITHIN_NOISE, "; ".join(doubts)) if doubts else None
+
+
+def _passed(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> Conclusion:
+    load, held = summary.load, held_sessions(measured_load(plan, summary), summary)
+    ran = f"{load.succeeded + load.failed} iterations at {load.completed_rate:.1f}/s, {load.failed} failed"
+    if held.ended:
+        ran += f"; {held.ended - held.failed} of {held.ended} sessions were held to the end"
+    ran += _caution(plan, summary, judged)
+    if not judged:
+        return Verdict.PASSED, Reason.NO_THRESHOLDS, f"the run completed and no threshold was set: {ran}"
+    kept = "the threshold was met" if len(judged) == 1 else f"all {len(judged)} thresholds were met"
+    return Verdict.PASSED, Reason.THRESHOLDS_MET, f"{kept}: {ran}"
+
+
+def _caution(plan: Plan, summary: RunSummary, judged: tuple[Judged, ...]) -> str:
+    """Return what the latencies may contain of the generator's own, as a further sentence, empty where it is little."""
+    cautions = [one.caution for one in judged if one.caution]
+    if cautions:
+        return f". Caution: {'; '.join(cautions)}. {own_delay(summary).figures}"
+    spoiled = None if judged else figures_spoiled(summary, plan.spec.scenario.slept_s)
+    return f". Caution: {spoiled.message}" if spoiled is not None else ""

@@ -1,0 +1,112 @@
+"""What is decided about an object that makes and owns tests: a schedule, or a comparison."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum, unique
+from typing import Any, Generic, Protocol, TypeVar
+
+from sshload_operator.api.kinds import API_VERSION, TEST, Kind
+from sshload_operator.decision.life_cycle import Decision, Subject
+from sshload_operator.state import Manifest
+
+
+class OwnedTest(Protocol):
+    """One test as its owner sees it. Another one of the same name has another uid."""
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+
+    @property
+    def uid(self) -> str:
+        """Its uid."""
+
+
+@unique
+class Cause(StrEnum):
+    """Why a test could not be made."""
+
+    REFUSED = "Refused"
+    NAME_TAKEN = "NameTaken"
+
+
+@dataclass(frozen=True, slots=True)
+class Obstacle:
+    """Why a test could not be made just now. `may_pass` says that it may be made later, as once a quota has room."""
+
+    cause: Cause
+    message: str
+    may_pass: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerDecision(Decision):
+    """What is to be done, in this order: delete, abort, create, write the status, announce, discard.
+
+    `look_for_pods` are tests whose pods are to be looked for before anything else is done: the decision is made again
+    with them. A decision that creates a test and has no status is made again too, with the test that was made. So a
+    status never speaks of a test that was not made. `discard` are tests that the status has outlived. An owner that
+    `rests` is not looked at again before somebody changes it.
+    """
+
+    look_for_pods: frozenset[str] = frozenset()
+    delete: tuple[OwnedTest, ...] = ()
+    abort: tuple[OwnedTest, ...] = ()
+    create: Manifest | None = None
+    discard: tuple[OwnedTest, ...] = ()
+    rests: bool = False
+
+
+F_co = TypeVar("F_co", bound=OwnedTest, covariant=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnerSubject(Subject[OwnerDecision], Generic[F_co]):
+    """An owner with all facts of one decision about it.
+
+    `tests` are those that it owns. `pods` are the names of the pods of some of them, None where nobody has looked.
+    `obstacle` is why a test that was to be made a moment ago was not.
+    """
+
+    now: datetime
+    tests: Sequence[F_co] = ()
+    pods: Sequence[str] | None = None
+    obstacle: Obstacle | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Which object owns the tests."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    uid: str
+
+
+def owned_test(
+    owner: Owner, name: str, spec: Mapping[str, Any], labels: Mapping[str, str], annotations: Mapping[str, str]
+) -> Manifest:
+    """Return an SSHLoadTest that its owner controls, so that garbage collection deletes it."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": TEST.name,
+        "metadata": {
+            "name": name,
+            "namespace": owner.namespace,
+            "labels": labels,
+            **({"annotations": annotations} if annotations else {}),
+            "ownerReferences": [
+                {
+                    "apiVersion": API_VERSION,
+                    "kind": owner.kind.name,
+                    "name": owner.name,
+                    "uid": owner.uid,
+                    "controller": True,
+                    "blockOwnerDeletion": False,
+                }
+            ],
+        },
+        "spec": spec,
+    }

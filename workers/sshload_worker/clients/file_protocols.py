@@ -1,0 +1,175 @@
+"""The protocols of file transfers as far as libraries share them: SFTP's status codes, and scp.
+
+SFTP's status codes are those of draft-ietf-secsh-filexfer-02. scp is spoken over a channel to the server's own scp
+program, for libraries that do not speak it. The protocol is BSD rcp's: the program that reads (`scp -f`) announces a
+file by a line (`C0644 26624 name`), sends its bytes and a zero byte; the other side answers each of the three with a
+zero byte, or with 1 or 2 and a line that says what is wrong.
+"""
+
+import re
+import shlex
+from collections.abc import Iterator
+from posixpath import basename
+from typing import NoReturn
+
+from sshload_contract.vocabulary import Outcome
+
+from sshload_worker.clients.interface import Channel, RemoteFile
+from sshload_worker.outcomes import StepFailure
+
+END_OF_FILE = 1
+_SFTP_STATUSES = {
+    2: Outcome.SFTP_NO_SUCH_FILE,
+    3: Outcome.SFTP_PERMISSION_DENIED,
+    4: Outcome.SFTP_FAILURE,
+    5: Outcome.SFTP_BAD_MESSAGE,
+    6: Outcome.SFTP_NO_CONNECTION,
+    7: Outcome.SFTP_CONNECTION_LOST,
+    8: Outcome.SFTP_OP_UNSUPPORTED,
+}
+
+_SCP_ACK = b"\0"
+_SCP_WARNING, _SCP_ERROR = 1, 2
+_SCP_LINE_LIMIT_BYTES = 8_192
+_SCP_MODE = "0644"
+_SCP_FILE_WORDS = 3
+_SCP_SIZE = re.compile("[0-9]{1,19}")  # of 64 bits
+
+
+def status_failure(code: int, text: str) -> StepFailure:
+    """Return the failure that a status other than OK means."""
+    outcome = _SFTP_STATUSES.get(code, Outcome.SFTP_OTHER)
+    return StepFailure(outcome, text or f"SFTP status {code}")
+
+
+def split_into_pieces(data: bytes, size: int | None) -> Iterator[bytes]:
+    """Yield `data` in pieces of at most `size` bytes, all at once where that is None."""
+    if size is None or len(data) <= size:
+        yield data
+        return
+    for begin in range(0, len(data), size):
+        yield data[begin : begin + size]
+
+
+def begin_read(channel: Channel, path: str) -> RemoteFile:
+    """Ask for a file, and read what is announced; raises StepFailure where the server has none to send."""
+    stream = _Stream(channel)
+    channel.execute(f"scp -f {_operand(path)}")
+    channel.write(_SCP_ACK)
+    words = stream.read_line().split(" ", _SCP_FILE_WORDS - 1)
+    if len(words) != _SCP_FILE_WORDS or not words[0].startswith("C") or _SCP_SIZE.fullmatch(words[1]) is None:
+        stream.fail("the server's scp announced no file")
+    channel.write(_SCP_ACK)
+    return _Reading(stream, int(words[1]))
+
+
+def begin_write(channel: Channel, path: str, size_bytes: int) -> RemoteFile:
+    """Announce a file; raises StepFailure where the server does not take it."""
+    stream = _Stream(channel)
+    channel.execute(f"scp -t {_operand(path)}")
+    stream.expect_ok()
+    channel.write(f"C{_SCP_MODE} {size_bytes} {basename(path)}\n".encode())
+    stream.expect_ok()
+    return _Writing(stream)
+
+
+class _Stream:
+    """A channel to an scp program, of which single bytes and lines can be taken."""
+
+    def __init__(self, channel: Channel) -> None:
+        self.channel = channel
+        self._ahead = b""
+
+    def read_some(self, most: int) -> bytes:
+        """Return at least one byte and at most so many."""
+        taken = self._ahead or self.channel.read()
+        if not taken:
+            self.fail("the server's scp ended early")
+        self._ahead = taken[most:]
+        return taken[:most]
+
+    def read_line(self) -> str:
+        """Return a line without its end, where it is not the answer that something is wrong."""
+        line = b""
+        while not line.endswith(b"\n") and len(line) < _SCP_LINE_LIMIT_BYTES:
+            line += self.read_some(1)
+        if line[0] in (_SCP_WARNING, _SCP_ERROR):
+            raise StepFailure(Outcome.SCP_FAILED, _text(line[1:]))
+        return _text(line)
+
+    def expect_ok(self) -> None:
+        """Read an answer; raises StepFailure where it is an error."""
+        answer = self.read_some(1)
+        if answer != _SCP_ACK:
+            self._ahead = answer + self._ahead
+            self.fail(self.read_line())
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise StepFailure, with what the program said on its way out where it said anything."""
+        said = _text(self.channel.close().stderr)
+        raise StepFailure(Outcome.SCP_FAILED, said or message)
+
+
+class _Reading:
+    """A file that the server sends (clients.interface.RemoteFile)."""
+
+    def __init__(self, stream: _Stream, size_bytes: int) -> None:
+        self._stream = stream
+        self._left = size_bytes
+
+    def read(self) -> bytes:
+        """Return the next piece, empty at the end."""
+        piece = self._stream.read_some(self._left) if self._left else b""
+        self._left -= len(piece)
+        return piece
+
+    def write(self, data: bytes) -> None:
+        """Fail: the file is open to be read."""
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Read the server's confirmation that it has sent all, and end its scp."""
+        self._stream.expect_ok()
+        self._stream.channel.write(_SCP_ACK)
+        _end(self._stream.channel)
+
+
+class _Writing:
+    """A file that the server takes (clients.interface.RemoteFile)."""
+
+    def __init__(self, stream: _Stream) -> None:
+        self._stream = stream
+
+    def read(self) -> bytes:
+        """Fail: the file is open to be written."""
+        raise NotImplementedError
+
+    def write(self, data: bytes) -> None:
+        """Send all of `data`."""
+        self._stream.channel.write(data)
+
+    def close(self) -> None:
+        """Wait for the server's word that it has all, and end its scp."""
+        self._stream.channel.write(_SCP_ACK)
+        self._stream.expect_ok()
+        self._stream.channel.send_end()
+        _end(self._stream.channel)
+
+
+def _end(channel: Channel) -> None:
+    while channel.read():
+        pass
+    end = channel.close()
+    if end.exit_code is None and not end.signal:
+        raise StepFailure(Outcome.NO_EXIT_STATUS, "the server closed the channel of its scp without an exit status")
+    if end.exit_code or end.signal:
+        raise StepFailure(Outcome.SCP_FAILED, _text(end.stderr) or f"the server's scp ended with {end.exit_code}")
+
+
+def _operand(path: str) -> str:
+    """Return a path for the server's shell, as OpenSSH's scp does: one with a hyphen first is no option."""
+    return f"-- {shlex.quote(path)}" if path.startswith("-") else shlex.quote(path)
+
+
+def _text(line: bytes) -> str:
+    return line.decode("utf-8", "replace").strip()

@@ -1,0 +1,139 @@
+"""The steps on a channel of their own: a command, an interactive shell, and a forward (direct-tcpip, as `ssh -L`)."""
+
+import re
+from functools import lru_cache, partial
+
+from sshload_contract.allow_list import forward_refusal
+from sshload_contract.steps import ExecStep, ForwardStep, ShellStep
+from sshload_contract.vocabulary import Outcome, Step, measured_step
+from sshload_contract.wire.run_config import RunConfig
+
+from sshload_worker.clients.interface import Channel, CommandEnd
+from sshload_worker.outcomes import StepFailure
+from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
+from sshload_worker.scenario.steps.transfer import await_text, read_to_end
+
+_STDOUT_LIMIT_BYTES = 1_048_576
+"""How much of a command's output `expect_stdout` is looked for in; the rest is read and dropped."""
+
+_REMEMBERED_DESTINATIONS = 1_024
+"""Of how many destinations the answer is kept: an iteration must not wait for a long allow-list."""
+
+
+def run_command(step: ExecStep, run: StepRun) -> None:
+    """Run the command; raises StepFailure where it does not end as expected."""
+    measured = measured_step(step.name, Step.COMMAND)
+    run.clock.transferred(measured, run.clock.timed(measured, lambda: _run_command(step, run)))
+
+
+def _run_command(step: ExecStep, run: StepRun) -> int:
+    stdout = Stdout(keep=bool(step.expect_stdout))
+    command = run.fill_in(step.command)
+    with run.channel_limit():
+        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
+    with run.step_limit(Step.COMMAND):
+        run.time_part(step.name, Step.EXEC, lambda: channel.execute(command))
+        count = run.time_part(step.name, Step.READ, lambda: read_to_end(run, step.name, channel.read, stdout.update))
+        end = run.time_part(step.name, Step.CLOSE, channel.close)
+    check_end(end, step.expect_exit_code)
+    if step.expect_stdout and not re.search(step.expect_stdout, stdout.text()):
+        raise StepFailure(Outcome.OUTPUT_MISMATCH, "the output does not match expectStdout")
+    return count
+
+
+class Stdout:
+    """The first of a command's output, if it is to be kept at all."""
+
+    __slots__ = ("_keep", "_kept")
+
+    def __init__(self, *, keep: bool) -> None:
+        self._keep = keep
+        self._kept = bytearray()
+
+    def update(self, piece: bytes) -> None:
+        """Keep the next piece, up to the limit."""
+        if self._keep:
+            self._kept += piece[: _STDOUT_LIMIT_BYTES - len(self._kept)]
+
+    def text(self) -> str:
+        """Return the output that was kept."""
+        return self._kept.decode("utf-8", "replace")
+
+
+def check_end(end: CommandEnd, expect_exit_code: int) -> None:
+    """Raise StepFailure where a command did not end with the expected exit code."""
+    if not end.signal and end.exit_code == expect_exit_code:
+        return
+    stderr = end.stderr.decode("utf-8", "replace").strip()
+    if end.signal:
+        raise StepFailure(Outcome.KILLED_BY_SIGNAL, f"killed by signal {end.signal}: {stderr}".rstrip(": "))
+    if end.exit_code is None:
+        raise StepFailure(Outcome.NO_EXIT_STATUS, f"the server told no exit status: {stderr}".rstrip(": "))
+    raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code}: {stderr}".rstrip(": "))
+
+
+def run_shell(step: ShellStep, run: StepRun) -> None:
+    """Work in the shell; raises StepFailure where it does not start, or ends before what is waited for comes."""
+    run.clock.timed(measured_step(step.name, Step.SHELL), partial(_run_shell, step, run))
+
+
+def _run_shell(step: ShellStep, run: StepRun) -> None:
+    with run.channel_limit():
+        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
+    with run.step_limit(Step.SHELL):
+        run.time_part(step.name, Step.SHELL_START, partial(_start_shell, step, run, channel))
+        text, expect = run.fill_in(step.send).encode(), run.fill_in(step.expect)
+        for _ in range(step.repeat):
+            run.time_part(step.name, Step.ECHO, partial(_echo, channel, text, expect))
+        run.time_part(step.name, Step.CLOSE, channel.close)
+
+
+def _start_shell(step: ShellStep, run: StepRun, channel: Channel) -> None:
+    channel.request_terminal()
+    if step.command:
+        channel.execute(run.fill_in(step.command))
+    else:
+        channel.start_shell()
+    await_text(channel.read, run.fill_in(step.ready), "ready")
+
+
+def _echo(channel: Channel, text: bytes, expect: str) -> None:
+    channel.write(text)
+    await_text(channel.read, expect, "expect")
+
+
+def forward_rule(config: RunConfig) -> ForwardRule:
+    """Return the rule of a run, which allows everything where the run has no allow-list."""
+    if config.allow_list is None:
+        return unrestricted
+    return lru_cache(_REMEMBERED_DESTINATIONS)(partial(forward_refusal, config.allow_list, managed=config.is_managed))
+
+
+def unrestricted(host: str, port: int) -> str:  # noqa: ARG001 - a ForwardRule
+    """Allow everything."""
+    return ""
+
+
+def run_forward(step: ForwardStep, run: StepRun) -> None:
+    """Connect through the server; raises StepFailure where it refuses, or the answer ends before `expect` comes."""
+    run.clock.timed(measured_step(step.name, Step.FORWARD), partial(_run_forward, step, run))
+
+
+def _run_forward(step: ForwardStep, run: StepRun) -> None:
+    host = run.fill_in(step.host)
+    why = run.forward_rule(host, step.port)
+    if why:
+        raise StepFailure(Outcome.GENERATOR_FAULT, f"a forward to {host} port {step.port}, which {why}")
+    connect = partial(run.connection.open_forward, host, step.port)
+    with run.channel_limit():
+        channel = run.time_part(step.name, Step.CHANNEL_OPEN, connect)
+    with run.step_limit(Step.FORWARD):
+        if step.send or step.expect:
+            run.time_part(step.name, Step.ECHO, partial(_exchange, step, run, channel))
+        run.time_part(step.name, Step.CLOSE, channel.close)
+
+
+def _exchange(step: ForwardStep, run: StepRun, channel: Channel) -> None:
+    if step.send:
+        channel.write(run.fill_in(step.send).encode())
+    await_text(channel.read, run.fill_in(step.expect), "expect")

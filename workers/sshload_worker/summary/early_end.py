@@ -1,0 +1,116 @@
+"""Whether to end the load early: a threshold is broken, and the rest of the load cannot change that.
+
+Such a threshold is judged twice, as at the end of a run: by what was measured so far, and by the best possible rest, in
+which all that may still come succeeds faster than anything before. To judge it by the present alone would not do:
+sooner or later any threshold would be broken for a moment.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil, inf
+
+from sshload_contract.judgement.error_rate import is_not_below
+from sshload_contract.judgement.threshold import judge_threshold
+from sshload_contract.load import Load, UsersLoad
+from sshload_contract.percentiles import percentile_key
+from sshload_contract.steps import ShellStep
+from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
+from sshload_contract.vocabulary import Step, Window, measured_step
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import RunSummary
+
+from sshload_worker.summary.totals import Totals
+
+_US_PER_S = 1_000_000
+_CERTAIN_DEVIATIONS = 10
+"""By how many standard deviations random arrivals may be more than expected, and never are."""
+
+_FASTEST_ITERATION_S = 0.0001
+"""No iteration takes less, whatever the server."""
+
+
+def unrecoverable_threshold(
+    config: RunConfig, totals: Totals, unreported_s: float, so_far: Callable[[], RunSummary]
+) -> Threshold | None:
+    """Return the first threshold with `abort_on_fail` that is broken and stays so, None where none is.
+
+    `unreported_s` is the time to the end of the load, and that before now of which reports may still come. `so_far`
+    makes the summary of what was measured so far.
+    """
+    asked = [one for one in config.thresholds if _aborts(one)]
+    if not asked:
+        return None
+    to_come = _most_to_come(config.load, totals, unreported_s)
+    suspected = [one for one in asked if _may_stay_broken(one, config, totals, to_come)]
+    if not suspected:
+        return None
+    summary = so_far()
+    return next((one for one in suspected if _stays_broken(one, config, totals, to_come, summary)), None)
+
+
+def _aborts(threshold: Threshold) -> bool:
+    return isinstance(threshold, LatencyThreshold | ErrorRateThreshold) and threshold.abort_on_fail
+
+
+def _may_stay_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float) -> bool:
+    """Tell, for little work, whether a closer look is worth it."""
+    counts = totals.window(Window.MEASURED)
+    match threshold:
+        case ErrorRateThreshold(below=below):
+            tried = counts.succeeded + counts.failed + to_come
+            return tried < inf and is_not_below(counts.failed, ceil(tried), below)
+        case LatencyThreshold(below_s=below_s):
+            best_us = _best_percentile_us(threshold, config, totals, to_come)
+            return best_us is not None and best_us >= below_s * _US_PER_S
+        case _:
+            return False
+
+
+def _stays_broken(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> bool:
+    best = _best(threshold, config, totals, to_come, summary)
+    return all(judge_threshold(threshold, config.load, one).result.passed is False for one in (summary, best))
+
+
+def _best(threshold: Threshold, config: RunConfig, totals: Totals, to_come: float, summary: RunSummary) -> RunSummary:
+    """Return the summary as it would be for this threshold if all that may still come succeeded, faster than ever."""
+    load = replace(summary.load, succeeded=summary.load.succeeded + ceil(to_come))
+    if not isinstance(threshold, LatencyThreshold):
+        return replace(summary, load=load)
+    best_us = _best_percentile_us(threshold, config, totals, to_come)
+    key = percentile_key(threshold.percentile)
+    steps = tuple(
+        replace(step, min_us=0, percentiles_us={**step.percentiles_us, key: best_us})
+        if (step.step, step.window) == (threshold.step, Window.MEASURED)
+        else step
+        for step in summary.steps
+    )
+    return replace(summary, load=load, steps=steps)
+
+
+def _best_percentile_us(threshold: LatencyThreshold, config: RunConfig, totals: Totals, to_come: float) -> int | None:
+    """Return the percentile if all samples to come were below all there are; None where it would be one of those."""
+    if to_come == inf:
+        return None
+    latencies = totals.successes(threshold.step, Window.MEASURED)
+    more = ceil(to_come) * _samples_of_an_iteration(threshold.step, config)
+    return latencies.percentile_below_more_us(threshold.percentile, more)
+
+
+def _samples_of_an_iteration(step: str, config: RunConfig) -> int:
+    """Return the largest number of samples of a timing in one iteration."""
+    shells = [one for one in config.scenario.steps if isinstance(one, ShellStep)]
+    return next((one.repeat for one in shells if measured_step(one.name, Step.ECHO) == step), 1)
+
+
+def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:
+    """Return the largest number of iterations that may still end in the measured window, those under way included."""
+    counts = totals.window(Window.MEASURED)
+    ended = counts.succeeded + counts.failed
+    if isinstance(load, UsersLoad):
+        return counts.started - ended + _most_rounds(load, unreported_s)
+    return max(load.most_due - ended, 0.0)
+
+
+def _most_rounds(load: UsersLoad, unreported_s: float) -> float:
+    """Return the largest number of iterations that users may still begin: slow ones may turn fast at any moment."""
+    return load.most_users * (unreported_s / (_FASTEST_ITERATION_S + load.think_time.min_s) + 1)

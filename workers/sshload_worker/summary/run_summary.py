@@ -1,0 +1,294 @@
+"""From Totals to the RunSummary: rates, percentiles where there are samples enough, and refusals by their kind.
+
+Since OpenSSH 9.8 the client hears the same words ("Not allowed at this time") whether MaxStartups or a penalty made
+sshd drop its connection. A managed target counts both: where it has counted one kind only, it was that. It says nothing
+of what a jump host has dropped.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import accumulate
+
+from sshload_contract.load import BurstLoad
+from sshload_contract.percentiles import percentile_key
+from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window, is_of_jump_host
+from sshload_contract.wire.report import ArrivalCounts, EncodedHistogram, ErrorCount, NegotiatedCount
+from sshload_contract.wire.run_config import RunConfig
+from sshload_contract.wire.run_summary import (
+    RUN_SUMMARY_VERSION,
+    GeneratorStats,
+    LoadStats,
+    RunSummary,
+    SeriesPoint,
+    StageStats,
+    StepStats,
+)
+from sshload_contract.wire.target import TargetStats
+
+from sshload_worker.recording.histogram import LatencyHistogram
+from sshload_worker.summary.totals import ErrorKey, SampleKey, Slices, StageTotals, Totals, worst_health
+
+_UNKNOWN_DROP = Outcome.DROPPED_UNKNOWN
+
+ERRORS_LIMIT = 200
+NEGOTIATED_LIMIT = 50
+_TOTAL = str(Step.TOTAL)
+_OF_HELD = re.compile(r"held\.(connect|banner|kex|auth|login|keepAlive|hold)$")
+
+
+def classify_refusals(totals: Totals, before: TargetStats | None, after: TargetStats | None) -> Totals:
+    """Return the totals with DROPPED_UNKNOWN as THROTTLED or PENALISED, where the target's counts of the run say so."""
+    kind = _only_kind(before, after)
+    if kind is None:
+        return totals
+    by_jump_host = any(outcome is _UNKNOWN_DROP and is_of_jump_host(step) for step, _, outcome in totals.histograms)
+
+    def classified(step: str, outcome: Outcome) -> Outcome:
+        """Use only the target's own banner where jump hosts have dropped too: nothing else tells whose drop it was."""
+        known = step.rpartition(".")[2] == Step.BANNER if by_jump_host else True
+        return kind if outcome is _UNKNOWN_DROP and known and not is_of_jump_host(step) else outcome
+
+    histograms: dict[SampleKey, LatencyHistogram] = {}
+    for (step, window, outcome), histogram in totals.histograms.items():
+        histograms.setdefault((step, window, classified(step, outcome)), LatencyHistogram()).merge(histogram)
+    errors: dict[ErrorKey, tuple[int, str]] = {}
+    for (step, outcome, window), (count, message) in totals.errors.items():
+        key = (step, classified(step, outcome), window)
+        known_count, known_message = errors.get(key, (0, message))
+        errors[key] = (known_count + count, min(known_message, message))
+    return replace(totals, histograms=histograms, errors=errors)
+
+
+def _only_kind(before: TargetStats | None, after: TargetStats | None) -> Outcome | None:
+    """Return the one kind of drop that the target has counted, None where it counted both, none, or was restarted.
+
+    Nor is it known where the other kind may have come without being told: sshd tells the first ones, and leaves lines
+    out for a while after that.
+    """
+    if before is None or after is None:
+        return None
+    throttled = after.dropped_max_startups - before.dropped_max_startups
+    penalised = after.dropped_penalty - before.dropped_penalty
+    if throttled > 0 and penalised == 0 and _would_log(before, before.dropped_penalty):
+        return Outcome.THROTTLED
+    if penalised > 0 and throttled == 0 and _would_log(before, before.dropped_max_startups):
+        return Outcome.PENALISED
+    return None
+
+
+def _would_log(before: TargetStats, dropped: int) -> bool:
+    """Return whether sshd, which had told so many drops of a kind before, would have told the next one for sure."""
+    return dropped == 0 or not before.dropped_is_lower_bound
+
+
+@dataclass(frozen=True, slots=True)
+class RunCourse:
+    """How a trial went, seen from the master. `elapsed_s` is from the agreed start to the end, 0 without a start."""
+
+    end: RunEnd
+    message: str
+    started_unix_s: float
+    finished_unix_s: float
+    elapsed_s: float
+    workers_connected: int
+    workers_lost: int
+    target_before: TargetStats | None
+    target_held: TargetStats | None
+    target_after: TargetStats | None
+    held_most: int | None
+    held_least: int | None
+    series_interval_s: float
+    series: tuple[SeriesPoint, ...]
+
+
+def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSummary:
+    """Return the summary of a trial, `config` being its own, or of the run that is one."""
+    totals = classify_refusals(totals, course.target_before, course.target_after)
+    durations = window_durations_s(config, course.elapsed_s)
+    return RunSummary(
+        version=RUN_SUMMARY_VERSION,
+        run_id=config.run_id,
+        end=course.end,
+        message=course.message,
+        login_failure=None,
+        early_end=None,
+        started_unix_s=course.started_unix_s,
+        finished_unix_s=course.finished_unix_s,
+        load=_load_stats(config, totals, course, durations[Window.MEASURED]),
+        steps=_step_stats(config, totals, durations),
+        errors=_errors(totals),
+        negotiated=_negotiated(totals),
+        generator=_generator_stats(config, totals, course),
+        target_before=course.target_before,
+        target_held=course.target_held,
+        target_after=course.target_after,
+        capacity=None,
+        series_interval_s=course.series_interval_s,
+        series=course.series,
+        histograms=tuple(
+            EncodedHistogram(step, window, outcome, histogram.count, histogram.encode())
+            for (step, window, outcome), histogram in sorted(totals.histograms.items())
+        ),
+        omitted=(),
+        stages=tuple(_stages(config, totals, durations[Window.MEASURED])),
+    )
+
+
+def window_durations_s(config: RunConfig, elapsed_s: float) -> dict[Window, float]:
+    """Return the duration of each window: as planned, or as long as the run lasted where that is shorter.
+
+    A burst load's last interval ends with its last iteration.
+    """
+    planned_s = config.load.lasts_s
+    warm_up_s = min(config.warm_up_s, elapsed_s)
+    measured_s = min(planned_s, elapsed_s - warm_up_s)
+    if isinstance(config.load, BurstLoad) and not planned_s:
+        measured_s = elapsed_s - warm_up_s
+    return {Window.WARM_UP: warm_up_s, Window.MEASURED: measured_s}
+
+
+def _load_stats(config: RunConfig, totals: Totals, course: RunCourse, measured_s: float) -> LoadStats:
+    """Return the load in the measured window. Rates are of the time in which iterations were begun."""
+    paced_s = measured_s - config.load.before_iterations_s
+    load = _counted(totals.window(Window.MEASURED), measured_s, paced_s)
+    return replace(load, held_most=course.held_most, held_least=course.held_least)
+
+
+def _counted(counts: ArrivalCounts, duration_s: float, paced_s: float) -> LoadStats:
+    """Return the load of so many arrivals, which were begun within `paced_s`."""
+    return LoadStats(
+        duration_s=duration_s,
+        scheduled=counts.scheduled,
+        started=counts.started,
+        succeeded=counts.succeeded,
+        failed=counts.failed,
+        late=counts.late,
+        dropped=counts.dropped,
+        offered_rate=_rate(counts.scheduled, paced_s),
+        achieved_rate=_rate(counts.started, paced_s),
+        completed_rate=_rate(counts.completed_inside, paced_s),
+        held_most=None,
+        held_least=None,
+    )
+
+
+def _stages(config: RunConfig, totals: Totals, measured_s: float) -> Iterator[StageStats]:
+    """Yield the stages that were reached, each as long as the load let it be."""
+    durations_s = config.load.stage_durations_s
+    for number, (planned_s, start_s) in enumerate(zip(durations_s, accumulate(durations_s, initial=0.0)), start=1):  # noqa: B905 - the last start is the end
+        lasted_s = min(planned_s, measured_s - start_s)
+        if lasted_s <= 0:
+            return
+        found = totals.stages.get(number, StageTotals())
+        histograms = {(_TOTAL, Window.MEASURED, outcome): one for outcome, one in found.histograms.items()}
+        load = _counted(found.counts, lasted_s, lasted_s)
+        total = _one_step(config, Totals(histograms=histograms), _TOTAL, Window.MEASURED, lasted_s)
+        # How alike neighbouring latencies are is not known of a stage, so its percentiles have no bounds.
+        total = replace(
+            total, rate=load.completed_rate, percentiles_low_us=_no_bounds(total), percentiles_high_us=_no_bounds(total)
+        )
+        yield StageStats(number, load, total if histograms else None)
+
+
+def _no_bounds(step: StepStats) -> dict[str, int | None]:
+    return dict.fromkeys(step.percentiles_us)
+
+
+def _step_stats(config: RunConfig, totals: Totals, durations: dict[Window, float]) -> tuple[StepStats, ...]:
+    keys = dict.fromkeys((step, window) for step, window, _ in totals.histograms)
+    return tuple(
+        _one_step(config, totals, step, window, _open_s(config, step, window, durations)) for step, window in keys
+    )
+
+
+def _open_s(config: RunConfig, step: str, window: Window, durations: dict[Window, float]) -> float:
+    """Return for how long a step could be begun: beside held sessions, an iteration's only after their ramp.
+
+    Those of jump hosts are shared by held sessions and iterations.
+    """
+    of_iterations = window is Window.MEASURED and not (_OF_HELD.match(step) or is_of_jump_host(step))
+    return durations[window] - (config.load.before_iterations_s if of_iterations else 0.0)
+
+
+def _one_step(config: RunConfig, totals: Totals, step: str, window: Window, open_s: float) -> StepStats:
+    successes = totals.successes(step, window)
+    slices = totals.slices if window is Window.MEASURED else Slices()
+    intervals = {
+        percentile: successes.percentile_interval_us(percentile, slices.spread(step, percentile))
+        for percentile in config.percentiles
+    }
+    failures = sum(
+        histogram.count
+        for (other, other_window, outcome), histogram in totals.histograms.items()
+        if (other, other_window) == (step, window) and outcome is not Outcome.OK
+    )
+    moved = totals.transferred.get((step, window))
+    late_count, late_bytes = totals.late.get((step, window), (0, 0))
+    return StepStats(
+        step=step,
+        window=window,
+        count=successes.count,
+        failures=failures,
+        rate=_rate(successes.count - late_count, open_s),
+        min_us=successes.min_us(),
+        mean_us=successes.mean_us(),
+        max_us=successes.max_us(),
+        bytes_per_second=None if moved is None else _rate(moved - late_bytes, open_s),
+        percentiles_us={
+            percentile_key(percentile): successes.percentile_us(percentile) for percentile in config.percentiles
+        },
+        percentiles_low_us={percentile_key(percentile): low for percentile, (low, _) in intervals.items()},
+        percentiles_high_us={percentile_key(percentile): high for percentile, (_, high) in intervals.items()},
+    )
+
+
+def _errors(totals: Totals) -> tuple[ErrorCount, ...]:
+    """Return the most frequent errors first, and none of the generator's own left out for others: one makes Invalid."""
+    errors = [
+        ErrorCount(step, outcome, window, count, message)
+        for (step, outcome, window), (count, message) in totals.errors.items()
+    ]
+    errors.sort(key=lambda error: (error.outcome is not Outcome.GENERATOR_FAULT, *_rank(error)))
+    return tuple(sorted(errors[:ERRORS_LIMIT], key=_rank))
+
+
+def _rank(error: ErrorCount) -> tuple[int, str, str, str]:
+    return -error.count, error.step, error.outcome, error.window
+
+
+def _negotiated(totals: Totals) -> tuple[NegotiatedCount, ...]:
+    ranked = sorted(totals.negotiated.items(), key=lambda item: -item[1])
+    return tuple(NegotiatedCount(negotiated, count) for negotiated, count in ranked[:NEGOTIATED_LIMIT])
+
+
+def _generator_stats(config: RunConfig, totals: Totals, course: RunCourse) -> GeneratorStats:
+    health = worst_health(state.latest.health for state in totals.workers.values())
+    return GeneratorStats(
+        workers_expected=config.workers,
+        workers_connected=course.workers_connected,
+        workers_lost=course.workers_lost,
+        reports_missing=_reports_missing(config, totals, course),
+        cpu_share=health.cpu_share,
+        run_delay_share=health.run_delay_share,
+        stolen_share=health.stolen_share,
+        loop_lag_mean_us=health.loop_lag_mean_us,
+        loop_lag_p50_us=health.loop_lag_p50_us,
+        loop_lag_p99_us=health.loop_lag_p99_us,
+        loop_lag_p999_us=health.loop_lag_p999_us,
+        loop_lag_max_us=health.loop_lag_max_us,
+        ports_used=health.ports_used,
+        ports_available=health.ports_available,
+        overflows=health.overflows,
+    )
+
+
+def _reports_missing(config: RunConfig, totals: Totals, course: RunCourse) -> int:
+    """Return the number of missing reports: gaps in sequences, and final ones of workers that were started."""
+    gaps = sum(state.missing for state in totals.workers.values())
+    finals = sum(state.final for state in totals.workers.values())
+    return gaps + (config.workers - finals if course.elapsed_s else 0)
+
+
+def _rate(count: int, seconds: float) -> float:
+    return count / seconds if seconds > 0 else 0.0

@@ -1,0 +1,259 @@
+"""Totals: the reports of all workers added up. The order and the grouping of the additions do not matter.
+
+Slices keep latencies of the measured window by time, as far as it takes to see whether neighbours are alike.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sshload_contract.percentiles import MOST_SLICES, spread
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.report import ArrivalCounts, Health, Negotiated, Report
+
+from sshload_worker.recording.histogram import LatencyHistogram
+
+_SLICE_BITS = 6
+
+_Slice = dict[str, Counter[int]]
+
+NO_COUNTS = ArrivalCounts(scheduled=0, started=0, succeeded=0, failed=0, completed_inside=0, late=0, dropped=0)
+SampleKey = tuple[str, Window, Outcome]
+ErrorKey = tuple[str, Outcome, Window]
+
+
+@dataclass(slots=True)
+class Slices:
+    """The latencies of each step in up to MOST_SLICES slices of equal length; more become half as many.
+
+    The time is counted in reports, because all workers report at the same pace. Buckets are 1/32 of their values wide
+    at most, which is enough to count how many lie below a percentile. The order of the additions does not matter.
+    """
+
+    _slices: dict[int, _Slice] = field(default_factory=dict)
+    _joins: int = 0
+
+    def add(self, sequence: int, step: str, latencies: LatencyHistogram) -> None:
+        """Add latencies that a worker's report of this number brought."""
+        _add_coarse(self._slice(sequence >> self._joins, step), latencies)
+        while len(self._slices) > MOST_SLICES:
+            self._join()
+
+    def spread(self, step: str, percentile: float) -> float:
+        """Return by what factor to widen the interval of a step's percentile that takes its latencies for independent.
+
+        It is 1 at least, and 1 where there are too few latencies or slices to tell.
+        """
+        counted = [found[step] for _, found in sorted(self._slices.items()) if step in found]
+        weights = [sum(latencies.values()) for latencies in counted]
+        all_latencies: Counter[int] = Counter()
+        for latencies in counted:
+            all_latencies.update(latencies)
+        bucket = _bucket_at(all_latencies, percentile / 100)
+        below = [sum(count for floor, count in latencies.items() if floor <= bucket) for latencies in counted]
+        whole, share = sum(weights), sum(below) / sum(weights) if counted else 0.0
+        return spread(weights, below, whole * share * (1 - share))
+
+    def _join(self) -> None:
+        before, self._slices = self._slices, {}
+        self._joins += 1
+        for index, found in before.items():
+            for step, latencies in found.items():
+                self._slice(index >> 1, step).update(latencies)
+
+    def _slice(self, index: int, step: str) -> Counter[int]:
+        return self._slices.setdefault(index, {}).setdefault(step, Counter())
+
+
+def _add_coarse(counts: Counter[int], latencies: LatencyHistogram) -> None:
+    for floor, count in latencies.counts.items():
+        shift = floor.bit_length() - _SLICE_BITS
+        coarse = floor >> shift << shift if shift > 0 else floor
+        counts[coarse] = counts.get(coarse, 0) + count  # what Counter itself would do takes three times as long
+
+
+def _bucket_at(latencies: Counter[int], share: float) -> int:
+    """Return the bucket at whose end the share of latencies comes nearest to this one; 0 without latencies."""
+    whole, passed = latencies.total(), 0
+    best, distance = 0, 1.0
+    for floor in sorted(latencies):
+        passed += latencies[floor]
+        if abs(passed / whole - share) < distance:
+            best, distance = floor, abs(passed / whole - share)
+    return best
+
+
+@dataclass(slots=True)
+class WorkerState:
+    """The last report of a worker, and which of its reports have arrived."""
+
+    latest: Report
+    sequences: set[int] = field(default_factory=set)
+    final: bool = False
+
+    @property
+    def missing(self) -> int:
+        """How many reports before the latest have not arrived."""
+        return self.latest.sequence - len(self.sequences)
+
+
+@dataclass(slots=True)
+class StageTotals:
+    """What the iterations of one stage were: their counts, and the latencies of whole ones by outcome."""
+
+    counts: ArrivalCounts = NO_COUNTS
+    histograms: dict[Outcome, LatencyHistogram] = field(default_factory=dict)
+
+    def add(self, outcome: Outcome, latencies: LatencyHistogram) -> None:
+        """Add latencies of whole iterations."""
+        self.histograms.setdefault(outcome, LatencyHistogram()).merge(latencies)
+
+    def count(self, counts: ArrivalCounts) -> None:
+        """Add counts of iterations."""
+        self.counts = add_counts((self.counts, counts))
+
+
+@dataclass(slots=True)
+class Totals:
+    """Counts, histograms and errors over workers and time, and each worker's last word.
+
+    `slices` has the successes' latencies of the measured window by time, `late` how many of a step's successes came
+    after the end of their window, and how many bytes they moved.
+    """
+
+    counts: dict[Window, ArrivalCounts] = field(default_factory=dict)
+    histograms: dict[SampleKey, LatencyHistogram] = field(default_factory=dict)
+    slices: Slices = field(default_factory=Slices)
+    stages: dict[int, StageTotals] = field(default_factory=dict)
+    transferred: dict[tuple[str, Window], int] = field(default_factory=dict)
+    late: dict[tuple[str, Window], tuple[int, int]] = field(default_factory=dict)
+    errors: dict[ErrorKey, tuple[int, str]] = field(default_factory=dict)
+    negotiated: dict[Negotiated, int] = field(default_factory=dict)
+    workers: dict[int, WorkerState] = field(default_factory=dict)
+
+    def add(self, report: Report) -> bool:
+        """Add a report; return False for one that was added before, which changes nothing.
+
+        Raises EncodingError, and changes nothing either, where a histogram cannot be read.
+        """
+        latencies = [LatencyHistogram.decode(encoded.data) for encoded in report.histograms]
+        state = self.workers.get(report.worker)
+        if state is None:
+            state = self.workers[report.worker] = WorkerState(latest=report)
+        if report.sequence in state.sequences:
+            return False
+        state.sequences.add(report.sequence)
+        state.final = state.final or report.final
+        if report.sequence > state.latest.sequence:
+            state.latest = report
+        self._add_iterations(report)
+        for encoded, histogram in zip(report.histograms, latencies, strict=True):
+            if (encoded.window, encoded.outcome) == (Window.MEASURED, Outcome.OK):
+                self.slices.add(report.sequence, encoded.step, histogram)
+            if encoded.stage:
+                self._stage(encoded.stage).add(encoded.outcome, histogram)
+            self._add_histogram((encoded.step, encoded.window, encoded.outcome), histogram)
+        self._add_moved(report)
+        for error in report.errors:
+            self._add_error((error.step, error.outcome, error.window), error.count, error.first_message)
+        for agreed in report.negotiated:
+            self.negotiated[agreed.negotiated] = self.negotiated.get(agreed.negotiated, 0) + agreed.count
+        return True
+
+    def absorb(self, other: "Totals") -> None:
+        """Add what another trial of the same run has counted. What only its own summary needs is passed over."""
+        for window, counts in other.counts.items():
+            self._add_counts(window, counts)
+        for key, histogram in other.histograms.items():
+            self.histograms.setdefault(key, LatencyHistogram()).merge(histogram)
+        for moved_key, count in other.transferred.items():
+            self.transferred[moved_key] = self.transferred.get(moved_key, 0) + count
+        for error_key, (count, message) in other.errors.items():
+            self._add_error(error_key, count, message)
+        for negotiated, count in other.negotiated.items():
+            self.negotiated[negotiated] = self.negotiated.get(negotiated, 0) + count
+
+    def window(self, window: Window) -> ArrivalCounts:
+        """Return the counts of a window."""
+        return self.counts.get(window, NO_COUNTS)
+
+    def successes(self, step: str, window: Window) -> LatencyHistogram:
+        """Return the latencies of a step's successes in a window."""
+        return self.histograms.get((step, window, Outcome.OK), LatencyHistogram())
+
+    def _add_iterations(self, report: Report) -> None:
+        for window, counts in report.counts.items():
+            self._add_counts(window, counts)
+        for found in report.stages:
+            self._stage(found.stage).count(found.counts)
+
+    def _stage(self, number: int) -> StageTotals:
+        return self.stages.setdefault(number, StageTotals())
+
+    def _add_moved(self, report: Report) -> None:
+        for moved in report.transferred:
+            moved_key = (moved.step, moved.window)
+            self.transferred[moved_key] = self.transferred.get(moved_key, 0) + moved.count
+        for late in report.late:
+            count, moved_bytes = self.late.get((late.step, late.window), (0, 0))
+            self.late[late.step, late.window] = count + late.count, moved_bytes + late.bytes
+
+    def _add_counts(self, window: Window, counts: ArrivalCounts) -> None:
+        self.counts[window] = add_counts((self.window(window), counts))
+
+    def _add_histogram(self, key: SampleKey, histogram: LatencyHistogram) -> None:
+        known = self.histograms.get(key)
+        if known is None:
+            self.histograms[key] = histogram
+        else:
+            known.merge(histogram)
+
+    def _add_error(self, key: ErrorKey, count: int, message: str) -> None:
+        known_count, known_message = self.errors.get(key, (0, message))
+        # Of the workers' first messages the one that sorts first: a choice that no order of arrival can change.
+        self.errors[key] = (known_count + count, min(known_message, message))
+
+
+def add_counts(counts: Iterable[ArrivalCounts]) -> ArrivalCounts:
+    """Return the sums."""
+    every = tuple(counts)
+    return ArrivalCounts(
+        scheduled=sum(one.scheduled for one in every),
+        started=sum(one.started for one in every),
+        succeeded=sum(one.succeeded for one in every),
+        failed=sum(one.failed for one in every),
+        completed_inside=sum(one.completed_inside for one in every),
+        late=sum(one.late for one in every),
+        dropped=sum(one.dropped for one in every),
+    )
+
+
+def subtract_counts(later: ArrivalCounts, earlier: ArrivalCounts) -> ArrivalCounts:
+    """Return the difference of `later` to `earlier`."""
+    return ArrivalCounts(
+        scheduled=later.scheduled - earlier.scheduled,
+        started=later.started - earlier.started,
+        succeeded=later.succeeded - earlier.succeeded,
+        failed=later.failed - earlier.failed,
+        completed_inside=later.completed_inside - earlier.completed_inside,
+        late=later.late - earlier.late,
+        dropped=later.dropped - earlier.dropped,
+    )
+
+
+def worst_health(healths: Iterable[Health]) -> Health:
+    """Return each figure of the worker that has it worst; of ports the fewest, of overflows all."""
+    every = tuple(healths)
+    return Health(
+        cpu_share=max((one.cpu_share for one in every if one.cpu_share is not None), default=None),
+        run_delay_share=max((one.run_delay_share for one in every if one.run_delay_share is not None), default=None),
+        stolen_share=max((one.stolen_share for one in every if one.stolen_share is not None), default=None),
+        loop_lag_mean_us=max((one.loop_lag_mean_us for one in every), default=0),
+        loop_lag_p50_us=max((one.loop_lag_p50_us for one in every), default=0),
+        loop_lag_p99_us=max((one.loop_lag_p99_us for one in every), default=0),
+        loop_lag_p999_us=max((one.loop_lag_p999_us for one in every), default=0),
+        loop_lag_max_us=max((one.loop_lag_max_us for one in every), default=0),
+        ports_used=max((one.ports_used for one in every), default=0),
+        ports_available=min((one.ports_available for one in every), default=0),
+        overflows=sum(one.overflows for one in every),
+    )
