@@ -5,12 +5,16 @@ Results go to standard output, everything else to standard error. The exit code 
 
 import sys
 from dataclasses import dataclass
+from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
 from typing import Final, NoReturn
 
 import click
-from click.shell_completion import get_completion_class
+from click.shell_completion import ShellComplete, get_completion_class
+
+_NO_FILES = 4
+"""What kubectl understands as: these, and no names of files."""
 
 _USAGE = 64
 _INTERRUPTED = 130
@@ -73,6 +77,15 @@ class _Commands(click.Group):
         command.epilog = _EXIT_CODES
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called; raises UsageError, which names the nearest one."""
+        nearest = get_close_matches(args[0], self.list_commands(ctx), n=1)
+        if self.get_command(ctx, args[0]) is None and nearest and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]}: did you mean {nearest[0]}?")
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the list of commands."""
         del ctx
@@ -113,6 +126,14 @@ def main() -> NoReturn:
 def kubectl_plugin() -> NoReturn:
     """Do as `main` under the name by which kubectl calls it: `kubectl sshload`."""
     _run("kubectl sshload")
+
+
+def kubectl_completion() -> None:
+    """Print what may come next on the line of `kubectl sshload`, as kubectl asks `kubectl_complete-sshload` for it."""
+    *before, incomplete = sys.argv[1:] or [""]
+    for item in ShellComplete(sshload, {}, "kubectl sshload", "").get_completions(before, incomplete):
+        click.echo(f"{item.value}\t{item.help}" if item.help else item.value)
+    click.echo(f":{_NO_FILES}")
 
 
 def _run(program: str) -> NoReturn:

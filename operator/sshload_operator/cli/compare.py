@@ -11,7 +11,7 @@ from sshload_operator.api.kinds import API_VERSION, COMPARISON
 from sshload_operator.api.load_test_file import Document, read_objects
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import written
-from sshload_operator.cli.exit_code import ExitCode, exit_code, failed
+from sshload_operator.cli.exit_code import ExitCode, exit_code, failed_on
 from sshload_operator.cli.options import FILE, cluster_options, output, timeout, verbose
 from sshload_operator.cli.run import Given, given, local_options, local_run_options
 from sshload_operator.cli.view.comparison import comparison_page, comparison_progress, comparison_rows
@@ -67,7 +67,7 @@ def _here(asked: Given, output: str, *, verbose: bool) -> ExitCode:
         )
     except (SpecError, LocalRunError, KeysError, OSError) as error:
         view.close()
-        return failed(f"{asked.file}: {error}")
+        return failed_on(asked.file, error)
     finally:
         view.close()
     finished = {

@@ -2,6 +2,7 @@
 
 import sys
 from enum import IntEnum, unique
+from pathlib import Path
 
 from sshload_contract.vocabulary import Verdict
 
@@ -45,3 +46,10 @@ def failed(text: str) -> ExitCode:
     """Say why a command cannot go on, and return the code of that."""
     complain(text)
     return ExitCode.ERROR
+
+
+def failed_on(path: Path, error: Exception) -> ExitCode:
+    """Say why a command cannot go on with a file, and return the code of that."""
+    if isinstance(error, OSError) and error.strerror:
+        return failed(f"{error.filename or path}: {error.strerror}. Give the path of a file that can be read")
+    return failed(f"{path}: {error}")

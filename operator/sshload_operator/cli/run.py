@@ -14,7 +14,7 @@ from sshload_operator.api.load_test_file import Document, read_finished_test, re
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LOCUSTFILE, TRACE
 from sshload_operator.api.status.head import written
-from sshload_operator.cli.exit_code import ExitCode, complain, exit_code, failed
+from sshload_operator.cli.exit_code import ExitCode, complain, exit_code, failed_on
 from sshload_operator.cli.options import FILE, Parsed, allowed_target, host_and_file, output, verbose
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
@@ -117,7 +117,7 @@ def command(output: str, verbose: bool, **options: Any) -> ExitCode:  # noqa: FB
         result = run_locally(document, local_run_options(asked, line))
     except (SpecError, LocalRunError, KeysError, OSError) as error:
         line.close()
-        return failed(f"{asked.file}: {error}")
+        return failed_on(asked.file, error)
     finally:
         line.close()
     if asked.logs is not None:

@@ -15,7 +15,7 @@ from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import Document
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.cli.compare import runner
-from sshload_operator.cli.exit_code import ExitCode, exit_code, failed
+from sshload_operator.cli.exit_code import ExitCode, exit_code, failed_on
 from sshload_operator.cli.options import FILE, Parsed, output
 from sshload_operator.cli.run import finished_test, given, local_options, only_test
 from sshload_operator.cli.view.formats import print_result
@@ -98,7 +98,7 @@ def command(file: Path, swept: Sweep, output: str, **options: Any) -> ExitCode:
                 break
     except (SpecError, LocalRunError, KeysError, OSError) as error:
         view.close()
-        return failed(f"{file}: {error}")
+        return failed_on(file, error)
     finally:
         view.close()
     statuses = [result.status for _, result in done]

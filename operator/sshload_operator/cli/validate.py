@@ -19,7 +19,7 @@ from sshload_operator.api.load_test_file import Document, NoObjectsError, files_
 from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.cli.exit_code import ExitCode, complain
+from sshload_operator.cli.exit_code import ExitCode, complain, failed_on
 from sshload_operator.cli.options import FILE
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.plan import EVERYTHING_PERMITTED, Installation, Resolvers, TestIdentity, make_plan
@@ -70,7 +70,7 @@ def _check_file(path: Path, *, in_directory: bool = False) -> bool | None:
     except (SpecError, OSError) as error:
         if in_directory and isinstance(error, NoObjectsError):
             return None
-        complain(f"{path}: {error}")
+        failed_on(path, error)
         return False
     checks = [_check_object(f"{path}: {document.name}", document) for document in documents]  # all of them speak
     return all(checks)

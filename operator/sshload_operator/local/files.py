@@ -132,7 +132,7 @@ def _require_libraries(client: Library) -> None:
     if missing:
         raise LocalRunError(
             f"the workers and the target need {', '.join(missing)}, which is not installed here: install sshload with "
-            f"its extras operator, worker and target"
+            f"its extras cli, operator, worker and target"
         )
 
 

@@ -1,5 +1,6 @@
 """Which cluster and namespace a command is about, as kubectl chooses them."""
 
+import os
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -36,7 +37,7 @@ async def opened(access: Access) -> AsyncIterator[tuple[Cluster, str]]:
         namespace = access.namespace or context_namespace(access.kubeconfig, access.context)
         cluster = Cluster(await api_client(access.kubeconfig, access.context), lambda _verb, _resource: None)
     except AccessError as error:
-        raise ClusterError(str(error)) from error
+        raise ClusterError(f"{error}. --kubeconfig and --context choose another") from error
     try:
         yield cluster, namespace
     finally:
@@ -44,5 +45,9 @@ async def opened(access: Access) -> AsyncIterator[tuple[Cluster, str]]:
 
 
 def _check_kubeconfig(path: str) -> None:
+    """Raise ClusterError where a kubeconfig that is named is not there, or where nothing says how to reach a cluster."""
     if path and not Path(path).is_file():
         raise ClusterError(f"there is no kubeconfig {path}")
+    usual = Path("~/.kube/config").expanduser()
+    if not (path or {"KUBECONFIG", "KUBERNETES_SERVICE_HOST"} & os.environ.keys()) and not usual.is_file():
+        raise ClusterError(f"there is no kubeconfig {usual}: name yours with --kubeconfig or KUBECONFIG")

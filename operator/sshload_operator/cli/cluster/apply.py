@@ -14,7 +14,7 @@ from sshload_operator.api.load_test_file import STANDARD_INPUT, read_objects
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.cli.cluster.access import Access, ClusterError, opened
 from sshload_operator.cli.cluster.follow import COMPARISONS, TESTS, How, follow
-from sshload_operator.cli.exit_code import ExitCode, complain, failed
+from sshload_operator.cli.exit_code import ExitCode, complain, failed_on
 from sshload_operator.cli.options import FILE, cluster_options, output, timeout, verbose
 from sshload_operator.control.api_server.cluster import ApiError
 
@@ -52,7 +52,7 @@ def command(  # noqa: PLR0913 - as click passes it
         manifests = _manifests(filename)
         applied = asyncio.run(_apply(manifests, access, force=force_conflicts))
     except (SpecError, OSError, ClusterError) as error:
-        return failed(f"{filename}: {error}")
+        return failed_on(filename, error)
     if not wait:
         return ExitCode.PASSED
     how = How(timeout_s=timeout, output=output, verbose=verbose)

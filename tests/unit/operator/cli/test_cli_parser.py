@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from command_lines import subcommands
@@ -113,3 +114,32 @@ def test_help_and_version_import_no_command() -> None:
 
 def test_checking_files_draws_nothing() -> None:
     assert imported("import sshload_operator.cli.validate", "rich", "kubernetes", "aiohttp") == []
+
+
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    monkeypatch.setattr(sys, "argv", ["sshload", *words])
+    with pytest.raises(SystemExit):
+        main()
+    return capsys.readouterr().err
+
+
+def test_a_misspelt_command_is_answered_with_the_nearest(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "did you mean run?" in said(monkeypatch, capsys, "rnu")
+
+
+@pytest.mark.parametrize("command", [["run"], ["validate"], ["compare", "-f"], ["apply", "-f"]], ids=" ".join)
+def test_a_file_that_is_not_there_is_named_with_what_to_do(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = said(monkeypatch, capsys, *command, "/nowhere.yaml")
+    assert answer == "sshload: /nowhere.yaml: No such file or directory. Give the path of a file that can be read\n"
+
+
+def test_where_no_cluster_is_known_it_says_how_to_name_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    assert "name yours with --kubeconfig or KUBECONFIG" in said(monkeypatch, capsys, "watch", "one")
