@@ -45,7 +45,7 @@ async def opened(access: Access) -> AsyncIterator[tuple[Cluster, str]]:
 
 
 def _check_kubeconfig(path: str) -> None:
-    """Raise ClusterError where a kubeconfig that is named is not there, or where nothing says how to reach a cluster."""
+    """Raise ClusterError where the kubeconfig that is named, or that would be taken, is not there."""
     if path and not Path(path).is_file():
         raise ClusterError(f"there is no kubeconfig {path}")
     usual = Path("~/.kube/config").expanduser()
