@@ -132,7 +132,7 @@ cluster-down: ## stop it; what was compiled stays
 generate: venv ## write the CRDs, the schemas for editors and the reference pages
 	@for script in crds editor_schemas reference chart_reference; do $(PYTHON) scripts/$$script.py || exit; done
 
-lock: venv ## lock requirements/*.txt anew, after a change of dependencies in pyproject.toml
+lock: venv ## lock requirements/*.txt again, after a change of dependencies in pyproject.toml
 	@scripts/lock
 
 venv: $(LOCKED) ## .venv from requirements/dev.txt and the SSH library that scripts/ssh2-wheel compiles, and nothing else

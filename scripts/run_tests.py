@@ -60,12 +60,12 @@ def run_layer(layer: Layer, preparation: Preparation) -> Outcome:
     try:
         environment = preparation.environment(layer.needs)
         began = time.monotonic()
-        with serving(layer.services, environment) as environment:
-            if layer.name == LINT:
-                lanes.append(run_lint(environment))
-            else:
-                for suite in layer.suites():
-                    lanes += run_suite(suite, environment, began + layer.limit_s)
+        if layer.name == LINT:
+            lanes.append(run_lint(environment))
+        else:
+            for suite in layer.suites():
+                with serving(suite.services, environment) as served:
+                    lanes += run_suite(suite, served, began + layer.limit_s)
     except PreparationError as error:
         problems.append(str(error))
     if not problems and not any(lane.tests or lane.problems for lane in lanes):

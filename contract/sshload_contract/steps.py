@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, TypeAlias
 
 from sshload_contract.declared import Absent, Default, Duration, Inline, Named, Permission, Rule, Size, Text, Whole
 from sshload_contract.names import Host, Port
-from sshload_contract.vocabulary import STEP_NAME_LIMIT_CHARACTERS, STEP_NAME_PATTERN, Step
+from sshload_contract.vocabulary import STEP_NAME_LIMIT_CHARACTERS, STEP_NAME_PATTERN, Timing
 
 OPENSSH_FILE_LIMIT_BYTES = 2**30
 """The largest file that OpenSSH's programs may write: it lies on the worker's disk first, which others share."""
@@ -83,8 +83,8 @@ class ExecStep:
     """Run a command on a channel of its own."""
 
     kind: ClassVar[str] = "exec"
-    timings: ClassVar[tuple[Step, ...]] = (
-        Step.CHANNEL_OPEN, Step.EXEC, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.COMMAND,
+    timings: ClassVar[tuple[Timing, ...]] = (
+        Timing.CHANNEL_OPEN, Timing.EXEC, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, Timing.COMMAND,
     )  # fmt: skip
     name: _Name
     command: Annotated[str, _COMMAND, "The command line for the user's shell."]
@@ -118,8 +118,8 @@ class SftpReadStep(_Download):
     """Read a file over SFTP to its end."""
 
     kind: ClassVar[str] = "sftpRead"
-    timings: ClassVar[tuple[Step, ...]] = (
-        Step.SUBSYSTEM, Step.OPEN, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.SFTP_READ,
+    timings: ClassVar[tuple[Timing, ...]] = (
+        Timing.SUBSYSTEM, Timing.OPEN, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, Timing.SFTP_READ,
     )  # fmt: skip
 
 
@@ -152,8 +152,8 @@ class SftpWriteStep(_Upload):
     """Write a file over SFTP. A file that is there is replaced."""
 
     kind: ClassVar[str] = "sftpWrite"
-    timings: ClassVar[tuple[Step, ...]] = (
-        Step.SUBSYSTEM, Step.OPEN, Step.WRITE, Step.CLOSE, Step.VERIFY, Step.SFTP_WRITE,
+    timings: ClassVar[tuple[Timing, ...]] = (
+        Timing.SUBSYSTEM, Timing.OPEN, Timing.WRITE, Timing.CLOSE, Timing.VERIFY, Timing.SFTP_WRITE,
     )  # fmt: skip
 
 
@@ -162,7 +162,7 @@ class SftpListStep:
     """Read a directory over SFTP to its end."""
 
     kind: ClassVar[str] = "sftpList"
-    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_LIST)
+    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_LIST)
     name: _Name
     path: _Path
     expect_entries: Annotated[
@@ -177,7 +177,7 @@ class SftpStatStep(_OnePath):
     """Ask for a file's attributes over SFTP."""
 
     kind: ClassVar[str] = "sftpStat"
-    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_STAT)
+    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_STAT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class SftpMkdirStep(_OnePath):
     """Make a directory over SFTP."""
 
     kind: ClassVar[str] = "sftpMkdir"
-    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_MKDIR)
+    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_MKDIR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class SftpRmdirStep(_OnePath):
     """Remove an empty directory over SFTP."""
 
     kind: ClassVar[str] = "sftpRmdir"
-    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_RMDIR)
+    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_RMDIR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +201,7 @@ class SftpRenameStep:
     """Rename a file over SFTP."""
 
     kind: ClassVar[str] = "sftpRename"
-    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_RENAME)
+    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_RENAME)
     name: _Name
     path: _Path
     to: Annotated[str, _PATH, "Its new path. A relative one begins in the home directory."]
@@ -212,7 +212,7 @@ class SftpRemoveStep(_OnePath):
     """Remove a file over SFTP."""
 
     kind: ClassVar[str] = "sftpRemove"
-    timings: ClassVar[tuple[Step, ...]] = (Step.SUBSYSTEM, Step.SFTP_REMOVE)
+    timings: ClassVar[tuple[Timing, ...]] = (Timing.SUBSYSTEM, Timing.SFTP_REMOVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +220,7 @@ class ScpReadStep(_Download):
     """Read a file by scp."""
 
     kind: ClassVar[str] = "scpRead"
-    timings: ClassVar[tuple[Step, ...]] = (Step.OPEN, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.SCP_READ)
+    timings: ClassVar[tuple[Timing, ...]] = (Timing.OPEN, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE, Timing.SCP_READ)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +228,7 @@ class ScpWriteStep(_Upload):
     """Write a file by scp. A file that is there is replaced."""
 
     kind: ClassVar[str] = "scpWrite"
-    timings: ClassVar[tuple[Step, ...]] = (Step.OPEN, Step.WRITE, Step.CLOSE, Step.VERIFY, Step.SCP_WRITE)
+    timings: ClassVar[tuple[Timing, ...]] = (Timing.OPEN, Timing.WRITE, Timing.CLOSE, Timing.VERIFY, Timing.SCP_WRITE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,8 +236,8 @@ class ShellStep:
     """Work in an interactive shell on a terminal (RFC 4254 section 6.5), and time how fast it answers."""
 
     kind: ClassVar[str] = "shell"
-    timings: ClassVar[tuple[Step, ...]] = (
-        Step.CHANNEL_OPEN, Step.SHELL_START, Step.ECHO, Step.CLOSE, Step.SHELL,
+    timings: ClassVar[tuple[Timing, ...]] = (
+        Timing.CHANNEL_OPEN, Timing.SHELL_START, Timing.ECHO, Timing.CLOSE, Timing.SHELL,
     )  # fmt: skip
     name: _Name
     command: Annotated[
@@ -255,7 +255,7 @@ class ForwardStep:
 
     kind: ClassVar[str] = "forward"
     permission: ClassVar[Permission] = Permission("forwardSteps", by_default=True)
-    timings: ClassVar[tuple[Step, ...]] = (Step.CHANNEL_OPEN, Step.ECHO, Step.CLOSE, Step.FORWARD)
+    timings: ClassVar[tuple[Timing, ...]] = (Timing.CHANNEL_OPEN, Timing.ECHO, Timing.CLOSE, Timing.FORWARD)
     name: _Name
     host: Annotated[Host, "Its name or address, as the server resolves it."]
     port: Annotated[Port, "Its port."]
@@ -268,8 +268,9 @@ class GitUploadPackStep:
     """Fetch everything that HEAD of a git repository reaches, as git clone does (gitprotocol-pack(5), version 0)."""
 
     kind: ClassVar[str] = "gitUploadPack"
-    timings: ClassVar[tuple[Step, ...]] = (
-        Step.CHANNEL_OPEN, Step.EXEC, Step.ADVERTISE, Step.FIRST_BYTE, Step.READ, Step.CLOSE, Step.GIT_UPLOAD_PACK,
+    timings: ClassVar[tuple[Timing, ...]] = (
+        Timing.CHANNEL_OPEN, Timing.EXEC, Timing.ADVERTISE, Timing.FIRST_BYTE, Timing.READ, Timing.CLOSE,
+        Timing.GIT_UPLOAD_PACK,
     )  # fmt: skip
     name: _Name
     repository: _Path
@@ -306,7 +307,13 @@ class RsyncStep:
     """Run rsync, the real program on both sides, over the session: exactly one of download and upload."""
 
     kind: ClassVar[str] = "rsync"
-    timings: ClassVar[tuple[Step, ...]] = (Step.CHANNEL_OPEN, Step.EXEC, Step.TRANSFER, Step.CLOSE, Step.RSYNC)
+    timings: ClassVar[tuple[Timing, ...]] = (
+        Timing.CHANNEL_OPEN,
+        Timing.EXEC,
+        Timing.TRANSFER,
+        Timing.CLOSE,
+        Timing.RSYNC,
+    )
     name: _Name
     transfer: Annotated[RsyncDownload | RsyncUpload, Inline()]
     compress: Annotated[bool, Default(False), "Whether rsync compresses what it sends (--compress)."]
@@ -318,7 +325,7 @@ class SleepStep:
 
     kind: ClassVar[str] = "sleep"
     written_bare: ClassVar[str] = "duration_s"
-    timings: ClassVar[tuple[Step, ...]] = ()
+    timings: ClassVar[tuple[Timing, ...]] = ()
     duration_s: Annotated[float, Duration("1ms", "24h", example="5s")]
 
 

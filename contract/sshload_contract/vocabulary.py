@@ -13,7 +13,7 @@ _OF_A_JUMP_HOST = re.compile(r"via(\d+)\.(?:connect|banner|kex|auth|login)")
 
 
 @unique
-class Step(StrEnum):
+class Timing(StrEnum):
     """What is timed in one iteration, in the order in which it happens.
 
     `CONNECT` to `AUTH` follow RFC 4253 and RFC 4252, `CHANNEL_OPEN` to `CLOSE` RFC 4254, and `OPEN`, `READ`, `WRITE`
@@ -62,7 +62,7 @@ class Step(StrEnum):
     TOTAL = "total"
 
 
-WHOLE_STEPS = (Step.LOGIN, *list(Step)[list(Step).index(Step.COMMAND) :])
+WHOLE_STEPS = (Timing.LOGIN, *list(Timing)[list(Timing).index(Timing.COMMAND) :])
 """The steps that are sums: a login, what one scenario step takes, and the whole iteration."""
 
 
@@ -192,7 +192,7 @@ class Verdict(StrEnum):
 
 
 @cache
-def measured_step(scenario_step: str, step: Step) -> str:
+def measured_step(scenario_step: str, step: Timing) -> str:
     """Return the name under which a timing is published: `uptime.exec`, or `exec` where the step has no name."""
     return f"{scenario_step}.{step}" if scenario_step else str(step)
 

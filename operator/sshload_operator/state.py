@@ -1,6 +1,6 @@
 """The operator's words and the values between its stages: what is observed and announced.
 
-The phases, condition types and reasons of a test are spelled here, once; those of other kinds in `api/<kind>/words.py`.
+The phases, condition types and reasons of a test are spelled here, once; those of other kinds in `api/status/`.
 """
 
 from collections.abc import Mapping

@@ -100,7 +100,7 @@ def _archives(package: PythonPackage, lock: Lock) -> Iterator[ExternalReference]
     released = package.version.partition(_OWN_BUILD)[0]
     hashes = lock.get((package.name, released))
     if not hashes:
-        raise UnlockedError(f"the image has {package.name} {released}, which requirements/ do not lock: build it anew")
+        raise UnlockedError(f"the image has {package.name} {released}, which requirements/ do not lock: build it again")
     yield ExternalReference(
         type=ExternalReferenceType.DISTRIBUTION,
         url=XsUri(PackageURL("pypi", None, package.name, released).to_string()),

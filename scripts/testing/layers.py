@@ -23,7 +23,7 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """A program that all lanes of a layer share. Once it serves, it prints one line NAME=VALUE as a Need does.
+    """A program that all lanes of a suite share. Once it serves, it prints one line NAME=VALUE as a Need does.
 
     It serves until its standard input is closed.
     """
@@ -34,16 +34,19 @@ class Service:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """Folders whose tests share pytest processes, and the lanes that those which can run side by side have."""
+    """Folders whose tests share pytest processes, their services, and how many lanes run tests side by side."""
 
     name: str
     folders: tuple[Path, ...]
     lanes: int
+    services: tuple[Service, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
     """One layer. A run that takes longer than `budget_s` says so; one that takes longer than `limit_s` is ended.
+
+    Tests in folders that patch their process do without the services: an API server that nobody asks takes CPU as well.
 
     The budget is for 2 cores that nobody else uses, with everything prepared; the limit holds on a busy machine too.
     """
@@ -60,11 +63,11 @@ class Layer:
         folder = ROOT / "tests" / self.name
         inside = sorted(path for path in folder.glob("*/") if not path.name.startswith(("_", ".")))
         if not any(path.glob("**/test_*.py") for path in inside) or any(folder.glob("test_*.py")):
-            return (Suite(self.name, (folder,), self.lanes),)
+            return (Suite(self.name, (folder,), self.lanes, self.services),)
         together = tuple(path for path in inside if path.name not in _PATCHES_ITS_PROCESS)
         apart = tuple(path for path in inside if path.name in _PATCHES_ITS_PROCESS)
         suites = [Suite(f"{self.name}/{path.name}", (path,), self.lanes) for path in apart]
-        return (Suite(self.name, together, self.lanes), *suites) if together else tuple(suites)
+        return (Suite(self.name, together, self.lanes, self.services), *suites) if together else tuple(suites)
 
 
 PACKAGES = Need(

@@ -111,7 +111,7 @@ class TargetCollector(Collector):
             ("processes_limit", "The container's limit of processes and threads.", stats.processes_limit),
         )
         yield from (_gauge(name, text, limit) for name, text, limit in limits if limit is not None)
-        yield _counter("oom_kills", "Processes that were killed for want of memory.", stats.oom_kills)
+        yield _counter("oom_kills", "Processes that were killed for lack of memory.", stats.oom_kills)
         yield _counter("refused_forks", "Processes that could not be started for their limit.", stats.refused_forks)
         yield _counter(
             "listen_overflows",

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from api_server import own_api_server
+from api_server import api_server
 from bench_scale import INSTALLATION, load_test_of
 from operator_process import OperatorProcess
 from played_kubelet import PlayedKubelet, played_kubelet
@@ -77,10 +77,10 @@ def _row(row: Mapping[str, Any]) -> Sequence[str]:
 
 async def _measure_all(options: argparse.Namespace) -> list[dict[str, Any]]:
     rows = []
-    with tempfile.TemporaryDirectory(prefix="sshload-bench-") as name, own_api_server(Path(name)) as server:
-        async with played_kubelet(server, Path(name)) as kubelet:
+    with tempfile.TemporaryDirectory(prefix="sshload-bench-") as name, api_server(Path(name)) as server:
+        async with played_kubelet(server) as kubelet:
             for what in _HELD:
-                namespace = server.namespace().namespace
+                namespace = kubelet.namespace()
                 installation = INSTALLATION + _ONE_AT_ONCE
                 operator = OperatorProcess(server.kubeconfig, Path(name), (namespace,), lambda: None, installation)
                 try:
@@ -101,7 +101,7 @@ class _Bench:
         self._folder = f"/apis/sshload.dev/v1alpha1/namespaces/{namespace}"
 
     async def measure(self, what: str, options: argparse.Namespace) -> dict[str, Any]:
-        """Create so many objects, wait until the operator has dealt with them, and start it anew."""
+        """Create so many objects, wait until the operator has dealt with them, and start it again."""
         await asyncio.to_thread(self._operator.start)
         if what in ("queued", "comparisons"):
             await self._create("sshloadtests", load_test_of("first"))

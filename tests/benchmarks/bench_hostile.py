@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from api_server import ApiServer, administrator, own_api_server
+from api_server import ApiServer, administrator, api_server
 from bench_scale import INSTALLATION, load_test_of
 from operator_process import OperatorProcess
 from played_kubelet import PlayedKubelet, played_kubelet
@@ -86,9 +86,9 @@ def _row(of: Mapping[str, Any]) -> Sequence[str]:
 
 
 async def _measure_all(options: argparse.Namespace) -> list[dict[str, Any]]:
-    with tempfile.TemporaryDirectory(prefix="sshload-bench-") as name, own_api_server(Path(name)) as server:
-        async with played_kubelet(server, Path(name)) as kubelet:
-            namespaces = server.namespace().namespace, server.namespace().namespace
+    with tempfile.TemporaryDirectory(prefix="sshload-bench-") as name, api_server(Path(name)) as server:
+        async with played_kubelet(server) as kubelet:
+            namespaces = kubelet.namespace(), kubelet.namespace()
             operator = OperatorProcess(server.kubeconfig, Path(name), namespaces, lambda: None, INSTALLATION)
             await asyncio.to_thread(operator.start)
             try:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from api_server import own_api_server
+from api_server import api_server
 from operator_process import OperatorProcess
 from played_kubelet import PlayedKubelet, played_kubelet
 from record import add_folder, keep, machine, table
@@ -87,10 +87,10 @@ def _row(row: Mapping[str, Any]) -> Sequence[str]:
 
 async def _measure_all(options: argparse.Namespace) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
-    with tempfile.TemporaryDirectory(prefix="sshload-bench-") as name, own_api_server(Path(name)) as server:
-        async with played_kubelet(server, Path(name)) as kubelet:
+    with tempfile.TemporaryDirectory(prefix="sshload-bench-") as name, api_server(Path(name)) as server:
+        async with played_kubelet(server) as kubelet:
             for finished in options.finished:
-                namespace = server.namespace().namespace
+                namespace = kubelet.namespace()
                 operator = OperatorProcess(server.kubeconfig, Path(name), (namespace,), lambda: None, INSTALLATION)
                 bench = _Bench(kubelet, operator, namespace)
                 try:

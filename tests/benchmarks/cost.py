@@ -14,7 +14,7 @@ from programs import Server
 from run_configs import EXEC_TRUE, NOWHERE, client, run_config
 from sshload_contract.load import Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.steps import ScenarioStep, SftpReadStep
-from sshload_contract.vocabulary import Step, Window
+from sshload_contract.vocabulary import Timing, Window
 from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from whole_run import Process, WholeRun
 
@@ -133,9 +133,9 @@ class Clients:
     def product(self, work: Work) -> Cost:
         """Let a worker work, with its master and all recording."""
         step: ScenarioStep = replace(EXEC_TRUE, command=work.command)
-        counted = Step.COMMAND
+        counted = Timing.COMMAND
         if work.name == "sftp-read":
-            step, counted = SftpReadStep(name="", path=work.path, expect_bytes=None, expect_sha256=""), Step.SFTP_READ
+            step, counted = SftpReadStep(name="", path=work.path, expect_bytes=None, expect_sha256=""), Timing.SFTP_READ
         load = UsersLoad(
             stages=(UsersStage(users=work.at_once, duration_s=work.seconds),),
             spawn_rate=0.0,

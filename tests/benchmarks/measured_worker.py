@@ -19,7 +19,7 @@ from typing import Any  # noqa: E402
 
 import gevent  # noqa: E402
 from gevent import getcurrent  # noqa: E402
-from sshload_contract.vocabulary import Outcome, Step, Window  # noqa: E402
+from sshload_contract.vocabulary import Outcome, Timing, Window  # noqa: E402
 from sshload_worker.__main__ import main  # noqa: E402
 from sshload_worker.pacing.generator import Generator  # noqa: E402
 from sshload_worker.scenario.iteration import Iteration  # noqa: E402
@@ -80,7 +80,7 @@ def note_ports(iterations: list[tuple[int, int, int]]) -> None:
 
     def record_noted(self: Any, name: str, begin_ns: int, outcome: Outcome, stage: int = 0) -> None:
         total(self, name, begin_ns, outcome, stage)
-        if name == str(Step.TOTAL):
+        if name == str(Timing.TOTAL):
             latencies_us[getcurrent()] = (monotonic_ns() - begin_ns) // 1_000
 
     def release_noted(self: Any, connection: Any, user: int | None, *, usable: bool) -> None:

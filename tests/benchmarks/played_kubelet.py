@@ -5,13 +5,13 @@ The API server reads logs from it as from a real one, over TLS, so that the oper
 
 import asyncio
 import json
+import os
 import ssl
 import time
 from base64 import b64decode
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import aiohttp
@@ -24,7 +24,7 @@ from runs import snapshot, summary
 from sshload_contract.wire.master_log import snapshot_line
 
 Object = Mapping[str, Any]
-_NODE = "played"
+_NODE = f"played-{os.getpid()}"
 _AT_ONCE = 8
 _LOG_LINES = 10
 _LEFT_S = 3_600.0
@@ -32,15 +32,23 @@ _NO_LIMIT = aiohttp.ClientTimeout(total=None)
 
 
 class PlayedKubelet:
-    """The node, and an administrator's requests to the API server."""
+    """The node, and an administrator's requests to the API server, which may be that of others too."""
 
-    def __init__(self, url: str, session: aiohttp.ClientSession) -> None:
+    def __init__(self, server: ApiServer, url: str, session: aiohttp.ClientSession) -> None:
+        self._server = server
         self._url = url
         self._session = session
         self._at_once = asyncio.Semaphore(_AT_ONCE)
+        self._namespaces: set[str] = set()
         self._run_ids: dict[str, str] = {}
         self._last_words: dict[str, str] = {}
         self._begun_s = time.monotonic()
+
+    def namespace(self) -> str:
+        """Make a namespace, and run the pods of its Jobs."""
+        made = self._server.namespace().namespace
+        self._namespaces.add(made)
+        return made
 
     async def ask(self, method: str, path: str, body: Any = None) -> Any:
         """Send a request and return the answer; raises AssertionError with the API server's words if it refuses."""
@@ -64,14 +72,15 @@ class PlayedKubelet:
         await self.ask("PATCH", f"/api/v1/nodes/{_NODE}/status", {"status": status})
 
     async def run_pods(self) -> None:
-        """Make the pods of each Job as soon as there is one, ready at once. Never returns."""
+        """Make the pods of each Job in its namespaces as soon as there is one, ready at once. Never returns."""
         path = f"{self._url}/apis/batch/v1/jobs"
         async with asyncio.TaskGroup() as making:
             while True:  # the API server ends each watch after a while
                 async with self._session.get(path, params={"watch": "true"}, timeout=_NO_LIMIT) as events:
                     async for line in events.content:
                         event = json.loads(line)
-                        if event["type"] == "ADDED":
+                        is_own = event["object"].get("metadata", {}).get("namespace") in self._namespaces
+                        if event["type"] == "ADDED" and is_own:
                             self._take_in(event["object"], making)
 
     def _take_in(self, job: Object, making: asyncio.TaskGroup) -> None:
@@ -113,13 +122,14 @@ class PlayedKubelet:
 
 
 @asynccontextmanager
-async def played_kubelet(server: ApiServer, folder: Path) -> AsyncIterator[PlayedKubelet]:
-    """Add a node to an API server whose files are in `folder`, and play its kubelet."""
+async def played_kubelet(server: ApiServer) -> AsyncIterator[PlayedKubelet]:
+    """Add a node to an API server, whose files are beside its kubeconfig, and play its kubelet."""
+    folder = server.kubeconfig.parent
     asked = administrator(server.kubeconfig)
     own = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     own.load_cert_chain(folder / "apiserver.crt", folder / "apiserver.key")  # the API server asks no kubelet for more
     async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(ssl=asked.tls), headers=asked.login) as session:
-        kubelet, port = PlayedKubelet(asked.url, session), free_port()
+        kubelet, port = PlayedKubelet(server, asked.url, session), free_port()
         app = web.Application()
         app.add_routes([web.get("/containerLogs/{namespace}/{pod}/{container}", kubelet.log)])
         runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)

@@ -15,7 +15,7 @@ _ANSWERS: tuple[Meddling, ...] = (*map(Answer, (403, 409, 410, 429, 500)), Late(
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One fault, made anew for each run. `family` is the row of the table that it counts in."""
+    """One fault, made again for each run. `family` is the row of the table that it counts in."""
 
     family: str
     fault: Callable[[], Fault]

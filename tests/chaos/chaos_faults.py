@@ -1,6 +1,6 @@
 """What befalls an operator: killed at a write, answered wrongly, late or not at all, or told too little by a watch.
 
-A fault is made anew for each run. `reached` says whether its moment came at all.
+A fault is made again for each run. `reached` says whether its moment came at all.
 """
 
 import asyncio

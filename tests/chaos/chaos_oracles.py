@@ -197,7 +197,7 @@ def _refuses(resource_and_name: str) -> Callable[[Fault], bool]:
 _OWN = r"SSHLoadTest(Schedule|Comparison)?/"
 EXCUSES = (
     Excuse(
-        "the run's Secret is made anew where its token was lost before the master's Job was there",
+        "the run's Secret is made again where its token was lost before the master's Job was there",
         _cuts_start_short,
         r"(created|deleted): {'Secret': \d+} more, {} fewer",
     ),

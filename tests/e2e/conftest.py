@@ -20,6 +20,7 @@ from chart_release import (
 from live_cluster import LiveCluster
 
 LONGEST_FIRST = (
+    "test_schedule",
     "test_operator_lost",
     "test_uninstall",
     "test_comparison_examples",

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from live_cluster import LiveCluster, condition, load_test
+from live_cluster import LiveCluster, condition, load_test, lone_worker_test
 
 MANAGED = {"sshd": {"maxStartups": "3000:30:3000"}}
 
@@ -33,7 +33,7 @@ def test_kubectl_apply_refuses(cluster: LiveCluster, change: dict[str, Any], nam
 
 
 def ends_in_error(cluster: LiveCluster, name: str, reason: str, **change: Any) -> dict[str, Any]:
-    status = cluster.run(load_test(name, **change))
+    status = cluster.run(lone_worker_test(name, **change))
     assert (status["verdict"], status["reason"]) == ("Error", reason), status["message"]
     assert condition(status, "Stalled")["status"] == "True"
     cluster.gone(lambda: cluster.children(name), "children")
@@ -81,7 +81,7 @@ def test_a_run_that_takes_longer_than_its_deadline_is_an_error(cluster: LiveClus
 
 def test_a_command_that_does_not_exist_fails_every_iteration_by_its_exit_code(cluster: LiveCluster) -> None:
     status = cluster.run(
-        load_test(
+        lone_worker_test(
             "no-command",
             scenario={"steps": [{"exec": {"command": "cat no-such-file"}}]},
             thresholds=[{"errorRate": {"below": "1%"}}],

@@ -5,7 +5,7 @@ import time
 import pytest
 from chart_release import cluster_in, create_namespaces
 from cluster_daemons import paused
-from live_cluster import LiveCluster, load_test
+from live_cluster import LiveCluster, load_test, lone_worker_test
 
 pytestmark = pytest.mark.alone
 
@@ -14,9 +14,9 @@ def test_a_run_goes_on_while_etcd_stands_still(cluster: LiveCluster) -> None:
     def stand_still() -> None:
         cluster.running("without-etcd")
         with paused("etcd"):
-            time.sleep(10)
+            time.sleep(6)
 
-    load = {"arrivals": {"stages": [{"rate": 4, "duration": "15s"}]}}
+    load = {"arrivals": {"stages": [{"rate": 6, "duration": "10s"}]}}
     status = cluster.run(load_test("without-etcd", load=load), meanwhile=stand_still)
     assert status["verdict"] == "Passed", status["message"]
     assert status["results"]["iterations"] == 60
@@ -29,7 +29,7 @@ def test_a_namespace_can_be_deleted_in_mid_run_and_hurts_no_other(cluster: LiveC
     create_namespaces(deleted.namespace)
 
     def delete() -> None:
-        deleted.apply(load_test("doomed", load={"arrivals": {"stages": [{"rate": 2, "duration": "300s"}]}}))
+        deleted.apply(lone_worker_test("doomed", load={"arrivals": {"stages": [{"rate": 2, "duration": "300s"}]}}))
         deleted.running("doomed")
         deleted.kubectl("delete", "namespace", deleted.namespace, "--wait=false")
         deleted.gone(lambda: deleted.exists("namespace", deleted.namespace), "namespace")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from cluster_server import OWN_SERVER, key_pair, secret, server
-from live_cluster import LiveCluster, load_test
+from live_cluster import LiveCluster, load_test, lone_worker_test
 
 pytestmark = pytest.mark.xdist_group("an external target")
 
@@ -60,27 +60,27 @@ def test_ones_own_server_is_measured_without_a_managed_target(own_server: LiveCl
 
 def test_an_encrypted_key_is_decrypted_by_its_passphrase_which_nothing_shows(own_server: LiveCluster) -> None:
     target = external(credentialsSecretRef={"name": "encrypted-credentials"}, encryptedKey=True)
-    status = own_server.run(load_test("encrypted", target=target))
+    status = own_server.run(lone_worker_test("encrypted", target=target))
     assert status["verdict"] == "Passed", status["message"]
     assert PASSPHRASE not in own_server.kubectl("get", "slt,configmaps,events", "-o", "yaml")
 
 
 def test_the_way_through_a_jump_host_is_timed_by_itself(own_server: LiveCluster) -> None:
     target = external()
-    status = own_server.run(load_test("jump", target=target, via=[target["external"]]))
+    status = own_server.run(lone_worker_test("jump", target=target, via=[target["external"]]))
     assert status["verdict"] == "Passed", status["message"]
     counts = {step["step"]: step["count"] for step in status["results"]["steps"]}
     assert counts["via1.login"] == counts["login"] == counts["total"] == 30
 
 
 def test_a_jump_host_that_the_installer_did_not_allow_is_refused(own_server: LiveCluster) -> None:
-    status = own_server.run(load_test("other-jump", target=external(), via=[external(port=22)["external"]]))
+    status = own_server.run(lone_worker_test("other-jump", target=external(), via=[external(port=22)["external"]]))
     assert (status["verdict"], status["reason"]) == ("Error", "TargetNotAllowed")
 
 
 def test_wrong_credentials_are_an_error_that_says_so(own_server: LiveCluster) -> None:
     target = external(credentialsSecretRef={"name": "wrong-credentials"})
-    status = own_server.run(load_test("wrong-key", target=target))
+    status = own_server.run(lone_worker_test("wrong-key", target=target))
     assert (status["verdict"], status["reason"]) == ("Error", "CredentialsRejected"), status["message"]
     assert status["results"]["iterations"] == 0
 
@@ -91,23 +91,27 @@ def test_a_server_that_does_not_answer_is_named_and_not_the_workers(own_server: 
     own_server.apply({"apiVersion": "v1", "kind": "Service", "metadata": nobody, "spec": spec})
     target = external(host="bastion", insecureIgnoreHostKey=True)
     del target["external"]["knownHostsSecretRef"]
-    status = own_server.run(load_test("silent", target=target, client={"timeouts": {"connect": "3s"}}))
+    status = own_server.run(lone_worker_test("silent", target=target, client={"timeouts": {"connect": "3s"}}))
     assert (status["verdict"], status["reason"]) == ("Error", "TargetUnreachable"), status["message"]
     assert "the target (bastion port 2222)" in status["message"]
     assert status["results"]["iterations"] == 0
 
 
 def test_a_host_key_that_known_hosts_does_not_hold_is_an_error(own_server: LiveCluster) -> None:
-    status = own_server.run(load_test("other-host", target=external(knownHostsSecretRef={"name": "wrong-known-hosts"})))
+    status = own_server.run(
+        lone_worker_test("other-host", target=external(knownHostsSecretRef={"name": "wrong-known-hosts"}))
+    )
     assert (status["verdict"], status["reason"]) == ("Error", "HostKeyMismatch"), status["message"]
 
 
 def test_a_missing_secret_is_named(own_server: LiveCluster) -> None:
-    status = own_server.run(load_test("no-secret", target=external(credentialsSecretRef={"name": "no-such-secret"})))
+    status = own_server.run(
+        lone_worker_test("no-secret", target=external(credentialsSecretRef={"name": "no-such-secret"}))
+    )
     assert (status["verdict"], status["reason"]) == ("Error", "PodConfigError"), status["message"]
     assert "no-such-secret" in status["message"]
 
 
 def test_a_port_that_the_installer_did_not_allow_is_refused(own_server: LiveCluster) -> None:
-    status = own_server.run(load_test("other-port", target=external(port=22)))
+    status = own_server.run(lone_worker_test("other-port", target=external(port=22)))
     assert (status["verdict"], status["reason"]) == ("Error", "TargetNotAllowed")

@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from live_cluster import LiveCluster, load_test
+from live_cluster import LiveCluster, load_test, lone_worker_test
 
 LONG_LOAD = {"arrivals": {"stages": [{"rate": 5, "duration": "300s"}]}}
 # 64 MB of empty objects as a summary: 87 kB of log in 9 lines.
@@ -26,7 +26,7 @@ def pod_of(cluster: LiveCluster, test: str, role: str) -> dict[str, Any]:
 
 
 def restarts(cluster: LiveCluster) -> int:
-    """Return how often containers of operators were started anew."""
+    """Return how often containers of operators were restarted."""
     listed = cluster.kubectl("get", "pods", "--all-namespaces", "-l", "app.kubernetes.io/name=sshload", "-o", "json")
     pods = [pod for pod in json.loads(listed)["items"] if "sshload.dev/role" not in pod["metadata"]["labels"]]
     assert pods
@@ -35,10 +35,10 @@ def restarts(cluster: LiveCluster) -> int:
 
 def test_a_log_made_to_fill_the_operators_memory_ends_its_own_test_only(cluster: LiveCluster) -> None:
     before = restarts(cluster)
-    cluster.apply(load_test("bomb", load=LONG_LOAD))
+    cluster.apply(lone_worker_test("bomb", load=LONG_LOAD))
     cluster.running("bomb")
     cluster.kubectl("exec", pod_of(cluster, "bomb", "master")["metadata"]["name"], "--", "python", "-c", BOMB)
-    cluster.apply(load_test("neighbour"))
+    cluster.apply(lone_worker_test("neighbour"))
     status = cluster.finished("bomb")
     assert (status["verdict"], status["reason"]) == ("Error", "ResultsUnreadable")
     assert cluster.finished("neighbour")["results"]["iterations"] == 30

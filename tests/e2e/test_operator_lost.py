@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from chart_release import Release
-from live_cluster import LiveCluster, load_test
+from live_cluster import LiveCluster, load_test, lone_worker_test
 
 PHASES = ("PreparingTarget", "StartingWorkers", "Running")
 
@@ -22,7 +22,7 @@ def test_a_killed_operator_takes_up_the_run_where_it_is(own_release: Release, ph
         own_release.kill()
 
     load = {"arrivals": {"stages": [{"rate": 5, "duration": "8s"}]}}
-    status = cluster.run(load_test(name, load=load), meanwhile=kill)
+    status = cluster.run(lone_worker_test(name, load=load), meanwhile=kill)
     assert status["verdict"] == "Passed", status["message"]
     assert status["results"]["iterations"] == 40
     cluster.gone(lambda: cluster.children(name), "children")
@@ -44,7 +44,7 @@ def absence(own_release: Release) -> Absence:
     left: list[str] = []
 
     def be_away() -> None:
-        cluster.apply(load_test("orphan", load={"arrivals": {"stages": [{"rate": 2, "duration": "300s"}]}}))
+        cluster.apply(lone_worker_test("orphan", load={"arrivals": {"stages": [{"rate": 2, "duration": "300s"}]}}))
         cluster.running("unattended")
         cluster.running("orphan")
         with own_release.away():

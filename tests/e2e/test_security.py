@@ -9,7 +9,7 @@ import pytest
 from canary import Canary, new_key, new_text
 from chart_release import NAMESPACE, cluster_in
 from cluster_server import OWN_SERVER, key_pair, secret, server
-from live_cluster import LiveCluster, load_test
+from live_cluster import LiveCluster, load_test, lone_worker_test
 
 pytestmark = pytest.mark.xdist_group("pods under inspection")
 
@@ -120,9 +120,9 @@ def test_ones_own_credentials_are_nowhere_to_be_read_when_a_server_refuses_them(
     }
     spec = {"target": {"external": external}, "client": {"auth": auth}}
     module_cluster.apply(credentials, secret("canary-hosts", known_hosts=refusing_server))
-    status = module_cluster.run(load_test(f"short-{auth}", **spec))
+    status = module_cluster.run(lone_worker_test(f"short-{auth}", **spec))
     assert (status["verdict"], status["reason"]) == ("Error", "CredentialsRejected"), status["message"]
-    module_cluster.apply(load_test(f"long-{auth}", **spec, load=LONG, loginBeforeLoad=False))
+    module_cluster.apply(lone_worker_test(f"long-{auth}", **spec, load=LONG, loginBeforeLoad=False))
     module_cluster.running(f"long-{auth}")
     said = [*said_in_objects(module_cluster), *said_in_pods(module_cluster, f"long-{auth}")]
     module_cluster.kubectl("delete", "slt", f"long-{auth}", "--wait=false")

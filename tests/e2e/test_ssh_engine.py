@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from live_cluster import LiveCluster, load_test
+from live_cluster import LiveCluster, load_test, lone_worker_test
 
 
 def outcomes(status: dict[str, Any]) -> dict[str, int]:
@@ -35,7 +35,7 @@ def test_what_max_startups_dropped_is_told_as_throttled(cluster: LiveCluster) ->
 
 def test_what_a_penalty_dropped_is_told_as_penalised(cluster: LiveCluster) -> None:
     status = cluster.run(
-        load_test(
+        lone_worker_test(
             "penalised",
             # The client gives up each key exchange at once, and sshd penalises who goes without having tried to log in.
             target=managed(perSourcePenalties="noauth:30s min:1s"),
@@ -58,7 +58,7 @@ def test_each_process_of_a_pod_is_a_worker_with_its_own_share(cluster: LiveClust
 
 @pytest.mark.parametrize("auth", ["certificate", "agent"])
 def test_a_managed_target_takes_what_the_operator_made_for_it(cluster: LiveCluster, auth: str) -> None:
-    status = cluster.run(load_test(auth, client={"auth": auth}))
+    status = cluster.run(lone_worker_test(auth, client={"auth": auth}))
     assert status["verdict"] == "Passed", status["message"]
     assert status["results"]["target"]["loginDifference"] == 0
 
@@ -66,7 +66,7 @@ def test_a_managed_target_takes_what_the_operator_made_for_it(cluster: LiveClust
 def test_a_newer_key_exchange_comes_by_a_library_that_has_it(cluster: LiveCluster) -> None:
     kex = "mlkem768x25519-sha256"
     status = cluster.run(
-        load_test("post-quantum", client={"library": "openssh", "controlMaster": True, "kexAlgorithms": [kex]})
+        lone_worker_test("post-quantum", client={"library": "openssh", "controlMaster": True, "kexAlgorithms": [kex]})
     )
     assert status["verdict"] == "Passed", status["message"]
     (negotiated,) = status["results"]["negotiated"]

@@ -2,7 +2,7 @@
 
 import pytest
 from chart_release import Release
-from live_cluster import LiveCluster, load_test
+from live_cluster import LiveCluster, load_test, lone_worker_test
 
 pytestmark = pytest.mark.xdist_group("an operator that is uninstalled")
 
@@ -10,9 +10,9 @@ pytestmark = pytest.mark.xdist_group("an operator that is uninstalled")
 def test_a_namespaced_installation_sees_only_its_namespaces(own_release: Release, cluster: LiveCluster) -> None:
     own, name = own_release.cluster, "namespaced"
     elsewhere = LiveCluster(own.kubectl_path, own.kubeconfig, "default")
-    elsewhere.apply(load_test(name))
+    elsewhere.apply(lone_worker_test(name))
     try:
-        assert own.run(load_test(name))["verdict"] == "Passed"
+        assert own.run(lone_worker_test(name))["verdict"] == "Passed"
         assert "phase" not in elsewhere.status(name)
     finally:
         elsewhere.kubectl("delete", "slt", name)
@@ -31,4 +31,4 @@ def test_uninstalling_keeps_the_crds_and_the_objects_which_can_be_deleted(own_re
         assert "sshloadtests.sshload.dev" in cluster.kubectl("get", "crd", "sshloadtests.sshload.dev")
     finally:
         own_release.install_for(cluster.namespace)
-    assert cluster.run(load_test("after-reinstall"))["verdict"] == "Passed"
+    assert cluster.run(lone_worker_test("after-reinstall"))["verdict"] == "Passed"

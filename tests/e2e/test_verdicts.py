@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from live_cluster import LiveCluster, condition, load_test
+from live_cluster import LiveCluster, condition, load_test, lone_worker_test
 from statuses import percentile_of
 
 
@@ -28,7 +28,7 @@ def test_a_file_gives_the_same_account_without_a_cluster(cluster: LiveCluster, t
 
 def test_a_broken_threshold_fails_with_what_was_observed(cluster: LiveCluster) -> None:
     thresholds = [{"latency": {"step": "total", "percentile": 50, "below": "1ms"}}]
-    status = cluster.run(load_test("strict", thresholds=thresholds))
+    status = cluster.run(lone_worker_test("strict", thresholds=thresholds))
     assert (status["verdict"], status["reason"]) == ("Failed", "ThresholdBroken")
     (threshold,) = status["thresholds"]
     assert threshold["passed"] is False
@@ -38,7 +38,7 @@ def test_a_broken_threshold_fails_with_what_was_observed(cluster: LiveCluster) -
 
 def test_too_few_samples_for_a_percentile_are_inconclusive_and_show_no_number(cluster: LiveCluster) -> None:
     thresholds = [{"latency": {"step": "total", "percentile": 99.9, "below": "2s"}}]
-    status = cluster.run(load_test("few", thresholds=thresholds))
+    status = cluster.run(lone_worker_test("few", thresholds=thresholds))
     assert (status["verdict"], status["reason"]) == ("Inconclusive", "TooFewSamples")
     assert percentile_of(step(status, "total"), 99.9) is None
     assert "observed" not in status["thresholds"][0]

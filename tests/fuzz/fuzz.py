@@ -98,7 +98,7 @@ def _lines(check: Callable[[bytes], None], data: bytes) -> set[tuple[str, int]]:
 
 
 def _one(target: str, *arguments: str) -> str:
-    """Run one target's fuzzer to its end, and return what it says. Where it ends ill, that is a finding."""
+    """Run one target's fuzzer to its end, and return what it says. Where it fails, that is a finding."""
     findings = _CACHE / target / "findings"
     command = [sys.executable, str(FUZZ / "fuzz_one.py"), target, str(findings), *_LIMITS]
     done = subprocess.run(

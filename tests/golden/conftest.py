@@ -1,4 +1,4 @@
-"""Comparison with files that stand beside the tests, which `--update-golden` writes anew."""
+"""Comparison with files that stand beside the tests, which `--update-golden` writes again."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -9,7 +9,7 @@ from passes import Passes
 from plans import allowing, quickstart
 from runs import pod, snapshot, summary
 from sshload_contract.allow_list import AllowedTarget
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Timing
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.planning.plan import Installation
 from sshload_operator.state import ObservedBaseline, Role
@@ -41,7 +41,7 @@ def slower(times: float, noise: float = 0.01, **changes: Any) -> RunSummary:
             percentiles_low_us=scaled(step.percentiles_us, times / (1 + noise)),
             percentiles_high_us=scaled(step.percentiles_us, times * (1 + noise)),
         )
-        if step.step != Step.START_DELAY
+        if step.step != Timing.START_DELAY
         else step
         for step in sound.steps
     )

@@ -11,7 +11,7 @@ from client_kinds import Kind
 from server_faults import BRIEF_S, FILE, all_of
 from sshload_contract.client import Library
 from sshload_contract.steps import ExecStep, ScenarioStep, SftpReadStep
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 from staged_ssh_server import Stage, StagedServer
 
 COMMAND = ExecStep(name="", command="any", expect_exit_code=0, expect_stdout="")
@@ -20,7 +20,7 @@ ANYWHERE = "any part"
 """The part of a step that fails where two things happen at once and either may be heard of first."""
 
 _LOGIN = ("banner", "kex", "auth")
-_SUMS = {COMMAND: str(Step.COMMAND), READ: str(Step.SFTP_READ)}
+_SUMS = {COMMAND: str(Timing.COMMAND), READ: str(Timing.SFTP_READ)}
 
 
 @dataclass(frozen=True)
@@ -448,4 +448,4 @@ def _step(part: str) -> str:
 
 
 if __name__ == "__main__":
-    print(page(), end="")  # noqa: T201 - for whoever writes the page anew
+    print(page(), end="")  # noqa: T201 - for whoever writes the page again

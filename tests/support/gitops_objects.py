@@ -10,7 +10,7 @@ from runs import pod, snapshot, summary
 from schedules import SimSchedule, schedule
 from searches import found_118, passed, searched
 from sim_comparison import SimComparison, comparison_spec, measured
-from sshload_contract.vocabulary import RunEnd, SearchEnd, Step
+from sshload_contract.vocabulary import RunEnd, SearchEnd, Timing
 from sshload_contract.wire.master_log import Stage
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.api.kinds import API_VERSION, COMPARISON, SCHEDULE, TEST, Kind
@@ -26,7 +26,7 @@ _SPEC: Final = quickstart(
 )
 _SEARCH: Final = {"capacity": {"arrivals": {"min": 10, "max": 500, "duration": "30s"}}}
 _MOST_HELD: Final = searched(passed(10), passed(500), passed(500), end=SearchEnd.MOST_HELD, lower=500)
-_UNTIMED: Final = tuple(step for step in summary().steps if step.step != Step.TOTAL)
+_UNTIMED: Final = tuple(step for step in summary().steps if step.step != Timing.TOTAL)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,25 +2,25 @@
 
 from collections.abc import Mapping
 
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 
 class Heard:
     """Every sample of the steps that the recorder has to be told to tell (recording.recorder.Listener)."""
 
-    def __init__(self, *steps: Step) -> None:
+    def __init__(self, *steps: Timing) -> None:
         self.steps = steps
         self._latencies_us: dict[tuple[str, Outcome], list[int]] = {}
 
-    def count(self, step: Step, outcome: Outcome = Outcome.OK) -> int:
+    def count(self, step: Timing, outcome: Outcome = Outcome.OK) -> int:
         """Return how many have ended so."""
         return len(self._latencies(step, outcome))
 
-    def shortest_us(self, step: Step) -> int:
+    def shortest_us(self, step: Timing) -> int:
         """Return the latency of the shortest that went well; raises ValueError where none has."""
         return min(self._latencies(step, Outcome.OK))
 
-    def longest_us(self, step: Step) -> int:
+    def longest_us(self, step: Timing) -> int:
         """Return the latency of the longest that went well; raises ValueError where none has."""
         return max(self._latencies(step, Outcome.OK))
 
@@ -31,5 +31,5 @@ class Heard:
     def on_sum(self, step: str, outcome: Outcome, counts: Mapping[int, int]) -> None:
         """Take nothing: each was heard before."""
 
-    def _latencies(self, step: Step, outcome: Outcome) -> list[int]:
+    def _latencies(self, step: Timing, outcome: Outcome) -> list[int]:
         return self._latencies_us.get((str(step), outcome), [])

@@ -36,7 +36,7 @@ def watched(get: Sequence[str], pause_s: float) -> Iterator[dict[str, Any] | Non
 def watched_always(get: Sequence[str], pause_s: float) -> Iterator[Event | None]:
     """Yield the events of all objects that a command lists, and None whenever none came for `pause_s`, without an end.
 
-    An API server that does not answer is asked again, and tells of all objects anew.
+    An API server that does not answer is asked again, and tells of all objects again.
     """
     while True:
         with _watch(get) as process:

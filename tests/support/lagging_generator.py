@@ -25,7 +25,7 @@ from sshload_contract.load import (
     UsersStage,
 )
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary, StepStats
 
@@ -349,7 +349,7 @@ def _summary(draw: Draw, seen: Seen) -> RunSummary:
         loop_lag_p999_us=_us(max(_percentile(delays, 99.9) for delays in probed)),
         loop_lag_max_us=_us(max(delays[-1] for delays in probed)),
     )
-    steps = [_stats(Step.START_DELAY, seen.starts), *(_stats(name, found) for name, found in seen.spans.items())]
+    steps = [_stats(Timing.START_DELAY, seen.starts), *(_stats(name, found) for name, found in seen.spans.items())]
     steps.append(replace(steps[1], step="visits", count=succeeded * len(draw.works_s[0])))
     errors = tuple(
         ErrorCount("total", outcome, Window.MEASURED, number, "")

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.vocabulary import Step, Window
+from sshload_contract.vocabulary import Timing, Window
 from sshload_contract.wire.run_summary import RunSummary
 
 
@@ -18,7 +18,7 @@ def delayed(found: RunSummary, delay_us: int, *, lag_us: int | None = None) -> R
     )
     steps = tuple(
         replace(step, percentiles_us={**dict.fromkeys(step.percentiles_us, delay_us), "50": 100}, max_us=delay_us)
-        if step.step == Step.START_DELAY
+        if step.step == Timing.START_DELAY
         else step
         for step in found.steps
     )

@@ -222,3 +222,8 @@ def load_test(name: str, **spec: Any) -> Manifest:
             **spec,
         },
     }
+
+
+def lone_worker_test(name: str, **spec: Any) -> Manifest:
+    """Return such a test with one worker, where a claim is not about workers: each takes CPU to start."""
+    return load_test(name, **{"workers": {"replicas": 1}, **spec})

@@ -133,11 +133,11 @@ def problems(fault: NetworkFault, ended: Ended) -> Iterator[str]:
         yield f"{results['failures']} failures, of which the outcomes are {counted}"
     total = next(step for step in results["steps"] if step["step"] == "total")
     if results["iterations"] != total["count"] + total["failures"]:
-        yield f"{results['iterations']} iterations, of which {total['count']} ended well, {total['failures']} did not"
+        yield f"{results['iterations']} iterations, of which {total['count']} succeeded, {total['failures']} did not"
     if not fault.must <= counted.keys() <= fault.must | fault.may:
         yield f"outcomes {counted} in place of {sorted(fault.must)}"
     if not fault.must and not fault.may and not total["count"]:
-        yield "nothing ended well"
+        yield "nothing succeeded"
     least_ms = {step["step"]: step.get("minMs", 0.0) for step in results["steps"]}
     for step, at_least_ms in fault.at_least_ms.items():
         if least_ms[step] < at_least_ms:

@@ -9,7 +9,7 @@ import gevent
 from gevent import Greenlet
 from heard import Heard
 from one_iteration import prepare, unexpected
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.share import Share
@@ -58,7 +58,7 @@ class OneLoad:
 @contextmanager
 def one_load(config: RunConfig) -> Iterator[OneLoad]:
     """Run the whole load of a config with one worker in this process; nothing of it outlives the block."""
-    heard = Heard(Step.LOGIN, Step.TOTAL)
+    heard = Heard(Timing.LOGIN, Timing.TOTAL)
     recorder = Recorder(config.run_id, 0, heard, heard.steps)
     login = prepare_login(config, resolve_first_hop(config, unexpected))
     held = HeldSessions(Connector(login, recorder), config.client.timeouts, recorder)

@@ -19,7 +19,7 @@ LOGIN_AND_TOTAL = {"startDelay", "connect", "banner", "kex", "auth", "login", "t
 
 @dataclass(frozen=True)
 class Pass:
-    """What one iteration came to. `timed` counts the timings of each of the scenario's steps that ended well."""
+    """What one iteration came to. `timed` counts the timings of each of the scenario's steps that succeeded."""
 
     outcome: Outcome
     failed_step: str

@@ -10,7 +10,7 @@ from pathlib import Path
 
 USER = "tester"
 SAY_NO_STATUS = "say no status"
-"""A command that ends well, of which the server closes the channel without an exit status."""
+"""A command that succeeds, of which the server closes the channel without an exit status."""
 PASSWORD = "correct horse battery staple"
 _PASSWORD_VARIABLE = "SSHLOAD_TEST_PASSWORD"
 

@@ -82,7 +82,7 @@ def pod_of(maker: Mapping[str, Any], index: int) -> Mapping[str, Any]:
 
 
 def ended(exit_code: int, message: str = "") -> dict[str, Any]:
-    """Return the status of a pod whose container ended and is not started anew."""
+    """Return the status of a pod whose container ended and is not restarted."""
     end = {"exitCode": exit_code, "reason": "Error" if exit_code else "Completed", "message": message}
     container = {**READY["containerStatuses"][0], "ready": False, "state": {"terminated": end}}
     return {

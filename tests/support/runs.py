@@ -5,7 +5,7 @@ from typing import Any
 
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.steal import MachineCpu
-from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
+from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
 from sshload_contract.wire.master_log import SNAPSHOT_VERSION, Snapshot, Stage
 from sshload_contract.wire.report import EncodedHistogram, ErrorCount, Negotiated, NegotiatedCount
 from sshload_contract.wire.run_summary import RUN_SUMMARY_VERSION, GeneratorStats, LoadStats, RunSummary, StepStats
@@ -17,7 +17,7 @@ MEASURED_S = 30.0
 WARM_UP_LOGINS = 100
 _PERCENTILES = (50.0, 90.0, 95.0, 99.0, 99.9)
 _LATENCIES_US = (45_000, 60_000, 70_000, 90_000, 120_000)
-_STEPS = (Step.CONNECT, Step.AUTH, Step.LOGIN, Step.EXEC, Step.TOTAL)
+_STEPS = (Timing.CONNECT, Timing.AUTH, Timing.LOGIN, Timing.EXEC, Timing.TOTAL)
 NEGOTIATED = Negotiated("curve25519-sha256", "aes128-gcm@openssh.com", "", "ssh-ed25519", "SSH-2.0-OpenSSH_10.0")
 
 
@@ -101,7 +101,7 @@ def steps(succeeded: int, failed: int, window: Window = Window.MEASURED) -> tupl
             step=str(step),
             window=window,
             count=succeeded,
-            failures=failed if step in (Step.EXEC, Step.TOTAL) else 0,
+            failures=failed if step in (Timing.EXEC, Timing.TOTAL) else 0,
             rate=succeeded / MEASURED_S,
             min_us=40_000,
             mean_us=50_000.0,
@@ -119,7 +119,7 @@ def steps(succeeded: int, failed: int, window: Window = Window.MEASURED) -> tupl
 def _start_delay(begun: int, window: Window) -> StepStats:
     """Return the figures of prompt starts."""
     return StepStats(
-        step=str(Step.START_DELAY),
+        step=str(Timing.START_DELAY),
         window=window,
         count=begun,
         failures=0,
@@ -143,7 +143,7 @@ def held_step(name: str, succeeded: int, failed: int) -> StepStats:
 
 def errors(failed: int, outcome: Outcome = Outcome.EXIT_CODE, message: str = "exit code 1") -> tuple[ErrorCount, ...]:
     """Return the errors of so many iterations that failed alike."""
-    return (ErrorCount(Step.TOTAL, outcome, Window.MEASURED, failed, message),) if failed else ()
+    return (ErrorCount(Timing.TOTAL, outcome, Window.MEASURED, failed, message),) if failed else ()
 
 
 def load(succeeded: int = 600, failed: int = 0, **changes: Any) -> LoadStats:
@@ -212,8 +212,8 @@ def summary(succeeded: int = 600, failed: int = 0, **changes: Any) -> RunSummary
         series_interval_s=1.0,
         series=(),
         histograms=(
-            EncodedHistogram(Step.AUTH, Window.WARM_UP, Outcome.OK, WARM_UP_LOGINS, ""),
-            EncodedHistogram(Step.AUTH, Window.MEASURED, Outcome.OK, logins, ""),
+            EncodedHistogram(Timing.AUTH, Window.WARM_UP, Outcome.OK, WARM_UP_LOGINS, ""),
+            EncodedHistogram(Timing.AUTH, Window.MEASURED, Outcome.OK, logins, ""),
         ),
         omitted=(),
     )

@@ -103,7 +103,9 @@ def _serve() -> int:
     from gevent import monkey  # noqa: PLC0415 - likewise
 
     monkey.patch_all()
-    import sshload_worker.coordination.http_server  # noqa: PLC0415 - after the patch
+    import gevent.resolver.thread  # noqa: F401, PLC0415 - after the patch
+    import sshload_worker.clients.ssh2.connection  # noqa: PLC0415
+    import sshload_worker.coordination.http_server  # noqa: PLC0415
     import sshload_worker.coordination.master  # noqa: PLC0415
     import sshload_worker.coordination.roles  # noqa: PLC0415
     import sshload_worker.coordination.worker  # noqa: F401, PLC0415

@@ -2,7 +2,7 @@
 
 import errno
 
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 MESSAGE_LIMIT_CHARACTERS = 200
 PRE_BANNER_TEXTS = {
@@ -20,10 +20,10 @@ CONNECT_ERRNOS = {
     errno.ENOMEM: Outcome.GENERATOR_FAULT,
 }
 TIMEOUTS = {
-    Step.CONNECT: Outcome.CONNECT_TIMEOUT,
-    Step.BANNER: Outcome.BANNER_TIMEOUT,
-    Step.KEX: Outcome.KEX_TIMEOUT,
-    Step.AUTH: Outcome.AUTH_TIMEOUT,
+    Timing.CONNECT: Outcome.CONNECT_TIMEOUT,
+    Timing.BANNER: Outcome.BANNER_TIMEOUT,
+    Timing.KEX: Outcome.KEX_TIMEOUT,
+    Timing.AUTH: Outcome.AUTH_TIMEOUT,
 }
 
 
@@ -45,7 +45,7 @@ def connect_outcome(number: int) -> Outcome:
     return CONNECT_ERRNOS.get(number, Outcome.CONNECT_FAILED)
 
 
-def timeout_outcome(step: Step) -> Outcome:
+def timeout_outcome(step: Timing) -> Outcome:
     """Return the outcome of a step that took longer than it may."""
     return TIMEOUTS.get(step, Outcome.STEP_TIMEOUT)
 

@@ -14,10 +14,10 @@ from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.load import BurstLoad, Load
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.thresholds import ErrorRateThreshold, Judged, Threshold, ThresholdResult, in_words
-from sshload_contract.vocabulary import Outcome, Step, Window, measured_step
+from sshload_contract.vocabulary import Outcome, Timing, Window, measured_step
 from sshload_contract.wire.run_summary import RunSummary
 
-_HELD_TO_THE_END = measured_step("held", Step.HOLD)
+_HELD_TO_THE_END = measured_step("held", Timing.HOLD)
 
 _SIGNIFICANCE = 0.05
 _NEGLIGIBLE = 1e-12
@@ -221,7 +221,7 @@ def all_failed(load: Load, summary: RunSummary) -> str:
     if held.ended and held.failed == held.ended:
         return f"not one of {held.ended} sessions was held to the end"
     if iterations.started > 0 and iterations.succeeded == 0:
-        return f"not one of {iterations.failed} iterations ended well"
+        return f"not one of {iterations.failed} iterations succeeded"
     return ""
 
 

@@ -1,7 +1,7 @@
 """Figures of a summary that more than one rule needs: steps, logins, and how much of the load the generator made."""
 
 from sshload_contract.load import Load, UsersLoad
-from sshload_contract.vocabulary import Step, Window
+from sshload_contract.vocabulary import Timing, Window
 from sshload_contract.wire.run_summary import RunSummary, StepStats
 
 TOLERATED_SHORTFALL = 0.1
@@ -25,7 +25,7 @@ def accepted_logins(summary: RunSummary) -> int | None:
 
 def total_step(summary: RunSummary, window: Window) -> StepStats | None:
     """Return the figures of whole iterations in a window."""
-    return find_step(summary, Step.TOTAL, window)
+    return find_step(summary, Timing.TOTAL, window)
 
 
 def find_step(summary: RunSummary, name: str, window: Window) -> StepStats | None:
@@ -45,7 +45,7 @@ def shortfall(load: Load, summary: RunSummary) -> float:
     if total is None or total.mean_us is None:
         return 1.0
     timings = sum(step.count for step in summary.steps if step.window is Window.MEASURED)
-    starts = find_step(summary, Step.START_DELAY, Window.MEASURED)
+    starts = find_step(summary, Timing.START_DELAY, Window.MEASURED)
     late_start_us = starts.mean_us if starts is not None and starts.mean_us is not None else 0.0
     own_us = late_start_us + summary.generator.loop_lag_mean_us * timings / total.count
     round_us = total.mean_us + (load.think_time.min_s + load.think_time.max_s) / 2 * _US_PER_S

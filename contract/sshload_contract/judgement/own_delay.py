@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.vocabulary import Invalidity, Step, Window
+from sshload_contract.vocabulary import Invalidity, Timing, Window
 from sshload_contract.wire.run_summary import GeneratorStats, RunSummary, StepStats
 
 CPU_SHARE_LIMIT = 0.9
@@ -73,7 +73,7 @@ class OwnDelay:
 
 def own_delay(summary: RunSummary) -> OwnDelay:
     """Return the generator's own delay in a run or trial."""
-    generator, starts = summary.generator, find_step(summary, Step.START_DELAY, Window.MEASURED)
+    generator, starts = summary.generator, find_step(summary, Timing.START_DELAY, Window.MEASURED)
     start_p50_us, start_p99_us, start_p999_us = (_start_delay(starts, percentile) for percentile in (50, 99, 99.9))
     start_max_us = _start_delay(starts, None)
     largest_us = max(generator.loop_lag_max_us, start_max_us)

@@ -22,7 +22,7 @@ from sshload_contract.thresholds import (
     in_words,
     terms_of,
 )
-from sshload_contract.vocabulary import WHOLE_STEPS, Step, Window
+from sshload_contract.vocabulary import WHOLE_STEPS, Timing, Window
 from sshload_contract.wire.run_summary import RunSummary
 
 _US_PER_MS = 1_000
@@ -54,7 +54,7 @@ Delays spread a burst, and keep users from coming together: in simulations that 
 
 _LEAST_PERCENTILE = 50.0
 _US_PER_S = 1_000_000
-_SPANS = frozenset(WHOLE_STEPS) - {Step.HOLD}
+_SPANS = frozenset(WHOLE_STEPS) - {Timing.HOLD}
 """Steps that contain the generator's delay. A part of one begins with an event that may be noticed late: it shrinks."""
 
 CROWD_SHARE_OF_RATE = 0.5

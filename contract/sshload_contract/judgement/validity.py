@@ -108,7 +108,7 @@ def _server_disagreements(summary: RunSummary) -> Iterator[str]:
     elif accepted < logins:
         yield (
             f"the target accepted {accepted} logins, {logins - accepted} fewer than the {logins} that the workers "
-            f"count: it was started anew, or something else answered in its place"
+            f"count: it was restarted, or something else answered in its place"
         )
 
 

@@ -61,9 +61,9 @@ class LateCount:
 
 @dataclass(frozen=True, slots=True)
 class ArrivalCounts:
-    """Iterations of one window: due, begun, ended well, ended ill, begun too late, and not begun for want of room.
+    """Iterations of one window: due, begun, succeeded, failed, begun too late, and not begun because there was no room.
 
-    `completed_inside` are those that ended well before the window's own end: the completed rate is theirs.
+    `completed_inside` are those that succeeded before the window's own end: the completed rate is theirs.
     """
 
     scheduled: Count
@@ -77,7 +77,7 @@ class ArrivalCounts:
 
 @dataclass(frozen=True, slots=True)
 class StageCounts:
-    """Iterations that were due in one stage of a load with several; `completed_inside` ended well before its end."""
+    """Iterations that were due in one stage of a load with several; `completed_inside` succeeded before its end."""
 
     stage: StageNumber
     counts: ArrivalCounts

@@ -45,7 +45,7 @@ class LoadStats:
 
     `held_most` and `held_least` are how many sessions were held at once, after the ramp; None for any load but hold.
 
-    `offered` is what the load model asked for, `achieved` what was begun, `completed` what ended well inside.
+    `offered` is what the load model asked for, `achieved` what was begun, `completed` what succeeded inside.
     """
 
     duration_s: Amount

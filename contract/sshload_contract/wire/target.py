@@ -104,7 +104,7 @@ class TargetStats:
     those of the network namespace.
 
     The limits are the container's, None where it has none or the kernel does not tell; that of the processes counts
-    their threads too. `oom_kills` are the processes killed for want of memory, `refused_forks` those that could not be
+    their threads too. `oom_kills` are the processes killed for lack of memory, `refused_forks` those that could not be
     started for a limit of their number, as far as the kernel or sshd's log tells.
     """
 

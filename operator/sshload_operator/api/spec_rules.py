@@ -9,7 +9,7 @@ from sshload_contract.declared import Rule
 from sshload_contract.load import UsersLoad
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold
-from sshload_contract.vocabulary import Step, measured_step
+from sshload_contract.vocabulary import Timing, measured_step
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.search import (
@@ -25,8 +25,8 @@ from sshload_operator.api.thresholds import RelativeCapacity, RelativeLatency
 
 _MICROSECONDS: Final = 1_000_000
 _STEP_KINDS: Final = ScenarioStep.__args__
-_LOGIN_STEPS: Final = (Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH, Step.LOGIN)
-_HELD_STEPS: Final = (*_LOGIN_STEPS, Step.KEEP_ALIVE, Step.HOLD)
+_LOGIN_STEPS: Final = (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, Timing.LOGIN)
+_HELD_STEPS: Final = (*_LOGIN_STEPS, Timing.KEEP_ALIVE, Timing.HOLD)
 _NAMED_IN_LOCUSTFILE: Final = r"([a-z][A-Za-z0-9-]{0,29}[.])?[a-z][A-Za-z]{0,18}"
 _PARTS: Final = sorted({str(timing) for kind in _STEP_KINDS for timing in kind.timings[:-1]})
 """Timings that are a part of a step, and not the whole of it."""
@@ -227,7 +227,7 @@ _DEADLINE: Final = (
 
 def _measured(spec: LoadTestSpec) -> Iterator[str]:
     """Yield the timings that the run takes, as far as the spec says."""
-    yield str(Step.TOTAL)
+    yield str(Timing.TOTAL)
     yield from map(str, _LOGIN_STEPS)
     for place in range(1, len(spec.via) + 1):
         yield from (measured_step(f"via{place}", timing) for timing in _LOGIN_STEPS)
@@ -310,7 +310,7 @@ _THRESHOLDS: Final = (
         " known",
         lambda spec: (
             spec.locustfile is None
-            or all(not isinstance(one, LatencyThreshold) or one.step == Step.TOTAL for one in _aborting(spec))
+            or all(not isinstance(one, LatencyThreshold) or one.step == Timing.TOTAL for one in _aborting(spec))
         ),
         at=".thresholds",
     ),
@@ -333,7 +333,7 @@ _THRESHOLDS: Final = (
     ),
     Rule(
         "!has(self.thresholds) || self.thresholds.all(t, !has(t.latency)"
-        f" || t.latency.step in {_words((*_LOGIN_STEPS, Step.TOTAL))}"
+        f" || t.latency.step in {_words((*_LOGIN_STEPS, Timing.TOTAL))}"
         f" || (has(self.via) && t.latency.step.matches('{_LOGIN_PATTERN}')"
         " && int(t.latency.step.substring(3, 4)) <= self.via.size())"
         f" || (({_HAS_HOLD}) && t.latency.step in {_words(measured_step('held', one) for one in _HELD_STEPS)})"

@@ -52,7 +52,7 @@ def master_service(plan: Plan) -> Manifest:
 def master_job(plan: Plan, proof_sha256: str) -> Manifest:
     """Return the master's Job: one try, and the pod stays until it is deleted, because its log is the result.
 
-    Its annotation says how the operator, also one started anew, knows the results as printed by who has the token.
+    Its annotation says how the operator, also one restarted, knows the results as printed by who has the token.
     """
     return {
         "apiVersion": "batch/v1",

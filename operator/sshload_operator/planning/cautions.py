@@ -190,7 +190,7 @@ def _deleted_and_applied_anew(plan: Plan) -> Iterator[str]:
     applier, live = plan.test.applier, plan.spec.time_to_live
     if applier and (live.passed_s is not None or live.failed_s is not None):
         yield (
-            f"spec.ttlAfterFinished deletes the test, and {applier} keeps it as it is in Git: it is applied anew then,"
+            f"spec.ttlAfterFinished deletes the test, and {applier} keeps it as it is in Git: it is applied again then,"
             " and runs again, without end; leave ttlAfterFinished out"
         )
 

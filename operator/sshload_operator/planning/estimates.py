@@ -17,14 +17,14 @@ from sshload_contract.steps import (
     ShellStep,
 )
 from sshload_contract.thresholds import Capacity
-from sshload_contract.vocabulary import Step, measured_step
+from sshload_contract.vocabulary import Timing, measured_step
 from sshload_contract.wire.run_config import SessionReuse
 
 from sshload_operator.api.spec import LoadTestSpec
 
 _HELD = "held"
 _JUMP_HOST = "via"
-_LOGIN = frozenset({Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH, Step.LOGIN})
+_LOGIN = frozenset({Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, Timing.LOGIN})
 # Of docs/design/20261121-the-search.md: how the loads grow until one fails, and how near neighbours are.
 _GROWTH = 8.0
 _STEPS_PER_PRECISION = 2
@@ -41,7 +41,7 @@ def most_samples(spec: LoadTestSpec, load: Load, step: str) -> float | None:
         return held  # the pool has logged in before the measured window
     if timing in _LOGIN and spec.scenario.session_reuse is SessionReuse.USER:
         return None
-    if spec.locustfile is not None and timing not in {*_LOGIN, Step.TOTAL}:
+    if spec.locustfile is not None and timing not in {*_LOGIN, Timing.TOTAL}:
         return None
     iterations = load.most_iterations(spec.scenario.slept_s)
     return None if iterations is None else held + iterations * _in_one_iteration(spec, step)
@@ -54,7 +54,7 @@ def most_attempts(spec: LoadTestSpec) -> float | None:
 
 
 def _of_held_sessions(load: HoldLoad, timing: str) -> float:
-    if timing != Step.KEEP_ALIVE:
+    if timing != Timing.KEEP_ALIVE:
         return load.sessions
     if load.keep_alive_s == 0:
         return 0
@@ -65,7 +65,7 @@ def _in_one_iteration(spec: LoadTestSpec, step: str) -> int:
     turns = [
         shell.repeat
         for shell in spec.scenario.steps
-        if isinstance(shell, ShellStep) and step == measured_step(shell.name, Step.ECHO)
+        if isinstance(shell, ShellStep) and step == measured_step(shell.name, Timing.ECHO)
     ]
     return turns[0] if turns else 1
 
@@ -100,7 +100,7 @@ def _steps(low: float, high: float, precision: float, *, whole: bool) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WrittenBytes:
-    """What stays: once for all iterations (a path without `{iteration}`), and anew for each of them.
+    """What stays: once for all iterations (a path without `{iteration}`), and again for each of them.
 
     `while_running` is what an iteration takes away again before its end, but has there meanwhile.
     """

@@ -107,7 +107,7 @@ class Installation:
 
 @dataclass(frozen=True, slots=True)
 class TestIdentity:
-    """Which object it is, as its metadata says. `applier` names who applies it anew if it is deleted, if anybody."""
+    """Which object it is, as its metadata says. `applier` names who applies it again if it is deleted, if anybody."""
 
     __test__ = False  # not a pytest class
 

@@ -13,7 +13,7 @@ class Usage:
 
     `memory_bytes` is the working set: what is charged, less page cache that the kernel can drop at once; where
     `memory_is_upper_bound`, what processes share counts for each of them. `memory_peak_bytes` is 0 where the source
-    keeps no peak. `oom_kills` are the processes that were killed for want of memory, `refused_forks` those that could
+    keeps no peak. `oom_kills` are the processes that were killed for lack of memory, `refused_forks` those that could
     not be started for a limit of their number, both since the container's start, as far as the source tells.
     """
 

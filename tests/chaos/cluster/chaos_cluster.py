@@ -70,7 +70,7 @@ def _of_operator(stage: Stage, restarts: int, logged: int) -> Iterator[str]:
     if "Traceback" in log[min(logged, len(log)) :]:
         yield f"the operator logs a traceback: {log[log.rindex('Traceback') :][:3000]}"
     if stage.restarts() > restarts and _LOST_LEASE not in log:
-        yield f"the operator's container was started anew: {log[-1500:]}"
+        yield f"the operator's container was restarted: {log[-1500:]}"
 
 
 def _word(found: Found) -> str:

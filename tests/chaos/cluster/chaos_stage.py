@@ -36,13 +36,13 @@ class Stage:
         return self.release.cluster.labelled("pods", OPERATOR)
 
     def operator_log(self) -> str:
-        """Return what the operator has printed, also before its container was started anew."""
+        """Return what the operator has printed, also before its container was restarted."""
         logs = ("logs", "-l", OPERATOR, "--tail=-1", "--timestamps")
         before = [*logs, "--previous"] if self.restarts() else []
         return "".join(self.release.cluster.kubectl(*words, check=False) for words in (before, [*logs]) if words)
 
     def restarts(self) -> int:
-        """Return how often the operator's containers were started anew."""
+        """Return how often the operator's containers were restarted."""
         return sum(
             container["restartCount"]
             for pod in self.operator_pods()

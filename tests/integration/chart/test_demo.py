@@ -29,7 +29,7 @@ def demo(api_server: ApiServer) -> subprocess.CompletedProcess[str]:
 def test_a_release_that_it_did_not_install_keeps_its_values(api_server: ApiServer) -> None:
     system = LiveCluster(api_server.kubectl_path, api_server.kubeconfig, SYSTEM)
     where = (f"--kubeconfig={api_server.kubeconfig}", f"--namespace={SYSTEM}")
-    own = ("--values", helm.NEEDED_VALUES, "--take-ownership", "--force-conflicts")
+    own = ("--values", helm.NEEDED_VALUES, "--take-ownership", "--force-conflicts", "--set", "crds.install=false")
     installed = helm.helm("upgrade", "--install", "sshload", helm.CHART, "--create-namespace", *own, *where)
     assert installed.returncode == 0, installed.stderr
     refused = demo(api_server)

@@ -12,6 +12,7 @@ from typing import Any
 import helm
 import pytest
 import yaml
+from api_server import ApiServer
 from live_cluster import LiveCluster, load_test
 
 pytestmark = pytest.mark.xdist_group("own_api_server")
@@ -45,10 +46,10 @@ class Release:
         assert done.returncode == 0, done.stderr
 
 
-@pytest.fixture
-def release(cluster: LiveCluster) -> Iterator[Release]:
-    """Return the installed release."""
-    release = Release(cluster)
+@pytest.fixture(scope="module")
+def release(own_api_server: ApiServer) -> Iterator[Release]:
+    """Return the installed release, for all tests of this file that leave it installed."""
+    release = Release(own_api_server.namespace())
     release.install()
     yield release
     release.install()
@@ -56,8 +57,9 @@ def release(cluster: LiveCluster) -> Iterator[Release]:
 
 
 def test_uninstalling_keeps_the_crd_and_the_tests_and_installing_takes_them_over_again(
-    release: Release, cluster: LiveCluster
+    release: Release,
 ) -> None:
+    cluster = release.cluster
     cluster.apply(load_test("kept"))
     uid = cluster.get("slt", "kept")["metadata"]["uid"]
     release.uninstall()

@@ -25,7 +25,7 @@ def copy_sources(folder: Path, date: int) -> Path:
 
 
 def layer(venv: Path, sources: Path, circumstances: Mapping[str, str]) -> dict[str, str]:
-    """Make the layer anew; return the mode and the hash of its files by their paths."""
+    """Make the layer again; return the mode and the hash of its files by their paths."""
     shutil.rmtree(venv, ignore_errors=True)
     places = {"IMAGE_VENV": str(venv), "IMAGE_TOOLS": str(ROOT / ".venv"), "SOURCE_DATE_EPOCH": "1789689600"}
     command = ["sh", ROOT / "scripts/image-venv", "project", sources]

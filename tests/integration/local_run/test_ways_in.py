@@ -20,7 +20,7 @@ def own_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnServer]:
 
 
 def counts(ended: Ended) -> dict[str, int]:
-    """Return how often each step ended well."""
+    """Return how often each step succeeded."""
     return {step["step"]: step["count"] for step in ended.status["results"]["steps"]}
 
 

@@ -90,7 +90,7 @@ def test_what_a_server_sends_without_end_is_not_kept(keys: Keys, tmp_path: Path,
     with staged(fault.serve) as server:
         config = config_for(server, fault, kind, keys, tmp_path / "known_hosts")
         before_bytes = resident_bytes("VmRSS")
-        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew: proc_pid_clear_refs(5)
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted again: proc_pid_clear_refs(5)
         played(config)
         assert resident_bytes("VmHWM") - before_bytes < MOST_KEPT_BYTES
 
@@ -108,4 +108,4 @@ def test_every_library_that_tells_something_else_is_one_of_them() -> None:
 
 def test_the_page_of_the_reference_is_this_table() -> None:
     written = (ROOT / "docs/reference/faulty-servers.md").read_text(encoding="utf-8")
-    assert written == page(), "write it anew: PYTHONPATH=tests/support .venv/bin/python tests/support/fault_table.py"
+    assert written == page(), "write it again: PYTHONPATH=tests/support .venv/bin/python tests/support/fault_table.py"

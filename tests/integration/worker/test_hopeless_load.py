@@ -10,14 +10,14 @@ from ssh_server import SshServer
 from sshload_contract.load import BurstLoad, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.steps import ExecStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
-from sshload_contract.vocabulary import Outcome, RunEnd, Step
+from sshload_contract.vocabulary import Outcome, RunEnd, Timing
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 from whole_run import whole_run
 
 LONG_S = 600.0
 FEW_ERRORS = ErrorRateThreshold(below=0.0001, abort_on_fail=True)
-FAST = LatencyThreshold(step=Step.TOTAL, percentile=90.0, below_s=0.01, abort_on_fail=True)
+FAST = LatencyThreshold(step=Timing.TOTAL, percentile=90.0, below_s=0.01, abort_on_fail=True)
 USERS = UsersLoad(stages=(UsersStage(users=4, duration_s=LONG_S),), spawn_rate=0.0, think_time=ThinkTime(1.0, 1.0))
 FAILS = replace(EXEC_TRUE, command="sleep 0.5; exit 3")
 

@@ -16,7 +16,7 @@ from ssh_server import Keys, SshServer, ssh_server
 from sshload_contract.client import Client, Library
 from sshload_contract.load import ThinkTime, UsersLoad, UsersStage
 from sshload_contract.steps import ExecStep
-from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
+from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
 from sshload_contract.wire.report import Report
 from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from sshload_worker.recording.health import HealthMonitor
@@ -183,9 +183,9 @@ def test_a_command_that_outlasts_its_limit_behind_a_jump_host_is_a_timeout(start
 
 def test_a_jump_host_that_dies_is_a_disconnect(start_named: START_SERVER) -> None:
     jump, target = start_named("jump", ""), start_named("target", "")
-    heard = Heard(Step.EXEC)
+    heard = Heard(Timing.EXEC)
     recorder, iteration = begin(through(target, jump, command="sleep 600"), heard)
-    wait_until(lambda: heard.count(Step.EXEC) == 1)
+    wait_until(lambda: heard.count(Timing.EXEC) == 1)
     jump.hang_up()
     iteration.join(timeout=_DEADLINE_S)
     (error,) = report_of(recorder).errors

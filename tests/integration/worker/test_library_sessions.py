@@ -17,7 +17,7 @@ from one_iteration import counted, prepare, run_once
 from run_configs import EXEC_TRUE, arrivals, endpoint, run_config, scenario
 from ssh_server import SshServer
 from sshload_contract.steps import ExecStep, ScenarioStep, SftpReadStep, SftpWriteStep, Verify
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.clients.interface import Channel, Connection
 from sshload_worker.clients.libraries import new_connection
@@ -161,12 +161,12 @@ def test_an_endless_transfer_that_is_cut_off_is_unfinished_and_closes_its_connec
 
 
 def assert_cut_off(server: SshServer, kind: Kind, step: ScenarioStep) -> None:
-    heard = Heard(Step.LOGIN)
+    heard = Heard(Timing.LOGIN)
     recorder = Recorder("test-run", 0, heard, heard.steps)
     iteration = prepare(config_for(kind, server, step), recorder)
     now_ns = monotonic_ns()
     greenlet = gevent.spawn(iteration.run, Due(now_ns, Window.MEASURED, now_ns))
-    await_condition(lambda: heard.count(Step.LOGIN))
+    await_condition(lambda: heard.count(Timing.LOGIN))
     gevent.sleep(0.2)  # wherever that is: mostly in the middle of the step
     greenlet.kill()
     done = counted(recorder)

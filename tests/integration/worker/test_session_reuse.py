@@ -12,7 +12,7 @@ from run_configs import EXEC_TRUE, arrivals, client, endpoint, run_config, scena
 from ssh_server import SshServer
 from sshload_contract.load import Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.steps import ExecStep, ScenarioStep
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.run_config import RunConfig, SessionReuse
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock
@@ -48,8 +48,8 @@ def test_a_user_logs_in_once_and_its_first_iteration_has_the_time_of_it(
     server = start_sshd("")
     with one_load(reusing(server, SessionReuse.USER, users(3))) as load:
         heard = load.heard
-        load.wait_until(lambda _: heard.count(Step.LOGIN) == 3 and heard.count(Step.TOTAL) > 9)
-        load.wait_until(lambda _: heard.longest_us(Step.TOTAL) > heard.longest_us(Step.LOGIN))
+        load.wait_until(lambda _: heard.count(Timing.LOGIN) == 3 and heard.count(Timing.TOTAL) > 9)
+        load.wait_until(lambda _: heard.longest_us(Timing.TOTAL) > heard.longest_us(Timing.LOGIN))
         load.wait_until(lambda _: server.accepted() >= 3)
         totals = load.stop()
     assert server.accepted() == 3
@@ -80,7 +80,7 @@ def test_a_command_that_ends_ill_does_not_cost_the_user_its_session(
     sshd: SshServer, step: ExecStep, outcome: Outcome
 ) -> None:
     with one_load(reusing(sshd, SessionReuse.USER, users(1), step)) as load:
-        load.wait_until(lambda _: load.heard.count(Step.TOTAL, outcome) > 1)
+        load.wait_until(lambda _: load.heard.count(Timing.TOTAL, outcome) > 1)
         totals = load.stop()
     assert counted(totals, "login") == {WELL: 1}
     assert set(ended(totals)) == {(Window.MEASURED, outcome)}
@@ -89,7 +89,7 @@ def test_a_command_that_ends_ill_does_not_cost_the_user_its_session(
 def test_after_a_step_that_timed_out_the_user_logs_in_anew(sshd: SshServer) -> None:
     config = reusing(sshd, SessionReuse.USER, users(1), SLOW)
     with one_load(replace(config, client=client(step_s=0.2))) as load:
-        load.wait_until(lambda _: load.heard.count(Step.TOTAL, Outcome.STEP_TIMEOUT) > 1)
+        load.wait_until(lambda _: load.heard.count(Timing.TOTAL, Outcome.STEP_TIMEOUT) > 1)
         totals = load.stop()
     logins = counted(totals, "login")[WELL]
     assert set(ended(totals)) == {(Window.MEASURED, Outcome.STEP_TIMEOUT)}
@@ -103,9 +103,9 @@ def test_a_session_that_was_lost_between_iterations_is_replaced_and_no_iteration
     server = start_sshd("ClientAliveInterval 0")
     load_of_two = replace(users(2), think_time=ThinkTime(1.0, 1.0))
     with one_load(reusing(server, SessionReuse.USER, load_of_two)) as load:
-        load.wait_until(lambda recorder: load.heard.count(Step.LOGIN) == 2 and recorder.in_flight == 0)
+        load.wait_until(lambda recorder: load.heard.count(Timing.LOGIN) == 2 and recorder.in_flight == 0)
         server.hang_up()
-        load.wait_until(lambda recorder: load.heard.count(Step.LOGIN) == 4 and recorder.in_flight == 0)
+        load.wait_until(lambda recorder: load.heard.count(Timing.LOGIN) == 4 and recorder.in_flight == 0)
         totals = load.stop()
     assert set(ended(totals)) == {WELL}
     assert counted(totals, "login") == {WELL: 4}
@@ -128,8 +128,8 @@ def test_a_pool_logs_in_before_the_start_and_its_logins_count_in_the_warm_up_and
     config = replace(reusing(server, SessionReuse.POOL, arrivals(40, UNTIL_STOPPED_S), pool=4), start_lead_s=1.0)
     with one_load(config) as load:
         heard = load.heard
-        load.wait_until(lambda _: heard.count(Step.LOGIN) == 4 and heard.count(Step.TOTAL) > 40)
-        load.wait_until(lambda _: heard.shortest_us(Step.TOTAL) < heard.shortest_us(Step.LOGIN))
+        load.wait_until(lambda _: heard.count(Timing.LOGIN) == 4 and heard.count(Timing.TOTAL) > 40)
+        load.wait_until(lambda _: heard.shortest_us(Timing.TOTAL) < heard.shortest_us(Timing.LOGIN))
         load.wait_until(lambda _: server.accepted() >= 4)
         totals = load.stop()
     assert server.accepted() == 4
@@ -143,7 +143,7 @@ def test_a_pool_goes_on_to_log_in_during_the_warm_up_and_iterations_use_what_is_
     config = reusing(sshd, SessionReuse.POOL, arrivals(20, UNTIL_STOPPED_S), pool=4)
     with one_load(replace(config, warm_up_s=2.0, start_lead_s=0.1)) as load:
         heard = load.heard
-        load.wait_until(lambda _: heard.count(Step.LOGIN) == 4 and heard.count(Step.TOTAL) > 60)
+        load.wait_until(lambda _: heard.count(Timing.LOGIN) == 4 and heard.count(Timing.TOTAL) > 60)
         totals = load.stop()
     assert counted(totals, "login") == {COLD: 4}
     assert set(ended(totals)) == {COLD, WELL}
@@ -169,9 +169,9 @@ def test_a_refused_channel_fails_its_iteration_and_the_session_goes_on(start_ssh
     config = reusing(server, SessionReuse.POOL, arrivals(5, UNTIL_STOPPED_S), step, pool=1)
     with one_load(replace(config, start_lead_s=1.0)) as load:
         heard = load.heard
-        load.wait_until(lambda _: heard.count(Step.TOTAL, Outcome.CHANNEL_REFUSED) > 0)
-        before = heard.count(Step.TOTAL)
-        load.wait_until(lambda _: heard.count(Step.TOTAL) > before + 2)  # two channels were open then
+        load.wait_until(lambda _: heard.count(Timing.TOTAL, Outcome.CHANNEL_REFUSED) > 0)
+        before = heard.count(Timing.TOTAL)
+        load.wait_until(lambda _: heard.count(Timing.TOTAL) > before + 2)  # two channels were open then
         totals = load.stop()
     assert set(ended(totals)) == {WELL, (Window.MEASURED, Outcome.CHANNEL_REFUSED)}
     assert counted(totals, "login") == {COLD: 1}
@@ -183,9 +183,9 @@ def test_a_lost_session_of_the_pool_is_replaced_beside_the_iterations(start_sshd
     server = start_sshd("")
     config = reusing(server, SessionReuse.POOL, arrivals(2, UNTIL_STOPPED_S), pool=2)
     with one_load(replace(config, start_lead_s=1.0)) as load:
-        load.wait_until(lambda recorder: load.heard.count(Step.LOGIN) == 2 and recorder.in_flight == 0)
+        load.wait_until(lambda recorder: load.heard.count(Timing.LOGIN) == 2 and recorder.in_flight == 0)
         server.hang_up()
-        load.wait_until(lambda recorder: load.heard.count(Step.LOGIN) == 4 and recorder.in_flight == 0)
+        load.wait_until(lambda recorder: load.heard.count(Timing.LOGIN) == 4 and recorder.in_flight == 0)
         totals = load.stop()
     assert counted(totals, "login") == {COLD: 2, WELL: 2}
     assert set(ended(totals)) == {WELL}

@@ -25,6 +25,6 @@ def test_a_kernel_that_does_not_tell_has_no_share(text: str) -> None:
 
 
 def test_counters_that_stand_still_or_fall_have_no_share() -> None:
-    """A sandbox shows zeros, and a target that was started anew elsewhere counts from another machine's start."""
+    """A sandbox shows zeros, and a target that was restarted elsewhere counts from another machine's start."""
     assert stolen_share(machine_cpu(AFTER), machine_cpu(AFTER)) is None
     assert stolen_share(machine_cpu(AFTER), machine_cpu(BEFORE)) is None

@@ -11,7 +11,7 @@ from command_lines import subcommands
 from guide import PAGES, ROOT
 from sshload_contract.judgement import error_rate, figures, own_delay, threshold, validity
 from sshload_contract.percentiles import samples_needed
-from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Verdict
+from sshload_contract.vocabulary import Outcome, SearchEnd, Timing, Verdict
 from sshload_operator.api.status.comparison import ComparisonCondition, ComparisonReason, ComparisonVerdict
 from sshload_operator.api.status.schedule import ScheduleCondition, ScheduleReason
 from sshload_operator.cli.exit_code import ExitCode, exit_code
@@ -102,7 +102,7 @@ def test_every_verdict_of_a_comparison_is_explained_with_its_exit_code() -> None
 
 def test_every_step_and_outcome_is_explained() -> None:
     text = page("steps-and-outcomes.md")
-    assert sorted(first_cells(section(text, "Steps"))) == sorted(step.value for step in Step)
+    assert sorted(first_cells(section(text, "Steps"))) == sorted(step.value for step in Timing)
     assert first_cells(section(text, "Outcomes")) == [outcome.value for outcome in Outcome]
 
 

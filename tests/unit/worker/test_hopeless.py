@@ -10,7 +10,7 @@ from sshload_contract.judgement.threshold import judge_threshold
 from sshload_contract.load import ArrivalProcess, BurstLoad, HoldLoad, Load, ThinkTime, UsersLoad, UsersStage
 from sshload_contract.steps import ShellStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold, ThroughputThreshold
-from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window
+from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window
 from sshload_contract.wire.report import ArrivalCounts
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
@@ -20,7 +20,7 @@ from sshload_worker.summary.run_summary import RunCourse, run_summary
 from sshload_worker.summary.totals import Totals
 
 ERRORS = ErrorRateThreshold(below=0.01, abort_on_fail=True)
-P90 = LatencyThreshold(step=Step.TOTAL, percentile=90.0, below_s=1.0, abort_on_fail=True)
+P90 = LatencyThreshold(step=Timing.TOTAL, percentile=90.0, below_s=1.0, abort_on_fail=True)
 FAST_US, SLOW_US = 50_000, 5_000_000
 THOUSAND = arrivals(10, 100.0)
 BURST = BurstLoad(connections=100, repeat=10, interval_s=10.0)
@@ -32,7 +32,7 @@ def config(load: Load, *thresholds: Threshold) -> RunConfig:
     return replace(run_config(NOWHERE, load), thresholds=thresholds)
 
 
-def totals(fast: int, slow: int = 0, failed: int = 0, step: str = Step.TOTAL) -> Totals:
+def totals(fast: int, slow: int = 0, failed: int = 0, step: str = Timing.TOTAL) -> Totals:
     """Return so many iterations of each kind, all of which have ended."""
     ended = fast + slow + failed
     latencies = LatencyHistogram()
@@ -48,7 +48,7 @@ def totals(fast: int, slow: int = 0, failed: int = 0, step: str = Step.TOTAL) ->
             (step, Window.MEASURED, Outcome.OK): latencies,
             (step, Window.MEASURED, Outcome.AUTH_REJECTED): failures,
         },
-        errors={(Step.AUTH, Outcome.AUTH_REJECTED, Window.MEASURED): (failed, "")} if failed else {},
+        errors={(Timing.AUTH, Outcome.AUTH_REJECTED, Window.MEASURED): (failed, "")} if failed else {},
     )
 
 
@@ -117,9 +117,9 @@ def test_a_percentile_that_cannot_be_stated_yet_ends_nothing() -> None:
 
 def test_what_takes_several_samples_of_an_iteration_may_get_as_many_more() -> None:
     shell = ShellStep(name="", command="", ready="", send="x", expect="x", repeat=10)
-    run = replace(config(THOUSAND, replace(P90, step=Step.ECHO)), scenario=scenario(shell))
+    run = replace(config(THOUSAND, replace(P90, step=Timing.ECHO)), scenario=scenario(shell))
     for slow, found in ((900, False), (1_100, True)):
-        seen = totals(0, slow=slow, step=Step.ECHO)
+        seen = totals(0, slow=slow, step=Timing.ECHO)
         counts = replace(seen.counts[Window.MEASURED], scheduled=slow // 10, started=slow // 10, succeeded=slow // 10)
         seen.counts[Window.MEASURED] = counts
         broken = unrecoverable_threshold(run, seen, 50.0, lambda seen=seen: summary_of(run, seen))
@@ -134,7 +134,7 @@ def test_a_delay_of_the_generators_own_that_may_have_made_the_difference_ends_no
 
 def test_failures_that_the_generators_own_delay_may_have_made_end_nothing() -> None:
     seen = totals(0, failed=500)
-    seen.errors = {(Step.CONNECT, Outcome.CONNECT_TIMEOUT, Window.MEASURED): (500, "")}
+    seen.errors = {(Timing.CONNECT, Outcome.CONNECT_TIMEOUT, Window.MEASURED): (500, "")}
     assert ends(THOUSAND, ERRORS, seen)
     assert not ends(THOUSAND, ERRORS, seen, loop_lag_max_us=900_000, loop_lag_p99_us=900_000)
 

@@ -3,7 +3,7 @@ import pytest
 from asyncssh.constants import OPEN_REQUEST_SESSION_FAILED
 from paramiko import ssh_exception
 from paramiko.sftp import SFTPError
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 from sshload_worker.clients.asyncssh.driver import library_outcome as asyncssh_outcome
 from sshload_worker.clients.file_protocols import status_failure
 from sshload_worker.clients.openssh.log import failure, sftp_failure
@@ -14,57 +14,65 @@ from sshload_worker.clients.paramiko.transport import library_outcome as paramik
     ("step", "error", "lost", "outcome"),
     [
         pytest.param(
-            Step.KEX, ssh_exception.IncompatiblePeer("none"), True, Outcome.KEX_FAILED, id="nothing in common"
+            Timing.KEX, ssh_exception.IncompatiblePeer("none"), True, Outcome.KEX_FAILED, id="nothing in common"
         ),
-        pytest.param(Step.KEX, ssh_exception.SSHException("bad signature"), True, Outcome.KEX_FAILED, id="a bad kex"),
-        pytest.param(Step.KEX, EOFError(), True, Outcome.DISCONNECTED, id="a close during the kex"),
+        pytest.param(Timing.KEX, ssh_exception.SSHException("bad signature"), True, Outcome.KEX_FAILED, id="a bad kex"),
+        pytest.param(Timing.KEX, EOFError(), True, Outcome.DISCONNECTED, id="a close during the kex"),
         pytest.param(
-            Step.AUTH, ssh_exception.AuthenticationException("no"), False, Outcome.AUTH_REJECTED, id="a rejected key"
-        ),
-        pytest.param(
-            Step.AUTH, ssh_exception.AuthenticationException("EOF"), True, Outcome.DISCONNECTED, id="a close in auth"
+            Timing.AUTH, ssh_exception.AuthenticationException("no"), False, Outcome.AUTH_REJECTED, id="a rejected key"
         ),
         pytest.param(
-            Step.AUTH, ssh_exception.BadAuthenticationType("", []), True, Outcome.AUTH_REJECTED, id="a method not taken"
+            Timing.AUTH, ssh_exception.AuthenticationException("EOF"), True, Outcome.DISCONNECTED, id="a close in auth"
         ),
         pytest.param(
-            Step.CHANNEL_OPEN, ssh_exception.ChannelException(1, ""), False, Outcome.CHANNEL_REFUSED, id="no channel"
+            Timing.AUTH,
+            ssh_exception.BadAuthenticationType("", []),
+            True,
+            Outcome.AUTH_REJECTED,
+            id="a method not taken",
         ),
-        pytest.param(Step.EXEC, ssh_exception.SSHException(""), False, Outcome.EXEC_REJECTED, id="no command"),
-        pytest.param(Step.EXEC, ssh_exception.SSHException(""), True, Outcome.DISCONNECTED, id="a close in exec"),
-        pytest.param(Step.WRITE, OSError("Socket is closed"), True, Outcome.DISCONNECTED, id="a closed socket"),
-        pytest.param(Step.SUBSYSTEM, SFTPError("garbage"), False, Outcome.SFTP_BAD_MESSAGE, id="no SFTP"),
+        pytest.param(
+            Timing.CHANNEL_OPEN, ssh_exception.ChannelException(1, ""), False, Outcome.CHANNEL_REFUSED, id="no channel"
+        ),
+        pytest.param(Timing.EXEC, ssh_exception.SSHException(""), False, Outcome.EXEC_REJECTED, id="no command"),
+        pytest.param(Timing.EXEC, ssh_exception.SSHException(""), True, Outcome.DISCONNECTED, id="a close in exec"),
+        pytest.param(Timing.WRITE, OSError("Socket is closed"), True, Outcome.DISCONNECTED, id="a closed socket"),
+        pytest.param(Timing.SUBSYSTEM, SFTPError("garbage"), False, Outcome.SFTP_BAD_MESSAGE, id="no SFTP"),
     ],
 )
-def test_paramikos_errors_say_what_went_wrong(step: Step, error: Exception, lost: bool, outcome: Outcome) -> None:  # noqa: FBT001
+def test_paramikos_errors_say_what_went_wrong(step: Timing, error: Exception, lost: bool, outcome: Outcome) -> None:  # noqa: FBT001
     assert paramiko_outcome(step, error, lost=lost) is outcome
 
 
 @pytest.mark.parametrize(
     ("step", "error", "lost", "outcome"),
     [
-        pytest.param(Step.KEX, asyncssh.KeyExchangeFailed("none"), True, Outcome.KEX_FAILED, id="nothing in common"),
-        pytest.param(Step.KEX, asyncssh.ProtocolError("what"), True, Outcome.KEX_FAILED, id="a bad kex"),
-        pytest.param(Step.KEX, asyncssh.HostKeyNotVerifiable("?"), True, Outcome.HOST_KEY_MISMATCH, id="a host key"),
-        pytest.param(Step.KEX, asyncssh.ConnectionLost("gone"), True, Outcome.DISCONNECTED, id="a close in kex"),
-        pytest.param(Step.AUTH, asyncssh.PermissionDenied("no"), True, Outcome.AUTH_REJECTED, id="a rejected key"),
+        pytest.param(Timing.KEX, asyncssh.KeyExchangeFailed("none"), True, Outcome.KEX_FAILED, id="nothing in common"),
+        pytest.param(Timing.KEX, asyncssh.ProtocolError("what"), True, Outcome.KEX_FAILED, id="a bad kex"),
+        pytest.param(Timing.KEX, asyncssh.HostKeyNotVerifiable("?"), True, Outcome.HOST_KEY_MISMATCH, id="a host key"),
+        pytest.param(Timing.KEX, asyncssh.ConnectionLost("gone"), True, Outcome.DISCONNECTED, id="a close in kex"),
+        pytest.param(Timing.AUTH, asyncssh.PermissionDenied("no"), True, Outcome.AUTH_REJECTED, id="a rejected key"),
         pytest.param(
-            Step.CHANNEL_OPEN, asyncssh.ChannelOpenError(1, "no"), False, Outcome.CHANNEL_REFUSED, id="no channel"
+            Timing.CHANNEL_OPEN, asyncssh.ChannelOpenError(1, "no"), False, Outcome.CHANNEL_REFUSED, id="no channel"
         ),
         pytest.param(
-            Step.CHANNEL_OPEN,
+            Timing.CHANNEL_OPEN,
             asyncssh.ChannelOpenError(OPEN_REQUEST_SESSION_FAILED, "no"),
             False,
             Outcome.EXEC_REJECTED,
             id="a channel, but no subsystem",
         ),
         pytest.param(
-            Step.CHANNEL_OPEN, asyncssh.ChannelOpenError(2, "closed"), True, Outcome.DISCONNECTED, id="a close instead"
+            Timing.CHANNEL_OPEN,
+            asyncssh.ChannelOpenError(2, "closed"),
+            True,
+            Outcome.DISCONNECTED,
+            id="a close instead",
         ),
-        pytest.param(Step.READ, asyncssh.ProtocolError("what"), True, Outcome.DISCONNECTED, id="a bad packet"),
+        pytest.param(Timing.READ, asyncssh.ProtocolError("what"), True, Outcome.DISCONNECTED, id="a bad packet"),
     ],
 )
-def test_asyncsshs_errors_say_what_went_wrong(step: Step, error: Exception, lost: bool, outcome: Outcome) -> None:  # noqa: FBT001
+def test_asyncsshs_errors_say_what_went_wrong(step: Timing, error: Exception, lost: bool, outcome: Outcome) -> None:  # noqa: FBT001
     assert asyncssh_outcome(step, error, lost=lost) is outcome
 
 
@@ -72,74 +80,74 @@ def test_asyncsshs_errors_say_what_went_wrong(step: Step, error: Exception, lost
     ("step", "line", "outcome", "message"),
     [
         pytest.param(
-            Step.CONNECT,
+            Timing.CONNECT,
             "ssh: connect to host a port 1: Connection refused",
             Outcome.REFUSED,
             "Connection refused",
             id="refused",
         ),
         pytest.param(
-            Step.CONNECT,
+            Timing.CONNECT,
             "ssh: connect to host a port 1: Connection timed out",
             Outcome.CONNECT_TIMEOUT,
             "timed out",
             id="no answer",
         ),
         pytest.param(
-            Step.CONNECT, "ssh: connect to host a port 1: No route to host", Outcome.CONNECT_FAILED, "", id="no route"
+            Timing.CONNECT, "ssh: connect to host a port 1: No route to host", Outcome.CONNECT_FAILED, "", id="no route"
         ),
         pytest.param(
-            Step.BANNER,
+            Timing.BANNER,
             "debug1: kex_exchange_identification: banner line 0: Exceeded MaxStartups",
             Outcome.THROTTLED,
             "Exceeded MaxStartups",
             id="throttled",
         ),
         pytest.param(
-            Step.BANNER,
+            Timing.BANNER,
             "debug1: kex_exchange_identification: banner line 0: HTTP/1.1 400 Bad Request",
             Outcome.NOT_SSH,
             "HTTP",
             id="another protocol",
         ),
         pytest.param(
-            Step.BANNER,
+            Timing.BANNER,
             "kex_exchange_identification: Connection closed by remote host",
             Outcome.RESET_BEFORE_BANNER,
             "",
             id="a close before the banner",
         ),
         pytest.param(
-            Step.BANNER,
+            Timing.BANNER,
             "Connection reset by UNKNOWN port -1",
             Outcome.RESET_BEFORE_BANNER,
             "",
             id="a reset before the banner, in other words",
         ),
         pytest.param(
-            Step.KEX, "Unable to negotiate with a port 1: no matching", Outcome.KEX_FAILED, "", id="nothing in common"
+            Timing.KEX, "Unable to negotiate with a port 1: no matching", Outcome.KEX_FAILED, "", id="nothing in common"
         ),
-        pytest.param(Step.KEX, "Host key verification failed.", Outcome.HOST_KEY_MISMATCH, "", id="a host key"),
-        pytest.param(Step.KEX, "Connection reset by 127.0.0.1 port 1", Outcome.DISCONNECTED, "", id="a reset in kex"),
+        pytest.param(Timing.KEX, "Host key verification failed.", Outcome.HOST_KEY_MISMATCH, "", id="a host key"),
+        pytest.param(Timing.KEX, "Connection reset by 127.0.0.1 port 1", Outcome.DISCONNECTED, "", id="a reset in kex"),
         pytest.param(
-            Step.AUTH, "root@a: Permission denied (publickey).", Outcome.AUTH_REJECTED, "", id="a rejected key"
+            Timing.AUTH, "root@a: Permission denied (publickey).", Outcome.AUTH_REJECTED, "", id="a rejected key"
         ),
         pytest.param(
-            Step.AUTH,
+            Timing.AUTH,
             "Received disconnect from a port 1:2: Too many authentication failures",
             Outcome.DISCONNECTED,
             "Too many",
             id="told to go",
         ),
         pytest.param(
-            Step.AUTH,
+            Timing.AUTH,
             "Received disconnect from a port 1:2: ssh: connect to host a port 1: Connection refused",
             Outcome.DISCONNECTED,
             "",
             id="a server that speaks as ssh does",
         ),
         pytest.param(
-            Step.BANNER,
+            Timing.BANNER,
             "debug1: kex_exchange_identification: banner line 0: ssh: connect to host a port 1: Connection refused",
             Outcome.NOT_SSH,
             "",
@@ -147,7 +155,7 @@ def test_asyncsshs_errors_say_what_went_wrong(step: Step, error: Exception, lost
         ),
     ],
 )
-def test_openssh_says_what_went_wrong(step: Step, line: str, outcome: Outcome, message: str) -> None:
+def test_openssh_says_what_went_wrong(step: Timing, line: str, outcome: Outcome, message: str) -> None:
     said = failure(step, ["debug1: before", line, "debug1: after"])
     assert said.outcome is outcome
     assert message in said.message

@@ -1,4 +1,4 @@
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Timing
 from sshload_worker.clients.openssh.log import LoginLog
 
 LOG = b"""\
@@ -19,7 +19,7 @@ def test_each_milestone_is_reached_by_its_line_however_the_log_comes_in_pieces()
     log = LoginLog()
     for number in range(len(LOG)):
         log.take(LOG[number : number + 1])
-    assert log.reached == {Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH}
+    assert log.reached == {Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH}
     assert all(milestone.is_set() for milestone in log.milestones.values())
 
 
@@ -27,7 +27,7 @@ def test_a_log_that_ends_early_wakes_all_and_tells_how_far_it_came() -> None:
     log = LoginLog()
     log.take(LOG.partition(b"debug1: kex")[0] + b"Connection closed by 127.0.0.1")
     log.end()
-    assert log.reached == {Step.CONNECT, Step.BANNER}
+    assert log.reached == {Timing.CONNECT, Timing.BANNER}
     assert all(milestone.is_set() for milestone in log.milestones.values())
     assert log.lines[-1] == "Connection closed by 127.0.0.1"
 

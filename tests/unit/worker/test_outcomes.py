@@ -1,7 +1,7 @@
 import errno
 
 import pytest
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 from sshload_worker.outcomes import (
     StepFailure,
     connect_outcome,
@@ -42,16 +42,16 @@ def test_a_failed_connect_is_told_apart_by_its_errno(number: int, outcome: Outco
 @pytest.mark.parametrize(
     ("step", "outcome"),
     [
-        (Step.CONNECT, Outcome.CONNECT_TIMEOUT),
-        (Step.BANNER, Outcome.BANNER_TIMEOUT),
-        (Step.KEX, Outcome.KEX_TIMEOUT),
-        (Step.AUTH, Outcome.AUTH_TIMEOUT),
-        (Step.CHANNEL_OPEN, Outcome.STEP_TIMEOUT),
-        (Step.EXEC, Outcome.STEP_TIMEOUT),
+        (Timing.CONNECT, Outcome.CONNECT_TIMEOUT),
+        (Timing.BANNER, Outcome.BANNER_TIMEOUT),
+        (Timing.KEX, Outcome.KEX_TIMEOUT),
+        (Timing.AUTH, Outcome.AUTH_TIMEOUT),
+        (Timing.CHANNEL_OPEN, Outcome.STEP_TIMEOUT),
+        (Timing.EXEC, Outcome.STEP_TIMEOUT),
     ],
     ids=str,
 )
-def test_a_timeout_is_that_of_its_step(step: Step, outcome: Outcome) -> None:
+def test_a_timeout_is_that_of_its_step(step: Timing, outcome: Outcome) -> None:
     assert timeout_outcome(step) is outcome
 
 

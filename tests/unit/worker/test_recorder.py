@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 from gevent import GreenletExit, sleep
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import Health
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.histogram import LatencyHistogram
@@ -41,7 +41,7 @@ class Notes:
 
 def test_the_listener_hears_of_the_steps_it_asked_for_under_every_name_and_outcome() -> None:
     heard = Notes()
-    recorder = Recorder("run", 0, heard, (Step.LOGIN, Step.TOTAL))
+    recorder = Recorder("run", 0, heard, (Timing.LOGIN, Timing.TOTAL))
     for step in ("via1.login", "kex", "login", "total"):
         recorder.sample(step, Window.MEASURED, Outcome.OK, 5)
     recorder.sample("total", Window.WARM_UP, Outcome.REFUSED, 6)
@@ -58,7 +58,7 @@ def test_the_listener_hears_of_the_steps_it_asked_for_under_every_name_and_outco
 
 def test_with_each_report_the_listener_hears_what_the_samples_since_the_last_come_to() -> None:
     heard = Notes()
-    recorder = Recorder("run", 0, heard, (Step.TOTAL,))
+    recorder = Recorder("run", 0, heard, (Timing.TOTAL,))
     for latency_us in (5, 5, 2_049):
         recorder.sample("total", Window.MEASURED, Outcome.OK, latency_us)
     recorder.sample("kex", Window.MEASURED, Outcome.OK, 5)
@@ -97,7 +97,7 @@ def test_a_part_that_its_steps_limit_cuts_off_ends_in_that_timeout_too() -> None
     clock = StepClock(recorder, DUE)
 
     def step() -> None:
-        with TimeLimit(0.001, Step.EXEC):
+        with TimeLimit(0.001, Timing.EXEC):
             clock.timed("read", lambda: sleep(60))
 
     with pytest.raises(StepFailure):

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 from locust.env import Environment
 from locust.runners import LocalRunner
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import Health
 from sshload_worker.locustfile.request_events import RequestPerSample, SummedRequests
 from sshload_worker.recording.recorder import Recorder
@@ -25,7 +25,7 @@ def environment() -> Any:
 
 
 def record(environment: Any, listener: Any) -> None:
-    recorder = Recorder("run", 0, listener, (Step.COMMAND, Step.TOTAL))
+    recorder = Recorder("run", 0, listener, (Timing.COMMAND, Timing.TOTAL))
     if environment.runner is None:
         environment.runner = LocalRunner(environment)
     for step, outcome, latency_us in SAMPLES:
@@ -83,7 +83,7 @@ def test_whoever_listens_to_locusts_request_event_hears_of_each_request_once(env
 
 def test_what_plain_locust_cuts_off_at_its_end_is_no_request_and_no_failure(environment: Any) -> None:
     environment.runner = LocalRunner(environment)
-    recorder = Recorder("run", 0, RequestPerSample(environment), (Step.COMMAND,))
+    recorder = Recorder("run", 0, RequestPerSample(environment), (Timing.COMMAND,))
     for outcome in (Outcome.OK, Outcome.UNFINISHED):
         recorder.sample("ls.command", Window.MEASURED, outcome, 900)
     total = environment.stats.total

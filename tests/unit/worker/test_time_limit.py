@@ -4,21 +4,21 @@ import gevent
 import pytest
 from gevent import sleep
 from gevent.event import Event
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.step_clock import TimeLimit
 
 
 def test_what_takes_too_long_ends_in_its_steps_timeout() -> None:
-    with pytest.raises(StepFailure, match=r"^kex took longer than 0\.01 s$") as caught, TimeLimit(0.01, Step.KEX):
+    with pytest.raises(StepFailure, match=r"^kex took longer than 0\.01 s$") as caught, TimeLimit(0.01, Timing.KEX):
         sleep(60)
     assert caught.value.outcome is Outcome.KEX_TIMEOUT
 
 
 def test_what_ends_in_time_is_left_alone_by_its_limit_and_by_those_that_follow() -> None:
-    with TimeLimit(0.01, Step.EXEC):
+    with TimeLimit(0.01, Timing.EXEC):
         sleep(0)
-    with TimeLimit(60, Step.EXEC):
+    with TimeLimit(60, Timing.EXEC):
         sleep(0.03)
 
 
@@ -33,7 +33,7 @@ def test_what_ends_in_time_is_left_alone_by_its_limit_and_by_those_that_follow()
 def test_of_nested_limits_the_one_that_is_reached_first_ends_its_own_inside(
     outer_s: float, inner_s: float, outcome: Outcome
 ) -> None:
-    with pytest.raises(StepFailure) as caught, TimeLimit(outer_s, Step.AUTH), TimeLimit(inner_s, Step.CONNECT):
+    with pytest.raises(StepFailure) as caught, TimeLimit(outer_s, Timing.AUTH), TimeLimit(inner_s, Timing.CONNECT):
         sleep(60)
     assert caught.value.outcome is outcome
 
@@ -43,7 +43,7 @@ def test_each_of_many_is_cut_off_in_the_order_in_which_they_began_also_those_tha
 
     def limited(number: int) -> None:
         for turn in range(2):
-            with suppress(StepFailure), TimeLimit(0.02, Step.EXEC):
+            with suppress(StepFailure), TimeLimit(0.02, Timing.EXEC):
                 sleep(60)
             ended.append((turn, number))
 
@@ -52,10 +52,10 @@ def test_each_of_many_is_cut_off_in_the_order_in_which_they_began_also_those_tha
 
 
 def test_a_limit_holds_after_all_of_its_length_have_ended_and_a_new_one_begins() -> None:
-    with TimeLimit(0.01, Step.EXEC):
+    with TimeLimit(0.01, Timing.EXEC):
         pass
     sleep(0.02)
-    with pytest.raises(StepFailure), TimeLimit(0.01, Step.EXEC):
+    with pytest.raises(StepFailure), TimeLimit(0.01, Timing.EXEC):
         sleep(60)
 
 
@@ -63,7 +63,7 @@ def test_one_that_clears_up_with_a_wait_of_its_own_keeps_no_other_from_its_end()
     released = Event()
 
     def clears_up() -> None:
-        with suppress(StepFailure), TimeLimit(0.01, Step.EXEC):
+        with suppress(StepFailure), TimeLimit(0.01, Timing.EXEC):
             try:
                 sleep(60)
             finally:
@@ -71,7 +71,7 @@ def test_one_that_clears_up_with_a_wait_of_its_own_keeps_no_other_from_its_end()
 
     slow = gevent.spawn(clears_up)
     sleep(0)
-    with pytest.raises(StepFailure), TimeLimit(0.01, Step.EXEC):
+    with pytest.raises(StepFailure), TimeLimit(0.01, Timing.EXEC):
         sleep(60)
     released.set()
     slow.join()

@@ -81,7 +81,7 @@ def nothing_succeeded() -> RunSummary:
             TrialState.INVALID,
             Invalidity.COUNTS_DISAGREE,
             "the target accepted 10 logins",
-            id="a target that was started anew",
+            id="a target that was restarted",
         ),
         pytest.param(
             summary(end=RunEnd.WORKER_LOST, message="worker 1 was silent"),

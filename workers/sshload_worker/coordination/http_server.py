@@ -71,7 +71,7 @@ class _RunCollector(Collector):
         for name, text, value in (
             ("scheduled", "Iterations that were due", counts.scheduled),
             ("started", "Iterations begun", counts.started),
-            ("succeeded", "Iterations ended well", counts.succeeded),
+            ("succeeded", "Iterations succeeded", counts.succeeded),
             ("failed", "Failed iterations", counts.failed),
             ("late", "Iterations begun more than 20 ms after they were due", counts.late),
             ("dropped", "Iterations not begun, because too many were under way", counts.dropped),
@@ -85,7 +85,7 @@ class _RunCollector(Collector):
             "sshload_steps", "Steps ended, by outcome.", labels=(*_TEST_LABELS, "step", "outcome")
         )
         latency = HistogramMetricFamily(
-            "sshload_step_latency_seconds", "Latency of the steps that ended well.", labels=(*_TEST_LABELS, "step")
+            "sshload_step_latency_seconds", "Latency of the steps that succeeded.", labels=(*_TEST_LABELS, "step")
         )
         by_outcome: dict[tuple[str, Outcome], LatencyHistogram] = {}
         for totals in self._master.totals:
@@ -101,7 +101,7 @@ class _RunCollector(Collector):
 
     def _moved(self) -> Metric:
         moved = CounterMetricFamily(
-            "sshload_step_bytes", "Content that the steps that ended well have moved.", labels=(*_TEST_LABELS, "step")
+            "sshload_step_bytes", "Content that the steps that succeeded have moved.", labels=(*_TEST_LABELS, "step")
         )
         counts: Counter[str] = Counter()
         for totals in self._master.totals:

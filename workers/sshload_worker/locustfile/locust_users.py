@@ -207,7 +207,7 @@ class LocustUsers:
 
 @dataclass(frozen=True, slots=True)
 class LocustUserSessions:
-    """The Sessions of a scenario, and the crowd that works in them."""
+    """The Sessions of a scenario, and the users that work in them."""
 
     sessions: Sessions
     locust_users: LocustUsers

@@ -1,7 +1,7 @@
 """The same locustfile under plain Locust: `locust -f FILE --host ssh://user@host:port`.
 
 The private key's path is in $SSHLOAD_PRIVATE_KEY, that of the known hosts in $SSHLOAD_KNOWN_HOSTS; without the latter
-any host key will do. Each user logs in once, and anew after a failure. Locust's own statistics are all that there is
+any host key will do. Each user logs in once, and again after a failure. Locust's own statistics are all that there is
 then: no agreed start, no scheduled instants, no word on what the numbers are worth.
 """
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import (
     REPORT_VERSION,
     ArrivalCounts,
@@ -100,7 +100,7 @@ class Recorder:
         run_id: str,
         worker: int,
         listener: Listener = _NO_LISTENER,
-        listened_to: Collection[Step] = (),
+        listened_to: Collection[Timing] = (),
         *,
         trial: int = 0,
     ) -> None:
@@ -136,7 +136,7 @@ class Recorder:
         return self._overflows + sum(histogram.overflows for histogram in self._histograms.values())
 
     def dropped(self, window: Window, stage: int = 0) -> None:
-        """Count an iteration that was due and not begun, for want of room."""
+        """Count an iteration that was due and not begun because there was no room."""
         counts = self._stage_counts[stage] if stage else self._counts[window]
         counts.scheduled += 1
         counts.dropped += 1

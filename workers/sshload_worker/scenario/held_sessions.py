@@ -9,7 +9,7 @@ from time import monotonic_ns
 
 from gevent import GreenletExit, sleep
 from sshload_contract.client import Timeouts
-from sshload_contract.vocabulary import Outcome, Step, measured_step
+from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.outcomes import StepFailure
@@ -18,8 +18,8 @@ from sshload_worker.scenario.sessions import Connector
 from sshload_worker.scenario.step_clock import Due, StepClock, TimeLimit, classify_error
 
 NAME = "held"
-_HOLD = measured_step(NAME, Step.HOLD)
-_KEEP_ALIVE = measured_step(NAME, Step.KEEP_ALIVE)
+_HOLD = measured_step(NAME, Timing.HOLD)
+_KEEP_ALIVE = measured_step(NAME, Timing.KEEP_ALIVE)
 _WATCH_INTERVAL_S = 1.0
 """How often each session is looked at: a loss is noticed so much later at most."""
 
@@ -113,7 +113,7 @@ class HeldSessions:
                 sleep(0)
 
     def _ask(self, connection: Connection) -> None:
-        with TimeLimit(self._timeouts.step_s, Step.KEEP_ALIVE):
+        with TimeLimit(self._timeouts.step_s, Timing.KEEP_ALIVE):
             connection.keep_alive()
 
     def _lose(self, number: int, failure: StepFailure) -> None:

@@ -6,7 +6,7 @@ from time import monotonic_ns
 
 from sshload_contract.client import Timeouts
 from sshload_contract.steps import ScenarioStep
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
@@ -15,7 +15,7 @@ from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 from sshload_worker.scenario.steps.dispatch import prepare_steps, run_step
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 
-_START_DELAY = str(Step.START_DELAY)
+_START_DELAY = str(Timing.START_DELAY)
 _HARMLESS = frozenset(
     (Outcome.OK, Outcome.EXIT_CODE, Outcome.NO_EXIT_STATUS, Outcome.KILLED_BY_SIGNAL, Outcome.CHANNEL_REFUSED)
 )

@@ -13,7 +13,7 @@ from gevent.event import AsyncResult
 from gevent.pool import Group
 from sshload_contract.client import Timeouts
 from sshload_contract.steps import RsyncStep
-from sshload_contract.vocabulary import Step, measured_step
+from sshload_contract.vocabulary import Timing, measured_step
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
 from sshload_worker.clients.interface import Connection
@@ -48,7 +48,7 @@ class Connector:
                 connection = new_connection(jump.at_next_address(), connection)
                 _log_in_to_jump(connection, f"via{number}", jump, clock)
             connection = new_connection(self._login.at_next_address(), connection, shared=self._shared)
-            step = measured_step(name, Step.LOGIN)
+            step = measured_step(name, Timing.LOGIN)
             made, timeouts = connection, self._login.client.timeouts
             clock.timed(step, lambda: _log_in(made, name, timeouts, clock))
             self._recorder.login(connection.negotiated())
@@ -67,22 +67,22 @@ class Connector:
 
 def _log_in_to_jump(connection: Connection, name: str, jump: Login, clock: StepClock) -> None:
     try:
-        clock.timed(measured_step(name, Step.LOGIN), lambda: _log_in(connection, name, jump.client.timeouts, clock))
+        clock.timed(measured_step(name, Timing.LOGIN), lambda: _log_in(connection, name, jump.client.timeouts, clock))
     except StepFailure as failure:
         raise StepFailure(failure.outcome, f"jump host {jump.host}: {failure.message}") from None
 
 
 def _log_in(connection: Connection, name: str, timeouts: Timeouts, clock: StepClock) -> None:
     for step, limit_s, call in (
-        (Step.CONNECT, timeouts.connect_s, connection.connect),
-        (Step.BANNER, timeouts.banner_s, connection.banner),
-        (Step.KEX, timeouts.kex_s, connection.kex),
-        (Step.AUTH, timeouts.auth_s, connection.auth),
+        (Timing.CONNECT, timeouts.connect_s, connection.connect),
+        (Timing.BANNER, timeouts.banner_s, connection.banner),
+        (Timing.KEX, timeouts.kex_s, connection.kex),
+        (Timing.AUTH, timeouts.auth_s, connection.auth),
     ):
         _time_part(clock, name, step, limit_s, call)
 
 
-def _time_part(clock: StepClock, name: str, step: Step, limit_s: float, call: Callable[[], None]) -> None:
+def _time_part(clock: StepClock, name: str, step: Timing, limit_s: float, call: Callable[[], None]) -> None:
     def limited() -> None:
         with TimeLimit(limit_s, step):
             call()
@@ -129,7 +129,7 @@ class SessionPool:
         """Return the session whose turn it is; raises StepFailure where there is none to be had."""
         found = self._live_in_turn(clock) or self._awaited(clock)
         if isinstance(found, StepFailure):
-            clock.mark_failed(str(Step.LOGIN))
+            clock.mark_failed(str(Timing.LOGIN))
             raise StepFailure(found.outcome, f"no session of the pool is left, and a new login failed: {found.message}")
         return found
 

@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 
 from gevent import GreenletExit, get_hub, getcurrent
 from gevent.timeout import Timeout
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 
 from sshload_worker.outcomes import StepFailure, timeout_outcome
 from sshload_worker.recording.recorder import Recorder
@@ -21,7 +21,7 @@ from sshload_worker.recording.recorder import Recorder
 T = TypeVar("T")
 _NS_PER_US = 1_000
 _OK = Outcome.OK
-_TOTAL = str(Step.TOTAL)
+_TOTAL = str(Timing.TOTAL)
 
 
 class TimeLimitReached(Timeout):
@@ -38,7 +38,7 @@ class TimeLimit:
 
     __slots__ = ("_greenlet", "_row", "_step", "end_s")
 
-    def __init__(self, seconds: float, step: Step) -> None:
+    def __init__(self, seconds: float, step: Timing) -> None:
         self._step = step
         self._row = _ROWS.get(seconds) or _new_row(seconds)
 

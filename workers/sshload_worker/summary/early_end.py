@@ -15,7 +15,7 @@ from sshload_contract.load import Load, UsersLoad
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.steps import ShellStep
 from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Threshold
-from sshload_contract.vocabulary import Step, Window, measured_step
+from sshload_contract.vocabulary import Timing, Window, measured_step
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import RunSummary
 
@@ -99,7 +99,7 @@ def _best_percentile_us(threshold: LatencyThreshold, config: RunConfig, totals: 
 def _samples_of_an_iteration(step: str, config: RunConfig) -> int:
     """Return the largest number of samples of a timing in one iteration."""
     shells = [one for one in config.scenario.steps if isinstance(one, ShellStep)]
-    return next((one.repeat for one in shells if measured_step(one.name, Step.ECHO) == step), 1)
+    return next((one.repeat for one in shells if measured_step(one.name, Timing.ECHO) == step), 1)
 
 
 def _most_to_come(load: Load, totals: Totals, unreported_s: float) -> float:

@@ -3,7 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass, replace
 
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.master_log import (
     MOST_FAILURE_KINDS,
     PROBLEM_LIMIT_CHARACTERS,
@@ -45,7 +45,7 @@ def progress(totals: Totals, at_s: float, workers: int) -> Progress:
     """Return the progress of so many workers at `at_s`; later additions to the totals do not change it."""
     latencies = LatencyHistogram()
     for window in Window:
-        latencies.merge(totals.histograms.get((str(Step.TOTAL), window, Outcome.OK), LatencyHistogram()))
+        latencies.merge(totals.histograms.get((str(Timing.TOTAL), window, Outcome.OK), LatencyHistogram()))
     latest = [state.latest for state in totals.workers.values()]
     return Progress(
         at_s=at_s,

@@ -12,7 +12,7 @@ from itertools import accumulate
 
 from sshload_contract.load import BurstLoad
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.vocabulary import Outcome, RunEnd, Step, Window, is_of_jump_host
+from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Window, is_of_jump_host
 from sshload_contract.wire.report import ArrivalCounts, EncodedHistogram, ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import (
@@ -33,7 +33,7 @@ _UNKNOWN_DROP = Outcome.DROPPED_UNKNOWN
 
 ERRORS_LIMIT = 200
 NEGOTIATED_LIMIT = 50
-_TOTAL = str(Step.TOTAL)
+_TOTAL = str(Timing.TOTAL)
 _OF_HELD = re.compile(r"held\.(connect|banner|kex|auth|login|keepAlive|hold)$")
 
 
@@ -46,7 +46,7 @@ def classify_refusals(totals: Totals, before: TargetStats | None, after: TargetS
 
     def classified(step: str, outcome: Outcome) -> Outcome:
         """Use only the target's own banner where jump hosts have dropped too: nothing else tells whose drop it was."""
-        known = step.rpartition(".")[2] == Step.BANNER if by_jump_host else True
+        known = step.rpartition(".")[2] == Timing.BANNER if by_jump_host else True
         return kind if outcome is _UNKNOWN_DROP and known and not is_of_jump_host(step) else outcome
 
     histograms: dict[SampleKey, LatencyHistogram] = {}

@@ -19,7 +19,7 @@ from sshload_contract.judgement.threshold import judge_threshold, why_too_few
 from sshload_contract.judgement.validity import arrivals_dropped, defects
 from sshload_contract.load import Load
 from sshload_contract.thresholds import Judged, ThresholdResult
-from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, Step, TrialState, Window
+from sshload_contract.vocabulary import Invalidity, RunEnd, SearchEnd, Timing, TrialState, Window
 from sshload_contract.wire.master_log import SearchProgress
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import CapacityResult, RunSummary, StepStats, Trial
@@ -206,9 +206,9 @@ def _trial(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
         thresholds=verdict.thresholds,
         started_s=started_s,
         load=summary.load,
-        total=_measured(summary, Step.TOTAL),
-        connect=_measured(summary, Step.CONNECT),
-        login=_measured(summary, Step.LOGIN),
+        total=_measured(summary, Timing.TOTAL),
+        connect=_measured(summary, Timing.CONNECT),
+        login=_measured(summary, Timing.LOGIN),
         generator=summary.generator,
         target_before=summary.target_before,
         target_held=summary.target_held,
@@ -216,7 +216,7 @@ def _trial(over: TrialCourse, summary: RunSummary, started_s: float) -> Trial:
     )
 
 
-def _measured(summary: RunSummary, step: Step) -> StepStats | None:
+def _measured(summary: RunSummary, step: Timing) -> StepStats | None:
     return find_step(summary, step, Window.MEASURED)
 
 

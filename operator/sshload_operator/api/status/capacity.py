@@ -69,7 +69,7 @@ class TrialStatus:
     ]
     message: Annotated[str | None, _TRIAL_MESSAGE, "What broke, or why it cannot be judged."] = None
     start_seconds: Annotated[Amount, "When it began, from the start of the first."]
-    completed_rate: Annotated[Amount, "Iterations per second that ended well inside its measured window."]
+    completed_rate: Annotated[Amount, "Iterations per second that succeeded inside its measured window."]
     error_percent: Annotated[
         Percent | None, "The share of failed iterations. Absent of held sessions, which heldLeast tells of."
     ] = None

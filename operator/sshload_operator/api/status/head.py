@@ -88,7 +88,7 @@ S_co = TypeVar("S_co", bound=ObjectStatus, covariant=True)
 class Remembered(Generic[S_co]):
     """What an object's status says of the past, which is all that survives a restart of the operator.
 
-    `written` is the status as it stands, so that what a pass does not know anew stays as it was written.
+    `written` is the status as it stands, so that what a pass does not know again stays as it was written.
     """
 
     status: S_co

@@ -48,7 +48,7 @@ class Progress:
     offered_rate: Annotated[
         Amount, "Iterations per second that the load model asked for, of the load that workers reported last."
     ]
-    completed_rate: Annotated[Amount, "Iterations per second that ended well, of the load that workers reported last."]
+    completed_rate: Annotated[Amount, "Iterations per second that succeeded, of the load that workers reported last."]
     iterations: Annotated[Count, "Iterations ended, by the workers' last reports."]
     failures: Annotated[Count, "Failed iterations, by the workers' last reports."]
     p50_ms: Annotated[Amount | None, "The median of the whole iteration so far, successes only."] = None

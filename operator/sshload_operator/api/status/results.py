@@ -53,9 +53,9 @@ class StepResult:
     """One step."""
 
     step: Annotated[StepName, "The step's name (connect, login, total, or uptime.exec of a named step)."]
-    count: Annotated[Count, "How often it ended well."]
+    count: Annotated[Count, "How often it succeeded."]
     failures: Annotated[Count, "How often it failed."]
-    rate: Annotated[Amount, "How often it ended well inside the measured window, per second."]
+    rate: Annotated[Amount, "How often it succeeded inside the measured window, per second."]
     bytes_per_second: Annotated[
         Amount | None,
         "What the step moved inside the measured window, per second. Absent for a step that moves no content.",
@@ -91,7 +91,7 @@ class StageResult:
     to_users: Annotated[Count | None, "The users at its end, if they change over the stage."] = None
     duration_seconds: Annotated[Amount, "How long it lasted."]
     offered_rate: Annotated[Amount, "Iterations per second that the load model asked for, on average."]
-    completed_rate: Annotated[Amount, "Iterations per second that ended well before the stage did."]
+    completed_rate: Annotated[Amount, "Iterations per second that succeeded before the stage did."]
     iterations: Annotated[Count, "Iterations that ended, well or ill."]
     failures: Annotated[Count, "Failed iterations."]
     p50_ms: Annotated[Amount | None, "The median of the whole iteration, successes only."] = None
@@ -224,7 +224,7 @@ class TargetResult:
     processes_per_session: Annotated[
         Amount | None, "How many more processes it had then, by the same number (load.hold only)."
     ] = None
-    oom_kills: Annotated[Count | None, "Processes that were killed for want of memory."] = None
+    oom_kills: Annotated[Count | None, "Processes that were killed for lack of memory."] = None
     refused_forks: Annotated[Count | None, "Processes that could not be started, for a limit of their number."] = None
     listen_overflows: Annotated[Count | None, "Connections that found the listen queue full."] = None
 
@@ -285,7 +285,7 @@ class Results:
     ended_early: EndedEarly | None = None
     offered_rate: Annotated[Amount, "Iterations per second that the load model asked for."]
     achieved_rate: Annotated[Amount, "Iterations per second that were begun."]
-    completed_rate: Annotated[Amount, "Iterations per second that ended well inside the measured window."]
+    completed_rate: Annotated[Amount, "Iterations per second that succeeded inside the measured window."]
     completed_rate_low: Annotated[
         Amount | None,
         "The lower bound of the 95 % confidence interval of completedRate, by the count of iterations.",

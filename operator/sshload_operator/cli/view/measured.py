@@ -193,7 +193,7 @@ def _target(target: TargetResult) -> Iterator[str]:
     count = 0 if dropped is None else (dropped.max_startups or 0) + (dropped.penalty or 0)
     if dropped is not None and count:
         yield f"{'at least ' if dropped.lower_bound else ''}{count:,} connections dropped"
-    yield from _stated("{:,} processes killed for want of memory", target.oom_kills or None)
+    yield from _stated("{:,} processes killed for lack of memory", target.oom_kills or None)
     yield from _stated("{:,} processes could not be started", target.refused_forks or None)
     yield from _stated("{:,} connections lost to a full listen queue", target.listen_overflows or None)
 

@@ -61,7 +61,7 @@ def event(about: About, announcement: Announcement, now: datetime) -> Manifest:
 
 
 async def announce(cluster: Cluster, about: About, announcements: Iterable[Announcement], now: datetime) -> None:
-    """Create the Events. They are a courtesy: nothing fails for want of one."""
+    """Create the Events. They are a courtesy: nothing fails where one is missing."""
     for announcement in announcements:
         manifest = event(about, announcement, now)
         path = f"{collection_path('v1', about.namespace, 'events')}/{manifest['metadata']['name']}"

@@ -1,13 +1,13 @@
 """The HTTP session with which kopf lists and watches. It gives kopf lean objects (see `read_json`).
 
 kopf parses pages of lists and lines of watches itself. One object that it cannot parse would end the operator, and
-again after each restart. After a watch was interrupted for too long, kopf lists anew, and reports no objects that are
+again after each restart. After a watch was interrupted for too long, kopf lists again, and reports no objects that are
 gone. So the session reports each whole list.
 
 A list or a watch that is refused ends kopf, and with it the operator: some answers at once, such as 410 for a page of a
 list that is too old, others when they have lasted. So the session waits and lets kopf try again, as after a broken
-connection. Only 401 reaches kopf, which then logs in anew. What kopf asks about the API itself is read as a whole: kopf
-asks again after a connection that broke, and ends after an answer that did.
+connection. Only 401 reaches kopf, which then logs in again. What kopf asks about the API itself is read as a whole:
+kopf asks again after a connection that broke, and ends after an answer that did.
 """
 
 import asyncio
@@ -134,7 +134,7 @@ class _Refusals:
     async def take_in(self, answer: "_Answer") -> None:
         """Wait and raise ClientPayloadError where an answer is a refusal, after which kopf tries again.
 
-        A watch whose version is too old becomes one that says so in its first event: kopf then lists anew.
+        A watch whose version is too old becomes one that says so in its first event: kopf then lists again.
         """
         path, status = answer.url.path, answer.status
         if status < HTTPStatus.BAD_REQUEST:

@@ -111,7 +111,7 @@ class OwnedTests(Generic[F]):
 class OwnerKind(Protocol[F_co]):
     """One kind of owners: SSHLoadTestSchedule or SSHLoadTestComparison.
 
-    `label` is the tests' label with the owner's name. The tests are listed anew in a pass after `list_every_s`. A pass
+    `label` is the tests' label with the owner's name. The tests are listed again in a pass after `list_every_s`. A pass
     may take memory, so only `passes_at_once` go on at a time.
     """
 

@@ -78,7 +78,7 @@ class _OwnerReconciler(Reconciler[OwnedTests[F]]):
         return OwnedTests(self.begin)
 
     def stay_parked_s(self, _key: Key, tests: OwnedTests[F]) -> float | None:
-        """Return how long until a parked owner is due, or its tests are to be listed anew; None where it is time."""
+        """Return how long until a parked owner is due, or its tests are to be listed again; None where it is time."""
         left_s = [LONGEST_SLEEP_S]
         if tests.listed_at_s is not None:
             left_s.append(tests.listed_at_s + self.kind.list_every_s - time.monotonic())
@@ -87,7 +87,7 @@ class _OwnerReconciler(Reconciler[OwnedTests[F]]):
         return min(left_s) if min(left_s) > 0 else None
 
     async def do(self, key: Key, live: Live[OwnedTests[F]]) -> Next:
-        """Do one pass over an owner, its tests listed anew where the last list is old."""
+        """Do one pass over an owner, its tests listed again where the last list is old."""
         log_about(**{"namespace": key[0], self.kind.kind.word: key[1]})
         body = live.body or live.fill(await self.cluster.read(self.kind.kind, *key))
         if body is None or "deletionTimestamp" in body["metadata"]:

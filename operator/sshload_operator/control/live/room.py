@@ -14,9 +14,9 @@ from sshload_operator.decision.turns import Waiting, next_look_at_queue_s, posit
 from sshload_operator.planning.plan import Limits
 from sshload_operator.state import Phase
 
-# Until then an operator that was started anew may not have heard of all tests that run.
+# Until then an operator that was restarted may not have heard of all tests that run.
 _HEARD_OF_ALL_S: Final = 2.0
-# A queue may move at every moment: the place of a test that cannot begin yet is told anew this often at most.
+# A queue may move at every moment: the place of a test that cannot begin yet is told again this often at most.
 _PLACE_KEEPS_S: Final = 10.0
 _AT_REST: Final = (None, Phase.PENDING, Phase.FINISHED)
 
@@ -32,7 +32,7 @@ class _Told:
 class Room:
     """The tests that run, those that were given room in a pass that goes on, and those that wait.
 
-    Only the event loop's thread uses it. Positions are computed anew only after a change: a queue may be long.
+    Only the event loop's thread uses it. Positions are computed again only after a change: a queue may be long.
     """
 
     def __init__(self, limits: Limits) -> None:

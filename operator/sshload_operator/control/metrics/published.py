@@ -41,7 +41,7 @@ class Published(Collector, Generic[F]):
             self._packed_text = None
 
     def render(self) -> Iterator[bytes]:
-        """Return the text for Prometheus, piece by piece. It is made anew only where an object has changed.
+        """Return the text for Prometheus, piece by piece. It is made again only where an object has changed.
 
         A family may be collected in parts, one after the other.
         """

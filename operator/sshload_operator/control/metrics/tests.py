@@ -222,9 +222,7 @@ def _rates(results_by_test: list[tuple[Key, PublishedResults]]) -> Iterator[Metr
     labels = ("namespace", "test")
     offered = GaugeMetricFamily("sshload_test_offered_rate", "Iterations per second asked for.", labels=labels)
     achieved = GaugeMetricFamily("sshload_test_achieved_rate", "Iterations per second begun.", labels=labels)
-    completed = GaugeMetricFamily(
-        "sshload_test_completed_rate", "Iterations per second that ended well.", labels=labels
-    )
+    completed = GaugeMetricFamily("sshload_test_completed_rate", "Iterations per second that succeeded.", labels=labels)
     errors = GaugeMetricFamily(
         "sshload_test_error_ratio",
         "Share of iterations, and of sessions to be held, that failed, 0 to 1.",

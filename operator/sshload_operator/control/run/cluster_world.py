@@ -1,7 +1,7 @@
 """A cluster as the world in which decisions are carried out: the children of a run, its status, and its Events.
 
 Everything has a name that follows from the run, so a pass that was cut short is simply done again. The master's Job is
-deleted last, so that an operator started anew sees by it whether a run was swept.
+deleted last, so that an operator restarted sees by it whether a run was swept.
 """
 
 import asyncio
@@ -151,7 +151,7 @@ async def _create_keys(cluster: Cluster, plan: Plan) -> str:
     """Create the run's Secret with a new token, and return the SHA-256 of the proof that belongs to it.
 
     Where an attempt that was cut short left a Secret behind, that hash is what the master's Job says. That Job is
-    applied before all that pods come from: without it no pod has the token, and the Secret is made anew.
+    applied before all that pods come from: without it no pod has the token, and the Secret is made again.
     """
     token = secrets.token_hex(32)
     secret = keys_secret(plan, token, await _keys(plan))

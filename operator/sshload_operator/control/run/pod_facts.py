@@ -93,7 +93,7 @@ def _disruption(status: Mapping[str, Any]) -> str:
 
 
 def _end(status: Mapping[str, Any], own: Mapping[str, Any]) -> tuple[int | None, str]:
-    """Return how the container ended, or ended the last time where it was started anew, and what it left behind.
+    """Return how the container ended, or ended the last time where it was restarted, and what it left behind.
 
     What the kubelet says comes first, Evicted of the pod and OOMKilled of the container, and then the container's own
     words: they may be the end of its log, which says nothing of that.

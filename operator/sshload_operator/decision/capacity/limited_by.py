@@ -67,7 +67,7 @@ class Strain:
 
 
 def strain(trial: Trial) -> Strain | None:
-    """Return what a target went through, None where it was not read twice, or was started anew in between."""
+    """Return what a target went through, None where it was not read twice, or was restarted in between."""
     before, after = trial.target_before, trial.target_after
     if before is None or after is None:
         return None
@@ -122,7 +122,7 @@ def _memory(found: Strain) -> str:
     """Leave the peak aside: it counts page cache, which the kernel takes back before anything is short."""
     kills = found.grown("oom_kills")
     if kills:
-        return f"{kills:.0f} of its processes were killed for want of memory"
+        return f"{kills:.0f} of its processes were killed for lack of memory"
     fullest = max(found.readings, key=lambda reading: reading.memory_bytes)
     used, limit = fullest.memory_bytes, found.after.memory_limit_bytes
     if limit and not fullest.memory_is_upper_bound and used >= MEMORY_SHARE_LIMIT * limit:

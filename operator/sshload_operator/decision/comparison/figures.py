@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from sshload_contract.vocabulary import Step, Verdict
+from sshload_contract.vocabulary import Timing, Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results, TargetResult
@@ -12,10 +12,10 @@ MEASURED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
 CAPACITY = "capacity"
 ERROR_PERCENT = "errorPercent"
 COMPLETED_RATE = "completedRate"
-_STEPS = tuple(step.value for step in Step)
+_STEPS = tuple(step.value for step in Timing)
 _PERCENTILES = (50, 90, 99)
-_LOGIN = frozenset(_STEPS[_STEPS.index(Step.CONNECT) : _STEPS.index(Step.LOGIN) + 1])
-_PARTS = frozenset(_STEPS[: _STEPS.index(Step.COMMAND)]) - {Step.LOGIN}
+_LOGIN = frozenset(_STEPS[_STEPS.index(Timing.CONNECT) : _STEPS.index(Timing.LOGIN) + 1])
+_PARTS = frozenset(_STEPS[: _STEPS.index(Timing.COMMAND)]) - {Timing.LOGIN}
 # What all tests together keep is half of what etcd takes as one object: each figure has 60 characters or so.
 _MOST_OF_A_TEST = 150
 _MOST_OF_ALL_TESTS = 15_000
@@ -69,7 +69,7 @@ def place(key: str) -> tuple[int, str, int, str]:
         return 0, "", 0, figure
     if owner:
         return (2 if owner.startswith("via") else 4), owner, rank, figure
-    group = 1 if name == Step.START_DELAY else 3 if name in _LOGIN else 5 if name == Step.TOTAL else 4
+    group = 1 if name == Timing.START_DELAY else 3 if name in _LOGIN else 5 if name == Timing.TOTAL else 4
     return group, "", rank, figure
 
 
@@ -78,7 +78,7 @@ def _weight(key: str) -> tuple[int, str]:
     name = step.rpartition(".")[2]
     if not step:
         return 0, key
-    return (1 if step == Step.TOTAL else 3 if name in _PARTS else 2), key
+    return (1 if step == Timing.TOTAL else 3 if name in _PARTS else 2), key
 
 
 def _figures(results: Results) -> Iterator[tuple[str, float]]:

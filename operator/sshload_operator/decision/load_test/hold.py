@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.vocabulary import Step, Window
+from sshload_contract.vocabulary import Timing, Window
 from sshload_contract.wire.run_summary import RunSummary, StepStats
 
 from sshload_operator.api.status.figures import milliseconds, rounded
@@ -35,7 +35,7 @@ def per_session(summary: RunSummary) -> PerSession | None:
     """Return what the target took for each session that it had when the most were held, beyond what it took idle.
 
     What it says of itself is of one instant, so its own count of sessions is the divisor: a probe's counts as well.
-    Nothing is stated where it took no more than before, or was started anew in between.
+    Nothing is stated where it took no more than before, or was restarted in between.
     """
     before, then = summary.target_before, summary.target_held
     if before is None or then is None or then.accepted < before.accepted:
@@ -53,7 +53,7 @@ def _fresh_login(summary: RunSummary) -> FreshLogin | None:
     The bounds of the ratio set each median's 95 % interval against the other's, so they hold it in 90 % of all runs at
     least.
     """
-    beside, alone = (find_step(summary, Step.LOGIN, window) for window in (Window.MEASURED, Window.WARM_UP))
+    beside, alone = (find_step(summary, Timing.LOGIN, window) for window in (Window.MEASURED, Window.WARM_UP))
     found = FreshLogin(
         p50_ms=milliseconds(_percentile_us(beside, 50)),
         p99_ms=milliseconds(_percentile_us(beside, 99)),

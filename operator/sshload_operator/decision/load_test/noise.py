@@ -37,7 +37,7 @@ def percentile_intervals(step: StepStats) -> tuple[Percentile, ...]:
 
 
 def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | None:
-    """Return the bounds of the completed rate, None where nothing ended well.
+    """Return the bounds of the completed rate, None where nothing succeeded.
 
     Arrivals that are evenly spaced and all begun complete as many as are due, but for those that fail and those that
     are still under way at the end: only these two are chance. Of a disturbance that the run did not see its interval

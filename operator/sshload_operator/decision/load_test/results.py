@@ -13,7 +13,7 @@ from sshload_contract.load import BurstLoad, UsersLoad, UsersStage
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.steal import stolen_share
 from sshload_contract.thresholds import ThresholdResult
-from sshload_contract.vocabulary import Step, Window
+from sshload_contract.vocabulary import Timing, Window
 from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Snapshot
 from sshload_contract.wire.report import ErrorCount, Negotiated
 from sshload_contract.wire.run_config import SessionReuse
@@ -86,7 +86,7 @@ def _ended_early(summary: RunSummary) -> EndedEarly | None:
 
 
 def _burst(summary: RunSummary) -> BurstResult:
-    login = find_step(summary, Step.LOGIN, Window.MEASURED)
+    login = find_step(summary, Timing.LOGIN, Window.MEASURED)
     return BurstResult(attempted=summary.load.started, established=login.count if login is not None else 0)
 
 
@@ -263,7 +263,7 @@ def _drops(before: TargetStats, told: int | None) -> int | None:
 
 
 def _growth(before: TargetStats, after: TargetStats) -> Mapping[str, Any]:
-    """Return by how much each counter grew; None where it fell, since then the target was started anew in between."""
+    """Return by how much each counter grew; None where it fell, since then the target was restarted in between."""
     grown = {name: rounded(getattr(after, name) - getattr(before, name)) for name in COUNTERS}
     return {name: value if value >= 0 else None for name, value in grown.items()}
 

@@ -110,7 +110,7 @@ def _by_emptiness(load: Load, summary: RunSummary) -> Conclusion | None:
 
 
 def _by_common_refusal(plan: Plan, summary: RunSummary) -> Conclusion | None:
-    """Where nothing ended well, and all for the same reason, the test is set up wrongly: it measured nothing."""
+    """Where nothing succeeded, and all for the same reason, the test is set up wrongly: it measured nothing."""
     tried = attempts(measured_load(plan, summary), summary)
     if tried.failed < tried.ended or tried.failed == 0:
         return None

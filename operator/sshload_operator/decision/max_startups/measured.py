@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from sshload_contract.client import Library, Timeouts
 from sshload_contract.judgement.figures import find_step
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, BurstLoad, HoldLoad, Load, UsersLoad
-from sshload_contract.vocabulary import Outcome, Step, Window, measured_step
+from sshload_contract.vocabulary import Outcome, Timing, Window, measured_step
 from sshload_contract.wire.run_config import SessionReuse
 from sshload_contract.wire.run_summary import RunSummary, StepStats
 
@@ -23,7 +23,7 @@ from sshload_operator.planning.plan import Plan
 LEAST_LOGINS = 30
 MOST_EVEN = 15.0
 """From so many unauthenticated connections at once on, a Poisson process stands for even arrivals."""
-_PARTS = (Step.BANNER, Step.KEX, Step.AUTH)
+_PARTS = (Timing.BANNER, Timing.KEX, Timing.AUTH)
 _DROPS = frozenset({Outcome.THROTTLED, Outcome.DROPPED_UNKNOWN})
 _MOST_OTHER_FAILURES = 0.1
 _SHORTEST_AWAY_S = 0.001
@@ -136,20 +136,20 @@ def _overflowed(summary: RunSummary) -> bool:
     before, after = summary.target_before, summary.target_after
     if before is not None and after is not None:
         return after.listen_overflows > before.listen_overflows
-    connect = find_step(summary, Step.CONNECT, Window.MEASURED)
+    connect = find_step(summary, Timing.CONNECT, Window.MEASURED)
     return connect is not None and (connect.max_us or 0) >= _SYN_AGAIN_US
 
 
 def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float, *, overflowed: bool = False) -> Logins:
-    connect = find_step(summary, measured_step(name, Step.CONNECT), Window.MEASURED)
+    connect = find_step(summary, measured_step(name, Timing.CONNECT), Window.MEASURED)
     parts = [find_step(summary, measured_step(name, part), Window.MEASURED) for part in _PARTS]
     timed = [part for part in parts if part is not None and part.mean_us is not None and part.min_us is not None]
     if connect is None or lasted_s <= 0 or len(timed) < len(_PARTS) or timed[-1].count < LEAST_LOGINS:
         raise NoFiguresError(f"it takes {LEAST_LOGINS} logins at least to tell how long they take")
     failures = _failures(summary, name)
-    never_came = failures.pop((Step.BANNER, Outcome.BANNER_TIMEOUT), 0) if overflowed else 0
+    never_came = failures.pop((Timing.BANNER, Outcome.BANNER_TIMEOUT), 0) if overflowed else 0
     attempted = connect.count - never_came
-    dropped = sum(failures.get((Step.BANNER, outcome), 0) for outcome in _DROPS)
+    dropped = sum(failures.get((Timing.BANNER, outcome), 0) for outcome in _DROPS)
     others = sum(failures.values()) - dropped
     accepted = attempted - dropped
     if others > accepted * _MOST_OTHER_FAILURES:
@@ -159,7 +159,7 @@ def _logins(plan: Plan, summary: RunSummary, name: str, lasted_s: float, *, over
         arrivals=Memoryless(attempted / lasted_s),
         attempted=attempted,
         dropped=dropped,
-        unexplained=failures.get((Step.BANNER, Outcome.RESET_BEFORE_BANNER), 0),
+        unexplained=failures.get((Timing.BANNER, Outcome.RESET_BEFORE_BANNER), 0),
         lasted_s=lasted_s,
         alone_s=_seconds(timed, "min_us"),
         time_s=_seconds(timed, "mean_us") + waited_s / accepted,
@@ -183,13 +183,13 @@ def _cpu_allows_per_s(summary: RunSummary) -> float | None:
     return (after.cpu_limit_cores or 1.0) * accepted / cpu_s
 
 
-def _failures(summary: RunSummary, name: str) -> dict[tuple[Step, Outcome], int]:
+def _failures(summary: RunSummary, name: str) -> dict[tuple[Timing, Outcome], int]:
     parts = {measured_step(name, part): part for part in _PARTS}
     measured = [error for error in summary.errors if error.window is Window.MEASURED and error.step in parts]
     return {(parts[error.step], error.outcome): error.count for error in measured}
 
 
-def _waited_in_vain_s(timeouts: Timeouts, failures: dict[tuple[Step, Outcome], int]) -> float:
+def _waited_in_vain_s(timeouts: Timeouts, failures: dict[tuple[Timing, Outcome], int]) -> float:
     """Return for how long altogether connections were held open that were given up in the end."""
     limits = {
         Outcome.BANNER_TIMEOUT: timeouts.banner_s,

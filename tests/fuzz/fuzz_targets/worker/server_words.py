@@ -8,7 +8,7 @@ read is within what its protocol allows.
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Timing
 from sshload_worker.clients.file_protocols import begin_read, begin_write
 from sshload_worker.clients.interface import CommandEnd
 from sshload_worker.clients.openssh.log import LoginLog, failure, sftp_failure
@@ -130,13 +130,13 @@ def _ssh_log(channel: _Channel) -> None:
     assert came == (b"debug1: " in heard)
     log.negotiated()
     log.claim_killed()
-    for step in (Step.CONNECT, Step.BANNER, Step.KEX, Step.AUTH, Step.EXEC):
+    for step in (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH, Timing.EXEC):
         _assert_bounded(failure(step, log.lines))
 
 
 def _ssh_error(channel: _Channel) -> None:
     lines = channel.read().decode("utf-8", "replace").splitlines()
-    for step in Step:
+    for step in Timing:
         _assert_bounded(failure(step, lines))
 
 

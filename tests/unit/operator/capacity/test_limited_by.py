@@ -10,7 +10,7 @@ from plans import EXTERNAL
 from runs import target_stats
 from searches import ERRORS, P99, TRIAL_S, failed, found_118, invalid, passed, search_plan, searched, strained
 from sshload_contract.steal import MachineCpu
-from sshload_contract.vocabulary import Outcome, SearchEnd, Step, Window
+from sshload_contract.vocabulary import Outcome, SearchEnd, Timing, Window
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import RunSummary, Trial
 from sshload_operator.decision.capacity.limited_by import LimitedBy, Strain, limited_by, sentence, shortages, strain
@@ -99,9 +99,9 @@ def test_passes_at_the_upper_bound_do_not_count() -> None:
 
 
 def test_a_trial_that_failed_without_a_broken_threshold_says_itself_what_broke() -> None:
-    nothing = replace(failed(121), thresholds=(), message="not one of 600 iterations ended well")
+    nothing = replace(failed(121), thresholds=(), message="not one of 600 iterations succeeded")
     limit = limit_of(at_upper(nothing))
-    assert (limit.threshold, limit.observed) == (None, "not one of 600 iterations ended well")
+    assert (limit.threshold, limit.observed) == (None, "not one of 600 iterations succeeded")
     assert "At 121 arrivals/s, no trial held: not one of 600" in sentence(limit, search_plan())
 
 
@@ -214,7 +214,7 @@ def test_a_target_that_was_not_counted_says_nothing(trial: Trial) -> None:
     assert short_of(at_upper(trial)) == []
 
 
-REFUSED = (ErrorCount(Step.CHANNEL_OPEN, Outcome.CHANNEL_REFUSED, Window.MEASURED, 40, "open failed"),)
+REFUSED = (ErrorCount(Timing.CHANNEL_OPEN, Outcome.CHANNEL_REFUSED, Window.MEASURED, 40, "open failed"),)
 LEAST = searched(failed(10), end=SearchEnd.LEAST_BROKEN, upper=10, errors=REFUSED)
 
 

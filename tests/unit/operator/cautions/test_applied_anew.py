@@ -1,4 +1,4 @@
-"""A test that a GitOps controller applies anew whenever its time to live has deleted it."""
+"""A test that a GitOps controller applies again whenever its time to live has deleted it."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""Tests that may not begin: suspended, in an installation that is paused, or for want of room."""
+"""Tests that may not begin: suspended, in an installation that is paused, or full."""
 
 from dataclasses import replace
 from typing import Any

@@ -1,4 +1,4 @@
-"""The life of a test: when a run begins, ends by wish, begins anew, and when its object goes."""
+"""The life of a test: when a run begins, ends by wish, begins again, and when its object goes."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -147,7 +147,7 @@ def test_without_probes_nothing_is_said_of_newcomers() -> None:
             id="of processes",
         ),
         pytest.param({"oomKills": 0, "refusedForks": 2}, "2 processes could not be started", id="refused forks"),
-        pytest.param({"oomKills": 3}, "3 processes killed for want of memory", id="killed processes"),
+        pytest.param({"oomKills": 3}, "3 processes killed for lack of memory", id="killed processes"),
     ],
 )
 def test_what_a_session_takes_and_what_the_target_lacked_stand_in_its_line(target: dict[str, Any], text: str) -> None:

@@ -8,7 +8,7 @@ from crd_schema import problems, status_schema
 from plans import plan, quickstart
 from runs import held_step, load, summary, target_stats
 from sshload_contract.percentiles import percentile_key
-from sshload_contract.vocabulary import Step, Window
+from sshload_contract.vocabulary import Timing, Window
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_contract.wire.target import TargetStats
 from statuses import results_json
@@ -38,7 +38,7 @@ def with_logins(found: RunSummary, window: Window, **percentiles_us: int | None)
     low, high = ({key: value and round(value * by) for key, value in stated.items()} for by in (0.9, 1.1))
     steps = tuple(
         replace(step, percentiles_us=stated, percentiles_low_us=low, percentiles_high_us=high)
-        if (step.step, step.window) == (Step.LOGIN, window)
+        if (step.step, step.window) == (Timing.LOGIN, window)
         else step
         for step in found.steps
     )
@@ -104,7 +104,7 @@ def test_memory_that_counts_twice_what_is_shared_is_said_to_be_an_upper_bound() 
         pytest.param(None, id="it did not answer"),
         pytest.param(replace(HELD, memory_bytes=IDLE.memory_bytes), id="it took no more than before"),
         pytest.param(replace(HELD, sessions=0), id="it had no session"),
-        pytest.param(replace(HELD, accepted=-1), id="it was started anew"),
+        pytest.param(replace(HELD, accepted=-1), id="it was restarted"),
     ],
 )
 def test_what_a_session_takes_is_absent_where_it_cannot_be_told(then: TargetStats | None) -> None:

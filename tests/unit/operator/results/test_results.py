@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan, quickstart
 from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
-from sshload_contract.vocabulary import Outcome, Step, Window
+from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, StageStats
 from statuses import percentile_of, results_json
@@ -62,7 +62,7 @@ def test_each_step_stands_there_once() -> None:
 
 def test_a_burst_tells_how_many_of_its_connections_were_logged_in() -> None:
     burst = plan(quickstart(load={"burst": {"connections": 300, "repeat": 2, "interval": "5s"}}))
-    refused = tuple(replace(step, count=520) if step.step == Step.LOGIN else step for step in summary(520, 80).steps)
+    refused = tuple(replace(step, count=520) if step.step == Timing.LOGIN else step for step in summary(520, 80).steps)
     results = results_json(burst, summary(520, 80, steps=refused))
     assert results["burst"] == {"attempted": 600, "established": 520}
     assert list(problems(results, SCHEMA, "results")) == []
@@ -70,7 +70,7 @@ def test_a_burst_tells_how_many_of_its_connections_were_logged_in() -> None:
 
 def test_a_step_that_moves_content_says_how_fast_and_no_other_does() -> None:
     moving = tuple(
-        replace(step, bytes_per_second=1234567.8912 if step.step == Step.EXEC else None) for step in summary().steps
+        replace(step, bytes_per_second=1234567.8912 if step.step == Timing.EXEC else None) for step in summary().steps
     )
     results = results_json(PLAN, summary(steps=moving))
     assert {step["step"]: step["bytesPerSecond"] for step in results["steps"] if "bytesPerSecond" in step} == {
@@ -106,9 +106,9 @@ def test_a_run_without_iterations_has_no_error_rate() -> None:
 
 def test_errors_come_with_the_most_frequent_first_and_without_the_warm_ups() -> None:
     found = (
-        ErrorCount(Step.TOTAL, Outcome.REFUSED, Window.MEASURED, 2, "refused"),
-        ErrorCount(Step.TOTAL, Outcome.THROTTLED, Window.MEASURED, 8, ""),
-        ErrorCount(Step.TOTAL, Outcome.REFUSED, Window.WARM_UP, 90, "refused"),
+        ErrorCount(Timing.TOTAL, Outcome.REFUSED, Window.MEASURED, 2, "refused"),
+        ErrorCount(Timing.TOTAL, Outcome.THROTTLED, Window.MEASURED, 8, ""),
+        ErrorCount(Timing.TOTAL, Outcome.REFUSED, Window.WARM_UP, 90, "refused"),
     )
     assert results_json(PLAN, summary(590, 10, errors=found))["errors"] == [
         {"step": "total", "outcome": "throttled", "count": 8},

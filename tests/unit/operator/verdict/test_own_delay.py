@@ -7,7 +7,7 @@ import pytest
 from lags import delayed, with_percentile
 from plans import plan, quickstart
 from runs import errors, generator, load, summary
-from sshload_contract.vocabulary import Outcome, Step, Verdict
+from sshload_contract.vocabulary import Outcome, Timing, Verdict
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_operator.decision.judgement import Judgement
 from sshload_operator.decision.load_test.verdict import judge
@@ -65,22 +65,22 @@ def test_a_part_of_a_step_may_have_begun_late_and_is_not_judged_where_the_delay_
 
 
 def test_a_long_iteration_does_not_hide_the_delay_from_a_short_step() -> None:
-    long = with_percentile(delayed(summary(), 310_000), Step.TOTAL, 99, 8_880_000)
+    long = with_percentile(delayed(summary(), 310_000), Timing.TOTAL, 99, 8_880_000)
     for seen_us in (78_000, 341_000):
-        assert outcome(with_percentile(long, Step.AUTH, 99, seen_us), latency("250ms", "auth")) == SATURATED
+        assert outcome(with_percentile(long, Timing.AUTH, 99, seen_us), latency("250ms", "auth")) == SATURATED
 
 
 def test_the_99th_9_percentile_is_held_against_the_longest_pause() -> None:
     paused = summary(generator=generator(loop_lag_p99_us=5_900, loop_lag_p999_us=200_000, loop_lag_max_us=346_800))
-    assert outcome(with_percentile(paused, Step.TOTAL, 99.9, 315_600), latency("100ms", percentile=99.9)) == SATURATED
+    assert outcome(with_percentile(paused, Timing.TOTAL, 99.9, 315_600), latency("100ms", percentile=99.9)) == SATURATED
     assert outcome(paused, latency("50ms", percentile=50)) == (Verdict.INCONCLUSIVE, Reason.WITHIN_NOISE)
     assert outcome(paused, latency("60ms", percentile=50)) == PASSED
 
 
 def test_a_latency_that_is_too_long_even_without_ten_of_the_largest_delays_is_broken() -> None:
-    slow = with_percentile(delayed(summary(), 300_000), Step.TOTAL, 99, 5_000_000)
+    slow = with_percentile(delayed(summary(), 300_000), Timing.TOTAL, 99, 5_000_000)
     assert outcome(slow, P99_BELOW_2S) == FAILED
-    nearer = with_percentile(slow, Step.TOTAL, 99, 4_999_999)
+    nearer = with_percentile(slow, Timing.TOTAL, 99, 4_999_999)
     assert outcome(nearer, P99_BELOW_2S) == SATURATED
 
 

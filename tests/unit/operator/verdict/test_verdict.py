@@ -7,7 +7,7 @@ import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import WARM_UP_LOGINS, errors, generator, held_step, load, steps, summary, target_stats
 from sshload_contract.thresholds import Terms
-from sshload_contract.vocabulary import Outcome, RunEnd, Step, Verdict, Window
+from sshload_contract.vocabulary import Outcome, RunEnd, Timing, Verdict, Window
 from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
 from sshload_operator.decision.judgement import Judgement
@@ -33,8 +33,8 @@ def outcome(judgement: Judgement) -> tuple[Verdict, Reason]:
 
 def too_few(found: RunSummary) -> RunSummary:
     """Return the summary with no p99 of total."""
-    kept = [step for step in found.steps if (step.step, step.window) != (Step.TOTAL, Window.MEASURED)]
-    total = next(step for step in found.steps if (step.step, step.window) == (Step.TOTAL, Window.MEASURED))
+    kept = [step for step in found.steps if (step.step, step.window) != (Timing.TOTAL, Window.MEASURED)]
+    total = next(step for step in found.steps if (step.step, step.window) == (Timing.TOTAL, Window.MEASURED))
     return replace(found, steps=(*kept, replace(total, percentiles_us={**total.percentiles_us, "99": None})))
 
 
@@ -160,7 +160,7 @@ def test_a_percentile_of_too_few_samples_is_inconclusive_and_says_how_many_it_ne
 
 
 def test_a_step_that_was_never_begun_cannot_be_judged() -> None:
-    found = replace(summary(), steps=tuple(step for step in summary().steps if step.step != Step.EXEC))
+    found = replace(summary(), steps=tuple(step for step in summary().steps if step.step != Timing.EXEC))
     judgement = judged(found, {"latency": {"step": "exec", "percentile": 50, "below": "2s"}})
     assert outcome(judgement) == (Verdict.INCONCLUSIVE, Reason.TOO_FEW_SAMPLES)
     assert "there are 0" in judgement.message
@@ -225,7 +225,7 @@ def test_a_run_without_a_request_is_invalid_and_shows_no_threshold() -> None:
 
 def all_failed(*kinds: tuple[Outcome, int]) -> RunSummary:
     failed = sum(count for _, count in kinds)
-    found = tuple(ErrorCount(Step.TOTAL, kind, Window.MEASURED, count, "said so") for kind, count in kinds)
+    found = tuple(ErrorCount(Timing.TOTAL, kind, Window.MEASURED, count, "said so") for kind, count in kinds)
     return summary(0, failed, errors=found)
 
 

@@ -138,7 +138,11 @@ def test_pods_and_jobs_lose_their_spec() -> None:
 
 
 @pytest.mark.parametrize(
-    "filled", ['{"imagePullSecrets":[' + "{}," * 400_000 + "{}]}", '{"args":["' + '","' * 400_000 + '"]}']
+    "filled",
+    [
+        pytest.param('{"imagePullSecrets":[' + "{}," * 400_000 + "{}]}", id="objects"),
+        pytest.param('{"args":["' + '","' * 400_000 + '"]}', id="texts"),
+    ],
 )
 @pytest.mark.parametrize("place", ["alone", "in a list", "in an event"])
 def test_a_spec_that_is_dropped_is_not_parsed_whatever_number_of_values_it_has(place: str, filled: str) -> None:

@@ -7,7 +7,7 @@ from asyncssh.channel import SSHClientChannel
 from asyncssh.constants import EXTENDED_DATA_STDERR, MSG_CHANNEL_CLOSE
 from asyncssh.packet import Byte, SSHPacket, String, UInt32
 from gevent.event import Event
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.asyncssh.driver import Driver
 from sshload_worker.clients.interface import CommandEnd
@@ -101,10 +101,10 @@ class Inbox:
 
     def write(self, data: bytes) -> None:
         """Hand over all of `data`, and wait until there is room for more; raises StepFailure at the end."""
-        self._driver.call(Step.WRITE, self._channel.write, data)
+        self._driver.call(Timing.WRITE, self._channel.write, data)
         self._room.wait()
         if self.closed.is_set():
-            self._driver.check(Step.WRITE)
+            self._driver.check(Timing.WRITE)
             raise StepFailure(Outcome.DISCONNECTED, "the server closed the channel")
 
 
@@ -154,15 +154,15 @@ class AsyncsshChannel:
 
     def request_terminal(self) -> None:
         """Ask for a pseudo terminal."""
-        self._granted(self._driver.run(Step.EXEC, self._channel.ask(b"pty-req", *_TERMINAL)))
+        self._granted(self._driver.run(Timing.EXEC, self._channel.ask(b"pty-req", *_TERMINAL)))
 
     def start_shell(self) -> None:
         """Ask for the user's shell, and wait for the server's word that it was started."""
-        self._granted(self._driver.run(Step.EXEC, self._channel.start(b"shell")))
+        self._granted(self._driver.run(Timing.EXEC, self._channel.start(b"shell")))
 
     def execute(self, command: str) -> None:
         """Ask for the command, and wait for the server's word that it was started."""
-        self._granted(self._driver.run(Step.EXEC, self._channel.start(b"exec", String(command))))
+        self._granted(self._driver.run(Timing.EXEC, self._channel.start(b"exec", String(command))))
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""
@@ -174,12 +174,12 @@ class AsyncsshChannel:
 
     def send_end(self) -> None:
         """Say that no more input comes."""
-        self._driver.call(Step.WRITE, self._channel.write_eof)
+        self._driver.call(Timing.WRITE, self._channel.write_eof)
 
     def close(self) -> CommandEnd:
         """Close the channel, wait for the server's close, and return how the command ended."""
         if not self._inbox.closed.is_set():
-            self._driver.call(Step.CLOSE, self._channel.close)
+            self._driver.call(Timing.CLOSE, self._channel.close)
             self._inbox.closed.wait()
         if not self._channel.closed_by_server:
             raise self._driver.lost()
@@ -188,5 +188,5 @@ class AsyncsshChannel:
 
     def _granted(self, granted: object) -> None:
         if not granted:
-            self._driver.check(Step.EXEC)
+            self._driver.check(Timing.EXEC)
             raise StepFailure(Outcome.EXEC_REJECTED, "the server refused the request")

@@ -4,7 +4,7 @@ from typing import Any
 
 from asyncssh.packet import String, UInt32
 from asyncssh.sftp import SFTPClient
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.clients.asyncssh.channel import AsyncsshChannel, Inbox, RequestChannel
@@ -61,18 +61,18 @@ class AsyncsshConnection:
     def kex(self) -> None:
         """Exchange keys, and check that the host key is a known one."""
         if self._descriptor is None:
-            self._driver.call(Step.KEX, self._tunnel.hand_over, self._protocol)
+            self._driver.call(Timing.KEX, self._tunnel.hand_over, self._protocol)
         else:
             self._is_handed_over = True
-            self._driver.run(Step.KEX, self._handed_over(self._descriptor.socket))
+            self._driver.run(Timing.KEX, self._handed_over(self._descriptor.socket))
         self._protocol.milestones.keys_exchanged.wait()
-        self._driver.check(Step.KEX)
+        self._driver.check(Timing.KEX)
 
     def auth(self) -> None:
         """Authenticate as the login's credentials say."""
-        self._driver.call(Step.AUTH, self._protocol.log_in)
+        self._driver.call(Timing.AUTH, self._protocol.log_in)
         self._protocol.milestones.authenticated.wait()
-        self._driver.check(Step.AUTH)
+        self._driver.check(Timing.AUTH)
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the handshake negotiated, and the server's version."""
@@ -95,8 +95,8 @@ class AsyncsshConnection:
 
     def keep_alive(self) -> None:
         """Ask for a sign of life, and wait for it."""
-        self._driver.run(Step.KEEP_ALIVE, self._protocol.send_keepalive())
-        self._driver.check(Step.KEEP_ALIVE)
+        self._driver.run(Timing.KEEP_ALIVE, self._protocol.send_keepalive())
+        self._driver.check(Timing.KEEP_ALIVE)
 
     def open_channel(self) -> AsyncsshChannel:
         """Open a session channel."""
@@ -109,11 +109,11 @@ class AsyncsshConnection:
     def open_tunnel(self, tunnel: Tunnel, host: str, port: int) -> None:
         """Open a channel to a server behind this one, whose bytes `tunnel` takes."""
         target = (String(host), UInt32(port), *_NOWHERE)
-        self._driver.run(Step.CHANNEL_OPEN, self._opened(tunnel, b"direct-tcpip", *target))
+        self._driver.run(Timing.CHANNEL_OPEN, self._opened(tunnel, b"direct-tcpip", *target))
 
     def open_sftp(self) -> AsyncsshSftp:
         """Open a channel with the SFTP subsystem on it."""
-        requests = self._driver.run(Step.CHANNEL_OPEN, self._sftp())
+        requests = self._driver.run(Timing.CHANNEL_OPEN, self._sftp())
         return AsyncsshSftp(self._driver, requests, self._login.client)
 
     def scp_read(self, path: str) -> RemoteFile:
@@ -134,7 +134,7 @@ class AsyncsshConnection:
 
     def _channel(self, kind: bytes, *arguments: bytes) -> AsyncsshChannel:
         inbox = Inbox(self._driver)
-        channel = self._driver.run(Step.CHANNEL_OPEN, self._opened(inbox, kind, *arguments))
+        channel = self._driver.run(Timing.CHANNEL_OPEN, self._opened(inbox, kind, *arguments))
         return AsyncsshChannel(self._driver, channel, inbox)
 
     async def _handed_over(self, connected: Any) -> None:

@@ -17,7 +17,7 @@ from asyncssh.misc import DisconnectError
 from asyncssh.sftp import SFTPError
 from gevent.event import AsyncResult
 from gevent.selectors import GeventSelector
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.asyncssh.protocol import Protocol
 from sshload_worker.clients.file_protocols import status_failure
@@ -36,10 +36,10 @@ LIBRARY_ERRORS: dict[type[BaseException], Outcome] = {
 """The outcomes of errors that are the same in each step, subclasses included."""
 
 OTHER_LIBRARY_ERRORS = {
-    Step.KEX: Outcome.KEX_FAILED,
-    Step.AUTH: Outcome.AUTH_REJECTED,
-    Step.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
-    Step.EXEC: Outcome.EXEC_REJECTED,
+    Timing.KEX: Outcome.KEX_FAILED,
+    Timing.AUTH: Outcome.AUTH_REJECTED,
+    Timing.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
+    Timing.EXEC: Outcome.EXEC_REJECTED,
 }
 
 
@@ -114,7 +114,7 @@ def event_loop() -> EventLoop:
     return EventLoop()
 
 
-def library_outcome(step: Step, error: BaseException, *, lost: bool) -> Outcome:
+def library_outcome(step: Timing, error: BaseException, *, lost: bool) -> Outcome:
     """Return the outcome of a step in which asyncssh raised an error; `lost` where the connection has ended since.
 
     After authentication, asyncssh's errors about channels on a connection that has ended say only that it has.
@@ -122,7 +122,7 @@ def library_outcome(step: Step, error: BaseException, *, lost: bool) -> Outcome:
     for kind in type(error).__mro__:
         if kind in LIBRARY_ERRORS:
             return LIBRARY_ERRORS[kind]
-    if lost and step not in (Step.KEX, Step.AUTH):
+    if lost and step not in (Timing.KEX, Timing.AUTH):
         return Outcome.DISCONNECTED
     if isinstance(error, misc.ChannelOpenError) and error.code == OPEN_REQUEST_SESSION_FAILED:
         return Outcome.EXEC_REJECTED  # the channel was opened, and what was to run on it refused
@@ -142,21 +142,21 @@ class Driver:
         self.loop = loop
         self.protocol = protocol
 
-    def run(self, step: Step, coroutine: Coroutine[Any, Any, T]) -> T:
+    def run(self, step: Timing, coroutine: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine on the loop and return its result; raises StepFailure where it fails in `step`."""
         try:
             return self.loop.run(coroutine)
         except Exception as error:  # noqa: BLE001 - whatever a server made asyncssh stumble over
             raise self._failure(step, error) from None
 
-    def call(self, step: Step, function: Callable[..., T], *arguments: object) -> T:
+    def call(self, step: Timing, function: Callable[..., T], *arguments: object) -> T:
         """Call a function on the loop and return its result; raises StepFailure where it fails in `step`."""
         try:
             return self.loop.call(function, *arguments)
         except Exception as error:  # noqa: BLE001 - likewise
             raise self._failure(step, error) from None
 
-    def check(self, step: Step) -> None:
+    def check(self, step: Timing) -> None:
         """Raise StepFailure where the connection has ended, in `step` or before it."""
         milestones = self.protocol.milestones
         if milestones.ended.is_set():
@@ -168,7 +168,7 @@ class Driver:
         text = f"the server disconnected: {reason}" if reason else "the server closed the connection"
         return StepFailure(Outcome.DISCONNECTED, text)
 
-    def _failure(self, step: Step, error: Exception) -> StepFailure:
+    def _failure(self, step: Timing, error: Exception) -> StepFailure:
         milestones = self.protocol.milestones
         if milestones.disconnect_text:
             return self.lost()

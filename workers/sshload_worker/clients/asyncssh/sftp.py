@@ -4,7 +4,7 @@ from typing import Any
 
 from asyncssh import sftp as library
 from sshload_contract.client import Client
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Timing
 
 from sshload_worker.clients.asyncssh.driver import Driver
 from sshload_worker.clients.file_protocols import split_into_pieces
@@ -23,17 +23,17 @@ class AsyncsshFile:
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end."""
-        piece: bytes = self._driver.run(Step.READ, self._file.read(self._read_bytes))
+        piece: bytes = self._driver.run(Timing.READ, self._file.read(self._read_bytes))
         return piece
 
     def write(self, data: bytes) -> None:
         """Send all of `data`, and wait for the server's word on it."""
         for piece in split_into_pieces(data, self._write_bytes):
-            self._driver.run(Step.WRITE, self._file.write(piece))
+            self._driver.run(Timing.WRITE, self._file.write(piece))
 
     def close(self) -> None:
         """Close the file."""
-        self._driver.run(Step.CLOSE, self._file.close())
+        self._driver.run(Timing.CLOSE, self._file.close())
 
 
 class AsyncsshSftp:
@@ -54,36 +54,36 @@ class AsyncsshSftp:
 
     def list_directory(self, path: str) -> int:
         """Read a directory to its end, and return how many entries it has."""
-        entries = self._driver.run(Step.SFTP_LIST, self._requests.listdir(path))
+        entries = self._driver.run(Timing.SFTP_LIST, self._requests.listdir(path))
         return len([entry for entry in entries if entry not in (".", "..")])
 
     def stat(self, path: str) -> int:
         """Return a file's size in bytes."""
-        return self._driver.run(Step.SFTP_STAT, self._requests.stat(path)).size or 0
+        return self._driver.run(Timing.SFTP_STAT, self._requests.stat(path)).size or 0
 
     def mkdir(self, path: str) -> None:
         """Make a directory."""
-        self._driver.run(Step.SFTP_MKDIR, self._requests.mkdir(path))
+        self._driver.run(Timing.SFTP_MKDIR, self._requests.mkdir(path))
 
     def rmdir(self, path: str) -> None:
         """Remove an empty directory."""
-        self._driver.run(Step.SFTP_RMDIR, self._requests.rmdir(path))
+        self._driver.run(Timing.SFTP_RMDIR, self._requests.rmdir(path))
 
     def rename(self, path: str, to: str) -> None:
         """Rename a file."""
-        self._driver.run(Step.SFTP_RENAME, self._requests.rename(path, to))
+        self._driver.run(Timing.SFTP_RENAME, self._requests.rename(path, to))
 
     def remove(self, path: str) -> None:
         """Remove a file."""
-        self._driver.run(Step.SFTP_REMOVE, self._requests.remove(path))
+        self._driver.run(Timing.SFTP_REMOVE, self._requests.remove(path))
 
     def close(self) -> None:
         """End the subsystem and close its channel."""
         self._requests.exit()
-        self._driver.run(Step.CLOSE, self._requests.wait_closed())
+        self._driver.run(Timing.CLOSE, self._requests.wait_closed())
 
     def _opened(self, path: str, mode: str) -> AsyncsshFile:
-        file = self._driver.run(Step.OPEN, self._open(path, mode))
+        file = self._driver.run(Timing.OPEN, self._open(path, mode))
         return AsyncsshFile(self._driver, file, self._client)
 
     async def _open(self, path: str, mode: str) -> Any:

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.interface import CommandEnd
 from sshload_worker.clients.openssh.master import ControlSocket, Master
@@ -93,7 +93,7 @@ class OwnSession:
 
     def _lost(self) -> StepFailure:
         self._master.await_end()
-        return self._master.failure(Step.EXEC)
+        return self._master.failure(Timing.EXEC)
 
 
 class ClientSession:

@@ -2,7 +2,7 @@
 
 import shlex
 
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.clients.interface import Connection, RemoteFile
@@ -30,23 +30,23 @@ class OpenSSHConnection:
     def connect(self) -> None:
         """Start ssh, and wait until it has a connection."""
         self._running = Master(self._directory, self._way())
-        self._master.await_step(Step.CONNECT)
+        self._master.await_step(Timing.CONNECT)
 
     def banner(self) -> None:
         """Wait until ssh has the server's version line."""
         try:
-            self._master.await_step(Step.BANNER)
+            self._master.await_step(Timing.BANNER)
         except StepFailure:
             self._check_jump()
             raise
 
     def kex(self) -> None:
         """Wait until ssh has exchanged keys, and checked the host key."""
-        self._master.await_step(Step.KEX)
+        self._master.await_step(Timing.KEX)
 
     def auth(self) -> None:
         """Wait until ssh has logged in, and can be asked for sessions."""
-        self._master.await_step(Step.AUTH)
+        self._master.await_step(Timing.AUTH)
 
     def negotiated(self) -> Negotiated:
         """Return the algorithms that the handshake negotiated, and the server's version."""

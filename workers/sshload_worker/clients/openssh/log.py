@@ -7,17 +7,17 @@ be the server's.
 import re
 
 from gevent.event import Event
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.outcomes import StepFailure, pre_banner_outcome
 
 _KEPT_LINES = 200
 _MILESTONES = (
-    (Step.CONNECT, re.compile(r"debug1: (Connection established|Executing proxy command)")),
-    (Step.BANNER, re.compile(r"debug1: Remote protocol version")),
-    (Step.KEX, re.compile(r"debug1: SSH2_MSG_NEWKEYS received")),
-    (Step.AUTH, re.compile(r"debug1: Entering interactive session")),
+    (Timing.CONNECT, re.compile(r"debug1: (Connection established|Executing proxy command)")),
+    (Timing.BANNER, re.compile(r"debug1: Remote protocol version")),
+    (Timing.KEX, re.compile(r"debug1: SSH2_MSG_NEWKEYS received")),
+    (Timing.AUTH, re.compile(r"debug1: Entering interactive session")),
 )
 _AGREED = {
     "kex": re.compile(r"debug1: kex: algorithm: (\S+)"),
@@ -53,10 +53,10 @@ ERRORS = tuple((re.compile(pattern), outcome) for pattern, outcome in _PATTERNS)
 """The begin of a line, first match first. Whatever the server's words are, ssh's own come before them."""
 
 OTHER_ERRORS = {
-    Step.CONNECT: Outcome.CONNECT_FAILED,
-    Step.BANNER: Outcome.RESET_BEFORE_BANNER,
-    Step.KEX: Outcome.KEX_FAILED,
-    Step.AUTH: Outcome.AUTH_REJECTED,
+    Timing.CONNECT: Outcome.CONNECT_FAILED,
+    Timing.BANNER: Outcome.RESET_BEFORE_BANNER,
+    Timing.KEX: Outcome.KEX_FAILED,
+    Timing.AUTH: Outcome.AUTH_REJECTED,
 }
 SFTP_ERRORS = {
     "No such file or directory": Outcome.SFTP_NO_SUCH_FILE,
@@ -85,7 +85,7 @@ class LoginLog:
 
     def __init__(self) -> None:
         self.milestones = {step: Event() for step, _ in _MILESTONES}
-        self.reached: set[Step] = set()
+        self.reached: set[Timing] = set()
         self.lines: list[str] = []
         self.exit_statuses = 0
         self._killed = 0
@@ -128,7 +128,7 @@ class LoginLog:
         )
 
     def _take_line(self, line: str) -> None:
-        if len(self.lines) < _KEPT_LINES or Step.AUTH in self.reached:
+        if len(self.lines) < _KEPT_LINES or Timing.AUTH in self.reached:
             self.lines = [*self.lines[-_KEPT_LINES:], line]
         for step, pattern in _MILESTONES:
             if step not in self.reached and pattern.match(line):
@@ -143,7 +143,7 @@ class LoginLog:
             self._refusals.append(refused[1])
 
 
-def failure(step: Step, lines: list[str]) -> StepFailure:
+def failure(step: Timing, lines: list[str]) -> StepFailure:
     """Return the failure in the lines of ssh's own log, where it ended in `step`."""
     for line in lines:
         said = _PRE_BANNER_LINE.match(line)
@@ -166,14 +166,14 @@ def sftp_failure(text: str) -> StepFailure:
     return StepFailure(outcome, _message(text))
 
 
-def _as_of(step: Step, outcome: Outcome) -> Outcome:
+def _as_of(step: Timing, outcome: Outcome) -> Outcome:
     """Return a close's own outcome: it is a disconnect once the banner is there, and none before that.
 
     ssh has the same words for both, depending on which of its calls meets the close.
     """
     if outcome not in (Outcome.RESET_BEFORE_BANNER, Outcome.DISCONNECTED):
         return outcome
-    return Outcome.RESET_BEFORE_BANNER if step in (Step.CONNECT, Step.BANNER) else Outcome.DISCONNECTED
+    return Outcome.RESET_BEFORE_BANNER if step in (Timing.CONNECT, Timing.BANNER) else Outcome.DISCONNECTED
 
 
 def _message(line: str) -> str:

@@ -9,7 +9,7 @@ from enum import IntEnum
 
 import gevent
 from gevent.event import Event
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.openssh.log import LoginLog, failure
 from sshload_worker.clients.openssh.process import PipeEnd, Process
@@ -148,7 +148,7 @@ class Master:
         self._stderr_reader = gevent.spawn(self._read_stderr)
         self._reader = gevent.spawn(self._read_log)
 
-    def await_step(self, step: Step) -> None:
+    def await_step(self, step: Timing) -> None:
         """Wait until the login is through `step`; raises StepFailure where it ends before that."""
         self.log.milestones[step].wait()
         if step not in self.log.reached:
@@ -180,7 +180,7 @@ class Master:
         if not self.has_ended():
             return False
         self.await_end()
-        raise self.failure(Step.EXEC)
+        raise self.failure(Timing.EXEC)
 
     def claim_refusal(self) -> str | None:
         """Return the reason why the server has refused a channel, None where it has opened all that were requested.
@@ -207,7 +207,7 @@ class Master:
             return False
         return True
 
-    def failure(self, step: Step) -> StepFailure:
+    def failure(self, step: Timing) -> StepFailure:
         """Return the failure in its log, or on its stderr where it could not even begin a log."""
         return failure(step, self.log.lines or self._said.decode("utf-8", "replace").splitlines())
 

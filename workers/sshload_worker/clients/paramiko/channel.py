@@ -3,7 +3,7 @@
 import threading
 
 from paramiko.channel import Channel
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.interface import CommandEnd
 from sshload_worker.clients.paramiko.transport import Driver
@@ -30,30 +30,30 @@ class ParamikoChannel:
 
     def request_terminal(self) -> None:
         """Ask for a pseudo terminal."""
-        self._driver.call(Step.EXEC, self._channel.get_pty)
+        self._driver.call(Timing.EXEC, self._channel.get_pty)
 
     def start_shell(self) -> None:
         """Ask for the user's shell, and wait for the server's word that it was started."""
-        self._driver.call(Step.EXEC, self._channel.invoke_shell)
+        self._driver.call(Timing.EXEC, self._channel.invoke_shell)
 
     def execute(self, command: str) -> None:
         """Ask for the command, and wait for the server's word that it was started."""
-        self._driver.call(Step.EXEC, self._channel.exec_command, command)
+        self._driver.call(Timing.EXEC, self._channel.exec_command, command)
 
     def start_subsystem(self, name: str) -> Channel:
         """Ask for a subsystem, wait for the server's word, and return paramiko's channel to speak to it."""
-        self._driver.call(Step.EXEC, self._channel.invoke_subsystem, name)
+        self._driver.call(Timing.EXEC, self._channel.invoke_subsystem, name)
         return self._channel
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""
         while True:
             if self._channel.recv_ready():
-                piece: bytes = self._driver.call(Step.READ, self._channel.recv, self._read_bytes)
+                piece: bytes = self._driver.call(Timing.READ, self._channel.recv, self._read_bytes)
                 return piece
             if self._channel.recv_stderr_ready():
                 # Unread, it would fill the window that it shares with stdout.
-                said = self._driver.call(Step.READ, self._channel.recv_stderr, self._read_bytes)
+                said = self._driver.call(Timing.READ, self._channel.recv_stderr, self._read_bytes)
                 self._stderr = self._stderr or said[:_STDERR_BYTES]
             elif self._channel.eof_received or self._end.closed_by_server:
                 return b""
@@ -64,15 +64,15 @@ class ParamikoChannel:
 
     def write(self, data: bytes) -> None:
         """Send all of `data`."""
-        self._driver.call(Step.WRITE, self._channel.sendall, data)
+        self._driver.call(Timing.WRITE, self._channel.sendall, data)
 
     def send_end(self) -> None:
         """Say that no more input comes."""
-        self._driver.call(Step.WRITE, self._channel.shutdown_write)
+        self._driver.call(Timing.WRITE, self._channel.shutdown_write)
 
     def close(self) -> CommandEnd:
         """Close the channel, wait for the server's close, and return how the command ended."""
-        self._driver.call(Step.CLOSE, self._channel.close)
+        self._driver.call(Timing.CLOSE, self._channel.close)
         self._end.over.wait()
         self._driver.transport.forget(self._channel)
         if not self._end.closed_by_server:

@@ -3,7 +3,7 @@
 from typing import Any
 
 from sshload_contract.client import Auth
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.clients.file_protocols import begin_read, begin_write
@@ -43,7 +43,7 @@ class ParamikoConnection:
         """Exchange keys, and check that the host key is a known one."""
         transport = Transport(self._stream, self._login.client, self._login.host_keys)
         self._driver = Driver(transport)
-        self._driver.call(Step.KEX, transport.start_client)
+        self._driver.call(Timing.KEX, transport.start_client)
         refusal = self._login.host_keys.refusal(transport.host_key_blob)
         if refusal:
             raise StepFailure(Outcome.HOST_KEY_MISMATCH, refusal)
@@ -55,17 +55,17 @@ class ParamikoConnection:
         match credentials.auth:
             case Auth.PUBLICKEY | Auth.CERTIFICATE:
                 key = private_key(credentials.private_key, credentials.certificate)
-                more = driver.call(Step.AUTH, transport.auth_publickey, user, key)
+                more = driver.call(Timing.AUTH, transport.auth_publickey, user, key)
             case Auth.AGENT:
                 agent = Agent(credentials.agent_socket)
                 try:
-                    more = driver.call(Step.AUTH, transport.auth_publickey, user, agent.first_key())
+                    more = driver.call(Timing.AUTH, transport.auth_publickey, user, agent.first_key())
                 finally:
                     agent.close()
             case Auth.PASSWORD:
-                more = driver.call(Step.AUTH, transport.auth_password, user, credentials.password, fallback=False)
+                more = driver.call(Timing.AUTH, transport.auth_password, user, credentials.password, fallback=False)
             case Auth.KEYBOARD_INTERACTIVE:
-                more = driver.call(Step.AUTH, transport.auth_interactive, user, self._answer)
+                more = driver.call(Timing.AUTH, transport.auth_interactive, user, self._answer)
         if more:
             raise StepFailure(Outcome.AUTH_REJECTED, f"the server wants more: {', '.join(more)}")
 
@@ -87,19 +87,19 @@ class ParamikoConnection:
     def keep_alive(self) -> None:
         """Ask for a sign of life, and wait for it."""
         driver = self.driver
-        driver.call(Step.KEEP_ALIVE, driver.transport.global_request, "keepalive@openssh.com")
+        driver.call(Timing.KEEP_ALIVE, driver.transport.global_request, "keepalive@openssh.com")
         if not driver.transport.is_active():
             raise driver.lost()
 
     def open_channel(self) -> ParamikoChannel:
         """Open a session channel."""
         driver = self.driver
-        return self._channel(driver, driver.call(Step.CHANNEL_OPEN, driver.transport.open_session))
+        return self._channel(driver, driver.call(Timing.CHANNEL_OPEN, driver.transport.open_session))
 
     def open_forward(self, host: str, port: int) -> ParamikoChannel:
         """Open a channel to where the server connects for us."""
         driver, kind = self.driver, "direct-tcpip"
-        opened = driver.call(Step.CHANNEL_OPEN, driver.transport.open_channel, kind, (host, port), _NOWHERE)
+        opened = driver.call(Timing.CHANNEL_OPEN, driver.transport.open_channel, kind, (host, port), _NOWHERE)
         return self._channel(driver, opened)
 
     def open_sftp(self) -> ParamikoSftp:

@@ -9,7 +9,7 @@ from paramiko.sftp_client import SFTPClient
 from paramiko.sftp_file import SFTPFile
 from paramiko.ssh_exception import SSHException
 from sshload_contract.client import Client
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.file_protocols import END_OF_FILE, split_into_pieces, status_failure
 from sshload_worker.clients.paramiko.channel import ParamikoChannel
@@ -83,17 +83,17 @@ class ParamikoFile:
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end."""
-        piece: bytes = self._driver.call(Step.READ, self._file.read, self._read_bytes)
+        piece: bytes = self._driver.call(Timing.READ, self._file.read, self._read_bytes)
         return piece
 
     def write(self, data: bytes) -> None:
         """Send all of `data`, without waiting for the server's word on it."""
         for piece in split_into_pieces(data, self._write_bytes):
-            self._driver.call(Step.WRITE, self._file.write, piece)
+            self._driver.call(Timing.WRITE, self._file.write, piece)
 
     def close(self) -> None:
         """Wait until all is written, and close the file."""
-        self._driver.call(Step.CLOSE, self._file.finish)
+        self._driver.call(Timing.CLOSE, self._file.finish)
 
 
 class ParamikoSftp:
@@ -104,43 +104,43 @@ class ParamikoSftp:
         self._channel = channel
         self._client = client
         subsystem = channel.start_subsystem("sftp")
-        self._requests: _Requests = driver.call(Step.SUBSYSTEM, _Requests, subsystem)
+        self._requests: _Requests = driver.call(Timing.SUBSYSTEM, _Requests, subsystem)
 
     def open_to_read(self, path: str) -> ParamikoFile:
         """Open a file, and ask for all of it."""
-        file = self._driver.call(Step.OPEN, self._requests.open_file, path, _TO_READ, "r")
-        self._driver.call(Step.OPEN, file.ask_ahead, self._client.sftp_read_bytes or _READ_BYTES)
+        file = self._driver.call(Timing.OPEN, self._requests.open_file, path, _TO_READ, "r")
+        self._driver.call(Timing.OPEN, file.ask_ahead, self._client.sftp_read_bytes or _READ_BYTES)
         return ParamikoFile(self._driver, file, self._client)
 
     def open_to_write(self, path: str) -> ParamikoFile:
         """Open a file in place of what is there."""
-        file = self._driver.call(Step.OPEN, self._requests.open_file, path, _TO_WRITE_ANEW, "w")
+        file = self._driver.call(Timing.OPEN, self._requests.open_file, path, _TO_WRITE_ANEW, "w")
         file.set_pipelined(True)
         return ParamikoFile(self._driver, file, self._client)
 
     def list_directory(self, path: str) -> int:
         """Read a directory to its end, and return how many entries it has."""
-        return len(self._driver.call(Step.SFTP_LIST, self._requests.listdir_attr, path))
+        return len(self._driver.call(Timing.SFTP_LIST, self._requests.listdir_attr, path))
 
     def stat(self, path: str) -> int:
         """Return a file's size in bytes."""
-        return int(self._driver.call(Step.SFTP_STAT, self._requests.stat, path).st_size)
+        return int(self._driver.call(Timing.SFTP_STAT, self._requests.stat, path).st_size)
 
     def mkdir(self, path: str) -> None:
         """Make a directory."""
-        self._driver.call(Step.SFTP_MKDIR, self._requests.mkdir, path)
+        self._driver.call(Timing.SFTP_MKDIR, self._requests.mkdir, path)
 
     def rmdir(self, path: str) -> None:
         """Remove an empty directory."""
-        self._driver.call(Step.SFTP_RMDIR, self._requests.rmdir, path)
+        self._driver.call(Timing.SFTP_RMDIR, self._requests.rmdir, path)
 
     def rename(self, path: str, to: str) -> None:
         """Rename a file."""
-        self._driver.call(Step.SFTP_RENAME, self._requests.rename, path, to)
+        self._driver.call(Timing.SFTP_RENAME, self._requests.rename, path, to)
 
     def remove(self, path: str) -> None:
         """Remove a file."""
-        self._driver.call(Step.SFTP_REMOVE, self._requests.remove, path)
+        self._driver.call(Timing.SFTP_REMOVE, self._requests.remove, path)
 
     def close(self) -> None:
         """End the subsystem and close its channel."""

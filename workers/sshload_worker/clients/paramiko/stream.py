@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 from gevent.timeout import Timeout
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Timing
 
 from sshload_worker.clients.interface import Connection
 from sshload_worker.clients.paramiko.transport import Driver
@@ -90,7 +90,9 @@ class ForwardedStream:
     def connect(self) -> None:
         """Have the jump host connect; raises StepFailure where it does not."""
         opened = self._driver.transport.open_channel
-        self._channel = self._driver.call(Step.CHANNEL_OPEN, opened, "direct-tcpip", self._host_and_port, _FROM_NOWHERE)
+        self._channel = self._driver.call(
+            Timing.CHANNEL_OPEN, opened, "direct-tcpip", self._host_and_port, _FROM_NOWHERE
+        )
 
     def banner(self) -> str:
         """Return the server's version line, which can still be read; raises StepFailure where it has none."""

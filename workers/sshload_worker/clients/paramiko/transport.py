@@ -25,7 +25,7 @@ from paramiko.ssh_exception import (
     SSHException,
 )
 from sshload_contract.client import Client
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.paramiko.settings import prefer
 from sshload_worker.login.known_hosts import HostKeys
@@ -47,10 +47,10 @@ LIBRARY_ERRORS: dict[type[Exception], Outcome] = {
 """The outcomes of errors, subclasses included. A lost connection raises AuthenticationException too."""
 
 OTHER_LIBRARY_ERRORS = {
-    Step.KEX: Outcome.KEX_FAILED,
-    Step.AUTH: Outcome.AUTH_REJECTED,
-    Step.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
-    Step.EXEC: Outcome.EXEC_REJECTED,
+    Timing.KEX: Outcome.KEX_FAILED,
+    Timing.AUTH: Outcome.AUTH_REJECTED,
+    Timing.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
+    Timing.EXEC: Outcome.EXEC_REJECTED,
 }
 
 
@@ -170,7 +170,7 @@ class Transport(library.Transport):
         self.disconnect_text = message.get_text() or "without a reason"
 
 
-def library_outcome(step: Step, error: Exception, *, lost: bool) -> Outcome:
+def library_outcome(step: Timing, error: Exception, *, lost: bool) -> Outcome:
     """Return the outcome of a step in which paramiko raised an error; `lost` where the connection has ended since.
 
     After the key exchange, paramiko's general errors on a connection that has ended say only that it has. During it
@@ -179,7 +179,7 @@ def library_outcome(step: Step, error: Exception, *, lost: bool) -> Outcome:
     for kind in type(error).__mro__:
         if kind in LIBRARY_ERRORS:
             return LIBRARY_ERRORS[kind]
-    if lost and step is not Step.KEX:
+    if lost and step is not Timing.KEX:
         return Outcome.DISCONNECTED
     return OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)
 
@@ -196,7 +196,7 @@ class Driver:
     def __init__(self, transport: Transport) -> None:
         self.transport = transport
 
-    def call(self, step: Step, function: Callable[..., Any], *arguments: object, **options: object) -> Any:
+    def call(self, step: Timing, function: Callable[..., Any], *arguments: object, **options: object) -> Any:
         """Call `function` and return its result; raises StepFailure where it fails in `step`."""
         try:
             return function(*arguments, **options)
@@ -211,7 +211,7 @@ class Driver:
         text = f"the server disconnected: {reason}" if reason else "the server closed the connection"
         return StepFailure(Outcome.DISCONNECTED, text)
 
-    def _failure(self, step: Step, error: Exception) -> StepFailure:
+    def _failure(self, step: Timing, error: Exception) -> StepFailure:
         if self.transport.disconnect_text:
             return self.lost()
         outcome = library_outcome(step, error, lost=not self.transport.is_active())

@@ -15,7 +15,7 @@ from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.session import Session
 from ssh2.utils import handle_error_codes
 from sshload_contract.client import Auth
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.ssh2.direct_calls import LIBSSH2, pointer
 from sshload_worker.clients.ssh2.driver import Driver
@@ -60,15 +60,15 @@ def authenticate(driver: Driver, user: str, credentials: Credentials) -> None:
     match credentials.auth:
         case Auth.PUBLICKEY:
             key_auth = partial(session.userauth_publickey_frommemory, user, credentials.private_key)
-            driver.until_done(Step.AUTH, key_auth, "", credentials.public_key)  # else libssh2 would compute it
+            driver.until_done(Timing.AUTH, key_auth, "", credentials.public_key)  # else libssh2 would compute it
         case Auth.CERTIFICATE:
             key_auth = partial(session.userauth_publickey_frommemory, user, credentials.private_key)
-            driver.until_done(Step.AUTH, key_auth, "", credentials.certificate)
+            driver.until_done(Timing.AUTH, key_auth, "", credentials.certificate)
         case Auth.PASSWORD:
-            driver.until_done(Step.AUTH, session.userauth_password, user, credentials.password)
+            driver.until_done(Timing.AUTH, session.userauth_password, user, credentials.password)
         case Auth.KEYBOARD_INTERACTIVE:
             answer = partial(_answers, credentials.password)
-            driver.until_done(Step.AUTH, session.userauth_keyboardinteractive_callback, user, answer)
+            driver.until_done(Timing.AUTH, session.userauth_keyboardinteractive_callback, user, answer)
         case Auth.AGENT:
             _authenticate_by_agent(driver, user, credentials.agent_socket)
 
@@ -81,11 +81,11 @@ def _authenticate_by_agent(driver: Driver, user: str, agent_socket: str) -> None
     with Agent(agent_socket) as agent:
         key = agent.first_key()
         login = _SignedLogin(driver.session, user, key)
-        driver.until_done(Step.AUTH, login.attempt)
+        driver.until_done(Timing.AUTH, login.attempt)
         asked = login.signature
         if asked.to_sign:
             asked.signature = agent.sign(key, asked.to_sign, asked.algorithm)
-            driver.until_done(Step.AUTH, login.attempt)
+            driver.until_done(Timing.AUTH, login.attempt)
 
 
 class _Signature:

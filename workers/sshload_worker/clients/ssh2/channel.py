@@ -11,7 +11,7 @@ from typing import Any
 from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.interface import CommandEnd
 from sshload_worker.clients.ssh2.direct_calls import command_end, expect_exit_status
@@ -49,41 +49,41 @@ class SSH2Channel:
 
     def request_terminal(self) -> None:
         """Ask for a pseudo terminal."""
-        self._driver.until_done(Step.SHELL_START, self._try_request, self._channel.pty, _TERMINAL)
+        self._driver.until_done(Timing.SHELL_START, self._try_request, self._channel.pty, _TERMINAL)
 
     def start_shell(self) -> None:
         """Ask for the user's shell, and wait for the server's word that it was started."""
-        self._driver.until_done(Step.SHELL_START, self._try_request, self._channel.shell)
+        self._driver.until_done(Timing.SHELL_START, self._try_request, self._channel.shell)
 
     def execute(self, command: str) -> None:
         """Ask for the command, and wait for the server's word that it was started."""
-        self._driver.until_done(Step.EXEC, self._try_request, self._channel.execute, command)
+        self._driver.until_done(Timing.EXEC, self._try_request, self._channel.execute, command)
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""
         if self._unread:
             return self._take_kept()
-        piece: bytes = self._driver.until_done(Step.READ, self._try_read)
+        piece: bytes = self._driver.until_done(Timing.READ, self._try_read)
         return piece
 
     def write(self, data: bytes) -> None:
         """Send all of `data`. What the server sends meanwhile is kept, up to 16 MiB, so that it goes on reading."""
         for begin in range(0, len(data), _WRITE_BYTES):
-            self._driver.until_done(Step.WRITE, self._try_write, [data[begin : begin + _WRITE_BYTES]])
+            self._driver.until_done(Timing.WRITE, self._try_write, [data[begin : begin + _WRITE_BYTES]])
 
     def send_end(self) -> None:
         """Say that no more input comes."""
-        self._driver.until_done(Step.WRITE, self._channel.send_eof)
+        self._driver.until_done(Timing.WRITE, self._channel.send_eof)
 
     def close(self) -> CommandEnd:
         """Close the channel, wait for the server's close, and return how the command ended."""
         until_done = self._driver.until_done
         if self._ended:
-            until_done(Step.CLOSE, self._try_end)
-        until_done(Step.CLOSE, self._channel.close)
+            until_done(Timing.CLOSE, self._try_end)
+        until_done(Timing.CLOSE, self._channel.close)
         if not self._ended:
-            until_done(Step.CLOSE, self._channel.wait_eof)
-        until_done(Step.CLOSE, self._channel.wait_closed)
+            until_done(Timing.CLOSE, self._channel.wait_eof)
+        until_done(Timing.CLOSE, self._channel.wait_closed)
         self._closed = True
         self._driver.forget(self._channel)
         exit_code, signal = command_end(self._driver.session, self._channel)

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from ssh2 import session as ssh2_session
 from ssh2.exceptions import ChannelFailure, SSH2Error
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 from sshload_contract.wire.report import Negotiated
 
 from sshload_worker.clients.file_protocols import begin_read, begin_write
@@ -63,7 +63,7 @@ class SSH2Connection:
         """Exchange keys, and check that the host key is a known one."""
         session = new_session(self._login.client, self._login.host_keys)
         self._driver = Driver(session, self._descriptor)
-        self._driver.until_done(Step.KEX, self._descriptor.call_corked, session.handshake, self._descriptor)
+        self._driver.until_done(Timing.KEX, self._descriptor.call_corked, session.handshake, self._descriptor)
         blob, _ = session.hostkey()
         refusal = self._login.host_keys.refusal(blob)
         if refusal:
@@ -97,7 +97,7 @@ class SSH2Connection:
         no server knows, which it has to refuse (RFC 4254 section 5.1): one packet there and one back as well.
         """
         driver = self.driver
-        accepted = driver.until_opened(Step.KEEP_ALIVE, self._try_keep_alive, driver.session)
+        accepted = driver.until_opened(Timing.KEEP_ALIVE, self._try_keep_alive, driver.session)
         if accepted is not None:
             SSH2Channel(driver, accepted, self._read_bytes).close()
 
@@ -105,7 +105,7 @@ class SSH2Connection:
         """Open a session channel."""
         driver = self.driver
         if self._sizes_are_default:  # then the binding's own call will do, which is cheaper
-            opened = driver.until_opened(Step.CHANNEL_OPEN, driver.session.open_session)
+            opened = driver.until_opened(Timing.CHANNEL_OPEN, driver.session.open_session)
             return SSH2Channel(driver, opened, self._read_bytes)
         return self._opened(b"session", b"")
 
@@ -151,7 +151,7 @@ class SSH2Connection:
     def _opened(self, kind: bytes, message: bytes) -> SSH2Channel:
         driver = self.driver
         arguments = driver.session, kind, self._window_bytes, self._packet_bytes, message
-        return SSH2Channel(driver, driver.until_opened(Step.CHANNEL_OPEN, open_channel, *arguments), self._read_bytes)
+        return SSH2Channel(driver, driver.until_opened(Timing.CHANNEL_OPEN, open_channel, *arguments), self._read_bytes)
 
     @staticmethod
     def _try_keep_alive(session: Any) -> Any:

@@ -27,7 +27,7 @@ from ssh2.channel import Channel
 from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.exceptions import SSH2Error
 from ssh2.session import LIBSSH2_SESSION_BLOCK_INBOUND, LIBSSH2_SESSION_BLOCK_OUTBOUND
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.ssh2.direct_calls import last_error_text
 from sshload_worker.clients.tcp import Descriptor
@@ -63,11 +63,11 @@ A key exchange without an algorithm in common is another one, KexFailureError.
 """
 
 OTHER_LIBRARY_ERRORS = {
-    Step.KEX: Outcome.KEX_FAILED,
-    Step.AUTH: Outcome.AUTH_REJECTED,
-    Step.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
-    Step.EXEC: Outcome.EXEC_REJECTED,
-    Step.SHELL_START: Outcome.EXEC_REJECTED,
+    Timing.KEX: Outcome.KEX_FAILED,
+    Timing.AUTH: Outcome.AUTH_REJECTED,
+    Timing.CHANNEL_OPEN: Outcome.CHANNEL_REFUSED,
+    Timing.EXEC: Outcome.EXEC_REJECTED,
+    Timing.SHELL_START: Outcome.EXEC_REJECTED,
 }
 
 
@@ -87,7 +87,7 @@ class Driver:
         self.subsystems: set[Subsystem] = set()
         self._calls_without_wait = 0
 
-    def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
+    def until_done(self, step: Timing, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
         self._calls_without_wait += 1
         if self._calls_without_wait > _CALLS_WITHOUT_WAIT:
@@ -118,7 +118,7 @@ class Driver:
         libssh2 closes it on the spot, or with the session.
         """
 
-    def failure(self, step: Step, error: SSH2Error) -> StepFailure:
+    def failure(self, step: Timing, error: SSH2Error) -> StepFailure:
         """Return the failure that an error of the library in `step` means."""
         text = last_error_text(self.session)
         lost = type(error) in AMBIGUOUS_ERRORS and self.descriptor.peer_has_closed()
@@ -136,7 +136,7 @@ class Driver:
             self.descriptor.wait_writable()
 
 
-def library_outcome(step: Step, error: type[Exception]) -> Outcome:
+def library_outcome(step: Timing, error: type[Exception]) -> Outcome:
     """Return the outcome of a step in which ssh2-python raised an error of this type."""
     known = LIBRARY_ERRORS.get(error)
     return known if known is not None else OTHER_LIBRARY_ERRORS.get(step, Outcome.DISCONNECTED)

@@ -11,7 +11,7 @@ from gevent import get_hub
 from gevent.hub import Waiter
 from ssh2.exceptions import SSH2Error
 from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
-from sshload_contract.vocabulary import Step
+from sshload_contract.vocabulary import Timing
 
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.clients.tcp import Descriptor
@@ -142,7 +142,7 @@ class TunnelDescriptor(Descriptor):
         host, port = address
         driver = self._jump_host.driver
         try:
-            channel = driver.until_opened(Step.CONNECT, driver.session.direct_tcpip_ex, host, port, *_ORIGIN)
+            channel = driver.until_opened(Timing.CONNECT, driver.session.direct_tcpip_ex, host, port, *_ORIGIN)
         except StepFailure as failure:
             raise StepFailure(
                 failure.outcome, f"the jump host gave no way to {host}:{port}: {failure.message}"

@@ -19,7 +19,7 @@ from ssh2.sftp import LIBSSH2_FXF_CREAT, LIBSSH2_FXF_READ, LIBSSH2_FXF_TRUNC, LI
 from ssh2.sftp_handle import SFTPHandle
 from ssh2.utils import handle_error_codes
 from sshload_contract.client import Client
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.file_protocols import status_failure
 from sshload_worker.clients.ssh2.direct_calls import channel_of, close_file, has_ended, last_error_text, own_file
@@ -57,11 +57,11 @@ class _SftpRequests:
         self._channel: Channel | None = None
         driver.subsystems.add(self)
 
-    def done(self, step: Step, path: str, attempt: Callable[..., Any], *arguments: object) -> Any:
+    def done(self, step: Timing, path: str, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Repeat `attempt` until done; return its result. Raises StepFailure with the server's status on an error."""
         return self.driver.until_done(step, self._attempted, path, attempt, *arguments)
 
-    def close(self, step: Step, path: str, handle: SFTPHandle) -> None:
+    def close(self, step: Timing, path: str, handle: SFTPHandle) -> None:
         """Close a file or directory; raises StepFailure where the server says no."""
         self._handles.remove(handle)
         self.done(step, path, close_file, handle)
@@ -130,7 +130,7 @@ class SSH2File:
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end."""
-        piece: bytes = self._requests.done(Step.READ, self._path, self._try_read)
+        piece: bytes = self._requests.done(Timing.READ, self._path, self._try_read)
         return piece
 
     def write(self, data: bytes) -> None:
@@ -140,14 +140,14 @@ class SSH2File:
     def close(self) -> None:
         """Wait for the answers to all writes, and close the file."""
         self._send(b"", 0)
-        self._requests.close(Step.CLOSE, self._path, self._handle)
+        self._requests.close(Timing.CLOSE, self._path, self._handle)
 
     def _send(self, data: bytes, may_stay_bytes: int) -> None:
         pending = self._unanswered + data
         answered = 0
         while len(pending) - answered > may_stay_bytes:
             window = pending[answered : answered + self._write_bytes]
-            answered += self._requests.done(Step.WRITE, self._path, self._try_write, window)
+            answered += self._requests.done(Timing.WRITE, self._path, self._try_write, window)
         self._unanswered = pending[answered:]
 
     def _try_read(self) -> bytes | int:
@@ -161,7 +161,7 @@ class SSH2File:
 
 def open_sftp(driver: Driver, client: Client) -> "SSH2Sftp":
     """Open a channel with the SFTP subsystem on it; raises StepFailure where the server refuses either."""
-    return SSH2Sftp(driver, driver.until_opened(Step.CHANNEL_OPEN, partial(_try_open, driver)), client)
+    return SSH2Sftp(driver, driver.until_opened(Timing.CHANNEL_OPEN, partial(_try_open, driver)), client)
 
 
 def _try_open(driver: Driver) -> Any:
@@ -209,45 +209,45 @@ class SSH2Sftp:
 
     def list_directory(self, path: str) -> int:
         """Read a directory to its end, and return how many entries it has, without `.` and `..`."""
-        request = partial(self._requests.done, Step.SFTP_LIST, path)
+        request = partial(self._requests.done, Timing.SFTP_LIST, path)
         handle = request(self._sftp.opendir, path)
         next_name = partial(request, _try_next_name, handle._readdir)  # noqa: SLF001 - readdir() hides errors
         entries, name = 0, next_name()
         while name:
             entries += name not in _OWN_ENTRIES
             name = next_name()
-        self._requests.close(Step.SFTP_LIST, path, handle)
+        self._requests.close(Timing.SFTP_LIST, path, handle)
         return entries
 
     def stat(self, path: str) -> int:
         """Return a file's size in bytes."""
-        return int(self._requests.done(Step.SFTP_STAT, path, self._sftp.stat, path).filesize)
+        return int(self._requests.done(Timing.SFTP_STAT, path, self._sftp.stat, path).filesize)
 
     def mkdir(self, path: str) -> None:
         """Make a directory."""
-        self._requests.done(Step.SFTP_MKDIR, path, self._sftp.mkdir, path, _DIRECTORY_MODE)
+        self._requests.done(Timing.SFTP_MKDIR, path, self._sftp.mkdir, path, _DIRECTORY_MODE)
 
     def rmdir(self, path: str) -> None:
         """Remove an empty directory."""
-        self._requests.done(Step.SFTP_RMDIR, path, self._sftp.rmdir, path)
+        self._requests.done(Timing.SFTP_RMDIR, path, self._sftp.rmdir, path)
 
     def rename(self, path: str, to: str) -> None:
         """Rename a file."""
-        self._requests.done(Step.SFTP_RENAME, path, self._sftp.rename, path, to)
+        self._requests.done(Timing.SFTP_RENAME, path, self._sftp.rename, path, to)
 
     def remove(self, path: str) -> None:
         """Remove a file."""
-        self._requests.done(Step.SFTP_REMOVE, path, self._sftp.unlink, path)
+        self._requests.done(Timing.SFTP_REMOVE, path, self._sftp.unlink, path)
 
     def close(self) -> None:
         """End the subsystem, and wait until the server has closed its channel."""
         until_done, channel = self._driver.until_done, self._requests.end()
-        until_done(Step.CLOSE, channel.close)
-        until_done(Step.CLOSE, channel.wait_eof)
-        until_done(Step.CLOSE, channel.wait_closed)
+        until_done(Timing.CLOSE, channel.close)
+        until_done(Timing.CLOSE, channel.wait_eof)
+        until_done(Timing.CLOSE, channel.wait_closed)
         self._closed = True
         self._driver.forget(channel)
 
     def _opened(self, path: str, flags: int) -> SSH2File:
-        handle = self._requests.done(Step.OPEN, path, self._sftp.open, path, flags, _FILE_MODE)
+        handle = self._requests.done(Timing.OPEN, path, self._sftp.open, path, flags, _FILE_MODE)
         return SSH2File(self._requests, path, handle, self._read_bytes, self._write_bytes)

@@ -33,7 +33,7 @@ from ssh2.exceptions import SSH2Error
 from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND, Session
 from ssh2.sftp import SFTP
 from ssh2.utils import handle_error_codes
-from sshload_contract.vocabulary import Outcome, Step
+from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.ssh2.direct_calls import LIBSSH2, pointer
 from sshload_worker.clients.ssh2.driver import Driver
@@ -119,7 +119,7 @@ class _Operation:
     __slots__ = ("arguments", "attempt", "begun", "done", "error", "opens", "result", "step", "waiter")
 
     def __init__(
-        self, step: Step, attempt: Callable[..., Any], arguments: tuple[object, ...], *, opens: bool = False
+        self, step: Timing, attempt: Callable[..., Any], arguments: tuple[object, ...], *, opens: bool = False
     ) -> None:
         self.step = step
         self.attempt = attempt
@@ -158,11 +158,11 @@ class SharedDriver(Driver):
         self._added = False
         self._opened: dict[int, Channel | SFTP] = {}
 
-    def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
+    def until_done(self, step: Timing, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
         return self._operate(_Operation(step, attempt, arguments))
 
-    def until_opened(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
+    def until_opened(self, step: Timing, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Do the same for calls whose state libssh2 keeps in the session, one after the other."""
         return self._operate(_Operation(step, attempt, arguments, opens=True))
 
@@ -177,7 +177,7 @@ class SharedDriver(Driver):
     def abandon(self, close: Callable[[object], Any], opened: object) -> None:
         """Close what is no longer used, by making the attempt `close` on it until done."""
         if not self.lost:
-            self._add(_Operation(Step.CLOSE, close, (opened,)))
+            self._add(_Operation(Timing.CLOSE, close, (opened,)))
 
     def close(self, reason: str) -> None:
         """Fail all that is under way, and do nothing more."""
@@ -260,7 +260,7 @@ class SharedDriver(Driver):
             if not self._gate.receive_all(self._opened.values()):
                 self._gate.open()
         except SSH2Error as error:
-            self._lose(self.failure(Step.READ, error).message)
+            self._lose(self.failure(Timing.READ, error).message)
 
     def _attempt(self, operation: _Operation) -> None:
         if operation.done:  # lost together with an earlier one

@@ -5,7 +5,7 @@ from functools import lru_cache, partial
 
 from sshload_contract.allow_list import forward_refusal
 from sshload_contract.steps import ExecStep, ForwardStep, ShellStep
-from sshload_contract.vocabulary import Outcome, Step, measured_step
+from sshload_contract.vocabulary import Outcome, Timing, measured_step
 from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.clients.interface import Channel, CommandEnd
@@ -22,7 +22,7 @@ _REMEMBERED_DESTINATIONS = 1_024
 
 def run_command(step: ExecStep, run: StepRun) -> None:
     """Run the command; raises StepFailure where it does not end as expected."""
-    measured = measured_step(step.name, Step.COMMAND)
+    measured = measured_step(step.name, Timing.COMMAND)
     run.clock.transferred(measured, run.clock.timed(measured, lambda: _run_command(step, run)))
 
 
@@ -30,11 +30,11 @@ def _run_command(step: ExecStep, run: StepRun) -> int:
     stdout = Stdout(keep=bool(step.expect_stdout))
     command = run.fill_in(step.command)
     with run.channel_limit():
-        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
-    with run.step_limit(Step.COMMAND):
-        run.time_part(step.name, Step.EXEC, lambda: channel.execute(command))
-        count = run.time_part(step.name, Step.READ, lambda: read_to_end(run, step.name, channel.read, stdout.update))
-        end = run.time_part(step.name, Step.CLOSE, channel.close)
+        channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
+    with run.step_limit(Timing.COMMAND):
+        run.time_part(step.name, Timing.EXEC, lambda: channel.execute(command))
+        count = run.time_part(step.name, Timing.READ, lambda: read_to_end(run, step.name, channel.read, stdout.update))
+        end = run.time_part(step.name, Timing.CLOSE, channel.close)
     check_end(end, step.expect_exit_code)
     if step.expect_stdout and not re.search(step.expect_stdout, stdout.text()):
         raise StepFailure(Outcome.OUTPUT_MISMATCH, "the output does not match expectStdout")
@@ -74,18 +74,18 @@ def check_end(end: CommandEnd, expect_exit_code: int) -> None:
 
 def run_shell(step: ShellStep, run: StepRun) -> None:
     """Work in the shell; raises StepFailure where it does not start, or ends before what is waited for comes."""
-    run.clock.timed(measured_step(step.name, Step.SHELL), partial(_run_shell, step, run))
+    run.clock.timed(measured_step(step.name, Timing.SHELL), partial(_run_shell, step, run))
 
 
 def _run_shell(step: ShellStep, run: StepRun) -> None:
     with run.channel_limit():
-        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
-    with run.step_limit(Step.SHELL):
-        run.time_part(step.name, Step.SHELL_START, partial(_start_shell, step, run, channel))
+        channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
+    with run.step_limit(Timing.SHELL):
+        run.time_part(step.name, Timing.SHELL_START, partial(_start_shell, step, run, channel))
         text, expect = run.fill_in(step.send).encode(), run.fill_in(step.expect)
         for _ in range(step.repeat):
-            run.time_part(step.name, Step.ECHO, partial(_echo, channel, text, expect))
-        run.time_part(step.name, Step.CLOSE, channel.close)
+            run.time_part(step.name, Timing.ECHO, partial(_echo, channel, text, expect))
+        run.time_part(step.name, Timing.CLOSE, channel.close)
 
 
 def _start_shell(step: ShellStep, run: StepRun, channel: Channel) -> None:
@@ -116,7 +116,7 @@ def unrestricted(host: str, port: int) -> str:  # noqa: ARG001 - a ForwardRule
 
 def run_forward(step: ForwardStep, run: StepRun) -> None:
     """Connect through the server; raises StepFailure where it refuses, or the answer ends before `expect` comes."""
-    run.clock.timed(measured_step(step.name, Step.FORWARD), partial(_run_forward, step, run))
+    run.clock.timed(measured_step(step.name, Timing.FORWARD), partial(_run_forward, step, run))
 
 
 def _run_forward(step: ForwardStep, run: StepRun) -> None:
@@ -126,11 +126,11 @@ def _run_forward(step: ForwardStep, run: StepRun) -> None:
         raise StepFailure(Outcome.GENERATOR_FAULT, f"a forward to {host} port {step.port}, which {why}")
     connect = partial(run.connection.open_forward, host, step.port)
     with run.channel_limit():
-        channel = run.time_part(step.name, Step.CHANNEL_OPEN, connect)
-    with run.step_limit(Step.FORWARD):
+        channel = run.time_part(step.name, Timing.CHANNEL_OPEN, connect)
+    with run.step_limit(Timing.FORWARD):
         if step.send or step.expect:
-            run.time_part(step.name, Step.ECHO, partial(_exchange, step, run, channel))
-        run.time_part(step.name, Step.CLOSE, channel.close)
+            run.time_part(step.name, Timing.ECHO, partial(_exchange, step, run, channel))
+        run.time_part(step.name, Timing.CLOSE, channel.close)
 
 
 def _exchange(step: ForwardStep, run: StepRun, channel: Channel) -> None:

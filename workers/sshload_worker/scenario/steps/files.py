@@ -16,7 +16,7 @@ from sshload_contract.steps import (
     SftpWriteStep,
     Verify,
 )
-from sshload_contract.vocabulary import Step, measured_step
+from sshload_contract.vocabulary import Timing, measured_step
 
 from sshload_worker.clients.interface import Sftp
 from sshload_worker.scenario.steps.step_run import StepRun
@@ -25,60 +25,60 @@ from sshload_worker.scenario.steps.transfer import Expectation, raise_mismatch, 
 
 def run_sftp_read(step: SftpReadStep, run: StepRun) -> None:
     """Read the file; raises StepFailure where that fails or it is not as expected."""
-    measured = measured_step(step.name, Step.SFTP_READ)
+    measured = measured_step(step.name, Timing.SFTP_READ)
     run.clock.transferred(measured, run.clock.timed(measured, partial(_sftp_read, step, run)))
 
 
 def _sftp_read(step: SftpReadStep, run: StepRun) -> int:
     sftp = run.sftp(step.name)
-    with run.step_limit(Step.SFTP_READ):
+    with run.step_limit(Timing.SFTP_READ):
         begin = partial(sftp.open_to_read, run.fill_in(step.path))
         return read_file(run, step.name, begin, Expectation(step.expect_bytes, step.expect_sha256))
 
 
 def run_sftp_write(step: SftpWriteStep, run: StepRun) -> None:
     """Write the file; raises StepFailure where that fails or it is not on the server as it should be."""
-    measured = measured_step(step.name, Step.SFTP_WRITE)
+    measured = measured_step(step.name, Timing.SFTP_WRITE)
     run.clock.timed(measured, partial(_sftp_write, step, run))
     run.clock.transferred(measured, step.size_bytes)
 
 
 def _sftp_write(step: SftpWriteStep, run: StepRun) -> None:
     sftp, path = run.sftp(step.name), run.fill_in(step.path)
-    with run.step_limit(Step.SFTP_WRITE):
+    with run.step_limit(Timing.SFTP_WRITE):
         write_file(run, step.name, partial(sftp.open_to_write, path), step.size_bytes)
         if step.verify is not Verify.NONE:
             size, begin = partial(sftp.stat, path), partial(sftp.open_to_read, path)
-            run.time_part(step.name, Step.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
+            run.time_part(step.name, Timing.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
 
 
 def run_scp_read(step: ScpReadStep, run: StepRun) -> None:
     """Read the file; raises StepFailure where that fails or it is not as expected."""
-    measured = measured_step(step.name, Step.SCP_READ)
+    measured = measured_step(step.name, Timing.SCP_READ)
     run.clock.transferred(measured, run.clock.timed(measured, partial(_scp_read, step, run)))
 
 
 def _scp_read(step: ScpReadStep, run: StepRun) -> int:
-    with run.step_limit(Step.SCP_READ):
+    with run.step_limit(Timing.SCP_READ):
         begin = partial(run.connection.scp_read, run.fill_in(step.path))
         return read_file(run, step.name, begin, Expectation(step.expect_bytes, step.expect_sha256))
 
 
 def run_scp_write(step: ScpWriteStep, run: StepRun) -> None:
     """Write the file; raises StepFailure where that fails or it is not on the server as it should be."""
-    measured = measured_step(step.name, Step.SCP_WRITE)
+    measured = measured_step(step.name, Timing.SCP_WRITE)
     run.clock.timed(measured, partial(_scp_write, step, run))
     run.clock.transferred(measured, step.size_bytes)
 
 
 def _scp_write(step: ScpWriteStep, run: StepRun) -> None:
     path = run.fill_in(step.path)
-    with run.step_limit(Step.SCP_WRITE):
+    with run.step_limit(Timing.SCP_WRITE):
         write_file(run, step.name, partial(run.connection.scp_write, path, step.size_bytes), step.size_bytes)
         if step.verify is not Verify.NONE:
             begin = partial(run.connection.scp_read, path)
             size = partial(_size_by_sftp, run, step.name, path)
-            run.time_part(step.name, Step.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
+            run.time_part(step.name, Timing.VERIFY, partial(verify_file, step.verify, step.size_bytes, size, begin))
 
 
 def _size_by_sftp(run: StepRun, name: str, path: str) -> int:
@@ -87,7 +87,7 @@ def _size_by_sftp(run: StepRun, name: str, path: str) -> int:
 
 def run_sftp_list(step: SftpListStep, run: StepRun) -> None:
     """Read the directory; raises StepFailure where that fails or there are not as many entries as expected."""
-    _timed(run, step.name, Step.SFTP_LIST, partial(_list, step, run.fill_in(step.path)))
+    _timed(run, step.name, Timing.SFTP_LIST, partial(_list, step, run.fill_in(step.path)))
 
 
 def _list(step: SftpListStep, path: str, sftp: Sftp) -> None:
@@ -99,38 +99,38 @@ def _list(step: SftpListStep, path: str, sftp: Sftp) -> None:
 def run_sftp_stat(step: SftpStatStep, run: StepRun) -> None:
     """Ask for the attributes; raises StepFailure where there are none."""
     path = run.fill_in(step.path)
-    _timed(run, step.name, Step.SFTP_STAT, lambda sftp: sftp.stat(path))
+    _timed(run, step.name, Timing.SFTP_STAT, lambda sftp: sftp.stat(path))
 
 
 def run_sftp_mkdir(step: SftpMkdirStep, run: StepRun) -> None:
     """Make the directory; raises StepFailure where the server does not."""
     path = run.fill_in(step.path)
-    _timed(run, step.name, Step.SFTP_MKDIR, lambda sftp: sftp.mkdir(path))
+    _timed(run, step.name, Timing.SFTP_MKDIR, lambda sftp: sftp.mkdir(path))
 
 
 def run_sftp_rmdir(step: SftpRmdirStep, run: StepRun) -> None:
     """Remove the directory; raises StepFailure where the server does not."""
     path = run.fill_in(step.path)
-    _timed(run, step.name, Step.SFTP_RMDIR, lambda sftp: sftp.rmdir(path))
+    _timed(run, step.name, Timing.SFTP_RMDIR, lambda sftp: sftp.rmdir(path))
 
 
 def run_sftp_rename(step: SftpRenameStep, run: StepRun) -> None:
     """Rename the file; raises StepFailure where the server does not."""
     path, to = run.fill_in(step.path), run.fill_in(step.to)
-    _timed(run, step.name, Step.SFTP_RENAME, lambda sftp: sftp.rename(path, to))
+    _timed(run, step.name, Timing.SFTP_RENAME, lambda sftp: sftp.rename(path, to))
 
 
 def run_sftp_remove(step: SftpRemoveStep, run: StepRun) -> None:
     """Remove the file; raises StepFailure where the server does not."""
     path = run.fill_in(step.path)
-    _timed(run, step.name, Step.SFTP_REMOVE, lambda sftp: sftp.remove(path))
+    _timed(run, step.name, Timing.SFTP_REMOVE, lambda sftp: sftp.remove(path))
 
 
-def _timed(run: StepRun, name: str, kind: Step, ask: Callable[[Sftp], object]) -> None:
+def _timed(run: StepRun, name: str, kind: Timing, ask: Callable[[Sftp], object]) -> None:
     run.clock.timed(measured_step(name, kind), partial(_limited, run, name, kind, ask))
 
 
-def _limited(run: StepRun, name: str, kind: Step, ask: Callable[[Sftp], object]) -> None:
+def _limited(run: StepRun, name: str, kind: Timing, ask: Callable[[Sftp], object]) -> None:
     sftp = run.sftp(name)
     with run.step_limit(kind):
         ask(sftp)

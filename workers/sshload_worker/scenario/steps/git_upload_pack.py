@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from sshload_contract.steps import GitUploadPackStep
-from sshload_contract.vocabulary import Outcome, Step, measured_step
+from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
 from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure
@@ -165,22 +165,22 @@ class PackCheck:
 
 def run_git_upload_pack(step: GitUploadPackStep, run: StepRun) -> None:
     """Fetch the repository; raises StepFailure where git refuses, or the pack that comes is not whole."""
-    measured = measured_step(step.name, Step.GIT_UPLOAD_PACK)
+    measured = measured_step(step.name, Timing.GIT_UPLOAD_PACK)
     run.clock.transferred(measured, run.clock.timed(measured, partial(_fetch, step, run)))
 
 
 def _fetch(step: GitUploadPackStep, run: StepRun) -> int:
     with run.channel_limit():
-        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
-    with run.step_limit(Step.GIT_UPLOAD_PACK):
+        channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
+    with run.step_limit(Timing.GIT_UPLOAD_PACK):
         command = upload_pack_command(run.fill_in(step.repository))
-        run.time_part(step.name, Step.EXEC, partial(channel.execute, command))
+        run.time_part(step.name, Timing.EXEC, partial(channel.execute, command))
         git = _UploadPackReader(channel)
-        advertised = run.time_part(step.name, Step.ADVERTISE, git.advertisement)
+        advertised = run.time_part(step.name, Timing.ADVERTISE, git.advertisement)
         check = PackCheck(advertised.object_format)
         channel.write(fetch_request(advertised))
-        count = run.time_part(step.name, Step.READ, partial(read_to_end, run, step.name, git.read_pack, check.update))
-        end = run.time_part(step.name, Step.CLOSE, channel.close)
+        count = run.time_part(step.name, Timing.READ, partial(read_to_end, run, step.name, git.read_pack, check.update))
+        end = run.time_part(step.name, Timing.CLOSE, channel.close)
     check_end(end, 0)
     raise_mismatch(check.mismatch())
     return count

@@ -21,7 +21,7 @@ from tempfile import mkdtemp
 
 import gevent
 from sshload_contract.steps import RsyncDownload, RsyncStep, RsyncUpload
-from sshload_contract.vocabulary import Outcome, Step, measured_step
+from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
 from sshload_worker.clients.interface import Channel, CommandEnd
 from sshload_worker.clients.openssh.process import PipeEnd, Pipes, Process
@@ -58,17 +58,17 @@ def prepare_rsync(step: RsyncStep) -> None:
 
 def run_rsync(step: RsyncStep, run: StepRun) -> None:
     """Run rsync; raises StepFailure where either side's fails, or what came is not as expected."""
-    measured, arguments = measured_step(step.name, Step.RSYNC), _arguments(step, run)
+    measured, arguments = measured_step(step.name, Timing.RSYNC), _arguments(step, run)
     run.clock.transferred(measured, run.clock.timed(measured, partial(_rsync, step, run, arguments)))
 
 
 def _rsync(step: RsyncStep, run: StepRun, arguments: list[str]) -> int:
     with run.channel_limit():
-        channel = run.time_part(step.name, Step.CHANNEL_OPEN, run.connection.open_channel)
-    with run.step_limit(Step.RSYNC), _program(arguments) as rsync:
-        run.time_part(step.name, Step.EXEC, partial(channel.execute, rsync.command()))
-        count = run.time_part(step.name, Step.TRANSFER, partial(rsync.carry, channel))
-        end = run.time_part(step.name, Step.CLOSE, channel.close)
+        channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
+    with run.step_limit(Timing.RSYNC), _program(arguments) as rsync:
+        run.time_part(step.name, Timing.EXEC, partial(channel.execute, rsync.command()))
+        count = run.time_part(step.name, Timing.TRANSFER, partial(rsync.carry, channel))
+        end = run.time_part(step.name, Timing.CLOSE, channel.close)
     _check(rsync, end)
     if isinstance(step.transfer, RsyncDownload):
         raise_mismatch(_mismatch(step.transfer, rsync.said.decode("utf-8", "replace")))

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from sshload_contract.client import Timeouts
-from sshload_contract.vocabulary import Step, measured_step
+from sshload_contract.vocabulary import Timing, measured_step
 
 from sshload_worker.clients.interface import Connection, Sftp
 from sshload_worker.scenario.step_clock import StepClock, TimeLimit
@@ -44,15 +44,15 @@ class StepRun:
         """Return a path, command or text of the scenario with the iteration's number in it."""
         return text.replace(ITERATION_MARK, self.iteration)
 
-    def time_part(self, name: str, step: Step, call: Callable[[], T]) -> T:
+    def time_part(self, name: str, step: Timing, call: Callable[[], T]) -> T:
         """Time a part of the step `name`, where the client library can tell parts apart."""
         return self.clock.timed(measured_step(name, step), call) if self.connection.times_parts else call()
 
     def sftp(self, name: str) -> Sftp:
         """Return the iteration's SFTP subsystem; that it is opened first, if need be, is timed with the step `name`."""
         if self._sftp is None:
-            with self.channel_limit(Step.SUBSYSTEM):
-                self._sftp = self.time_part(name, Step.SUBSYSTEM, self.connection.open_sftp)
+            with self.channel_limit(Timing.SUBSYSTEM):
+                self._sftp = self.time_part(name, Timing.SUBSYSTEM, self.connection.open_sftp)
         return self._sftp
 
     @property
@@ -63,14 +63,14 @@ class StepRun:
     def close(self) -> None:
         """End what the steps shared, once all of them have gone well; raises StepFailure where that fails."""
         if self._sftp is not None:
-            with self.step_limit(Step.CLOSE):
+            with self.step_limit(Timing.CLOSE):
                 self._sftp.close()
             self._sftp = None
 
-    def channel_limit(self, step: Step = Step.CHANNEL_OPEN) -> TimeLimit:
+    def channel_limit(self, step: Timing = Timing.CHANNEL_OPEN) -> TimeLimit:
         """Bound what opens a channel."""
         return TimeLimit(self.timeouts.channel_s, step)
 
-    def step_limit(self, step: Step) -> TimeLimit:
+    def step_limit(self, step: Timing) -> TimeLimit:
         """Bound all of a step after its channel is open; `step` is what its timeout is called by."""
         return TimeLimit(self.timeouts.step_s, step)

@@ -11,7 +11,7 @@ from functools import cache, partial
 from time import monotonic_ns
 
 from sshload_contract.steps import Verify
-from sshload_contract.vocabulary import Outcome, Step, measured_step
+from sshload_contract.vocabulary import Outcome, Timing, measured_step
 
 from sshload_worker.clients.interface import RemoteFile
 from sshload_worker.outcomes import StepFailure
@@ -138,18 +138,18 @@ def _same_bytes(piece: bytes, offset: int) -> int:
 
 def read_file(run: StepRun, name: str, begin: Callable[[], RemoteFile], expectation: Expectation) -> int:
     """Read a file to its end and return its size; raises StepFailure where it is not as expected."""
-    file = run.time_part(name, Step.OPEN, begin)
-    count = run.time_part(name, Step.READ, partial(read_to_end, run, name, file.read, expectation.update))
-    run.time_part(name, Step.CLOSE, file.close)
+    file = run.time_part(name, Timing.OPEN, begin)
+    count = run.time_part(name, Timing.READ, partial(read_to_end, run, name, file.read, expectation.update))
+    run.time_part(name, Timing.CLOSE, file.close)
     raise_mismatch(expectation.mismatch())
     return count
 
 
 def write_file(run: StepRun, name: str, begin: Callable[[], RemoteFile], size_bytes: int) -> None:
     """Write a payload of this size."""
-    file = run.time_part(name, Step.OPEN, begin)
-    run.time_part(name, Step.WRITE, partial(_write_payload, file, size_bytes))
-    run.time_part(name, Step.CLOSE, file.close)
+    file = run.time_part(name, Timing.OPEN, begin)
+    run.time_part(name, Timing.WRITE, partial(_write_payload, file, size_bytes))
+    run.time_part(name, Timing.CLOSE, file.close)
 
 
 def _write_payload(file: RemoteFile, size_bytes: int) -> None:
@@ -190,7 +190,7 @@ def read_to_end(run: StepRun, name: str, read: Callable[[], bytes], update: Call
     begin_ns = monotonic_ns()
     piece = read()
     if piece and run.connection.times_parts:
-        run.clock.record(measured_step(name, Step.FIRST_BYTE), begin_ns, Outcome.OK)
+        run.clock.record(measured_step(name, Timing.FIRST_BYTE), begin_ns, Outcome.OK)
     count = 0
     while piece:
         count += len(piece)
