@@ -45,7 +45,7 @@ class _Entry:
 _COMMANDS: Final = {
     "run": _Entry("run", "Run a test here, without a cluster"),
     "validate": _Entry("validate", "Check files without running them"),
-    "watch": _Entry("cluster.watch", "Follow a test in a cluster to its end"),
+    "watch": _Entry("cluster.follow", "Follow a test in a cluster to its end", "watch"),
     "compare": _Entry("compare", "Compare variants, in a cluster or here in turns"),
     "sweep": _Entry("sweep", "Run a test here at each value of one field"),
     "apply": _Entry("cluster.apply", "Set the objects of a file in a cluster, and wait for their verdicts"),

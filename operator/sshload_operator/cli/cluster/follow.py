@@ -1,4 +1,4 @@
-"""Following an object in a cluster to its end, by asking for it once a second, and printing its result."""
+"""`sshload watch`, and following any object in a cluster to its end: it is asked for once a second."""
 
 import asyncio
 import time
@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final
 
+import click
+
 from sshload_operator.api.kinds import COMPARISON, TEST, Kind
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonPhase, ComparisonStatus
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.cli.cluster.access import Access, ClusterError, opened
 from sshload_operator.cli.exit_code import ExitCode, complain, exit_code, failed
+from sshload_operator.cli.options import cluster_options, output, timeout, verbose
 from sshload_operator.cli.view.comparison import comparison_page, comparison_progress, comparison_rows
 from sshload_operator.cli.view.formats import Row, print_result
 from sshload_operator.cli.view.page import Page
@@ -54,6 +57,20 @@ class How:
     timeout_s: float | None
     output: str
     verbose: bool
+
+
+@click.command()
+@click.argument("name")
+@cluster_options
+@timeout
+@output()
+@verbose()
+def watch(name: str, timeout: float | None, output: str, verbose: bool, **options: Any) -> ExitCode:  # noqa: FBT001 - as click passes it
+    """Follow the SSHLoadTest NAME in a cluster until it is finished, and print its result.
+
+    Ctrl-C ends the watching, not the test.
+    """
+    return follow(TESTS, name, Access.taken_from(options), How(timeout_s=timeout, output=output, verbose=verbose))
 
 
 def follow(followed: Followed, name: str, access: Access, how: How) -> ExitCode:

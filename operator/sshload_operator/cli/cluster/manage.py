@@ -51,10 +51,13 @@ def list_command(all_namespaces: bool, output: str, **options: Any) -> ExitCode:
         return ExitCode.PASSED
     grid = Grid(head, rows, left=len(head) - 4)
     whole = {"apiVersion": "v1", "kind": "List", "items": [one for _, one in found]}
-    print_result(
-        output, whole, Page("list", "", "", None, parts=(grid,)), [dict(zip(head, row, strict=True)) for row in rows]
-    )
+    print_result(output, whole, Page("list", "", "", None, parts=(grid,)), _named(head, rows))
     return ExitCode.PASSED
+
+
+def _named(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[Mapping[str, str]]:
+    """Return rows by the names of their columns, for a spreadsheet: what is absent is an empty cell."""
+    return [{name: "" if cell == ABSENT else cell for name, cell in zip(head, row, strict=True)} for row in rows]
 
 
 @click.command()

@@ -26,7 +26,7 @@ def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterab
         return
     text = {
         "json": lambda: f"{json.dumps(whole, indent=2)}\n",
-        "yaml": lambda: yaml.safe_dump(whole, sort_keys=False, allow_unicode=True),
+        "yaml": lambda: yaml.safe_dump(json.loads(json.dumps(whole)), sort_keys=False, allow_unicode=True),
         "junit": lambda: as_junit(page),
         "markdown": lambda: as_markdown(page),
         "csv": lambda: as_csv(rows),
