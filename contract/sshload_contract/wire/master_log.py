@@ -8,12 +8,14 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Protocol, TypeVar
 
+from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.bounds import Amount, ContractError, Count
 from sshload_contract.wire.codec import from_json, from_plain, parse_json, to_json
 from sshload_contract.wire.run_summary import RUN_SUMMARY_VERSION, RunSummary, shortened_summaries
 
 SNAPSHOT_VERSION = 5
 PROBLEM_LIMIT_CHARACTERS = 200
+MOST_FAILURE_KINDS = 3
 
 _MARK = '{"sshload":'
 _CHUNK_CHARACTERS = 12_000
@@ -49,8 +51,19 @@ class SearchProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class FailureKind:
+    """How often steps have ended in one outcome other than `ok`."""
+
+    outcome: Outcome
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """How a run stands by its workers' last reports, and what is left of it. `p99_us` is of successful totals.
+    """How a run stands by its workers' last reports, and what is left of it. Percentiles are of successful totals.
+
+    `recent_p50_us` is of the time that the rates are of. `failure_kinds` are the most frequent ones. The last three
+    fields are missing in the snapshots of an older release.
 
     Rates are per second of the load that was reported last: of half a second at least, and mostly of one or two.
 
@@ -75,6 +88,9 @@ class Snapshot:
     p99_us: Count | None
     search: SearchProgress | None
     problem: str
+    p50_us: Count | None = None
+    recent_p50_us: Count | None = None
+    failure_kinds: tuple[FailureKind, ...] = ()
 
 
 class _Versioned(Protocol):

@@ -4,7 +4,6 @@ from typing import Any
 import pytest
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.thresholds import Capacity
-from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.master_log import SNAPSHOT_LINE_LIMIT_BYTES, SearchProgress, Stage, snapshot_line
 from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.recording.histogram import LatencyHistogram
@@ -51,7 +50,6 @@ def progress_at(at_s: float, ended: int) -> Progress:
         in_flight=4,
         counts=counts,
         totals_ok=LatencyHistogram([7] * (ended - 1)),
-        failed_by={Outcome.THROTTLED: 1},
     )
 
 

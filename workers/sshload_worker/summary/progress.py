@@ -1,10 +1,19 @@
 """The progress of a run: the series of its marks, its stage, the time that remains, and the Snapshot of these."""
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from sshload_contract.vocabulary import Outcome, Timing, Window
-from sshload_contract.wire.master_log import PROBLEM_LIMIT_CHARACTERS, SNAPSHOT_VERSION, SearchProgress, Snapshot, Stage
+from sshload_contract.wire.master_log import (
+    MOST_FAILURE_KINDS,
+    PROBLEM_LIMIT_CHARACTERS,
+    SNAPSHOT_VERSION,
+    FailureKind,
+    SearchProgress,
+    Snapshot,
+    Stage,
+)
 from sshload_contract.wire.report import ArrivalCounts
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import SeriesPoint
@@ -30,7 +39,8 @@ class Progress:
     in_flight: int
     counts: ArrivalCounts
     totals_ok: LatencyHistogram
-    failed_by: Mapping[Outcome, int]
+    failure_kinds: tuple[FailureKind, ...] = ()
+    failed_by: Mapping[Outcome, int] = field(default_factory=dict)
 
 
 def progress(totals: Totals, at_s: float, workers: int) -> Progress:
@@ -47,16 +57,26 @@ def progress(totals: Totals, at_s: float, workers: int) -> Progress:
         in_flight=sum(report.in_flight for report in latest),
         counts=add_counts(totals.counts.values()),
         totals_ok=latencies,
+        failure_kinds=_failure_kinds(totals),
         failed_by=_failed_by(totals),
     )
 
 
 def _failed_by(totals: Totals) -> dict[Outcome, int]:
-    found: dict[Outcome, int] = {}
+    """Return how the failed iterations ended."""
+    found: Counter[Outcome] = Counter()
     for (step, _, outcome), histogram in totals.histograms.items():
         if step == Timing.TOTAL and outcome is not Outcome.OK:
-            found[outcome] = found.get(outcome, 0) + histogram.count
-    return found
+            found[outcome] += histogram.count
+    return dict(found)
+
+
+def _failure_kinds(totals: Totals) -> tuple[FailureKind, ...]:
+    """Return the most frequent kinds of failure."""
+    counted: Counter[Outcome] = Counter()
+    for (_, outcome, _), (count, _) in totals.errors.items():
+        counted[outcome] += count
+    return tuple(FailureKind(outcome, count) for outcome, count in counted.most_common(MOST_FAILURE_KINDS))
 
 
 def _reported_s(totals: Totals, at_s: float, workers: int) -> float:
@@ -66,7 +86,7 @@ def _reported_s(totals: Totals, at_s: float, workers: int) -> float:
 
 
 NOTHING_YET = Progress(
-    at_s=0.0, reported_s=0.0, users=0, held=0, in_flight=0, counts=NO_COUNTS, totals_ok=LatencyHistogram(), failed_by={}
+    at_s=0.0, reported_s=0.0, users=0, held=0, in_flight=0, counts=NO_COUNTS, totals_ok=LatencyHistogram()
 )
 
 
@@ -208,6 +228,9 @@ def snapshot(run_id: str, standing: RunState, before: Progress, now: Progress) -
         p99_us=now.totals_ok.percentile_us(99),
         search=standing.search,
         problem=standing.problem[:PROBLEM_LIMIT_CHARACTERS],
+        p50_us=now.totals_ok.percentile_us(50),
+        recent_p50_us=now.totals_ok.minus(before.totals_ok).percentile_us(50),
+        failure_kinds=now.failure_kinds,
     )
 
 
