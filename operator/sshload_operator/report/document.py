@@ -1,0 +1,153 @@
+"""The report as a JSON document, `report.v1`: the only source of the numbers of the page and of the Markdown."""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import yaml
+from sshload_contract.steal import stolen_share
+from sshload_contract.vocabulary import Verdict
+from sshload_contract.wire.run_summary import RunSummary
+from sshload_contract.wire.target import TargetStats
+
+from sshload_operator.api.load_test import parse
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.figures import percent, rounded
+from sshload_operator.api.status.head import written
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.report.distribution import distributions
+from sshload_operator.report.over_time import MOST_POINTS, over_time
+from sshload_operator.report.saved_run import SavedRun
+from sshload_operator.report.waterfall import waterfall
+
+REPORT_VERSION: Final = "report.v1"
+_LIMIT_CHARACTERS: Final = 950_000
+"""With the page's own scripts, a page stays below 1.5 MB."""
+
+_HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
+_NO_SUMMARY: Final = "the summary of the run was not kept, so there is no course over time and no distribution"
+_NOT_OVER_TIME: Final = (
+    "the server's counts and the generator's steal and lag are known of the whole run, not over time"
+)
+_OLD_SERIES: Final = "the run is of a release that kept only the 99th percentile over time, and no outcomes"
+_TOO_LARGE: Final = {
+    "overTime": "the course over time is left out: the report would be too large",
+    "distributions": "the distributions are left out: the report would be too large",
+    "waterfall": "the parts of an iteration are left out: the report would be too large",
+}
+
+
+def report_document(run: SavedRun, release: str) -> dict[str, Any]:
+    """Return the report of a run, made by this release: JSON, at most a megabyte of it.
+
+    Units stand in the names, as in a status. What is not known is absent or null, and `lacks` says so in words.
+    `results`, `thresholds` and `capacity` are those of the status.
+    """
+    status = read_fitting(TestStatus, run.status)
+    stated = written(status)
+    summary, results = run.summary, status.results
+    document = {
+        "version": REPORT_VERSION,
+        "release": release,
+        "test": {"name": run.name, "namespace": run.namespace},
+        "verdict": {
+            "word": status.verdict,
+            "reason": status.reason,
+            "message": status.message,
+            "passed": None if status.verdict is None else _HELD.get(status.verdict),
+            "startTime": stated.get("startTime"),
+            "completionTime": stated.get("completionTime"),
+        },
+        "thresholds": stated.get("thresholds", []),
+        "baseline": stated.get("baseline"),
+        "results": stated.get("results"),
+        "capacity": stated.get("capacity"),
+        "trials": [] if summary is None else list(_trials(summary)),
+        "warmUpSeconds": _warm_up_s(run),
+        "overTime": None if summary is None else over_time(summary),
+        "distorted": list(_distorted(status, summary)),
+        "distributions": [] if summary is None else distributions(summary),
+        "waterfall": [] if results is None else waterfall(results),
+        "server": None if summary is None else _server(summary.target_before, summary.target_held, summary.target_after),
+        "spec": yaml.safe_dump(json.loads(json.dumps(run.spec)), sort_keys=False, allow_unicode=True),
+        "lacks": list(_lacks(summary)),
+    }
+    return _within_limit(document)
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """Return a report as JSON that may stand inside of a script of HTML: no text in it ends the script."""
+    plain = json.dumps(document, separators=(",", ":"), allow_nan=False)
+    return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _within_limit(document: dict[str, Any]) -> dict[str, Any]:
+    for name, said in _TOO_LARGE.items():
+        if len(json_text(document)) <= _LIMIT_CHARACTERS:
+            break
+        left = None if name == "overTime" else []
+        document = {**document, name: left, "lacks": [*document["lacks"], said]}
+    return document
+
+
+def _warm_up_s(run: SavedRun) -> float | None:
+    try:
+        return parse(run.spec).warm_up_s
+    except SpecError:  # of another release
+        return None
+
+
+def _lacks(summary: RunSummary | None) -> Iterator[str]:
+    if summary is None:
+        yield _NO_SUMMARY
+        return
+    yield from (f"the summary was too large, and is without {what}" for what in summary.omitted)
+    if len(summary.series) > MOST_POINTS:
+        yield f"the course over time ends after its first {MOST_POINTS} intervals"
+    if summary.series and all(point.p50_us is None for point in summary.series):
+        yield _OLD_SERIES
+    yield _NOT_OVER_TIME
+
+
+def _distorted(status: TestStatus, summary: RunSummary | None) -> Iterator[dict[str, Any]]:
+    """Yield the stretches of the time axis whose figures are not to be trusted, and why."""
+    if summary is None or not summary.series:
+        return
+    if status.verdict is Verdict.INVALID:
+        last_s = summary.series[:MOST_POINTS][-1].at_s
+        yield {"fromSeconds": 0, "toSeconds": rounded(last_s), "message": f"the whole run: {status.reason}"}
+    yield from over_time(summary)["stalled"]
+
+
+def _trials(summary: RunSummary) -> Iterator[dict[str, Any]]:
+    """Yield what the status does not tell of the trials of a search."""
+    for trial in summary.capacity.trials if summary.capacity else ():
+        yield {
+            "number": trial.number,
+            "stolenPercent": percent(trial.generator.stolen_share),
+            "cpuPercent": percent(trial.generator.cpu_share),
+            "server": _server(trial.target_before, trial.target_held, trial.target_after),
+        }
+
+
+def _server(before: TargetStats | None, held: TargetStats | None, after: TargetStats | None) -> dict[str, Any] | None:
+    """Return what the managed target used between its two answers, and with the most sessions held."""
+    if before is None or after is None or after.at_unix_s <= before.at_unix_s:
+        return None
+    lasted_s = after.at_unix_s - before.at_unix_s
+    most = held or after
+    return {
+        "seconds": rounded(lasted_s),
+        "cores": rounded(max(after.cpu_s - before.cpu_s, 0.0) / lasted_s),
+        "coresLimit": after.cpu_limit_cores,
+        "stolenPercent": percent(stolen_share(before.machine_cpu, after.machine_cpu)),
+        "sessions": most.sessions,
+        "processes": most.processes,
+        "memoryBytes": most.memory_bytes,
+        "memoryPeakBytes": after.memory_peak_bytes,
+        "memoryLimitBytes": after.memory_limit_bytes,
+        "droppedMaxStartups": max(after.dropped_max_startups - before.dropped_max_startups, 0),
+        "droppedPenalty": max(after.dropped_penalty - before.dropped_penalty, 0),
+        "droppedIsLowerBound": after.dropped_is_lower_bound,
+    }

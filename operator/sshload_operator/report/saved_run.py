@@ -1,0 +1,98 @@
+"""A finished run as it is kept: the test with its status, and the whole summary where there is one.
+
+In a cluster these are the SSHLoadTest and the ConfigMap of its results; `sshload run --save` writes both into one file.
+Whoever can write there says what is read here: it is bounded, and what does not conform is refused.
+"""
+
+import base64
+import binascii
+import json
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.codec import from_json, from_plain, parse_json, to_plain
+from sshload_contract.wire.run_summary import RunSummary
+
+from sshload_operator.api.kinds import TEST
+from sshload_operator.api.load_test import check_size
+from sshload_operator.api.names import check_name
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.manifests.results import SUMMARY_FILE
+
+SAVED_RUN_LIMIT_BYTES: Final = 64 * 1024 * 1024
+_SUMMARY_LIMIT_BYTES: Final = 40_000_000
+_VERSION: Final = "savedRun.v1"
+_GZIP: Final = 16 + zlib.MAX_WBITS
+
+
+class ReportError(Exception):
+    """What was given is no finished run; the text says what is wrong, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class SavedRun:
+    """A finished test. `spec` and `status` are as they were written, `summary` None where none was kept."""
+
+    name: str
+    namespace: str
+    spec: Mapping[str, Any]
+    status: Mapping[str, Any]
+    summary: RunSummary | None
+
+
+def saved_run_text(test: Mapping[str, Any], summary: RunSummary | None) -> str:
+    """Return a finished test and its summary as the text of a file, which `read_saved_run` reads."""
+    plain = None if summary is None else to_plain(summary)
+    return json.dumps({"version": _VERSION, "test": test, "summary": plain}, separators=(",", ":"), allow_nan=False)
+
+
+def read_saved_run(text: bytes) -> SavedRun:
+    """Return the run that a file holds, or what `sshload run -o json` printed; raises ReportError."""
+    if len(text) > SAVED_RUN_LIMIT_BYTES:
+        raise ReportError(f"is larger than {SAVED_RUN_LIMIT_BYTES} bytes, which no run is")
+    try:
+        found = parse_json(text.decode())
+        if isinstance(found, dict) and found.get("kind") == TEST.name:
+            return finished_run(found, None)
+        if not isinstance(found, dict) or found.get("version") != _VERSION:
+            raise ReportError(f"is no run: sshload run --save writes one ({_VERSION})")
+        plain = found.get("summary")
+        return finished_run(found.get("test"), None if plain is None else from_plain(RunSummary, plain, tolerant=True))
+    except (ContractError, UnicodeDecodeError) as error:
+        raise ReportError(f"is no run: {error}. sshload run --save writes one") from error
+
+
+def finished_run(test: Any, summary: RunSummary | None) -> SavedRun:
+    """Return a test of a cluster or a file with its summary; raises ReportError where it is none, or not finished."""
+    parts = test if isinstance(test, dict) else {}
+    metadata, spec, status = (parts.get(name) for name in ("metadata", "spec", "status"))
+    if not (isinstance(metadata, dict) and isinstance(spec, dict) and isinstance(status, dict)):
+        raise ReportError("has no metadata, spec or status of a test: wait until it is finished")
+    name, namespace = metadata.get("name"), metadata.get("namespace", "")
+    if not isinstance(name, str) or not isinstance(namespace, str):
+        raise ReportError("has no name or namespace that is a text")
+    try:
+        check_name(name)
+        check_size(spec)
+    except SpecError as error:
+        raise ReportError(f"is no run: {error}") from error
+    if status.get("phase") != "Finished":
+        raise ReportError("is not finished: sshload watch waits for it")
+    return SavedRun(name, namespace, spec, status, summary)
+
+
+def summary_in(config_map: Mapping[str, Any]) -> RunSummary:
+    """Return the summary that a ConfigMap of results holds; raises ReportError."""
+    packed = config_map.get("binaryData")
+    try:
+        raw = base64.b64decode(packed[SUMMARY_FILE] if isinstance(packed, dict) else "", validate=True)
+        unpacking = zlib.decompressobj(_GZIP)
+        text = unpacking.decompress(raw, _SUMMARY_LIMIT_BYTES)
+        if unpacking.unconsumed_tail:
+            raise ReportError(f"the summary is larger than {_SUMMARY_LIMIT_BYTES} bytes, which none is")
+        return from_json(RunSummary, text.decode(), tolerant=True)
+    except (KeyError, TypeError, ValueError, binascii.Error, zlib.error) as error:
+        raise ReportError(f"the summary in the ConfigMap cannot be read: {error}. Run the test again") from error

@@ -1,0 +1,56 @@
+"""The parts of one iteration, one after another, as long as they take on average."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from sshload_contract.vocabulary import WHOLE_STEPS, Timing, is_of_jump_host, jump_host_of
+
+from sshload_operator.api.status.results import Results, StepResult
+
+_ORDER: Final = tuple(map(str, Timing))
+_PARTS: Final = frozenset(_ORDER) - frozenset(map(str, (*WHOLE_STEPS, Timing.START_DELAY)))
+_LOGIN: Final = frozenset(map(str, (Timing.CONNECT, Timing.BANNER, Timing.KEX, Timing.AUTH)))
+_HELD: Final = "held."
+
+
+def waterfall(results: Results) -> list[dict[str, Any]]:
+    """Return the parts in the order in which they happen: logins at jump hosts, the login, then the steps.
+
+    Each begins where the one before ends. Means are shown because only they add up; of what fails often, or happens more
+    than once in an iteration, they do not.
+    """
+    parts = sorted(filter(_is_part, results.steps), key=_place(results.steps))
+    shown, begin_ms = [], 0.0
+    for part in parts:
+        mean_ms = part.mean_ms or 0.0
+        shown.append(
+            {
+                "step": part.step,
+                "beginMs": round(begin_ms, 3),
+                "meanMs": part.mean_ms,
+                "p50Ms": part.percentile_ms(50),
+                "p99Ms": part.percentile_ms(99),
+                "count": part.count,
+            }
+        )
+        begin_ms += mean_ms
+    return shown
+
+
+def _is_part(step: StepResult) -> bool:
+    timing = step.step.rpartition(".")[2]
+    return timing in _PARTS and step.mean_ms is not None and not step.step.startswith(_HELD)
+
+
+def _place(steps: Sequence[StepResult]) -> Any:
+    """Return the key that sorts parts: named steps stand in the order in which the results have them."""
+    prefixes = list(dict.fromkeys(step.step.rpartition(".")[0] for step in steps))
+
+    def key(step: StepResult) -> tuple[int, int, int, int]:
+        prefix, _, timing = step.step.rpartition(".")
+        if is_of_jump_host(step.step):
+            return 0, jump_host_of(step.step), 0, _ORDER.index(timing)
+        own_login = not prefix and timing in _LOGIN
+        return 1 if own_login else 2, 0, prefixes.index(prefix), _ORDER.index(timing)
+
+    return key

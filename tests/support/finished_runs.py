@@ -1,0 +1,122 @@
+"""Finished runs to report on: with a course over time and distributions, of a test and of a search; and hostile ones."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from math import sin
+from random import Random
+from typing import Any
+
+from baselines import finished
+from plans import quickstart
+from runs import errors, steps, summary, target_stats
+from searches import failed, found_118, invalid, passed
+from sshload_contract.vocabulary import Outcome, Timing, Window
+from sshload_contract.wire.report import EncodedHistogram
+from sshload_contract.wire.run_summary import RunSummary, SeriesPoint, StepStats
+from sshload_operator.report.saved_run import SavedRun, finished_run
+from sshload_worker.recording.histogram import LatencyHistogram
+
+HOSTILE = "</script><script>window.hostile = 1</script><img src=x onerror='window.hostile = 2'>"
+_PARTS = {
+    Timing.CONNECT: 3_000,
+    Timing.BANNER: 2_000,
+    Timing.KEX: 14_000,
+    Timing.AUTH: 21_000,
+    Timing.CHANNEL_OPEN: 1_000,
+    Timing.EXEC: 4_000,
+    Timing.READ: 5_000,
+    Timing.CLOSE: 1_000,
+}
+THRESHOLDS = [
+    {"latency": {"step": "total", "percentile": 99, "below": "2s"}},
+    {"errorRate": {"below": "1%"}},
+]
+
+
+def tested(points: int = 90, message: str = "exit code 1", **changes: Any) -> SavedRun:
+    """Return a test that passed, with so many intervals and some failures that said `message`."""
+    found = replace(
+        summary(succeeded=9_970, failed=30),
+        **{
+            "steps": _steps(),
+            "errors": errors(30, message=message),
+            "series": series(points),
+            "histograms": histograms(),
+            **changes,
+        },
+    )
+    return _saved(found, quickstart(thresholds=THRESHOLDS))
+
+
+def searched() -> SavedRun:
+    """Return a search that found the capacity, with a trial that cannot be trusted."""
+    found = replace(
+        found_118(passed(70), invalid(105), failed(127)), steps=_steps(), series=series(30), histograms=histograms()
+    )
+    return _saved(found, quickstart(thresholds=THRESHOLDS))
+
+
+def series(points: int) -> tuple[SeriesPoint, ...]:
+    """Return a course with failures of two kinds in the middle, and one stretch without reports."""
+    chance, made, at_s = Random(7), [], 0.0  # noqa: S311 - noise, and nothing secret
+    for number in range(points):
+        at_s += 4.0 if number == points * 2 // 3 else 1.0
+        troubled = points // 3 < number < points // 2
+        lost = chance.randrange(1, 6) if troubled else 0
+        slow = 1 + (2.5 if troubled else 0) + 0.1 * sin(number) + 0.1 * chance.random()
+        made.append(
+            SeriesPoint(
+                at_s=at_s,
+                users=0,
+                held=0,
+                in_flight=3 + lost,
+                started=30,
+                succeeded=30 - lost,
+                failed=lost,
+                p99_us=round(90_000 * slow),
+                p50_us=round(45_000 * slow),
+                p90_us=round(60_000 * slow),
+                failed_by={Outcome.THROTTLED: lost // 2, Outcome.EXIT_CODE: lost - lost // 2} if lost else {},
+            )
+        )
+    return tuple(made)
+
+
+def histograms() -> tuple[EncodedHistogram, ...]:
+    """Return the distributions of a whole iteration, of the login, and of their parts."""
+    return tuple(
+        EncodedHistogram(str(step), Window.MEASURED, Outcome.OK, 10_000, _latencies(mean_us).encode())
+        for step, mean_us in {**_PARTS, Timing.LOGIN: 40_000, Timing.TOTAL: 51_000}.items()
+    )
+
+
+def _latencies(mean_us: int) -> LatencyHistogram:
+    chance = Random(mean_us)  # noqa: S311 - noise, and nothing secret
+    return LatencyHistogram(round(mean_us * chance.lognormvariate(0, 0.4)) + 1 for _ in range(10_000))
+
+
+def _steps() -> tuple[StepStats, ...]:
+    sound = steps(9_970, 30)
+    like = sound[-1]
+
+    def of(step: Timing, mean_us: int) -> StepStats:
+        scaled = {key: (value or 0) * mean_us // 51_000 for key, value in like.percentiles_us.items()}
+        return replace(
+            like,
+            step=str(step),
+            mean_us=float(mean_us),
+            min_us=mean_us // 2,
+            max_us=mean_us * 4,
+            percentiles_us=scaled,
+            percentiles_low_us=scaled,
+            percentiles_high_us=scaled,
+        )
+
+    parts = tuple(of(step, mean_us) for step, mean_us in {**_PARTS, Timing.LOGIN: 40_000}.items())
+    return (*steps(100, 0, Window.WARM_UP), sound[0], *parts, replace(like, mean_us=51_000.0))
+
+
+def _saved(found: RunSummary, spec: Mapping[str, Any]) -> SavedRun:
+    logins = found.load.succeeded + found.load.failed + 100
+    found = replace(found, target_after=target_stats(logins, memory_peak_bytes=480_000_000, cpu_limit_cores=2.0))
+    return finished_run(finished(found, spec, name="nightly"), found)
