@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 from math import sin
 from random import Random
 from typing import Any
 
 from baselines import finished
 from plans import quickstart
-from runs import errors, steps, summary, target_stats
+from runs import errors, load, steps, summary, target_stats
 from searches import failed, found_118, invalid, passed
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import EncodedHistogram
@@ -51,9 +52,16 @@ def tested(points: int = 90, message: str = "exit code 1", **changes: Any) -> Sa
 def searched() -> SavedRun:
     """Return a search that found the capacity, with a trial that cannot be trusted."""
     found = replace(
-        found_118(passed(70), invalid(105), failed(127)), steps=_steps(), series=series(30), histograms=histograms()
+        found_118(passed(70), invalid(105), failed(127)),
+        load=load(9_970, 30),
+        steps=_steps(),
+        errors=errors(30),
+        negotiated=summary(9_970, 30).negotiated,
+        series=series(30),
+        histograms=histograms(),
     )
-    return _saved(found, quickstart(thresholds=THRESHOLDS))
+    capacity = {"arrivals": {"min": 10, "max": 500, "duration": "30s"}, "precision": "5%", "confirm": 1}
+    return _saved(found, quickstart(thresholds=THRESHOLDS, load={"capacity": capacity}))
 
 
 def series(points: int) -> tuple[SeriesPoint, ...]:
@@ -82,6 +90,7 @@ def series(points: int) -> tuple[SeriesPoint, ...]:
     return tuple(made)
 
 
+@cache
 def histograms() -> tuple[EncodedHistogram, ...]:
     """Return the distributions of a whole iteration, of the login, and of their parts."""
     return tuple(
@@ -120,3 +129,38 @@ def _saved(found: RunSummary, spec: Mapping[str, Any]) -> SavedRun:
     logins = found.load.succeeded + found.load.failed + 100
     found = replace(found, target_after=target_stats(logins, memory_peak_bytes=480_000_000, cpu_limit_cores=2.0))
     return finished_run(finished(found, spec, name="nightly"), found)
+
+
+def largest() -> SavedRun:
+    """Return a run with as many steps, intervals, errors and trials as there can be."""
+    run = tested(points=600)
+    found = run.summary
+    assert found is not None
+    like = found.steps[-1]
+    percentiles = {str(percentile): 123_456 for percentile in (50, 75, 90, 95, 99, 99.9, 99.99)}
+    many = tuple(
+        replace(
+            like,
+            step=f"a-step-with-a-long-name-{number:03}.exec",
+            percentiles_us=percentiles,
+            percentiles_low_us=percentiles,
+            percentiles_high_us=percentiles,
+        )
+        for number in range(180)
+    )
+    said = tuple(
+        replace(errors(5, message=HOSTILE * 2)[0], step=f"a-step-with-a-long-name-{number:03}.exec")
+        for number in range(100)
+    )
+    distributions = tuple(replace(histograms()[-1], step=step.step) for step in many)
+    return _saved(
+        replace(
+            found,
+            steps=(*found.steps, *many),
+            errors=(*found.errors, *said),
+            histograms=(*found.histograms, *distributions),
+            series=tuple(replace(point, failed_by=dict.fromkeys(list(Outcome)[1:9], 1)) for point in found.series),
+            capacity=found_118(*(failed(100 + number) for number in range(60))).capacity,
+        ),
+        quickstart(thresholds=THRESHOLDS),
+    )

@@ -52,6 +52,7 @@ _COMMANDS: Final = {
     "list": _Entry("cluster.manage", "List the tests, schedules and comparisons of a cluster", "list_command"),
     "abort": _Entry("cluster.manage", "End the run of a test in a cluster", "abort"),
     "rerun": _Entry("cluster.manage", "Run a test in a cluster again", "rerun"),
+    "report": _Entry("report", "Write a report of a finished test: a page, JSON or Markdown"),
     "advise": _Entry("advise", "Say what a result asks to change in sshd_config"),
     "trace": _Entry("record.command", "Make a trace for load.replay from an sshd's log"),
 }

@@ -25,6 +25,7 @@ from sshload_operator.local.credentials import Credentials
 from sshload_operator.local.files import OwnFiles
 from sshload_operator.local.run import LocalOptions, LocalResult, run_locally
 from sshload_operator.local.sshd import LocalRunError
+from sshload_operator.report.saved_run import saved_run_text
 from sshload_operator.state import Reason
 
 VIA_OPTIONS: Final = ("identity", "certificate", "passphrase-file", "password-file", "known-hosts")
@@ -103,9 +104,10 @@ def given(options: dict[str, Any]) -> Given:
 @click.option(
     "--baseline", metavar="FILE", type=FILE, help="The baseline: what `sshload run -o json` printed of an earlier run."
 )
+@click.option("--save", metavar="FILE", type=FILE, help="Write the test with all it measured there, for `sshload report`.")
 @output()
 @verbose()
-def command(output: str, verbose: bool, **options: Any) -> ExitCode:  # noqa: FBT001 - click passes it by its name
+def command(output: str, verbose: bool, save: Path | None, **options: Any) -> ExitCode:  # noqa: FBT001 - click passes it by its name
     """Run the SSHLoadTest of FILE with processes of this machine; - is the standard input.
 
     Ctrl-C aborts it, and prints what was measured until then; a second Ctrl-C ends it at once.
@@ -122,6 +124,11 @@ def command(output: str, verbose: bool, **options: Any) -> ExitCode:  # noqa: FB
         line.close()
     if asked.logs is not None:
         _keep_summary(result, asked.logs)
+    if save is not None:
+        try:
+            save.write_text(saved_run_text(finished_test(document, result), result.summary), encoding="utf-8")
+        except OSError as error:
+            failed_on(save, error)  # the result is still to be printed
     if result.status.reason == Reason.TARGET_NOT_ALLOWED:
         complain("here, --allow-target HOST[:PORT] allows it")
     page = result_page(document.name, result.status, verbose=verbose)

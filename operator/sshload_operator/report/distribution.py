@@ -1,6 +1,7 @@
 """Latencies by percentile, on HdrHistogram's axis: each halving of what lies above has the same width."""
 
 from collections.abc import Iterator, Mapping
+from fractions import Fraction
 from math import ceil
 from typing import Any, Final
 
@@ -55,7 +56,7 @@ def _points(counts: Mapping[int, int], count: int) -> Iterator[tuple[float, int]
     floors = iter(sorted(counts))
     floor, passed = 0, 0
     for percentile in _percentiles(count):
-        rank = max(1, ceil(percentile * count / _ALL))
+        rank = max(1, ceil(Fraction(str(percentile)) * count / 100))
         while passed < rank:
             floor = next(floors)
             passed += counts[floor]

@@ -179,6 +179,10 @@ class Cluster:
         path = f"{collection_path('apps/v1', namespace, 'deployments')}/{name}"
         return await self._get_or_none("deployments", path)
 
+    async def read_config_map(self, namespace: str, name: str) -> Object | None:
+        """Return a ConfigMap, or None where there is none."""
+        return await self._get_or_none("configmaps", f"{collection_path('v1', namespace, 'configmaps')}/{name}")
+
     async def read_job(self, namespace: str, name: str) -> Object | None:
         """Return a Job, or None where there is none."""
         return await self._get_or_none("jobs", f"{collection_path('batch/v1', namespace, 'jobs')}/{name}")

@@ -39,17 +39,17 @@
     main.append(element("section", { id, "aria-labelledby": `${id}-title` }, element("h2", { id: `${id}-title` }, title), ...children));
   }
 
-  // A chart with its legend, and its data as a table.
+  // A chart with its legend, and its data as a table; without `data` a table stands beside it.
   function chart(label, description, options, legend, data) {
     const drawn = Plot.plot({ ...MARGINS, style: { fontSize: "12px", background: "transparent" }, ...options });
     const svg = drawn.tagName === "svg" ? drawn : drawn.querySelector("svg");
     svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", `${label}. ${description} The table below has its data.`);
+    svg.setAttribute("aria-label", `${label}. ${description} A table below has its data.`);
     const entries = legend.map(([name, colour, dash]) => element("li", {}, key(colour, dash), name));
     return element("div", {}, element("h3", {}, label), element("p", { class: "quiet" }, description),
       legend.length > 1 ? element("ul", { class: "legend", "aria-label": `Lines of ${label}` }, ...entries) : null,
       element("figure", {}, drawn),
-      element("details", {}, element("summary", {}, `${label} as a table`), data));
+      data ? element("details", {}, element("summary", {}, `${label} as a table`), data) : null);
   }
 
   function key(colour, dash = "none") {
@@ -169,7 +169,7 @@
     const of = (wanted) => (step) => step.intervals?.find((one) => one.percentile === wanted)?.ms;
     const wide = report.waterfall;
     section("steps", "Steps", wide.length ? chart("An iteration's parts", "Each bar is the mean of one part, and begins where the one before ends.", {
-      height: 40 + 22 * wide.length, marginLeft: 150, x: { label: "ms", grid: true }, y: { label: null, domain: wide.map((one) => one.step) },
+      height: 40 + 22 * wide.length, marginLeft: 150, marginRight: 70, x: { label: "ms", grid: true }, y: { label: null, domain: wide.map((one) => one.step) },
       marks: [Plot.barX(wide, { x1: "beginMs", x2: (one) => one.beginMs + (one.meanMs ?? 0), y: "step", fill: "var(--c1)", insetTop: 3, insetBottom: 3 }),
         Plot.text(wide, { x: (one) => one.beginMs + (one.meanMs ?? 0), y: "step", text: (one) => `${figure(one.meanMs)} ms`, textAnchor: "start", dx: 5, fill: "currentColor" }), Plot.ruleX([0], { stroke: "var(--line)" })],
     }, [], table("An iteration's parts", [["part", (one) => one.step], ["begins ms", (one) => one.beginMs, true], ["mean ms", (one) => one.meanMs, true], ["p50 ms", (one) => one.p50Ms, true], ["p99 ms", (one) => one.p99Ms, true], ["count", (one) => one.count, true]], wide, { digits: exact })) : null,
@@ -194,7 +194,7 @@
       marks: [Plot.ruleY(bounds, { stroke: "var(--quiet)", strokeDasharray: "5 3" }), Plot.line(capacity.trials, { x: "startSeconds", y: "amount", stroke: "var(--line)" }),
         ...Object.entries(state).map(([name, [colour, symbol]]) => Plot.dot(capacity.trials.filter((one) => one.state === name), { x: "startSeconds", y: "amount", symbol, r: 6, stroke: colour, strokeWidth: 2.2 })),
         Plot.text(capacity.trials, { x: "startSeconds", y: "amount", text: (one) => `${one.number}`, dy: -13, fill: "currentColor" })],
-    }, [], element("p", {}, "See the trials below.")),
+    }, [], null),
     element("p", { class: "quiet" }, "○ passed · × failed · △ not to be trusted"),
     table("Trials", [["trial", (one) => one.number, true], ["load", (one) => one.amount, true], ["state", (one) => one.state], ["completed/s", (one) => one.completedRate, true], ["errors %", (one) => one.errorPercent, true], ["p99 ms", (one) => one.p99Ms, true],
       ["server's cores", (one) => more.get(one.number)?.server?.cores, true], ["stolen %", (one) => more.get(one.number)?.stolenPercent, true], ["why", (one) => one.message]], capacity.trials));

@@ -1,0 +1,65 @@
+"""A real browser, which has no network, and the pages that it shows."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from sshload_operator.report.document import report_document
+from sshload_operator.report.html_page import html_page
+from sshload_operator.report.saved_run import SavedRun
+
+Shown = Callable[[SavedRun], Page]
+_SCREENSHOTS = Path(os.environ.get("SSHLOAD_SCREENSHOTS", Path(__file__).parents[3] / "dist/screenshots"))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium."""
+    path = shutil.which("chromium")
+    assert path is not None, "there is no chromium: run scripts/debian-packages chromium"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def context(browser: Browser) -> Iterator[BrowserContext]:
+    """A browser without a network, and without any past."""
+    context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    yield context
+    context.close()
+
+
+@pytest.fixture
+def shown(context: BrowserContext, tmp_path: Path) -> Shown:
+    """What shows the report of a run as a file; a complaint of the browser, or a request of the page, fails the test."""
+
+    def show(run: SavedRun) -> Page:
+        file = tmp_path / "report.html"
+        file.write_text(html_page(report_document(run, "0.1.0")), encoding="utf-8")
+        page, said = context.new_page(), []
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: None if request.url == file.as_uri() else said.append(request.url))
+        page.goto(file.as_uri())
+        page.wait_for_selector("html[data-rendered]", state="attached")
+        assert said == []
+        return page
+
+    return show
+
+
+@pytest.fixture
+def screenshot(request: pytest.FixtureRequest) -> Callable[[Page, str], None]:
+    """What keeps a picture of a whole page for people to look at."""
+    del request
+
+    def keep(page: Page, name: str) -> None:
+        _SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=_SCREENSHOTS / f"report-{name}.png", full_page=True)
+
+    return keep

@@ -1,0 +1,161 @@
+"""The report as a document: true to the status and the summary, bounded, and safe inside of a page."""
+
+import json
+import re
+from dataclasses import replace
+from fractions import Fraction
+from math import ceil
+from random import Random
+from typing import Any
+
+import finished_runs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from runs import summary
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.report import EncodedHistogram
+from sshload_contract.wire.run_summary import SeriesPoint
+from sshload_operator.report.distribution import distributions
+from sshload_operator.report.document import json_text, report_document
+from sshload_operator.report.html_page import html_page
+from sshload_operator.report.markdown import markdown_text
+from sshload_operator.report.saved_run import SavedRun
+from sshload_worker.recording.histogram import LatencyHistogram
+
+PAGE_LIMIT_BYTES = 1_500_000
+
+
+def document(run: SavedRun) -> dict[str, Any]:
+    """Return the report as a reader of its JSON gets it."""
+    found: dict[str, Any] = json.loads(json_text(report_document(run, "0.1.0")))
+    return found
+
+
+def test_verdict_thresholds_and_results_are_those_of_the_status() -> None:
+    run = finished_runs.tested()
+    found = document(run)
+    assert found["version"] == "report.v1"
+    assert found["verdict"]["word"] == run.status["verdict"] == "Passed"
+    assert found["verdict"]["passed"] is True
+    assert found["results"] == run.status["results"]
+    assert found["thresholds"] == run.status["thresholds"]
+
+
+def test_rates_are_per_second_of_each_interval_and_failures_stand_by_their_outcome() -> None:
+    points = (
+        SeriesPoint(2.0, 0, 0, 1, 40, 38, 2, 90_000, 45_000, 60_000, {Outcome.THROTTLED: 2}),
+        SeriesPoint(3.0, 0, 0, 1, 20, 0, 0, None),
+    )
+    first, second = document(finished_runs.tested(series=points))["overTime"]["intervals"]
+    assert (first["begunRate"], first["completedRate"]) == (20, 19)
+    assert (first["errorPercent"], first["failedPercent"]) == (5, {"throttled": 5})
+    assert (first["p50Ms"], first["p90Ms"], first["p99Ms"]) == (45, 60, 90)
+    assert (second["begunRate"], second["errorPercent"], second["p50Ms"]) == (20, None, None)
+
+
+def test_a_summary_of_a_release_before_shows_its_failures_as_other_and_says_what_it_lacks() -> None:
+    found = document(finished_runs.tested(series=(SeriesPoint(1.0, 0, 0, 1, 20, 15, 5, 90_000),)))
+    assert found["overTime"]["intervals"][0]["failedPercent"] == {"other": 25}
+    assert any("only the 99th percentile over time" in said for said in found["lacks"])
+
+
+def test_a_stretch_without_reports_is_marked_as_distorted() -> None:
+    assert document(finished_runs.tested(points=90))["distorted"] == [
+        {"fromSeconds": 60, "toSeconds": 64, "message": "no worker's report for 4.0 s"}
+    ]
+
+
+def test_an_invalid_run_is_distorted_as_a_whole() -> None:
+    run = finished_runs.tested(points=10)
+    invalid = replace(run, status={**run.status, "verdict": "Invalid", "reason": "CpuStolen"})
+    assert document(invalid)["distorted"][0] == {"fromSeconds": 0, "toSeconds": 13, "message": "the whole run: CpuStolen"}
+
+
+@given(st.lists(st.integers(min_value=1, max_value=10**9), min_size=1, max_size=400))
+def test_a_distribution_is_within_a_thousandth_of_the_sorted_truth_and_never_below(samples: list[int]) -> None:
+    one = EncodedHistogram("total", Window.MEASURED, Outcome.OK, len(samples), LatencyHistogram(samples).encode())
+    (found,) = distributions(summary(histograms=(one,)))
+    assert found["count"] == len(samples)
+    for percentile, ms in found["points"]:
+        truth_us = sorted(samples)[max(ceil(Fraction(str(percentile)) * len(samples) / 100), 1) - 1]
+        assert truth_us <= round(ms * 1_000) <= truth_us * 1.001
+    assert found["points"][-1][0] == 100
+
+
+def test_above_what_the_samples_bound_a_distribution_says_so() -> None:
+    text = LatencyHistogram(range(1, 301)).encode()
+    (found,) = distributions(summary(histograms=(EncodedHistogram("total", Window.MEASURED, Outcome.OK, 300, text),)))
+    assert 98 < found["statedTo"] <= 99.1
+
+
+def test_a_histogram_that_cannot_be_read_is_left_out() -> None:
+    bad = EncodedHistogram("total", Window.MEASURED, Outcome.OK, 1, "nothing")
+    assert distributions(summary(histograms=(bad,))) == []
+
+
+def test_parts_of_an_iteration_stand_one_after_another_in_the_order_in_which_they_happen() -> None:
+    parts = document(finished_runs.tested())["waterfall"]
+    assert [one["step"] for one in parts] == ["connect", "banner", "kex", "auth", "channelOpen", "exec", "read", "close"]
+    for before, after in zip(parts, parts[1:], strict=False):
+        assert after["beginMs"] == pytest.approx(before["beginMs"] + before["meanMs"])
+
+
+def test_a_search_has_its_trials_with_what_the_server_used_in_each() -> None:
+    found = document(finished_runs.searched())
+    assert [one["number"] for one in found["trials"]] == [one["number"] for one in found["capacity"]["trials"]]
+    assert found["capacity"]["inWords"] == "118 arrivals/s"
+    assert found["trials"][0]["server"]["cores"] > 0
+
+
+def test_no_text_of_a_run_ends_the_script_that_holds_the_document() -> None:
+    run = finished_runs.tested(message=finished_runs.HOSTILE)
+    page = html_page(report_document(run, "0.1.0"))
+    inside = re.search(r'<script type="application/json" id="document">(.*?)</script>', page, re.DOTALL)
+    assert inside is not None
+    assert json.loads(inside[1])["results"]["errors"][0]["firstMessage"] == finished_runs.HOSTILE
+    assert page.count("</script>") == 4
+    assert "<img" not in page
+
+
+def test_a_text_that_names_a_place_of_the_template_is_not_replaced() -> None:
+    run = finished_runs.tested(message="@SCRIPTS@ @TITLE@")
+    assert "@SCRIPTS@ @TITLE@" in html_page(report_document(run, "0.1.0"))
+
+
+def test_a_page_names_no_address_that_a_browser_would_ask() -> None:
+    page = html_page(report_document(finished_runs.tested(), "0.1.0"))
+    assert "default-src 'none'" in page
+    assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
+
+
+def test_the_page_of_the_largest_run_stays_below_its_limit() -> None:
+    page = html_page(report_document(finished_runs.largest(), "0.1.0"))
+    assert len(page.encode()) <= PAGE_LIMIT_BYTES
+
+
+def test_what_is_too_large_is_left_out_and_named() -> None:
+    chance = Random(1)  # noqa: S311 - incompressible, and nothing secret
+    run = finished_runs.largest()
+    assert run.summary is not None
+    points = tuple(
+        replace(point, failed_by={outcome: chance.getrandbits(50) for outcome in Outcome}, failed=2**52)
+        for point in run.summary.series
+    )
+    run = replace(run, summary=replace(run.summary, series=points))
+    whole = report_document(run, "0.1.0")
+    assert len(html_page(whole).encode()) <= PAGE_LIMIT_BYTES
+    assert whole["overTime"] is not None or any("left out" in said for said in whole["lacks"])
+
+
+def test_a_run_without_a_summary_is_reported_by_its_status() -> None:
+    found = document(replace(finished_runs.tested(), summary=None))
+    assert found["overTime"] is None
+    assert found["results"]["p99Ms"] == 90
+    assert any("was not kept" in said for said in found["lacks"])
+
+
+def test_markdown_shows_hostile_texts_as_they_are() -> None:
+    text = markdown_text(report_document(finished_runs.tested(message="| <b>**x** [a](b)\nnext"), "0.1.0"))
+    assert r"\| \<b\>\*\*x\*\* \[a\](b) next" in text
+    assert "# nightly: Passed (ThresholdsMet)" in text
