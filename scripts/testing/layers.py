@@ -86,6 +86,7 @@ GITOPS_READER = Need("reader of GitOps objects", (".venv/bin/python", "tests/sup
 FLUX = Need("Flux's kustomize-controller", (".venv/bin/python", "tests/support/flux_programs.py"))
 ARGO = Need("Argo CD", (".venv/bin/python", "tests/support/argo_cd_programs.py"))
 REDIS = Need("Redis", ("scripts/debian-packages", "redis-server"))
+BROWSER = Need("browser", ("scripts/debian-packages", "chromium"))
 API_SERVER_PROGRAMS = Need("API server's programs", ("tests/cluster/cluster", "build", "kubernetes", "etcd"))
 CLUSTER = Need("cluster and images", ("scripts/bring-up",))
 INSTALLED_CHART = Service("installed chart", (".venv/bin/python", "tests/support/chart_release.py"))
@@ -98,7 +99,12 @@ LAYERS = (
     Layer("simulation", CORES, 30, 10 * 60),
     Layer("golden", 1, 5, 5 * 60, (PACKAGES, HELM)),
     Layer(
-        "integration", 6, 500, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, API_SERVER_PROGRAMS), (API_SERVER,)
+        "integration",
+        6,
+        500,
+        40 * 60,
+        (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, BROWSER, API_SERVER_PROGRAMS),
+        (API_SERVER,),
     ),
     Layer("e2e", 4, 585, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),
     Layer("gitops", 1, 180, 40 * 60, (PACKAGES, REDIS, API_SERVER_PROGRAMS, FLUX, ARGO)),

@@ -1,4 +1,4 @@
-"""Finished runs to report on: with a course over time and distributions, of a test and of a search; and hostile ones."""
+"""Finished runs to report on: with a course over time and distributions; a test, a search, the largest."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -34,7 +34,7 @@ THRESHOLDS = [
 ]
 
 
-def tested(points: int = 90, message: str = "exit code 1", **changes: Any) -> SavedRun:
+def a_test(points: int = 90, message: str = "exit code 1", **changes: Any) -> SavedRun:
     """Return a test that passed, with so many intervals and some failures that said `message`."""
     found = replace(
         summary(succeeded=9_970, failed=30),
@@ -49,7 +49,7 @@ def tested(points: int = 90, message: str = "exit code 1", **changes: Any) -> Sa
     return _saved(found, quickstart(thresholds=THRESHOLDS))
 
 
-def searched() -> SavedRun:
+def a_search() -> SavedRun:
     """Return a search that found the capacity, with a trial that cannot be trusted."""
     found = replace(
         found_118(passed(70), invalid(105), failed(127)),
@@ -133,7 +133,7 @@ def _saved(found: RunSummary, spec: Mapping[str, Any]) -> SavedRun:
 
 def largest() -> SavedRun:
     """Return a run with as many steps, intervals, errors and trials as there can be."""
-    run = tested(points=600)
+    run = a_test(points=600)
     found = run.summary
     assert found is not None
     like = found.steps[-1]

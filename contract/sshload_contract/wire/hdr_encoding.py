@@ -1,8 +1,8 @@
 """The wire form of a histogram of latencies: HDR buckets, 1 us to 100 h, 3 digits, in the V2 compressed encoding.
 
 Every HdrHistogram library reads and writes it. Theirs for Python walks all 30,720 counters of 1 us to 100 h at each
-encoding and decoding; a worker's second fills some dozens of them, and its event loop must not stand still for the rest.
-So the text is made straight from a sparse table of counts, and read into one.
+encoding and decoding; a worker's second fills some dozens of them, and its event loop must not stand still for the
+rest. So the text is made straight from a sparse table of counts, and read into one.
 """
 
 import base64
@@ -33,6 +33,7 @@ _COUNT_LIMIT = 2**62 - 1
 _LONGEST_NUMBER_BYTES = 9
 _UNPACKED_LIMIT_BYTES = _HEADER.size + _LONGEST_NUMBER_BYTES * _BUCKETS
 """The largest size of a histogram: no more is unpacked of what a worker sends."""
+
 
 class EncodingError(ValueError):
     """A text is no V2 compressed histogram of the range and precision used here."""

@@ -102,8 +102,8 @@ class SeriesPoint:
     `at_s` is the mean of the instants, since the start of the load, of the workers' last reports. Workers report in
     turn, and so the counts of a point are of as many seconds of the load as passed since the point before.
 
-    Percentiles are of the whole iteration, successes only. `failed_by` is how the failed ones ended. Both are missing in
-    what a master of the release before says.
+    Percentiles are of the whole iteration, successes only. `failed_by` is how the failed ones ended. A master of
+    the release before says neither.
     """
 
     at_s: Amount

@@ -64,7 +64,7 @@ def command(name_or_file: str, output: Path, **options: Any) -> ExitCode:
 
 
 def _is_file(name_or_file: str) -> bool:
-    """Return whether a file is meant: a name of an object has no slash, and rarely the suffix of a file that is here."""
+    """Return whether a file is meant: a name of an object has no slash, and rarely that suffix."""
     return "/" in name_or_file or Path(name_or_file).suffix == ".json" or Path(name_or_file).is_file()
 
 

@@ -26,7 +26,9 @@ def distributions(summary: RunSummary) -> list[dict[str, Any]]:
     A point is [percentile, ms]. The last one is the maximum. `statedTo` is the highest percentile of `points` that the
     samples bound: what is above it is a few single latencies.
     """
-    asked = [one for one in summary.histograms if (one.window, one.outcome, one.stage) == (Window.MEASURED, Outcome.OK, 0)]
+    asked = [
+        one for one in summary.histograms if (one.window, one.outcome, one.stage) == (Window.MEASURED, Outcome.OK, 0)
+    ]
     asked.sort(key=lambda one: (_FIRST.index(one.step) if one.step in _FIRST else len(_FIRST), one.step))
     return [_distribution(one.step, counts) for one in asked[:_MOST_STEPS] if (counts := _counts(one))]
 

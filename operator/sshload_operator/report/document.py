@@ -69,7 +69,9 @@ def report_document(run: SavedRun, release: str) -> dict[str, Any]:
         "distorted": list(_distorted(status, summary)),
         "distributions": [] if summary is None else distributions(summary),
         "waterfall": [] if results is None else waterfall(results),
-        "server": None if summary is None else _server(summary.target_before, summary.target_held, summary.target_after),
+        "server": None
+        if summary is None
+        else _server(summary.target_before, summary.target_held, summary.target_after),
         "spec": yaml.safe_dump(json.loads(json.dumps(run.spec)), sort_keys=False, allow_unicode=True),
         "lacks": list(_lacks(summary)),
     }
@@ -86,7 +88,7 @@ def _within_limit(document: dict[str, Any]) -> dict[str, Any]:
     for name, said in _TOO_LARGE.items():
         if len(json_text(document)) <= _LIMIT_CHARACTERS:
             break
-        left = None if name == "overTime" else []
+        left: Any = None if name == "overTime" else []
         document = {**document, name: left, "lacks": [*document["lacks"], said]}
     return document
 

@@ -18,20 +18,30 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     verdict, results = document["verdict"], document["results"] or {}
     yield f"# {_plain(document['test']['name'])}: {_plain(verdict['word'])} ({_plain(verdict['reason'])})\n"
     yield f"{_plain(verdict['message'])}\n"
-    times = [f"{word} {verdict[name]}" for word, name in (("from", "startTime"), ("to", "completionTime")) if verdict[name]]
+    times = [
+        f"{word} {verdict[name]}" for word, name in (("from", "startTime"), ("to", "completionTime")) if verdict[name]
+    ]
     yield f"{_plain(' '.join(times))}\n"
     rows = [(one["threshold"], one.get("observed"), _SIGNS[one.get("passed")]) for one in document["thresholds"]]
     yield from _table("Thresholds", ("threshold", "seen", "verdict"), rows, marked=True)
     capacity = document["capacity"] or {}
     if capacity:
-        yield f"## Capacity\n\n{_plain(capacity.get('inWords', 'not found'))}; the search ended as {_plain(capacity.get('end'))}\n"
+        found = _plain(capacity.get("inWords", "not found"))
+        yield f"## Capacity\n\n{found}; the search ended as {_plain(capacity.get('end'))}\n"
     trials = [
         (one["number"], one["amount"], one["state"], one["completedRate"], one.get("p99Ms"), one.get("message"))
         for one in capacity.get("trials", ())
     ]
     yield from _table("Trials", ("trial", "amount", "state", "completed/s", "p99 ms", "why"), trials)
-    names = (("offeredRate", "offered/s"), ("completedRate", "completed/s"), ("errorPercent", "errors %"), ("p99Ms", "p99 ms"))
-    yield from _table("Measured", ("figure", "value"), [(word, results.get(name)) for name, word in names if name in results])
+    names = (
+        ("offeredRate", "offered/s"),
+        ("completedRate", "completed/s"),
+        ("errorPercent", "errors %"),
+        ("p99Ms", "p99 ms"),
+    )
+    yield from _table(
+        "Measured", ("figure", "value"), [(word, results.get(name)) for name, word in names if name in results]
+    )
     yield from _table("Steps", _STEP_HEAD, map(_step, results.get("steps", ())))
     errors = [(one["step"], one["outcome"], one["count"], one.get("firstMessage")) for one in results.get("errors", ())]
     yield from _table("Errors", ("step", "outcome", "count", "first message"), errors)

@@ -11,7 +11,7 @@ from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
 from sshload_operator.api.status.figures import milliseconds, rounded
 
 MOST_POINTS: Final = 600
-"""What a master keeps of a run, however long it is. Of a summary that has more, which no master made, these are read."""
+"""What a master keeps of a run, however long it is. No master makes more, and no more are read."""
 
 _STALLED_INTERVALS: Final = 2.5
 _MOST_OUTCOMES: Final = 8
@@ -22,8 +22,8 @@ _PERCENT: Final = 100.0
 def over_time(summary: RunSummary) -> dict[str, Any]:
     """Return the intervals, each from the end of the one before to `atSeconds`, and the stretches without reports.
 
-    Rates are per second of the load that was reported. `errorPercent` is the share of failed iterations among those that
-    ended, and `failedPercent` the same by how they ended: the most frequent outcomes of the run, and `other`.
+    Rates are per second of the load that was reported. `errorPercent` is the share of failed iterations among those
+    that ended, and `failedPercent` the same by how they ended: the most frequent outcomes of the run, and `other`.
     """
     points = summary.series[:MOST_POINTS]
     named = _most_frequent(points)
@@ -60,7 +60,9 @@ def _interval(before_s: float, point: SeriesPoint, named: frozenset[Outcome]) ->
         "begunRate": rounded(point.started / lasted_s),
         "completedRate": rounded(point.succeeded / lasted_s),
         "errorPercent": rounded(_PERCENT * point.failed / ended) if ended else None,
-        "failedPercent": {name: rounded(_PERCENT * count / ended) for name, count in failed_by.items()} if ended else {},
+        "failedPercent": {name: rounded(_PERCENT * count / ended) for name, count in failed_by.items()}
+        if ended
+        else {},
         "p50Ms": milliseconds(point.p50_us),
         "p90Ms": milliseconds(point.p90_us),
         "p99Ms": milliseconds(point.p99_us),

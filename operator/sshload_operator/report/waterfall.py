@@ -16,8 +16,8 @@ _HELD: Final = "held."
 def waterfall(results: Results) -> list[dict[str, Any]]:
     """Return the parts in the order in which they happen: logins at jump hosts, the login, then the steps.
 
-    Each begins where the one before ends. Means are shown because only they add up; of what fails often, or happens more
-    than once in an iteration, they do not.
+    Each begins where the one before ends. Means are shown because only they add up; of what fails often, or happens
+    more than once in an iteration, they do not.
     """
     parts = sorted(filter(_is_part, results.steps), key=_place(results.steps))
     shown, begin_ms = [], 0.0

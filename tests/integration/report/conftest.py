@@ -36,7 +36,7 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 @pytest.fixture
 def shown(context: BrowserContext, tmp_path: Path) -> Shown:
-    """What shows the report of a run as a file; a complaint of the browser, or a request of the page, fails the test."""
+    """What shows the report of a run as a file; a complaint of the browser, or a request, fails the test."""
 
     def show(run: SavedRun) -> Page:
         file = tmp_path / "report.html"

@@ -35,7 +35,7 @@ def as_number(text: str) -> float | None:
 
 
 def test_a_test_shows_verdict_thresholds_and_each_chart(shown: Shown, screenshot: Screenshot) -> None:
-    page = shown(finished_runs.tested())
+    page = shown(finished_runs.a_test())
     assert page.text_content("#verdict") == "Passed"
     assert len(cells(page, "Thresholds")) == 2
     labels = [one.get_attribute("aria-label") or "" for one in page.locator("figure svg[role=img]").all()]
@@ -46,7 +46,7 @@ def test_a_test_shows_verdict_thresholds_and_each_chart(shown: Shown, screenshot
 
 
 def test_a_search_shows_its_trials_and_which_cannot_be_trusted(shown: Shown, screenshot: Screenshot) -> None:
-    page = shown(finished_runs.searched())
+    page = shown(finished_runs.a_search())
     states = [row[2] for row in cells(page, "Trials")]
     assert states.count("invalid") == 1
     assert {"passed", "failed"} <= set(states)
@@ -55,7 +55,7 @@ def test_a_search_shows_its_trials_and_which_cannot_be_trusted(shown: Shown, scr
 
 
 def test_each_number_of_the_course_and_of_the_steps_is_that_of_the_document(shown: Shown) -> None:
-    page = shown(finished_runs.tested())
+    page = shown(finished_runs.a_test())
     found = document(page)
     courses = {
         "Rate": ("completedRate", "begunRate"),
@@ -71,13 +71,13 @@ def test_each_number_of_the_course_and_of_the_steps_is_that_of_the_document(show
 
 
 def test_a_line_of_a_chart_has_a_point_for_each_interval(shown: Shown) -> None:
-    page = shown(finished_runs.tested(points=50))
-    path = page.locator('figure svg[aria-label^="Latency"] g[aria-label="line"] path').first.get_attribute("d") or ""
+    page = shown(finished_runs.a_test(points=50))
+    path = page.locator('figure svg[aria-label^="Latency"] g[data-mark="line"] path').first.get_attribute("d") or ""
     assert path.count("L") + path.count("M") == 50
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("made", [finished_runs.tested, finished_runs.searched], ids=["test", "search"])
+@pytest.mark.parametrize("made", [finished_runs.a_test, finished_runs.a_search], ids=["test", "search"])
 def test_axe_core_finds_nothing(
     context: BrowserContext, shown: Shown, made: Callable[[], SavedRun], scheme: str, screenshot: Screenshot
 ) -> None:
@@ -88,11 +88,11 @@ def test_axe_core_finds_nothing(
     found = Axe().run(page)
     assert found.violations_count == 0, found.generate_report()
     page.reload()
-    screenshot(page, f"{'search' if made is finished_runs.searched else 'test'}-{scheme}")
+    screenshot(page, f"{'search' if made is finished_runs.a_search else 'test'}-{scheme}")
 
 
 def test_all_is_reached_by_the_keyboard(shown: Shown) -> None:
-    page = shown(finished_runs.tested())
+    page = shown(finished_runs.a_test())
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the report"
     page.keyboard.press("Enter")
@@ -110,20 +110,20 @@ def test_all_is_reached_by_the_keyboard(shown: Shown) -> None:
 
 
 def test_hostile_texts_stay_text(shown: Shown) -> None:
-    page = shown(finished_runs.tested(message=finished_runs.HOSTILE))
-    assert finished_runs.HOSTILE in page.locator("table[aria-label=Errors]").inner_text()
+    page = shown(finished_runs.a_test(message=finished_runs.HOSTILE))
+    assert finished_runs.HOSTILE in page.locator("#errors table").inner_text()
     assert page.evaluate("typeof window.hostile") == "undefined"
     assert page.locator("img").count() == 0
 
 
 def test_a_script_that_is_not_the_pages_own_does_not_run(shown: Shown) -> None:
-    page = shown(finished_runs.tested())
+    page = shown(finished_runs.a_test())
     page.evaluate("document.body.append(Object.assign(document.createElement('script'), {text: 'window.hostile = 1'}))")
     assert page.evaluate("typeof window.hostile") == "undefined"
 
 
 def test_printed_it_is_black_on_white_without_what_needs_a_click(shown: Shown, screenshot: Screenshot) -> None:
-    page = shown(finished_runs.tested())
+    page = shown(finished_runs.a_test())
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator("nav").is_visible()

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.codec import from_json, to_json
-from sshload_contract.wire.report import Health, Negotiated, Report
 from sshload_contract.wire.hdr_encoding import HIGHEST_US
+from sshload_contract.wire.report import Health, Negotiated, Report
 from sshload_worker.recording.recorder import LATE_AFTER_NS, Recorder
 from sshload_worker.summary.totals import Totals, add_counts, subtract_counts, worst_health
 

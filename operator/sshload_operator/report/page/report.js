@@ -12,7 +12,7 @@
   // Figures as text: what is absent is a dash.
   const absent = (value) => value === undefined || value === null;
   const figure = (value) => (absent(value) ? "-" : typeof value === "number" ? value.toLocaleString("en", { maximumSignificantDigits: 4 }) : String(value));
-  const exact = (value) => (absent(value) ? "-" : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 6 }) : String(value));
+  const exact = (value) => (absent(value) ? "-" : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 9 }) : String(value));
   const bytes = (value) => (absent(value) ? "-" : value >= 1e9 ? `${figure(value / 1e9)} GB` : value >= 1e6 ? `${figure(value / 1e6)} MB` : `${figure(value / 1e3)} kB`);
   const words = (name) => name.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
 
@@ -30,7 +30,7 @@
       const found = value(row);
       return element("td", number ? { class: "number" } : {}, found instanceof Node ? found : number ? digits(found) : absent(found) ? "-" : String(found));
     })));
-    return element("div", { class: tall ? "wide tall" : "wide", tabindex: "0", role: "region", "aria-label": caption },
+    return element("div", { class: tall ? "wide tall" : "wide", tabindex: "0", role: "group", "aria-label": `${caption}: a table` },
       element("table", { "aria-label": caption }, element("thead", {}, head), element("tbody", {}, ...body)));
   }
 
@@ -43,6 +43,10 @@
   function chart(label, description, options, legend, data) {
     const drawn = Plot.plot({ ...MARGINS, style: { fontSize: "12px", background: "transparent" }, ...options });
     const svg = drawn.tagName === "svg" ? drawn : drawn.querySelector("svg");
+    for (const group of svg.querySelectorAll("[aria-label]")) { // of an image's parts nobody is told
+      group.dataset.mark = group.getAttribute("aria-label");
+      group.removeAttribute("aria-label");
+    }
     svg.setAttribute("role", "img");
     svg.setAttribute("aria-label", `${label}. ${description} A table below has its data.`);
     const entries = legend.map(([name, colour, dash]) => element("li", {}, key(colour, dash), name));
@@ -74,8 +78,8 @@
       element("p", { class: "message" }, verdict.message || verdict.reason),
       element("p", { class: "quiet" }, [test.namespace && `namespace ${test.namespace}`, verdict.reason, verdict.startTime && `${verdict.startTime} to ${verdict.completionTime ?? "?"}`].filter(Boolean).join(" · ")));
     if (report.thresholds.length)
-      document.getElementById("head").append(element("h3", {}, "Thresholds"), table("Thresholds", [
-        ["", (one) => { const [name, text] = mark(one.passed); return element("strong", { class: name }, text); }],
+      document.getElementById("head").append(element("h2", { class: "plain" }, "Thresholds"), table("Thresholds", [
+        ["verdict", (one) => { const [name, text] = mark(one.passed); return element("strong", { class: name }, text); }],
         ["threshold", (one) => one.threshold],
         ["seen", (one) => one.observed],
         ["value", (one) => one.value, true],
@@ -159,7 +163,7 @@
       y: { type: "log", label: "ms", grid: true, tickFormat: (ms) => figure(ms) }, marks,
     }, shown.map(({ step, count }, index) => [`${step} (${figure(count)} samples)`, colours[index], dashes[index]]),
     element("div", {}, ...all.map(({ step, points, statedTo }) => element("div", {}, element("h3", {}, step), table(`Distribution of ${step}`, [
-      ["percentile", ([percent]) => percent, true], ["ms", ([, ms]) => ms, true], ["", ([percent]) => (percent > statedTo && percent < 100 ? "too few samples" : percent === 100 ? "maximum" : "")],
+      ["percentile", ([percent]) => percent, true], ["ms", ([, ms]) => ms, true], ["note", ([percent]) => (percent > statedTo && percent < 100 ? "too few samples" : percent === 100 ? "maximum" : "")],
     ], points, { tall: true, digits: exact }))))));
   }
 
@@ -222,7 +226,7 @@
   function rest() {
     const agreed = report.results?.negotiated ?? [];
     if (agreed.length) section("algorithms", "Negotiated algorithms", table("Negotiated algorithms", [["key exchange", (one) => one.kex], ["cipher", (one) => one.cipher], ["MAC", (one) => one.mac], ["host key", (one) => one.hostKey], ["server", (one) => one.serverVersion], ["logins", (one) => one.count, true]], agreed));
-    section("spec", "The spec", element("pre", { tabindex: "0", role: "region", "aria-label": "The spec" }, report.spec));
+    section("spec", "The spec", element("pre", { tabindex: "0", role: "group", "aria-label": "The text of the spec" }, report.spec));
     if (report.lacks.length) section("lacks", "What this report lacks", element("ul", { class: "notes" }, ...report.lacks.map((said) => element("li", {}, said))));
   }
 

@@ -39,7 +39,9 @@ def histograms(characters: int) -> tuple[EncodedHistogram, ...]:
 def series(points: int) -> tuple[SeriesPoint, ...]:
     chance = Random(points)  # noqa: S311 - incompressible, and nothing secret
     numbers = (chance.getrandbits(48) for _ in range(points))
-    return tuple(SeriesPoint(float(at), 0, 0, 9, number, number, 0, number, number, number) for at, number in enumerate(numbers))
+    return tuple(
+        SeriesPoint(float(at), 0, 0, 9, number, number, 0, number, number, number) for at, number in enumerate(numbers)
+    )
 
 
 def errors(kinds: int) -> tuple[ErrorCount, ...]:

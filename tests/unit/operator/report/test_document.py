@@ -1,15 +1,19 @@
 """The report as a document: true to the status and the summary, bounded, and safe inside of a page."""
 
+import hashlib
 import json
 import re
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from math import ceil
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import finished_runs
 import pytest
+import sshload_operator.report
 from hypothesis import given
 from hypothesis import strategies as st
 from runs import summary
@@ -24,6 +28,7 @@ from sshload_operator.report.saved_run import SavedRun
 from sshload_worker.recording.histogram import LatencyHistogram
 
 PAGE_LIMIT_BYTES = 1_500_000
+VENDOR = Path(sshload_operator.report.__file__).parent / "page/vendor"
 
 
 def document(run: SavedRun) -> dict[str, Any]:
@@ -33,7 +38,7 @@ def document(run: SavedRun) -> dict[str, Any]:
 
 
 def test_verdict_thresholds_and_results_are_those_of_the_status() -> None:
-    run = finished_runs.tested()
+    run = finished_runs.a_test()
     found = document(run)
     assert found["version"] == "report.v1"
     assert found["verdict"]["word"] == run.status["verdict"] == "Passed"
@@ -47,7 +52,7 @@ def test_rates_are_per_second_of_each_interval_and_failures_stand_by_their_outco
         SeriesPoint(2.0, 0, 0, 1, 40, 38, 2, 90_000, 45_000, 60_000, {Outcome.THROTTLED: 2}),
         SeriesPoint(3.0, 0, 0, 1, 20, 0, 0, None),
     )
-    first, second = document(finished_runs.tested(series=points))["overTime"]["intervals"]
+    first, second = document(finished_runs.a_test(series=points))["overTime"]["intervals"]
     assert (first["begunRate"], first["completedRate"]) == (20, 19)
     assert (first["errorPercent"], first["failedPercent"]) == (5, {"throttled": 5})
     assert (first["p50Ms"], first["p90Ms"], first["p99Ms"]) == (45, 60, 90)
@@ -55,21 +60,25 @@ def test_rates_are_per_second_of_each_interval_and_failures_stand_by_their_outco
 
 
 def test_a_summary_of_a_release_before_shows_its_failures_as_other_and_says_what_it_lacks() -> None:
-    found = document(finished_runs.tested(series=(SeriesPoint(1.0, 0, 0, 1, 20, 15, 5, 90_000),)))
+    found = document(finished_runs.a_test(series=(SeriesPoint(1.0, 0, 0, 1, 20, 15, 5, 90_000),)))
     assert found["overTime"]["intervals"][0]["failedPercent"] == {"other": 25}
     assert any("only the 99th percentile over time" in said for said in found["lacks"])
 
 
 def test_a_stretch_without_reports_is_marked_as_distorted() -> None:
-    assert document(finished_runs.tested(points=90))["distorted"] == [
+    assert document(finished_runs.a_test(points=90))["distorted"] == [
         {"fromSeconds": 60, "toSeconds": 64, "message": "no worker's report for 4.0 s"}
     ]
 
 
 def test_an_invalid_run_is_distorted_as_a_whole() -> None:
-    run = finished_runs.tested(points=10)
+    run = finished_runs.a_test(points=10)
     invalid = replace(run, status={**run.status, "verdict": "Invalid", "reason": "CpuStolen"})
-    assert document(invalid)["distorted"][0] == {"fromSeconds": 0, "toSeconds": 13, "message": "the whole run: CpuStolen"}
+    assert document(invalid)["distorted"][0] == {
+        "fromSeconds": 0,
+        "toSeconds": 13,
+        "message": "the whole run: CpuStolen",
+    }
 
 
 @given(st.lists(st.integers(min_value=1, max_value=10**9), min_size=1, max_size=400))
@@ -95,21 +104,30 @@ def test_a_histogram_that_cannot_be_read_is_left_out() -> None:
 
 
 def test_parts_of_an_iteration_stand_one_after_another_in_the_order_in_which_they_happen() -> None:
-    parts = document(finished_runs.tested())["waterfall"]
-    assert [one["step"] for one in parts] == ["connect", "banner", "kex", "auth", "channelOpen", "exec", "read", "close"]
-    for before, after in zip(parts, parts[1:], strict=False):
+    parts = document(finished_runs.a_test())["waterfall"]
+    assert [one["step"] for one in parts] == [
+        "connect",
+        "banner",
+        "kex",
+        "auth",
+        "channelOpen",
+        "exec",
+        "read",
+        "close",
+    ]
+    for before, after in pairwise(parts):
         assert after["beginMs"] == pytest.approx(before["beginMs"] + before["meanMs"])
 
 
 def test_a_search_has_its_trials_with_what_the_server_used_in_each() -> None:
-    found = document(finished_runs.searched())
+    found = document(finished_runs.a_search())
     assert [one["number"] for one in found["trials"]] == [one["number"] for one in found["capacity"]["trials"]]
     assert found["capacity"]["inWords"] == "118 arrivals/s"
     assert found["trials"][0]["server"]["cores"] > 0
 
 
 def test_no_text_of_a_run_ends_the_script_that_holds_the_document() -> None:
-    run = finished_runs.tested(message=finished_runs.HOSTILE)
+    run = finished_runs.a_test(message=finished_runs.HOSTILE)
     page = html_page(report_document(run, "0.1.0"))
     inside = re.search(r'<script type="application/json" id="document">(.*?)</script>', page, re.DOTALL)
     assert inside is not None
@@ -119,12 +137,12 @@ def test_no_text_of_a_run_ends_the_script_that_holds_the_document() -> None:
 
 
 def test_a_text_that_names_a_place_of_the_template_is_not_replaced() -> None:
-    run = finished_runs.tested(message="@SCRIPTS@ @TITLE@")
+    run = finished_runs.a_test(message="@SCRIPTS@ @TITLE@")
     assert "@SCRIPTS@ @TITLE@" in html_page(report_document(run, "0.1.0"))
 
 
 def test_a_page_names_no_address_that_a_browser_would_ask() -> None:
-    page = html_page(report_document(finished_runs.tested(), "0.1.0"))
+    page = html_page(report_document(finished_runs.a_test(), "0.1.0"))
     assert "default-src 'none'" in page
     assert not re.search(r"""(?:src|href)=["']?(?:https?:)?//""", page)
 
@@ -149,13 +167,20 @@ def test_what_is_too_large_is_left_out_and_named() -> None:
 
 
 def test_a_run_without_a_summary_is_reported_by_its_status() -> None:
-    found = document(replace(finished_runs.tested(), summary=None))
+    found = document(replace(finished_runs.a_test(), summary=None))
     assert found["overTime"] is None
     assert found["results"]["p99Ms"] == 90
     assert any("was not kept" in said for said in found["lacks"])
 
 
 def test_markdown_shows_hostile_texts_as_they_are() -> None:
-    text = markdown_text(report_document(finished_runs.tested(message="| <b>**x** [a](b)\nnext"), "0.1.0"))
+    text = markdown_text(report_document(finished_runs.a_test(message="| <b>**x** [a](b)\nnext"), "0.1.0"))
     assert r"\| \<b\>\*\*x\*\* \[a\](b) next" in text
     assert "# nightly: Passed (ThresholdsMet)" in text
+
+
+def test_the_libraries_of_others_are_as_they_were_released() -> None:
+    sums = [line.split() for line in (VENDOR / "SHA256SUMS").read_text(encoding="utf-8").splitlines()]
+    assert {name for _, name in sums} == {path.name for path in VENDOR.glob("*.js")}
+    for expected, name in sums:
+        assert hashlib.sha256((VENDOR / name).read_bytes()).hexdigest() == expected

@@ -18,7 +18,7 @@ from sshload_operator.report.saved_run import (
     summary_in,
 )
 
-RUN = finished_runs.tested()
+RUN = finished_runs.a_test()
 TEST: dict[str, Any] = {
     "apiVersion": "sshload.dev/v1alpha1",
     "kind": "SSHLoadTest",
@@ -77,7 +77,8 @@ def test_the_summary_of_a_cluster_is_read_out_of_its_config_map() -> None:
         pytest.param({"binaryData": {"summary.json.gz": "?"}}, id="no base64"),
         pytest.param({"binaryData": {"summary.json.gz": "AAAA"}}, id="no gzip"),
         pytest.param(
-            {"binaryData": {"summary.json.gz": base64.b64encode(gzip.compress(b" " * 50_000_000)).decode()}}, id="a bomb"
+            {"binaryData": {"summary.json.gz": base64.b64encode(gzip.compress(b" " * 50_000_000)).decode()}},
+            id="a bomb",
         ),
     ],
 )
