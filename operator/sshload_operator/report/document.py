@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any, Final
 
 import yaml
@@ -12,6 +13,7 @@ from sshload_contract.wire.target import TargetStats
 
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.figures import percent, rounded
 from sshload_operator.api.status.head import written
@@ -56,8 +58,8 @@ def report_document(run: SavedRun, release: str) -> dict[str, Any]:
             "reason": status.reason,
             "message": status.message,
             "passed": None if status.verdict is None else _HELD.get(status.verdict),
-            "startTime": stated.get("startTime"),
-            "completionTime": stated.get("completionTime"),
+            "startTime": _time(status.start_time),
+            "completionTime": _time(status.completion_time),
         },
         "thresholds": stated.get("thresholds", []),
         "baseline": stated.get("baseline"),
@@ -76,6 +78,10 @@ def report_document(run: SavedRun, release: str) -> dict[str, Any]:
         "lacks": list(_lacks(summary)),
     }
     return _within_limit(document)
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else timestamp_text(moment)
 
 
 def json_text(document: Mapping[str, Any]) -> str:

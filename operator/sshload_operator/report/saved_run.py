@@ -20,10 +20,14 @@ from sshload_operator.api.kinds import TEST
 from sshload_operator.api.load_test import check_size
 from sshload_operator.api.names import check_name
 from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.status.load_test import head_of
 from sshload_operator.manifests.results import SUMMARY_FILE
 
 SAVED_RUN_LIMIT_BYTES: Final = 64 * 1024 * 1024
 _SUMMARY_LIMIT_BYTES: Final = 40_000_000
+_MOST_LEVELS: Final = 50
+"""No spec has half as many; what writes YAML calls itself at each."""
+
 _VERSION: Final = "savedRun.v1"
 _GZIP: Final = 16 + zlib.MAX_WBITS
 
@@ -79,9 +83,23 @@ def finished_run(test: Any, summary: RunSummary | None) -> SavedRun:
         check_size(spec)
     except SpecError as error:
         raise ReportError(f"is no run: {error}") from error
-    if status.get("phase") != "Finished":
+    if _is_nested_too_deeply(spec):
+        raise ReportError(f"is no run: its spec is nested more than {_MOST_LEVELS} levels deep")
+    if not head_of(parts).is_finished:
         raise ReportError("is not finished: sshload watch waits for it")
     return SavedRun(name, namespace, spec, status, summary)
+
+
+def _is_nested_too_deeply(spec: Any) -> bool:
+    level = [spec]
+    for _ in range(_MOST_LEVELS):
+        level = [
+            item
+            for value in level
+            if isinstance(value, dict | list)
+            for item in (value.values() if isinstance(value, dict) else value)
+        ]
+    return bool(level)
 
 
 def summary_in(config_map: Mapping[str, Any]) -> RunSummary:

@@ -199,6 +199,37 @@ def test_a_series_point_has_a_p99_where_its_samples_suffice() -> None:
     assert [point.p99_us for point in series.points()] == [None, 5]
 
 
+def test_a_series_point_says_how_the_iterations_of_its_interval_failed() -> None:
+    series = Series(1.0)
+    series.observe(replace(mark(1.0, 9), failed_by={Outcome.RESET_BEFORE_BANNER: 2}))
+    series.observe(replace(mark(2.0, 18), failed_by={Outcome.RESET_BEFORE_BANNER: 2, Outcome.EXIT_CODE: 3}))
+    series.observe(replace(mark(3.0, 27), failed_by={Outcome.RESET_BEFORE_BANNER: 6, Outcome.EXIT_CODE: 3}))
+    assert [point.failed_by for point in series.points()] == [
+        {Outcome.RESET_BEFORE_BANNER: 2},
+        {Outcome.EXIT_CODE: 3},
+        {Outcome.RESET_BEFORE_BANNER: 4},
+    ]
+    assert [(point.p50_us, point.p90_us) for point in series.points()] == [(5, None)] * 3
+
+
+def test_joined_intervals_have_the_failures_of_both() -> None:
+    series = Series(1.0)
+    for second in range(1, POINTS_LIMIT + 2):
+        series.observe(replace(mark(float(second), second), failed_by={Outcome.EXIT_CODE: second}))
+    assert sum(point.failed_by[Outcome.EXIT_CODE] for point in series.points()) == POINTS_LIMIT + 1
+
+
+def test_progress_says_how_iterations_failed_in_both_windows_and_not_how_their_steps_did() -> None:
+    recorder = Recorder("test-run", 0)
+    for window in Window:
+        recorder.started(window, 0)
+        recorder.sample("login", window, Outcome.AUTH_REJECTED, 7)
+        recorder.sample("total", window, Outcome.AUTH_REJECTED, 7)
+    totals = Totals()
+    totals.add(recorder.take_report(HEALTHY, until_s=1.0, final=False))
+    assert progress(totals, 1.0, workers=1).failed_by == {Outcome.AUTH_REJECTED: 2}
+
+
 def test_progress_adds_up_windows_and_workers() -> None:
     totals = Totals()
     for worker in range(2):

@@ -7,7 +7,7 @@
   const colours = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => `var(--c${number})`);
   const dashes = ["none", "7 4", "2 3", "10 3 2 3", "5 2", "1 4", "12 4", "4 4 1 4", "3 1"];
   const WIDTH = 1040;
-  const MARGINS = { width: WIDTH, marginLeft: 60, marginRight: 20 };
+  const MARGINS = { width: WIDTH, marginLeft: 60, marginRight: 20, marginBottom: 44 };
 
   // Figures as text: what is absent is a dash.
   const absent = (value) => value === undefined || value === null;
@@ -201,7 +201,8 @@
     }, [], null),
     element("p", { class: "quiet" }, "○ passed · × failed · △ not to be trusted"),
     table("Trials", [["trial", (one) => one.number, true], ["load", (one) => one.amount, true], ["state", (one) => one.state], ["completed/s", (one) => one.completedRate, true], ["errors %", (one) => one.errorPercent, true], ["p99 ms", (one) => one.p99Ms, true],
-      ["server's cores", (one) => more.get(one.number)?.server?.cores, true], ["stolen %", (one) => more.get(one.number)?.stolenPercent, true], ["why", (one) => one.message]], capacity.trials));
+      ["server's cores", (one) => more.get(one.number)?.server?.cores, true], ["stolen %", (one) => more.get(one.number)?.stolenPercent, true], ["why", (one) => one.message]], capacity.trials),
+    absent(capacity.reportedTrial) ? null : element("p", { class: "quiet" }, `What follows is of trial ${capacity.reportedTrial}.`));
   }
 
   function server() {
@@ -231,11 +232,11 @@
   }
 
   head();
+  search();
   overTime();
   distribution();
   steps();
   errors();
-  search();
   server();
   generator();
   rest();

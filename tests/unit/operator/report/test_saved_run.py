@@ -53,6 +53,11 @@ def test_what_sshload_run_printed_as_json_is_a_run_without_a_summary() -> None:
         pytest.param(json.dumps({**TEST, "metadata": {"name": "../x"}}).encode(), "is no run", id="no name"),
         pytest.param(json.dumps({**TEST, "spec": {"x": "y" * 40_000}}).encode(), "is no run", id="a huge spec"),
         pytest.param(
+            json.dumps({**TEST, "spec": {"x": "?"}}).replace('"?"', "[" * 600 + "]" * 600).encode(),
+            "nested more than 50 levels",
+            id="a spec nested deeply",
+        ),
+        pytest.param(
             json.dumps({"version": "savedRun.v1", "test": TEST, "summary": {"version": "x"}}).encode(),
             "is no run",
             id="no summary",
