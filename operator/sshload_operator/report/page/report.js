@@ -109,9 +109,9 @@
     return marks;
   }
 
-  function lines(intervals, series, options) {
+  function lines(intervals, series) {
     return series.map(([name, value], index) => Plot.lineY(intervals, {
-      x: "atSeconds", y: (one) => value(one) ?? NaN, stroke: colours[index], strokeWidth: 1.8, strokeDasharray: dashes[index], curve: "linear", ...options, title: undefined,
+      x: "atSeconds", y: (one) => value(one) ?? NaN, stroke: colours[index], strokeWidth: 1.8, strokeDasharray: dashes[index],
     }));
   }
 
@@ -138,7 +138,8 @@
       outcomes.length
         ? timeChart("Errors", "The share of the iterations that ended, by how they failed.", "% of iterations", outcomes.map((name) => [name, (one) => one.failedPercent[name] ?? (absent(one.errorPercent) ? null : 0)]))
         : element("p", { class: "quiet" }, "No iteration failed."),
-      timeChart("Under way", "Iterations under way, users, and sessions held.", "at once", [["in flight", (one) => one.inFlight || null], ["users", (one) => one.users || null], ["sessions held", (one) => one.held || null]]));
+      timeChart("Under way", "Iterations under way, users, and sessions held.", "at once", [["in flight", "inFlight"], ["users", "users"], ["sessions held", "held"]]
+        .filter(([, name]) => intervals.some((one) => one[name])).map(([title, name]) => [title, (one) => one[name]])));
   }
 
   // HdrHistogram's axis: the logarithm of what lies above a percentile.
@@ -194,7 +195,7 @@
     const state = { passed: ["var(--c4)", "circle"], failed: ["var(--c2)", "times"], invalid: ["var(--c9)", "triangle"] };
     const bounds = [capacity.lowerBound, capacity.upperBound].filter((bound) => !absent(bound));
     section("search", "Search for the capacity", chart("Trials", `Each trial by when it began and its load (${capacity.unit}). The lines are the bounds that were found.`, {
-      height: 260, x: { label: "seconds since the start of the first trial" }, y: { label: capacity.unit, grid: true },
+      height: 260, inset: 14, x: { label: "seconds since the start of the first trial" }, y: { label: capacity.unit, grid: true },
       marks: [Plot.ruleY(bounds, { stroke: "var(--quiet)", strokeDasharray: "5 3" }), Plot.line(capacity.trials, { x: "startSeconds", y: "amount", stroke: "var(--line)" }),
         ...Object.entries(state).map(([name, [colour, symbol]]) => Plot.dot(capacity.trials.filter((one) => one.state === name), { x: "startSeconds", y: "amount", symbol, r: 6, stroke: colour, strokeWidth: 2.2 })),
         Plot.text(capacity.trials, { x: "startSeconds", y: "amount", text: (one) => `${one.number}`, dy: -13, fill: "currentColor" })],
