@@ -154,8 +154,12 @@ class _LocalRun:
         return replace(self._observer.observe() if self._observer else _NOTHING_YET, baseline=baseline)
 
     def end(self, stop: "_Stop") -> None:
-        """End every process, and keep what they said where that was asked for."""
-        self._tree.end(_GRACE_S, lambda: stop.hurried)
+        """End every process, and keep what they said where that was asked for.
+
+        Once the run is finished they have nothing more to tell, and are given no time to say so unless it is kept.
+        """
+        is_told = self._past.status.results is not None and self._options.logs is None
+        self._tree.end(_GRACE_S, lambda: stop.hurried or is_told)
         self._links.close()
         if self._options.logs is not None:
             for name in self._tree.names():
