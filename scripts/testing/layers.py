@@ -93,13 +93,13 @@ API_SERVER = Service("API server", (".venv/bin/python", "tests/support/api_serve
 
 LINT = "lint"
 LAYERS = (
-    Layer(LINT, CORES, 30, 10 * 60, (PACKAGES, ACTIONLINT)),
-    Layer("unit", CORES, 60, 10 * 60, (PACKAGES, SSH_LIBRARY)),
+    Layer(LINT, CORES, 15, 10 * 60, (PACKAGES, ACTIONLINT)),
+    Layer("unit", CORES, 65, 10 * 60, (PACKAGES, SSH_LIBRARY)),
     Layer("simulation", CORES, 30, 10 * 60),
-    Layer("golden", 1, 15, 5 * 60, (PACKAGES, HELM)),
+    Layer("golden", 1, 5, 5 * 60, (PACKAGES, HELM)),
     Layer(
-        "integration", 5, 420, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, API_SERVER_PROGRAMS), (API_SERVER,)
+        "integration", 6, 500, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, API_SERVER_PROGRAMS), (API_SERVER,)
     ),
-    Layer("e2e", 4, 600, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),
+    Layer("e2e", 4, 585, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),
     Layer("gitops", 1, 180, 40 * 60, (PACKAGES, REDIS, API_SERVER_PROGRAMS, FLUX, ARGO)),
 )

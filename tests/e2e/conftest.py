@@ -67,9 +67,14 @@ def prefix() -> Iterator[str]:
 
 @pytest.fixture(scope="session")
 def everywhere(prefix: str) -> Release:
-    """The shared release, upgraded to the chart's default of an operator for all namespaces."""
+    """The shared release, upgraded to the chart's default of an operator for all namespaces.
+
+    The operator ends before: an upgrade takes its rights away before it has given its Lease away, and the next operator
+    would wait until that expires.
+    """
     assert prefix
     release = Release.in_namespace(helm.NAMESPACE)
+    release.stop()
     release.install_for(servers=OWN_SERVERS)
     return release
 

@@ -111,12 +111,17 @@ class Release:
         """Kill the operator's pod without a grace period; its Deployment makes a new one."""
         self.cluster.kubectl("delete", "pod", "-l", _OPERATOR, "--grace-period=0", "--force")
 
-    @contextlib.contextmanager
-    def away(self) -> Iterator[None]:
-        """Have no operator for a while."""
+    def stop(self) -> str:
+        """End the operator's pod, which gives its Lease away, until the next installation; return its Deployment."""
         (name,) = self.cluster.kubectl("get", "deployment", "-l", _OPERATOR, "-o", "name").split()
         self.cluster.kubectl("scale", name, "--replicas=0")
         self.cluster.kubectl("wait", "pod", "-l", _OPERATOR, "--for=delete", "--timeout=280s")
+        return name
+
+    @contextlib.contextmanager
+    def away(self) -> Iterator[None]:
+        """Have no operator for a while."""
+        name = self.stop()
         try:
             yield
         finally:

@@ -12,7 +12,7 @@ from typing import Any
 
 from api_requests import APPLY, JSON, MERGE, ApiRequests, Resource, api_requests
 from generator_reruns import rerun_while_lagging
-from sshload_operator.api.kinds import label_value
+from sshload_operator.api.names import label_value
 
 Manifest = Mapping[str, Any]
 LOAD_POD_KINDS = "deployments,jobs,pods"

@@ -45,7 +45,7 @@ class OperatorProcess:
     more_arguments: Sequence[str] = ()
     metrics_port: int = 0
     health_port: int = 0
-    lease_duration_s: int = 30
+    lease_duration_s: int = 60
     identity: str = field(default_factory=lambda: f"operator-{uuid.uuid4().hex[:8]}")
     _process: multiprocessing.context.ForkServerProcess | None = None
     _starts: int = field(default=0)

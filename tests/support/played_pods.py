@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from live_cluster import LiveCluster
-from sshload_operator.api.kinds import label_value
+from sshload_operator.api.names import label_value
 
 # What pods report: containers have no name here, for each role has its own.
 READY: Mapping[str, Any] = {

@@ -20,7 +20,7 @@ from sshload_operator.api.spec import LoadTestSpec
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
-    "01-quickstart": {"arrivals": {"stages": [{"rate": 20, "duration": "16s"}]}},
+    "01-quickstart": {"arrivals": {"stages": [{"rate": 30, "duration": "11s"}]}},
     "02-users": {
         "users": {
             "stages": [{"users": 4, "duration": "2s"}, {"users": 8, "duration": "7s"}],
@@ -44,7 +44,7 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "17-post-quantum": {"arrivals": {"stages": [{"rate": 8, "duration": "4s"}]}},
     "18-through-a-bastion": {"arrivals": {"stages": [{"rate": 10, "duration": "4s"}]}},
     "19-capacity": {"capacity": {"arrivals": {"min": 10, "duration": "4s"}}},
-    "20-baseline": {"arrivals": {"stages": [{"rate": 20, "duration": "16s"}]}},
+    "20-baseline": {"arrivals": {"stages": [{"rate": 30, "duration": "11s"}]}},
     "21-api-sustained": {"arrivals": {"stages": [{"rate": 45, "duration": "8s"}]}},
     "22-api-burst": {"burst": {"connections": 30, "repeat": 1}},
     "23-replay": {"replay": {"duration": "14s"}},

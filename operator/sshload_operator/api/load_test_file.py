@@ -9,7 +9,8 @@ from typing import Any, Final
 
 import yaml
 
-from sshload_operator.api.kinds import API_VERSION, COMPARISON, GROUP, SCHEDULE, TEST, Kind, check_name
+from sshload_operator.api.kinds import API_VERSION, COMPARISON, GROUP, SCHEDULE, TEST, Kind
+from sshload_operator.api.names import check_name
 from sshload_operator.api.shapes.errors import SpecError
 
 _KINDS = {kind.name: kind for kind in (TEST, SCHEDULE, COMPARISON)}

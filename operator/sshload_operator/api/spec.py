@@ -26,7 +26,7 @@ from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import Capacity, Threshold
 from sshload_contract.wire.run_config import Scenario, SessionReuse
 
-from sshload_operator.api.kinds import NAME_CHARACTERS, NAME_PATTERN
+from sshload_operator.api.names import NAME_CHARACTERS, NAME_PATTERN
 from sshload_operator.api.pods import Pods
 from sshload_operator.api.search import Search, search_budget_s
 from sshload_operator.api.shapes.errors import shown

@@ -1,4 +1,4 @@
-"""All objects of a run, as what is applied at its start and what is deleted at its end."""
+"""All objects of a run: what is applied at its start, what is deleted at its end, and the Secret that goes first."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""Labels, the metadata that every object of a run carries, and how a pod or Job is recognized as one of a run.
+"""Names, labels and metadata of a run's objects, and how a pod or Job is recognized as one of a run.
 
-Whoever may create pods can write any label on them, so a label is only a claim. A pod belongs to a run if its
-controller is what the operator makes for that run: a Job or ReplicaSet of the right name, and for a Job also of a uid
-that is known to be the test's.
+The same plan gives the same names, and never those of another run. Whoever may create pods can write any label on
+them, so a label is only a claim. A pod belongs to a run if its controller is what the operator makes for that run: a
+Job or ReplicaSet of the right name, and for a Job also of a uid that is known to be the test's.
 """
 
 import re
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Any
 
-from sshload_operator.api.kinds import API_VERSION, GROUP, TEST, dns_label, is_name, label_value
+from sshload_operator.api.kinds import API_VERSION, GROUP, TEST
+from sshload_operator.api.names import dns_label, is_name, label_value
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
 

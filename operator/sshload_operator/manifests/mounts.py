@@ -1,4 +1,7 @@
-"""What a run's pods find where: one projected volume each, with that pod's items only."""
+"""What a run's pods find where: one projected volume each, with that pod's items only.
+
+Which files a login takes follows from its authentication method, the same in a cluster and without one.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -1,6 +1,8 @@
 """What can be refused before anything is made: what the installer did not allow, and loads that cannot be.
 
-Whatever passes may still fail for reasons that only a run shows; what is refused here would surely be Invalid.
+Where a load goes besides a managed target is held against the installation's allow-list, and how large it is against
+its limits. Whatever passes may still fail for reasons that only a run shows; what is refused here would surely be
+Invalid.
 """
 
 from collections.abc import Iterator

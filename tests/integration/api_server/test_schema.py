@@ -8,8 +8,8 @@ from specs.relative import RELATIVE
 from specs.small import SMALL
 from specs.spec import Spec
 from specs.tables import BAD, GOOD, WHOLE
-from sshload_operator.api.kinds import is_name
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.names import is_name
 
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])

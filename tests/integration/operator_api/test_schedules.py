@@ -7,8 +7,8 @@ import pytest
 from api_proxy import ApiProxy, Write
 from live_cluster import LiveCluster, condition, load_test
 from operator_process import OperatorProcess
-from sshload_operator.api.kinds import label_value
 from sshload_operator.api.load_test import parse
+from sshload_operator.api.names import label_value
 from sshload_operator.planning.plan import spec_hash
 
 LABEL = "sshload.dev/schedule"

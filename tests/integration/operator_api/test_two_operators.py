@@ -12,7 +12,7 @@ from live_cluster import LiveCluster, load_test
 from operator_process import OperatorProcess
 
 LEASE = "sshload-operator"
-SHORT_S = 9
+SHORT_S = 18
 
 
 @pytest.fixture

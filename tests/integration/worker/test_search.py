@@ -88,8 +88,8 @@ def assert_limit_found(summary: RunSummary) -> None:
 
 def long_bursts(server: SshServer, port: int) -> RunConfig:
     """Return a search by bursts whose connections are all open at once, even if one worker hears of its start late."""
-    config = searching(server, port, BURST, 100, budget_s=600.0)
-    return replace(config, scenario=scenario(EXEC_TRUE, SleepStep(2.0)), drain_s=LONG)
+    config = searching(server, port, replace(BURST, connections=4), 100, budget_s=600.0)
+    return replace(config, scenario=scenario(EXEC_TRUE, SleepStep(1.5)), drain_s=LONG)
 
 
 def passes(holds: bool) -> TrialState:  # noqa: FBT001 - a verdict by what it is

@@ -1,4 +1,4 @@
-"""The status of an SSHLoadTestComparison."""
+"""The status of an SSHLoadTestComparison, and its words: phases, verdicts, conditions and reasons."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""The status of an SSHLoadTestSchedule."""
+"""The status of an SSHLoadTestSchedule, and its words: conditions and reasons."""
 
 from dataclasses import dataclass
 from enum import StrEnum, unique

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sshload_operator.api.kinds import API_VERSION, Kind, extended
+from sshload_operator.api.kinds import API_VERSION, Kind
+from sshload_operator.api.names import extended
 from sshload_operator.control.api_server.cluster import ApiError, Cluster, collection_path
 from sshload_operator.state import Announcement, Manifest
 

@@ -14,7 +14,8 @@ import aiohttp
 from kubernetes.aio.client import ApiClient
 from kubernetes.aio.client.rest import RESTResponse
 
-from sshload_operator.api.kinds import API_VERSION, LEASE_API_VERSION, NAME_CHARACTERS, Kind
+from sshload_operator.api.kinds import API_VERSION, LEASE_API_VERSION, Kind
+from sshload_operator.api.names import NAME_CHARACTERS
 from sshload_operator.control.api_server.client import AccessError, authorization
 from sshload_operator.control.api_server.lean_json import read_json, read_page
 

@@ -12,7 +12,8 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from sshload_operator.api.kinds import TEST, Kind, label_value
+from sshload_operator.api.kinds import TEST, Kind
+from sshload_operator.api.names import label_value
 from sshload_operator.control.api_server.announcement import About
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.live.objects import (

@@ -11,7 +11,8 @@ from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final, Generic, Protocol, TypeVar
 
-from sshload_operator.api.kinds import TEST, label_value
+from sshload_operator.api.kinds import TEST
+from sshload_operator.api.names import label_value
 from sshload_operator.control.api_server.announcement import About, announce
 from sshload_operator.control.api_server.cluster import REFUSED, ApiError, Cluster, Object, object_path
 from sshload_operator.control.live.objects import Next, Rest

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TypeAlias, TypeVar
 
-from sshload_operator.api.kinds import label_value
+from sshload_operator.api.names import label_value
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.live.objects import (
     Key,

@@ -1,4 +1,4 @@
-"""The operator's /metrics for Prometheus."""
+"""The operator's /metrics for Prometheus: its own work, and what its objects found out."""
 
 import asyncio
 from collections.abc import Callable, Iterator

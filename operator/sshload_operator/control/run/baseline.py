@@ -6,7 +6,8 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from sshload_operator.api.kinds import SCHEDULE, TEST, label_value
+from sshload_operator.api.kinds import SCHEDULE, TEST
+from sshload_operator.api.names import label_value
 from sshload_operator.control.api_server.cluster import Cluster, Object
 from sshload_operator.control.live.owned_tests import is_controlled_by
 from sshload_operator.control.run.judging import Judging

@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 
 from sshload_contract.wire.master_log import MasterLog, Stage
 
-from sshload_operator.api.kinds import label_value
+from sshload_operator.api.names import label_value
 from sshload_operator.api.status.load_test import head_of
 from sshload_operator.control.api_server.cluster import ApiError, Cluster, Object
 from sshload_operator.control.live.objects import version

@@ -1,4 +1,7 @@
-"""Which test a run is held against, and whether it can be."""
+"""Which test a run is held against, and whether it can be.
+
+Of the tests of a schedule, their statuses alone tell which may be it; then the specs of the few that are left are read.
+"""
 
 import hashlib
 import json

@@ -1,4 +1,7 @@
-"""The verdict where a baseline has a say: after all that a run says by itself."""
+"""Thresholds relative to a baseline, and the verdict where one has a say: after all that a run says by itself.
+
+A relative threshold is met, broken, or lost in the noise of the two runs.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

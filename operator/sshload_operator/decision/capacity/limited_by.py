@@ -1,4 +1,9 @@
-"""What limits a server at the lowest amount that fails: the threshold that breaks there, and what the server lacked."""
+"""What limits a server at the lowest amount that fails: the threshold that breaks there, and what the server lacked.
+
+A managed target's own counts around a trial show what it was short of (limits: docs/reference/validity.md). A shortage
+is stated with the figure that shows it, and only where there is one. What these counts do not show (the network, the
+kernel, PAM, an authentication backend) is not said to be enough.
+"""
 
 from collections import Counter
 from collections.abc import Callable

@@ -9,12 +9,8 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
-from itertools import combinations_with_replacement
-from math import atan, comb, cos, exp, factorial, log, pi, prod, sin, sqrt, tan
-from operator import mul
-from random import Random
-from statistics import NormalDist, median
+from math import exp, log
+from statistics import median
 
 from sshload_operator.api.status.comparison import (
     MOST_FIGURES,
@@ -25,100 +21,13 @@ from sshload_operator.api.status.comparison import (
     VariantResult,
 )
 from sshload_operator.decision.comparison.figures import ERROR_PERCENT, Figures, most_telling, place, split
+from sshload_operator.decision.comparison.interval import Interval, interval
 
-CONFIDENCE = 0.95
-FEWEST_ROUNDS = 3
-_DRAWN = 1_000
-_TAIL = (1 - CONFIDENCE) / 2
-Resample = tuple[tuple[int, ...], float]
 _LARGEST_LOGARITHM = log(sys.float_info.max) - 1
 # Latencies are kept to three digits: a difference of less is none that was measured.
 _RESOLUTION = log(1.001)
 _LATENCY = "Ms"
 _CPU = "cpuPerLoginMs"
-_BISECTIONS = 60
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A mean, and the bounds between which the true one lies with 95 % confidence."""
-
-    mean: float
-    low: float
-    high: float
-
-
-def interval(differences: Sequence[float], seed: int) -> Interval | None:
-    """Return the interval of the mean of the differences; None for fewer than three, which say nothing.
-
-    The same differences and seed give the same interval. Up to six rounds every possible resample is taken, so that
-    the seed does not matter.
-    """
-    rounds = len(differences)
-    if rounds < FEWEST_ROUNDS:
-        return None
-    mean = sum(differences) / rounds
-    means = sorted((sum(map(mul, differences, counts)) / rounds, share) for counts, share in _resamples(rounds, seed))
-    stretch = _stretch(rounds)
-    low, high = _quantile(means), _quantile(means[::-1])
-    return Interval(mean, mean + stretch * min(0.0, low - mean), mean + stretch * max(0.0, high - mean))
-
-
-def _stretch(rounds: int) -> float:
-    z = NormalDist().inv_cdf(1 - _TAIL)
-    return sqrt(rounds / (rounds - 1)) * two_sided_t(CONFIDENCE, rounds - 1) / z
-
-
-@lru_cache(maxsize=2)
-def _resamples(rounds: int, seed: int) -> tuple[Resample, ...]:
-    """Return how often each round is taken in a resample, with the resample's share of all."""
-    if comb(2 * rounds - 1, rounds) > _DRAWN:
-        random = Random(seed)  # noqa: S311 - repeatable, and nothing secret
-        drawn = (random.choices(range(rounds), k=rounds) for _ in range(_DRAWN))
-        return tuple((_counts(indexes, rounds), 1 / _DRAWN) for indexes in drawn)
-    every = (_counts(indexes, rounds) for indexes in combinations_with_replacement(range(rounds), rounds))
-    ways = factorial(rounds)
-    return tuple((counts, ways / prod(map(factorial, counts)) / rounds**rounds) for counts in every)
-
-
-def _counts(indexes: Sequence[int], rounds: int) -> tuple[int, ...]:
-    return tuple(indexes.count(index) for index in range(rounds))
-
-
-def _quantile(means: Sequence[tuple[float, float]]) -> float:
-    """Return the first mean, in the order given, at which the tail is reached."""
-    reached = 0.0
-    for mean, share in means:
-        reached += share
-        if reached >= _TAIL:
-            return mean
-    return means[-1][0]
-
-
-@cache
-def two_sided_t(confidence: float, degrees: int) -> float:
-    """Return the t within whose bounds, -t to t, a value lies with this confidence (0 to 1, both excluded)."""
-    low, high = 0.0, pi / 2
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _within(middle, degrees) < confidence else (low, middle)
-    return sqrt(degrees) * tan(low)
-
-
-def share_within(t: float, degrees: int) -> float:
-    """Return how much of the distribution lies within -t and t."""
-    return _within(atan(t / sqrt(degrees)), degrees)
-
-
-def _within(angle: float, degrees: int) -> float:
-    """Abramowitz and Stegun (1964), 26.7.3 and 26.7.4, with `angle` the arc tangent of t over the root of `degrees`."""
-    odd = degrees % 2 == 1
-    term = cos(angle) if odd else 1.0
-    total = term if degrees > 1 else 0.0
-    for step in range(3 if odd else 2, degrees - 1, 2):
-        term *= cos(angle) ** 2 * (step - 1) / step
-        total += term
-    return 2 / pi * (angle + sin(angle) * total) if odd else sin(angle) * total
 
 
 @dataclass(frozen=True, slots=True)

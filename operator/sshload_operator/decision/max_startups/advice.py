@@ -1,4 +1,7 @@
-"""`status.results.maxStartups`: what MaxStartups did to the run, what explains it, and what to set."""
+"""`status.results.maxStartups`: what MaxStartups did to the run, what explains it, and what to set.
+
+What to set is the smallest that loses nothing of the load, with room to spare.
+"""
 
 from dataclasses import dataclass, replace
 from math import ceil, inf

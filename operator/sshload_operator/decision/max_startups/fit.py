@@ -12,20 +12,10 @@ from sshload_operator.decision.max_startups.occupancy import occupancy
 from sshload_operator.decision.max_startups.setting import MaxStartups
 
 _PRECISION = 0.002
-
-
 _CPU_IN_DOUBT = 0.8
-
-
 _FASTEST = 1_000_000
-
-
 _MOST_STEPS = 60
-
-
 _FINEST = 1e-6
-
-
 _KEPT = 16
 
 

@@ -10,20 +10,11 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import exp, inf, log
 
-from sshload_operator.decision.max_startups.arrivals import (
-    Even,
-    LoginService,
-    Memoryless,
-    Steady,
-    Users,
-    seen_by_even_arrivals,
-    unauthenticated_between,
-)
+from sshload_operator.decision.max_startups.arrivals import Even, LoginService, Memoryless, Steady, Users
+from sshload_operator.decision.max_startups.even_arrivals import seen_by_even_arrivals, unauthenticated_between
 from sshload_operator.decision.max_startups.setting import MaxStartups
 
 _NEGLIGIBLE_LOG = log(1e-12)
-
-
 _MOST_STATES = 50_000
 
 

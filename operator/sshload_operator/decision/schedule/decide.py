@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from sshload_operator.api.kinds import SCHEDULE, label_value
+from sshload_operator.api.kinds import SCHEDULE
+from sshload_operator.api.names import label_value
 from sshload_operator.api.schedule.spec import ConcurrencyPolicy, ScheduleSpec
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.forms import timestamp_text

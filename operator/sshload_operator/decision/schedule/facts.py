@@ -8,7 +8,8 @@ from typing import Any, Final
 from sshload_contract.declared import Timestamp
 from sshload_contract.vocabulary import Verdict
 
-from sshload_operator.api.kinds import GROUP, extended
+from sshload_operator.api.kinds import GROUP
+from sshload_operator.api.names import extended
 from sshload_operator.api.schedule.spec import ScheduleSpec
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.forms import Misfit, read_timestamp

@@ -1,4 +1,4 @@
-"""The status of an SSHLoadTestSchedule, written as a whole."""
+"""The status of an SSHLoadTestSchedule, written as a whole, and which finished tests it keeps."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

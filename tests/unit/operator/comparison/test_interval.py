@@ -5,7 +5,7 @@ from math import log
 from random import Random
 
 import pytest
-from sshload_operator.decision.comparison.compare import FEWEST_ROUNDS, interval, share_within, two_sided_t
+from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS, interval, share_within, two_sided_t
 
 Noise = Callable[[Random], float]
 SIMULATED = 1_000

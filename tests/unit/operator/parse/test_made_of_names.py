@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from specs.names import FIT
-from sshload_operator.api.kinds import NAME_PATTERN, dns_label, extended, is_name, label_value
+from sshload_operator.api.names import NAME_PATTERN, dns_label, extended, is_name, label_value
 
 LABEL_VALUE = re.compile(r"(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?")
 DNS_LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

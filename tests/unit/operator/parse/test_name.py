@@ -2,7 +2,7 @@
 
 import pytest
 from specs.names import FIT, UNFIT
-from sshload_operator.api.kinds import check_name
+from sshload_operator.api.names import check_name
 from sshload_operator.api.shapes.errors import SpecError
 
 

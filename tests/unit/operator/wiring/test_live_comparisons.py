@@ -5,6 +5,7 @@ import json
 import threading
 from typing import Any
 
+import pytest
 from aiohttp import web
 from plans import INSTALLATION
 from played_api import played_api
@@ -12,7 +13,7 @@ from sim_comparison import comparison_spec
 from specs.small import SMALL
 from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.live.kinds import ComparisonKind
-from sshload_operator.control.live.objects import Park
+from sshload_operator.control.live.objects import Park, Rest
 from sshload_operator.control.live.owned_tests import OwnedTests
 from sshload_operator.control.live.owner_pass import OwnerReconciled, reconcile
 from sshload_operator.decision.comparison.decide import GOING_PASS_S, REFUSED_PASS_S
@@ -120,3 +121,35 @@ def test_a_test_that_a_quota_refuses_is_waited_for_with_the_reason_and_made_once
     assert len(made) == 1
     assert let_in.body["status"]["reason"] == "TestStarting"
     assert let_in.following == Park(GOING_PASS_S), "any number of comparisons may wait with a large spec"
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        pytest.param({}, id="deleted"),
+        pytest.param({"uid": "another"}, id="made again"),
+        pytest.param({"uid": "u", "deletionTimestamp": "2026-11-23T12:00:00Z"}, id="being deleted"),
+    ],
+)
+def test_a_comparison_that_is_gone_makes_no_test(there: dict[str, str]) -> None:
+    metadata = {"namespace": "ns", "name": "c", "uid": "u", "generation": 1, "resourceVersion": "1"}
+    made: list[str] = []
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.method != "GET":
+            made.append(request.path)
+        if request.path.endswith("/c"):
+            return web.json_response({"metadata": {**metadata, **there}}, status=200 if there else 404)
+        return web.json_response({"items": [], "metadata": {}})
+
+    async def play() -> OwnerReconciled:
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            try:
+                body = {"metadata": metadata, "spec": comparison_spec()}
+                return await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
+            finally:
+                await cluster.close()
+
+    assert asyncio.run(play()) == OwnerReconciled(None, Rest())
+    assert made == []

@@ -11,7 +11,7 @@ from asyncssh.public_key import SSHLocalKeyPair, get_certificate_algs, get_publi
 from sshload_contract.client import Auth, Client, Library
 from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.libraries import check_names, check_range, refuse_setting
+from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import StepFailure
 

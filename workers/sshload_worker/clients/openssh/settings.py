@@ -18,8 +18,8 @@ from shutil import rmtree
 
 from sshload_contract.client import Auth, Client, Library
 
-from sshload_worker.clients.libraries import check_names, check_range, refuse_setting
 from sshload_worker.clients.openssh.process import program
+from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.login.login import Credentials, Login
 

@@ -17,7 +17,7 @@ from paramiko.transport import Transport
 from sshload_contract.client import Client, Library
 from sshload_contract.vocabulary import Outcome
 
-from sshload_worker.clients.libraries import check_names, check_range, refuse_setting
+from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
 from sshload_worker.login.known_hosts import HostKeys
 from sshload_worker.outcomes import StepFailure
 

@@ -7,7 +7,7 @@ from ssh2 import session as ssh2_session
 from ssh2.session import Session
 from sshload_contract.client import Client, Library
 
-from sshload_worker.clients.libraries import check_names, check_range, refuse_setting
+from sshload_worker.clients.refusals import check_names, check_range, refuse_setting
 from sshload_worker.clients.ssh2.direct_calls import DEFAULT_PACKET_BYTES, wait_without_limit
 from sshload_worker.login.known_hosts import HostKeys
 
