@@ -6,8 +6,8 @@ MAKEFLAGS += --no-print-directory
 
 CLUSTER := tests/cluster/cluster
 PYTHON := .venv/bin/python
-# The packages' folders count: the venv holds the project as a list of them.
-LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^packages/,/^]/p' pyproject.toml; scripts/ssh2-wheel --version) | sha256sum | cut -c1-16)
+# Programs and packages count: the venv holds the project as a list of them.
+LOCKED := .venv/.locked-$(shell (cat requirements/dev.txt; sed -n '/^\[project.scripts\]/,/^$$/p; /^packages/,/^]/p' pyproject.toml; scripts/ssh2-wheel --version) | sha256sum | cut -c1-16)
 
 ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden

@@ -44,7 +44,7 @@ class Ended:
         """The status in its JSON output, or verdict and reason as its table has them; empty where there are none."""
         if self.out.startswith("{"):
             return self.status
-        found = re.search(r"^verdict +(\w+) \((\w+)\)", self.out, re.MULTILINE)
+        found = re.match(r"(\w+) \((\w+)\)", self.out)
         return {"verdict": found[1], "reason": found[2]} if found is not None else {}
 
 

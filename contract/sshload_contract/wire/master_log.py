@@ -1,4 +1,13 @@
-"""The master's standard output: a Snapshot each second, and at the end the summary, whose lines prove it whole."""
+"""The master's standard output: a Snapshot each second, and at the end the summary, whose lines prove it whole.
+
+The lines of a summary have 12 KiB, because the kubelet's log is cut into fragments of 16 KiB, and the API server's
+`tailLines` counts those. Other lines (warnings, tracebacks of the interpreter) may stand between them, and are passed
+over.
+
+A tenant can print anything (a custom image, a locustfile), so a reader bounds everything before it looks at it: the
+length of a line, the number of parts, the unpacked text, and the number of JSON values in it, because the memory that
+JSON takes once it is parsed depends on that number more than on its length.
+"""
 
 import base64
 import hashlib
@@ -8,12 +17,14 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from typing import Protocol, TypeVar
 
+from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.bounds import Amount, ContractError, Count
 from sshload_contract.wire.codec import from_json, from_plain, parse_json, to_json
 from sshload_contract.wire.run_summary import RUN_SUMMARY_VERSION, RunSummary, shortened_summaries
 
 SNAPSHOT_VERSION = 5
 PROBLEM_LIMIT_CHARACTERS = 200
+MOST_FAILURE_KINDS = 3
 
 _MARK = '{"sshload":'
 _CHUNK_CHARACTERS = 12_000
@@ -49,8 +60,19 @@ class SearchProgress:
 
 
 @dataclass(frozen=True, slots=True)
+class FailureKind:
+    """How often steps have ended in one outcome other than `ok`."""
+
+    outcome: Outcome
+    count: Count
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
-    """How a run stands by its workers' last reports, and what is left of it. `p99_us` is of successful totals.
+    """How a run stands by its workers' last reports, and what is left of it. Percentiles are of successful totals.
+
+    `recent_p50_us` is of the time that the rates are of. `failure_kinds` are the most frequent ones. The last three
+    fields are missing in the snapshots of an older release.
 
     Rates are per second of the load that was reported last: of half a second at least, and mostly of one or two.
 
@@ -75,6 +97,9 @@ class Snapshot:
     p99_us: Count | None
     search: SearchProgress | None
     problem: str
+    p50_us: Count | None = None
+    recent_p50_us: Count | None = None
+    failure_kinds: tuple[FailureKind, ...] = ()
 
 
 class _Versioned(Protocol):

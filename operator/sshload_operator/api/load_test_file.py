@@ -17,12 +17,11 @@ _KINDS = {kind.name: kind for kind in (TEST, SCHEDULE, COMPARISON)}
 _ANY_KIND = f"{TEST.name}, {SCHEDULE.name} or {COMPARISON.name}"
 _CLUSTER_ONLY = {
     SCHEDULE: (
-        f"an {SCHEDULE.name}, which needs a cluster: kubectl apply it, or run its spec.template.spec "
+        f"an {SCHEDULE.name}, which needs a cluster: kubectl apply it, or run its spec.testTemplate.spec "
         f"as the spec of an {TEST.name}"
     ),
     COMPARISON: (
-        f"an {COMPARISON.name}, which needs a cluster: kubectl apply it and follow it with sshload compare NAME, "
-        f"or run one variant as an {TEST.name}"
+        f"an {COMPARISON.name}, which sshload compare -f runs here, and sshload compare NAME follows in a cluster"
     ),
 }
 _MERGE_TAG = "tag:yaml.org,2002:merge"

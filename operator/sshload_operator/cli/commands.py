@@ -1,173 +1,151 @@
-"""The command `sshload`: run a test here, follow one or a comparison in a cluster, check files, or record a trace.
+"""The command `sshload`, whose commands are imported when they are asked for: most take longer to import than to help.
 
 Results go to standard output, everything else to standard error. The exit code is the verdict's (`exit_code.py`).
 """
 
-import asyncio
-import json
 import sys
-from argparse import Namespace
-from collections.abc import Callable, Mapping
-from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from importlib.metadata import version
+from typing import Final, NoReturn
 
-from sshload_contract.wire.codec import to_json
+import click
+from click.shell_completion import ShellComplete, get_completion_class
 
-from sshload_operator.api.kinds import API_VERSION, COMPARISON, TEST, Kind
-from sshload_operator.api.load_test_file import Document, read_finished_test, read_load_tests
-from sshload_operator.api.shapes.errors import SpecError
-from sshload_operator.api.shapes.reading import read_fitting
-from sshload_operator.api.status.comparison import ComparisonStatus
-from sshload_operator.api.status.head import written
-from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.cli.arguments import command_line, own_files
-from sshload_operator.cli.comparison_table import comparison_progress, comparison_text
-from sshload_operator.cli.exit_code import ExitCode, exit_code
-from sshload_operator.cli.make_trace import TraceError, make_trace
-from sshload_operator.cli.plain_text import printable
-from sshload_operator.cli.progress_line import ProgressLine, progress_text
-from sshload_operator.cli.result_table import result_text
-from sshload_operator.cli.validation import check
-from sshload_operator.control.run.keys import KeysError
-from sshload_operator.local.run import LocalOptions, LocalResult, run_locally
-from sshload_operator.local.sshd import LocalRunError
-from sshload_operator.state import Reason
+_NO_FILES = 4
+"""What kubectl understands as: these, and no names of files."""
 
-S = TypeVar("S", TestStatus, ComparisonStatus)
+_USAGE = 64
+_INTERRUPTED = 130
+_SHELLS: Final = ("bash", "zsh", "fish")
+_EXIT_CODES: Final = """\b
+Exit codes:
+  0    Passed        every threshold was met, and the numbers can be trusted;
+                     of a comparison: Conclusive; or all went well
+  1    Failed        a threshold was broken
+  2    Inconclusive  too few samples, or rounds, to say
+  3    Invalid       the numbers cannot be trusted
+  4    Error         it could not be measured, or a file is not valid
+  5    Aborted       its end was asked for
+  64                 the command line is wrong
+  130                watching was ended by Ctrl-C; what was watched goes on
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """Where a command is, below this package; and what it does, in the list of all."""
+
+    module: str
+    does: str
+    name: str = "command"
+
+
+_COMMANDS: Final = {
+    "run": _Entry("run", "Run a test here, without a cluster"),
+    "validate": _Entry("validate", "Check files without running them"),
+    "watch": _Entry("cluster.follow", "Follow a test in a cluster to its end", "watch"),
+    "compare": _Entry("compare", "Compare variants, in a cluster or here in turns"),
+    "sweep": _Entry("sweep", "Run a test here at each value of one field"),
+    "apply": _Entry("cluster.apply", "Set the objects of a file in a cluster, and wait for their verdicts"),
+    "list": _Entry("cluster.manage", "List the tests, schedules and comparisons of a cluster", "list_command"),
+    "abort": _Entry("cluster.manage", "End the run of a test in a cluster", "abort"),
+    "rerun": _Entry("cluster.manage", "Run a test in a cluster again", "rerun"),
+    "advise": _Entry("advise", "Say what a result asks to change in sshd_config"),
+    "trace": _Entry("record.command", "Make a trace for load.replay from an sshd's log"),
+}
+
+
+class _Commands(click.Group):
+    """The commands by name. Their list is declared, so that showing it imports none of them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return all names, in the order of the help."""
+        del ctx
+        return [*_COMMANDS, completion.name or ""]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Return a command, None where there is none of that name."""
+        del ctx
+        if cmd_name == completion.name:
+            return completion
+        entry = _COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = getattr(import_module(f"{__package__}.{entry.module}"), entry.name)
+        command.epilog = _EXIT_CODES
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called; raises UsageError, which names the nearest one."""
+        nearest = get_close_matches(args[0], self.list_commands(ctx), n=1)
+        if self.get_command(ctx, args[0]) is None and nearest and not args[0].startswith("-"):
+            ctx.fail(f"there is no command {args[0]}: did you mean {nearest[0]}?")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands."""
+        del ctx
+        with formatter.section("Commands"):
+            rows = [(name, entry.does) for name, entry in _COMMANDS.items()]
+            formatter.write_dl([*rows, (completion.name or "", completion.get_short_help_str())])
+
+
+@click.group(cls=_Commands, epilog=_EXIT_CODES, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version("sshload"), message="sshload %(version)s")
+def sshload() -> None:
+    """Find out how much SSH a server takes."""
+
+
+@click.command("completion", epilog=_EXIT_CODES)
+@click.argument("shell", type=click.Choice(_SHELLS))
+@click.pass_context
+def completion(context: click.Context, shell: str) -> None:
+    r"""Print what completes commands in a shell.
+
+    \b
+    bash:  source <(sshload completion bash)
+    zsh:   source <(sshload completion zsh)
+    fish:  sshload completion fish | source
+    """
+    program = (context.find_root().info_name or "sshload").replace(" ", "-")
+    variable = f"_{program.replace('-', '_').upper()}_COMPLETE"
+    found = get_completion_class(shell)
+    if found is not None:
+        click.echo(found(sshload, {}, program, variable).source())
 
 
 def main() -> NoReturn:
     """Run the command line and exit with its code."""
-    arguments = command_line().parse_args()
-    commands = {"run": _run, "watch": _watch, "compare": _compare, "validate": _validate, "trace": _trace}
-    sys.exit(commands[arguments.command](arguments))
+    _run("sshload")
 
 
-def _run(arguments: Namespace) -> ExitCode:
-    line = ProgressLine(sys.stderr)
+def kubectl_plugin() -> NoReturn:
+    """Do as `main` under the name by which kubectl calls it: `kubectl sshload`."""
+    _run("kubectl sshload")
+
+
+def kubectl_completion() -> None:
+    """Print what may come next on the line of `kubectl sshload`, as kubectl asks `kubectl_complete-sshload` for it."""
+    *before, incomplete = sys.argv[1:] or [""]
+    for item in ShellComplete(sshload, {}, "kubectl sshload", "").get_completions(before, incomplete):
+        click.echo(f"{item.value}\t{item.help}" if item.help else item.value)
+    click.echo(f":{_NO_FILES}")
+
+
+def _run(program: str) -> NoReturn:
     try:
-        document = _only_test(arguments.file, arguments.name)
-        result = run_locally(document, _local_options(arguments, line))
-    except (SpecError, LocalRunError, KeysError, OSError) as error:
-        line.close()
-        _complain(f"{arguments.file}: {error}")
-        return ExitCode.ERROR
-    line.close()
-    if arguments.logs is not None:
-        _keep_summary(result, arguments.logs)
-    if result.status.reason == Reason.TARGET_NOT_ALLOWED:
-        _complain("here, --allow-target HOST[:PORT] allows it")
-    namespace = document.namespace or "default"
-    finished = {
-        "apiVersion": API_VERSION,
-        "kind": TEST.name,
-        "metadata": {"name": document.name, "namespace": namespace},
-        "spec": document.spec,
-        "status": written(result.status),
-    }
-    _print(finished, result_text(result.status), arguments.output)
-    return exit_code(result.status.verdict)
+        code = sshload.main(prog_name=program, complete_var=_complete_var(program), standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(_USAGE)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(_INTERRUPTED)
+    sys.exit(code or 0)
 
 
-def _watch(arguments: Namespace) -> ExitCode:
-    return _follow(arguments, TEST, TestStatus, progress_text, result_text)
-
-
-def _compare(arguments: Namespace) -> ExitCode:
-    return _follow(arguments, COMPARISON, ComparisonStatus, comparison_progress, comparison_text)
-
-
-def _follow(
-    arguments: Namespace,
-    kind: Kind,
-    shape: type[S],
-    progress: Callable[[S], str],
-    text: Callable[[S], str],
-) -> ExitCode:
-    """Wait until the object in the cluster is finished, print its result and return its verdict's code."""
-    # The API client takes half a second to import, and the other commands have no need of it.
-    from sshload_operator.cli.watch import Watched, WatchError, watch  # noqa: PLC0415
-
-    if arguments.kubeconfig and not Path(arguments.kubeconfig).is_file():
-        _complain(f"there is no kubeconfig {arguments.kubeconfig}")
-        return ExitCode.ERROR
-    line = ProgressLine(sys.stderr)
-    watched = Watched(
-        kind=kind,
-        namespace=arguments.namespace,
-        name=arguments.name,
-        kubeconfig=arguments.kubeconfig,
-        context=arguments.context,
-        timeout_s=arguments.timeout,
-        shape=shape,
-        progress=progress,
-    )
-    try:
-        finished = asyncio.run(watch(watched, line.show))
-    except WatchError as error:
-        line.close()
-        _complain(str(error))
-        return ExitCode.ERROR
-    except KeyboardInterrupt:
-        line.close()
-        _complain(f"no longer watched; the {kind.name} goes on in the cluster")
-        return ExitCode.INTERRUPTED
-    line.close()
-    status = read_fitting(shape, finished["status"])
-    _print(finished, text(status), arguments.output)
-    return exit_code(status.verdict)
-
-
-def _validate(arguments: Namespace) -> ExitCode:
-    checks = [check(path) for path in arguments.files]
-    return ExitCode.PASSED if all(checks) else ExitCode.ERROR
-
-
-def _trace(arguments: Namespace) -> ExitCode:
-    try:
-        notes = make_trace(arguments)
-    except (TraceError, OSError) as error:
-        _complain(f"{', '.join(map(str, arguments.files))}: {error}")
-        return ExitCode.ERROR
-    for note in notes:
-        _complain(note)
-    return ExitCode.PASSED
-
-
-def _only_test(path: Path, name: str | None) -> Document:
-    """Return the file's one test, or the one of this name; raises SpecError."""
-    documents = read_load_tests(path)
-    if name is None and len(documents) == 1:
-        return documents[0]
-    for document in documents:
-        if document.name == name:
-            return document
-    known = ", ".join(document.name for document in documents)
-    raise SpecError("metadata.name", f"choose one of {known} with --name")
-
-
-def _local_options(arguments: Namespace, line: ProgressLine) -> LocalOptions:
-    if arguments.logs is not None:
-        arguments.logs.mkdir(parents=True, exist_ok=True)
-    return LocalOptions(
-        own=own_files(arguments),
-        allowed_targets=tuple(arguments.allow_target),
-        baseline=read_finished_test(arguments.baseline) if arguments.baseline is not None else None,
-        logs=arguments.logs,
-        note=line.say,
-        progress=lambda status: line.show(progress_text(status)),
-    )
-
-
-def _keep_summary(result: LocalResult, logs: Path) -> None:
-    if result.summary is not None:
-        (logs / "summary.json").write_text(to_json(result.summary), encoding="utf-8")
-
-
-def _print(finished: Mapping[str, Any], text: str, output: str) -> None:
-    """Print a finished object, as text or whole."""
-    sys.stdout.write(f"{json.dumps(finished, indent=2)}\n" if output == "json" else text)
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"sshload: {printable(text)}\n")
+def _complete_var(program: str) -> str:
+    return f"_{program.replace(' ', '_').upper()}_COMPLETE"

@@ -1,10 +1,13 @@
-"""What the commands' exit codes mean."""
+"""What the commands' exit codes mean, and what is said where a command cannot go on."""
 
+import sys
 from enum import IntEnum, unique
+from pathlib import Path
 
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.status.comparison import ComparisonVerdict
+from sshload_operator.cli.view.text import printable
 
 
 @unique
@@ -32,3 +35,21 @@ def exit_code(verdict: Verdict | ComparisonVerdict | None) -> ExitCode:
     if verdict is None:
         return ExitCode.ERROR
     return ExitCode.PASSED if verdict is ComparisonVerdict.CONCLUSIVE else ExitCode[verdict.name]
+
+
+def complain(text: str) -> None:
+    """Say on standard error what is wrong, or what should be known."""
+    sys.stderr.write(f"sshload: {printable(text)}\n")
+
+
+def failed(text: str) -> ExitCode:
+    """Say why a command cannot go on, and return the code of that."""
+    complain(text)
+    return ExitCode.ERROR
+
+
+def failed_on(path: Path, error: Exception) -> ExitCode:
+    """Say why a command cannot go on with a file, and return the code of that."""
+    if isinstance(error, OSError) and error.strerror:
+        return failed(f"{error.filename or path}: {error.strerror}. Give the path of a file that can be read")
+    return failed(f"{path}: {error}")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Final
 
 from sshload_contract.client import Auth, Library
 from sshload_contract.wire.codec import to_json
@@ -31,6 +32,9 @@ from sshload_operator.manifests.mounts import TOKEN_FILE, CredentialPaths, manag
 from sshload_operator.planning.estimates import leaves_files
 from sshload_operator.planning.plan import Plan
 from sshload_operator.state import Role
+
+MASTER: Final = "master"
+"""The name of the process that adds up what the workers report."""
 
 _LOOPBACK = "127.0.0.1"
 _PORTS = range(10_240, 65_536)
@@ -128,7 +132,7 @@ def _require_libraries(client: Library) -> None:
     if missing:
         raise LocalRunError(
             f"the workers and the target need {', '.join(missing)}, which is not installed here: install sshload with "
-            f"its extras operator, worker and target"
+            f"its extras cli, operator, worker and target"
         )
 
 
@@ -193,7 +197,7 @@ def _master(locust_port: int, http_port: int) -> LocalProcess:
         *("sshload_worker", "--role", "master", "--config", "run.json", "--bind-host", _LOOPBACK),
         *("--bind-port", str(locust_port), "--http-port", str(http_port)),
     )
-    return LocalProcess(name="master", role=Role.MASTER, command=command, ready_port=http_port)
+    return LocalProcess(name=MASTER, role=Role.MASTER, command=command, ready_port=http_port)
 
 
 def _worker(index: int, locust_port: int) -> LocalProcess:

@@ -2,18 +2,49 @@
 
 import http.client
 import os
+import time
 from http import HTTPStatus
 from pathlib import Path
 
+from sshload_contract.wire.bounds import ContractError
+from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.master_log import MasterLog, read_master_log
+from sshload_contract.wire.target import TargetStats
 
 from sshload_operator.local.files import LocalProcess, last_words_path
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.state import Observed, PodFacts, Role
 
 _READY_TIMEOUT_S = 0.5
+_STATS_EVERY_S = 2.0
 _TAIL_BYTES = 65_536
 _TERMINATION_MESSAGE_BYTES = 2_048
+
+
+class TargetCpu:
+    """How many cores a target uses, by its own counts, asked for every few seconds: each answer costs it a little."""
+
+    def __init__(self, stats_port: int) -> None:
+        self._port = stats_port
+        self._before: TargetStats | None = None
+        self._asked_at_s = -_STATS_EVERY_S
+        self._cores: float | None = None
+
+    def cores(self) -> float | None:
+        """Return how many cores it used between the last two answers, None while there are none."""
+        if time.monotonic() - self._asked_at_s < _STATS_EVERY_S:
+            return self._cores
+        self._asked_at_s = time.monotonic()
+        answer = _answer(self._port, "/stats")
+        try:
+            now = None if answer is None else from_json(TargetStats, answer)
+        except ContractError:
+            now = None
+        if now is not None and self._before is not None and now.at_unix_s > self._before.at_unix_s:
+            grown_s = now.cpu_s - self._before.cpu_s
+            self._cores = max(grown_s, 0.0) / (now.at_unix_s - self._before.at_unix_s)
+        self._before = now or self._before
+        return self._cores
 
 
 class LocalObserver:
@@ -83,11 +114,17 @@ def _tail(path: Path, limit_bytes: int) -> str:
 
 
 def _answers_ready(port: int) -> bool:
+    return _answer(port, "/readyz") is not None
+
+
+def _answer(port: int, path: str) -> str | None:
+    """Return what a process answers on loopback, None where it does not answer with OK."""
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=_READY_TIMEOUT_S)
     try:
-        connection.request("GET", "/readyz")
-        return connection.getresponse().status == HTTPStatus.OK
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        return answer.read(_TAIL_BYTES).decode(errors="replace") if answer.status == HTTPStatus.OK else None
     except (OSError, http.client.HTTPException):
-        return False
+        return None
     finally:
         connection.close()

@@ -10,7 +10,7 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -57,13 +57,23 @@ class ProcessTree:
         code = self._started[name].poll()
         return 128 - code if code is not None and code < 0 else code
 
-    def end(self, grace_s: float) -> None:
-        """End everything: SIGTERM to what was started, SIGKILL to all that is left of it after `grace_s`."""
+    def terminate(self, name: str) -> None:
+        """Ask one process to end; nothing where it has ended."""
+        process = self._started.get(name)
+        if process is not None and process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+
+    def end(self, grace_s: float, hurried: Callable[[], bool] = lambda: False) -> None:
+        """End everything: SIGTERM to what was started, SIGKILL to the rest after `grace_s`, or when `hurried`."""
         for process in self._started.values():
             if process.poll() is None:
                 process.send_signal(signal.SIGTERM)
         deadline = time.monotonic() + grace_s
-        while time.monotonic() < deadline and any(process.poll() is None for process in self._started.values()):
+        while (
+            time.monotonic() < deadline
+            and not hurried()
+            and any(process.poll() is None for process in self._started.values())
+        ):
             time.sleep(_POLL_S)
         self._kill_descendants()
 

@@ -8,6 +8,7 @@ import asyncio
 import shutil
 import signal
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -16,6 +17,7 @@ from types import FrameType
 from uuid import uuid4
 
 from sshload_contract.allow_list import AllowedTarget, AllowList
+from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_operator.api.load_test import parse
@@ -28,10 +30,12 @@ from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.control.run.execute import Status, execute
 from sshload_operator.control.steady_clock import SteadyClock
+from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.decision.load_test.decide import TestSubject
-from sshload_operator.local.files import OwnFiles, home_in, prepare
-from sshload_operator.local.observe import LocalObserver
+from sshload_operator.decision.load_test.results import results_status
+from sshload_operator.local.files import MASTER, OwnFiles, home_in, prepare
+from sshload_operator.local.observe import LocalObserver, TargetCpu
 from sshload_operator.local.process_tree import ProcessTree
 from sshload_operator.local.sshd import current_user, linked_fixtures
 from sshload_operator.planning.plan import (
@@ -42,10 +46,12 @@ from sshload_operator.planning.plan import (
     TestIdentity,
     make_plan,
 )
-from sshload_operator.state import Announcement, Manifest, Observed, ObservedBaseline, Phase
+from sshload_operator.state import Announcement, Manifest, Observed, ObservedBaseline, Phase, Role
 
 _PASS_EVERY_S = 0.2
 _GRACE_S = 3.0
+_LAST_SUMMARY_S = 12.0
+"""Longer than a master waits for the last reports of its workers."""
 _NAMESPACE = "default"
 _STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _NO_CLUSTER = (
@@ -61,7 +67,7 @@ class LocalOptions:
 
     `baseline` is the finished test that the run is to be held against, whatever the spec calls it. `logs` is the folder
     in which the processes' output is kept, None to throw it away with the keys. `note` is told how the run differs from
-    one in a cluster, `progress` the status at each pass.
+    one in a cluster, `progress` the status at each pass, and how many cores the target uses where `asks_target` is set.
     """
 
     own: OwnFiles
@@ -69,7 +75,8 @@ class LocalOptions:
     baseline: Manifest | None
     logs: Path | None
     note: Callable[[str], None]
-    progress: Callable[[TestStatus], None]
+    progress: Callable[[TestStatus, float | None], None]
+    asks_target: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +88,9 @@ class LocalResult:
 
 
 def run_locally(document: Document, options: LocalOptions) -> LocalResult:
-    """Run the test to its end and return it; SIGINT, SIGTERM and SIGHUP abort it. All its processes have ended then.
+    """Run the test to its end and return it. All its processes have ended then.
+
+    SIGINT, SIGTERM and SIGHUP abort it, with what was measured until then; the second of them without.
 
     Raises LocalRunError or KeysError when this machine cannot take it, and OSError when its files cannot be written.
     """
@@ -92,7 +101,7 @@ def run_locally(document: Document, options: LocalOptions) -> LocalResult:
         try:
             return asyncio.run(run.until_finished(plan, stop))
         finally:
-            run.end()
+            run.end(stop)
 
 
 class _LocalRun:
@@ -104,6 +113,7 @@ class _LocalRun:
         self._options = options
         self._tree = ProcessTree(folder)
         self._observer: LocalObserver | None = None
+        self._target_cpu: TargetCpu | None = None
         self._links = ExitStack()
         self._past = remembered(TestStatus, None)
 
@@ -111,22 +121,41 @@ class _LocalRun:
         """Pass by pass, observe, decide and apply until the phase is Finished."""
         clock = SteadyClock()
         while True:
+            summary = await self._last_summary(stop) if stop.wanted else None
             observed = self._observe()
             wanted = _aborted(plan) if stop.wanted else plan
             decision = decide(TestSubject(self._test, wanted, self._past, observed, clock.now()))
             await execute(decision, wanted, self)
             if self._past.status.phase is Phase.FINISHED:
+                if self._past.status.verdict is Verdict.ABORTED:
+                    return LocalResult(_as_far_as_it_came(self._past.status, plan, summary), summary)
                 return LocalResult(self._past.status, observed.log.summary if observed.log else None)
             await asyncio.sleep(_PASS_EVERY_S)
+
+    async def _last_summary(self, stop: "_Stop") -> RunSummary | None:
+        """Ask the master to end the load, and return what it found out; None where it does not tell in time."""
+        if self._observer is None:
+            return None
+        self._options.note("ending the load, to tell what was measured; Ctrl-C again ends at once")
+        self._tree.terminate(MASTER)
+        give_up_at_s = time.monotonic() + _LAST_SUMMARY_S
+        while time.monotonic() < give_up_at_s and not stop.hurried:
+            log = self._observer.observe().log
+            if log is not None and log.summary is not None:
+                return log.summary
+            if self._tree.exit_code(MASTER) is not None:
+                return None
+            await asyncio.sleep(_PASS_EVERY_S)
+        return None
 
     def _observe(self) -> Observed:
         given = self._options.baseline
         baseline = ObservedBaseline((), _NO_CLUSTER) if given is None else ObservedBaseline((given,), "")
         return replace(self._observer.observe() if self._observer else _NOTHING_YET, baseline=baseline)
 
-    def end(self) -> None:
+    def end(self, stop: "_Stop") -> None:
         """End every process, and keep what they said where that was asked for."""
-        self._tree.end(_GRACE_S)
+        self._tree.end(_GRACE_S, lambda: stop.hurried)
         self._links.close()
         if self._options.logs is not None:
             for name in self._tree.names():
@@ -149,6 +178,11 @@ class _LocalRun:
             self._links.enter_context(linked_fixtures(paths, home_in(self._folder), home))
         for process in local.processes:
             self._tree.start(process.name, process.command)
+        if self._options.asks_target:
+            ports = (
+                one.ready_port for one in local.processes if one.role is Role.TARGET and one.ready_port is not None
+            )
+            self._target_cpu = next(map(TargetCpu, ports), None)
         self._observer = LocalObserver(plan.run_id, local.processes, self._tree, self._folder)
 
     async def store(self, results: Manifest, status: Status) -> Status:
@@ -159,7 +193,7 @@ class _LocalRun:
     async def write_status(self, status: Status) -> bool:
         """Remember the status, and show it."""
         self._past = remembered(TestStatus, status)
-        self._options.progress(self._past.status)
+        self._options.progress(self._past.status, None if self._target_cpu is None else self._target_cpu.cores())
         return True
 
     async def discard_results(self, run_ids: Sequence[str]) -> None:
@@ -176,22 +210,30 @@ class _LocalRun:
 
 
 class _Stop:
-    """Whether somebody asked for the end of the run."""
+    """How often somebody asked for the end of the run: once to abort it, twice to wait for nothing."""
 
     def __init__(self) -> None:
-        self.wanted = False
+        self._asked = 0
+
+    @property
+    def wanted(self) -> bool:
+        return self._asked > 0
+
+    @property
+    def hurried(self) -> bool:
+        return self._asked > 1
 
     def ask(self, _signal: int, _frame: FrameType | None) -> None:
-        self.wanted = True
+        self._asked += 1
 
 
-def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:
-    """Return the plan of run 1; images play no part in it, and all workers share this machine's address.
+def local_installation(allowed: tuple[AllowedTarget, ...]) -> Installation:
+    """Return what stands for an operator's installation; images play no part, and all workers share one address.
 
     What the command line allows is only held against the text of the spec, so that nobody loads a server by mistake.
     The workers are given no allow-list: whatever this machine reaches, its user may reach without them.
     """
-    installation = Installation(
+    return Installation(
         worker_image="",
         target_image="",
         image_pull_policy="",
@@ -202,8 +244,12 @@ def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, 
         resolvers=Resolvers(peers=(), cidrs=(), ports=()),
         one_address=True,
     )
+
+
+def _plan(test: TestIdentity, document: Document, allowed: tuple[AllowedTarget, ...]) -> Plan | SpecError:
+    """Return the plan of run 1."""
     try:
-        return make_plan(test, parse(document.spec), installation, 1)
+        return make_plan(test, parse(document.spec), local_installation(allowed), 1)
     except SpecError as error:
         return error
 
@@ -213,6 +259,19 @@ def _held_against(baseline: Manifest | None, plan: Plan | SpecError) -> Plan | S
     if baseline is None or isinstance(plan, SpecError) or plan.spec.baseline is None:
         return plan
     return replace(plan, spec=replace(plan.spec, baseline=Baseline(baseline["metadata"]["name"])))
+
+
+def _as_far_as_it_came(status: TestStatus, plan: Plan | SpecError, summary: RunSummary | None) -> TestStatus:
+    """Return the status of an aborted run with what was measured until then. No threshold is judged by it."""
+    if isinstance(plan, SpecError) or summary is None or not (summary.load.duration_s or summary.capacity):
+        return replace(status, message="it was ended before anything was measured")
+    measured_s = f"{summary.load.duration_s:.1f} s of it were measured"
+    return replace(
+        status,
+        message=f"it was ended before its time. {measured_s}, and no threshold is judged by that",
+        results=results_status(plan, summary),
+        capacity=capacity_status(plan, summary),
+    )
 
 
 def _aborted(plan: Plan | SpecError) -> Plan | SpecError:

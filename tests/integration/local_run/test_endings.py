@@ -2,13 +2,14 @@
 
 import os
 import pwd
+import re
 import shutil
 import signal
 from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from local_cli import interrupt, measured, running, sshload, start, wait_until, write_test
+from local_cli import Started, interrupt, measured, running, sshload, start, wait_until, write_test
 
 HOME = Path(pwd.getpwuid(os.geteuid()).pw_dir)
 LONG = {"users": {"stages": [{"users": 2, "duration": "5m"}]}}
@@ -33,6 +34,57 @@ def test_a_signal_aborts_the_run_and_leaves_nothing(tmp_path: Path, number: sign
     assert started.left_behind() == []
     assert running(nap) == []
     assert not folder.exists()
+
+
+ARRIVALS = {"arrivals": {"rate": 10, "duration": "5m"}}
+
+
+def measured_iterations(started: Started) -> int:
+    """Return how many iterations the progress said were over by now, 0 before the first."""
+    told = re.findall(r"Running measuring .* of ([\d,]+) failed", started.said())
+    return int(told[-1].replace(",", "")) if told else 0
+
+
+def test_an_aborted_run_tells_what_was_measured_until_then(tmp_path: Path) -> None:
+    started = start("run", write_test(tmp_path, load=ARRIVALS), "--output", "json")
+    wait_until(lambda: measured_iterations(started) > 20, "twenty iterations")
+    interrupt(started, signal.SIGINT)
+    ended = started.wait()
+    assert (ended.code, ended.status["reason"]) == (5, "AbortRequested"), ended.err
+    results = ended.status["results"]
+    assert results["iterations"] > 20
+    assert results["durationSeconds"] > 2
+    assert {"login", "total"} <= {step["step"] for step in results["steps"]}
+    assert "thresholds" not in ended.status
+    assert "spec.abort" not in ended.status["message"]
+    assert started.left_behind() == []
+
+
+def test_an_aborted_search_tells_its_trials(tmp_path: Path) -> None:
+    search = {"capacity": {"arrivals": {"min": 2, "max": 40, "duration": "3s"}}}
+    started = start("run", write_test(tmp_path, load=search, deadline="30m"), "--output", "json")
+    wait_until(lambda: "trial 2 " in started.said(), "the second trial")
+    interrupt(started, signal.SIGINT)
+    ended = started.wait()
+    assert (ended.code, ended.status["verdict"]) == (5, "Aborted"), ended.err
+    assert ended.status["capacity"]["trials"][0]["amount"] == 2
+    assert started.left_behind() == []
+
+
+def test_a_second_signal_waits_for_nothing(tmp_path: Path) -> None:
+    path, nap = long_test(tmp_path)
+    started = start("run", path, "--output", "json")
+    wait_until(lambda: running(nap), "a session")
+    (master,) = started.process_ids("--role master")
+    os.kill(master, signal.SIGSTOP)
+    interrupt(started, signal.SIGINT)
+    wait_until(lambda: "Ctrl-C again" in started.said(), "word of what goes on")
+    interrupt(started, signal.SIGINT)
+    ended = started.wait()
+    assert (ended.code, ended.status["verdict"]) == (5, "Aborted"), ended.err
+    assert "results" not in ended.status
+    assert started.left_behind() == []
+    assert running(nap) == []
 
 
 def test_a_run_that_is_killed_outright_takes_its_processes_with_it(tmp_path: Path) -> None:

@@ -30,4 +30,4 @@ def test_the_result_of_a_burst_says_what_the_setting_explains_and_which_one_is_e
 def test_the_text_has_a_line_on_it(tmp_path: Path) -> None:
     ended = measured(write_test(tmp_path), output="table")
     assert ended.code == 0, ended.err
-    assert [line for line in ended.out.splitlines() if line.startswith("startups   ")], ended.out
+    assert [line for line in ended.out.splitlines() if line.startswith("startups ")], ended.out

@@ -51,7 +51,7 @@ def test_a_comparison_is_followed_to_its_table(cluster: LiveCluster) -> None:
     assert ended.code == 0, ended.err
     (total,) = (line for line in ended.out.splitlines() if line.startswith("total p50 ms"))
     assert total.split() == ["total", "p50", "ms", "40.0", "80.0", "2.000", "1.998", "to", "2.002", "slower"]
-    assert ended.out.splitlines()[-2] == "verdict    Conclusive (Compared)"
+    assert ended.out.startswith("Conclusive (Compared)")
 
 
 @pytest.mark.parametrize(("rounds", "over", "code"), [(3, 6, 0), (2, 4, 2)])
@@ -79,4 +79,4 @@ def test_a_test_of_that_name_is_no_comparison(cluster: LiveCluster) -> None:
     ended = sshload("compare", "one", *options(cluster))
     assert (ended.code, ended.out) == (4, "")
     said = f"sshload: there is no SSHLoadTestComparison one in the namespace {cluster.namespace}"
-    assert ended.err.splitlines()[-1] == said
+    assert ended.err.splitlines()[-1].startswith(said)

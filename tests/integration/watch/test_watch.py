@@ -80,7 +80,7 @@ def test_the_exit_code_is_the_verdicts(cluster: LiveCluster, verdict: str, code:
     write_status(cluster, finished(verdict))
     ended = watch(cluster).wait()
     assert ended.code == code, ended.err
-    assert ended.out == f"verdict    {verdict} (Some)\n           why\n"
+    assert ended.out == f"{verdict} (Some): why\n"
 
 
 def test_a_test_is_followed_from_pending_to_its_result(cluster: LiveCluster) -> None:
@@ -92,8 +92,8 @@ def test_a_test_is_followed_from_pending_to_its_result(cluster: LiveCluster) -> 
     write_status(cluster, finished("Passed", results=RESULTS))
     ended = started.wait()
     assert ended.code == 0, ended.err
-    assert "30 iterations measured in 6.0 s" in ended.out
-    assert ended.out.splitlines()[-2] == "verdict    Passed (Some)"
+    assert "0 of 30 iterations" in ended.out
+    assert ended.out.startswith("Passed (Some)")
 
 
 def test_json_is_the_whole_object(cluster: LiveCluster) -> None:
@@ -108,7 +108,7 @@ def test_the_end_of_an_older_run_is_not_taken_for_the_end_of_this_one(cluster: L
     write_status(cluster, finished("Passed"))
     cluster.apply(load_test("one", warmUp="1s"))
     started = watch(cluster)
-    wait_until(lambda: "Finished: why" in started.said(), "word of the old status")
+    wait_until(lambda: "has not yet seen the change" in started.said(), "word of the old status")
     assert started.process.poll() is None
     write_status(cluster, {**finished("Failed"), "observedGeneration": 2})
     assert started.wait().code == 1
@@ -132,13 +132,13 @@ def complaint(ended: Ended) -> str:
 
 def test_a_test_that_is_not_there_is_named(cluster: LiveCluster) -> None:
     ended = sshload("watch", "none", *options(cluster))
-    assert complaint(ended) == f"sshload: there is no SSHLoadTest none in the namespace {cluster.namespace}"
+    assert complaint(ended).startswith(f"sshload: there is no SSHLoadTest none in the namespace {cluster.namespace}")
 
 
 def test_the_timeout_ends_the_watching(cluster: LiveCluster) -> None:
     cluster.apply(load_test("one"))
     ended = watch(cluster, "--timeout", "0").wait()
-    assert complaint(ended) == "sshload: one was not finished within 0 s"
+    assert complaint(ended).startswith("sshload: one was not finished within 0 s")
 
 
 def test_a_context_that_is_not_in_the_kubeconfig_is_named(cluster: LiveCluster) -> None:
@@ -210,5 +210,5 @@ def test_an_api_server_that_does_not_answer_is_waited_for_aloud(tmp_path: Path) 
         config = {"clusters": [server], "contexts": [context], "users": [user], "current-context": "one"}
         kubeconfig.write_text(json.dumps(config))
         ended = sshload("watch", "one", "--kubeconfig", kubeconfig, "--timeout", "0")
-    assert complaint(ended) == "sshload: one was not finished within 0 s"
+    assert complaint(ended).startswith("sshload: one was not finished within 0 s")
     assert ended.err.startswith("Waiting: for the API server: no answer")

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 import yaml
+from command_lines import parse
 from guide import PAGES, ROOT, Block, blocks
 from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
-from sshload_operator.api.load_test import parse
+from sshload_operator.api.load_test import parse as parse_test
 from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget
-from sshload_operator.cli.arguments import command_line
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.installation import read_installation
 from sshload_operator.planning.plan import Installation, TestIdentity, make_plan
@@ -66,7 +66,7 @@ def test_the_guide_shows_tests_values_and_commands() -> None:
 @pytest.mark.parametrize("block", TESTS, ids=str)
 def test_a_test_that_is_shown_is_valid_and_possible_and_its_load_can_decide_it(block: Block) -> None:
     document = only(block)
-    spec = parse(document["spec"])
+    spec = parse_test(document["spec"])
     assert document["apiVersion"] == "sshload.dev/v1alpha1"
     identity = TestIdentity("default", document["metadata"]["name"], "uid", 1)
     plan = make_plan(identity, spec, installation(block, spec), 1)
@@ -123,7 +123,7 @@ def test_a_command_that_is_shown_exists(block: Block) -> None:
         if program == "make":
             assert_make_verbs(arguments)
         elif program == ".venv/bin/sshload":
-            command_line().parse_args(arguments)
+            parse(arguments)
         elif program.startswith("scripts/"):
             assert (ROOT / program).stat().st_mode & stat.S_IXUSR
             assert re.search(

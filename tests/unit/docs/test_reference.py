@@ -2,18 +2,18 @@
 
 import re
 import sys
-from argparse import ArgumentParser
 from enum import StrEnum
 from pathlib import Path
 
+import click
 import pytest
+from command_lines import subcommands
 from guide import PAGES, ROOT
 from sshload_contract.judgement import error_rate, figures, own_delay, threshold, validity
 from sshload_contract.percentiles import samples_needed
 from sshload_contract.vocabulary import Outcome, SearchEnd, Timing, Verdict
 from sshload_operator.api.status.comparison import ComparisonCondition, ComparisonReason, ComparisonVerdict
 from sshload_operator.api.status.schedule import ScheduleCondition, ScheduleReason
-from sshload_operator.cli.arguments import command_line
 from sshload_operator.cli.exit_code import ExitCode, exit_code
 from sshload_operator.control.metrics.server import OperatorMetrics
 from sshload_operator.decision.capacity import limited_by
@@ -183,11 +183,6 @@ def test_the_room_for_more_workers_is_the_codes() -> None:
     assert f"({own_delay.CPU_SHARE_LIMIT * part:.0%} of a\ncore".replace("%", " %") in text
 
 
-def subcommands() -> dict[str, ArgumentParser]:
-    (action,) = (action for action in command_line()._actions if hasattr(action, "_name_parser_map"))
-    return dict(action.choices or {})
-
-
 @pytest.mark.parametrize("name", sorted(subcommands()))
 def test_every_option_is_explained(name: str) -> None:
     text = page("command-line.md")
@@ -198,8 +193,8 @@ def test_every_option_is_explained(name: str) -> None:
         for cell in re.findall(r"^\| (`-.*?) \|", section(text, title), re.MULTILINE)
         for option in re.findall(r"`([^`]+)`", cell)
     }
-    options = {option for action in subcommands()[name]._actions for option in action.option_strings}
-    assert documented == options - {"-h", "--help"}
+    options = [one for one in subcommands()[name].params if isinstance(one, click.Option)]
+    assert documented == {spelling for one in options for spelling in (*one.opts, *one.secondary_opts)}
 
 
 def test_every_exit_code_is_explained() -> None:

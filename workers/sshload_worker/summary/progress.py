@@ -1,9 +1,18 @@
 """The progress of a run: the series of its marks, its stage, the time that remains, and the Snapshot of these."""
 
+from collections import Counter
 from dataclasses import dataclass, replace
 
 from sshload_contract.vocabulary import Outcome, Timing, Window
-from sshload_contract.wire.master_log import PROBLEM_LIMIT_CHARACTERS, SNAPSHOT_VERSION, SearchProgress, Snapshot, Stage
+from sshload_contract.wire.master_log import (
+    MOST_FAILURE_KINDS,
+    PROBLEM_LIMIT_CHARACTERS,
+    SNAPSHOT_VERSION,
+    FailureKind,
+    SearchProgress,
+    Snapshot,
+    Stage,
+)
 from sshload_contract.wire.report import ArrivalCounts
 from sshload_contract.wire.run_config import RunConfig
 from sshload_contract.wire.run_summary import SeriesPoint
@@ -29,6 +38,7 @@ class Progress:
     in_flight: int
     counts: ArrivalCounts
     totals_ok: LatencyHistogram
+    failure_kinds: tuple[FailureKind, ...] = ()
 
 
 def progress(totals: Totals, at_s: float, workers: int) -> Progress:
@@ -45,7 +55,16 @@ def progress(totals: Totals, at_s: float, workers: int) -> Progress:
         in_flight=sum(report.in_flight for report in latest),
         counts=add_counts(totals.counts.values()),
         totals_ok=latencies,
+        failure_kinds=_failure_kinds(totals),
     )
+
+
+def _failure_kinds(totals: Totals) -> tuple[FailureKind, ...]:
+    """Return the most frequent kinds of failure."""
+    counted: Counter[Outcome] = Counter()
+    for (_, outcome, _), (count, _) in totals.errors.items():
+        counted[outcome] += count
+    return tuple(FailureKind(outcome, count) for outcome, count in counted.most_common(MOST_FAILURE_KINDS))
 
 
 def _reported_s(totals: Totals, at_s: float, workers: int) -> float:
@@ -178,6 +197,9 @@ def snapshot(run_id: str, standing: RunState, before: Progress, now: Progress) -
         p99_us=now.totals_ok.percentile_us(99),
         search=standing.search,
         problem=standing.problem[:PROBLEM_LIMIT_CHARACTERS],
+        p50_us=now.totals_ok.percentile_us(50),
+        recent_p50_us=now.totals_ok.minus(before.totals_ok).percentile_us(50),
+        failure_kinds=now.failure_kinds,
     )
 
 

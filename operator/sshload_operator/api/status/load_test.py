@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 
 from sshload_contract.declared import Absent, Entries, Items, Text
 from sshload_contract.vocabulary import Verdict
-from sshload_contract.wire.master_log import Stage
+from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Stage
 
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus, SearchStatus
@@ -26,6 +26,14 @@ from sshload_operator.state import ConditionType, Phase
 _Amounts = Annotated[Mapping[str, Annotated[str, Text(64), "The amount."]] | None, Entries(most=10)]
 
 
+@dataclass(frozen=True, slots=True)
+class FailuresSoFar:
+    """Failures of one outcome."""
+
+    outcome: Annotated[str, Text(64), "How they ended (refused, throttled, authRejected and so on)."]
+    count: Annotated[Count, "How often."]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
     """How a run that is under way stands."""
@@ -43,8 +51,16 @@ class Progress:
     completed_rate: Annotated[Amount, "Iterations per second that succeeded, of the load that workers reported last."]
     iterations: Annotated[Count, "Iterations ended, by the workers' last reports."]
     failures: Annotated[Count, "Failed iterations, by the workers' last reports."]
+    p50_ms: Annotated[Amount | None, "The median of the whole iteration so far, successes only."] = None
+    recent_p50_ms: Annotated[Amount | None, "The same, of the load that workers reported last."] = None
     p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration so far, successes only."] = None
     error_percent: Annotated[Percent | None, "The share of failed iterations so far."] = None
+    failure_kinds: Annotated[
+        tuple[FailuresSoFar, ...],
+        Items(most=MOST_FAILURE_KINDS, key=("outcome",)),
+        Absent(()),
+        "Failures so far by their outcome, the most frequent first.",
+    ] = ()
     search: SearchStatus | None = None
 
 

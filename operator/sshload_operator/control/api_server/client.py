@@ -8,17 +8,20 @@ import os
 import time
 import urllib.request
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
 
 import aiohttp
 from kubernetes.aio.client import ApiClient, Configuration
-from kubernetes.aio.config import ConfigException, load_incluster_config, load_kube_config
+from kubernetes.aio.config import ConfigException, list_kube_config_contexts, load_incluster_config, load_kube_config
 from yaml import YAMLError
 from yarl import URL
 
 _USER_AGENT: Final = "sshload-operator"
 _DEFAULT_KUBECONFIG: Final = "~/.kube/config"
+_DEFAULT_NAMESPACE: Final = "default"
+_SERVICE_ACCOUNT_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 # As often as the client itself reads a service account's token.
 _RENEWED_EVERY_S: Final = 60.0
 _READ_BUFFER_BYTES: Final = 64 * 1024
@@ -39,7 +42,7 @@ async def api_client(kubeconfig: str = "", context: str = "") -> ApiClient:
     """
     configuration = careful_configuration()
     try:
-        if not (kubeconfig or context) and "KUBERNETES_SERVICE_HOST" in os.environ and "KUBECONFIG" not in os.environ:
+        if _is_in_pod(kubeconfig, context):
             load_incluster_config(configuration)
         else:
             await _load_kubeconfig(configuration, kubeconfig, context)
@@ -48,6 +51,29 @@ async def api_client(kubeconfig: str = "", context: str = "") -> ApiClient:
         raise AccessError(_said(error)) from error
     client.user_agent = _USER_AGENT
     return client
+
+
+def context_namespace(kubeconfig: str = "", context: str = "") -> str:
+    """Return the namespace of the context that `api_client` takes, `default` where it names none; raises AccessError.
+
+    In a pod it is the pod's own.
+    """
+    if _is_in_pod(kubeconfig, context):
+        return _SERVICE_ACCOUNT_NAMESPACE.read_text(encoding="utf-8").strip()
+    try:
+        contexts, current = list_kube_config_contexts(kubeconfig or os.environ.get("KUBECONFIG") or _kubeconfig_path())
+        chosen = next((one for one in contexts if one["name"] == context), None) if context else current
+        return str((chosen or {}).get("context", {}).get("namespace") or _DEFAULT_NAMESPACE)
+    except _UNUSABLE as error:
+        raise AccessError(_said(error)) from error
+
+
+def _is_in_pod(kubeconfig: str, context: str) -> bool:
+    return not (kubeconfig or context) and "KUBERNETES_SERVICE_HOST" in os.environ and "KUBECONFIG" not in os.environ
+
+
+def _kubeconfig_path() -> str:
+    return str(Path(_DEFAULT_KUBECONFIG).expanduser())
 
 
 def careful_configuration() -> Configuration:

@@ -20,6 +20,8 @@ from sshload_operator.control.api_server.client import AccessError, authorizatio
 from sshload_operator.control.api_server.lean_json import read_json, read_page
 
 FIELD_MANAGER: Final = "sshload"
+PERSONS_FIELD_MANAGER: Final = "sshload-cli"
+"""Who sets what a person sets by a command: another manager than the operator, which would take it back."""
 
 ANSWER_LIMIT_S: Final = 15
 """How long an answer may take, of a list page by page; then the connection is taken for dead."""
@@ -39,6 +41,7 @@ _LOG: Final = "pods/log"
 _LOG_PIECE_BYTES: Final = 16_384
 _EVENT_MESSAGE_CHARACTERS: Final = 1_000
 _ALREADY_EXISTS: Final = "AlreadyExists"
+_STRICT: Final = (("fieldValidation", "Strict"),)
 LIST_PAGE: Final = 5
 """Objects per page of a list.
 
@@ -228,6 +231,27 @@ class Cluster:
         found = await self.read(kind, metadata["namespace"], metadata["name"])
         return found is not None and found["metadata"]["uid"] == metadata["uid"]
 
+    async def apply_for_person(self, kind: Kind, namespace: str, manifest: Object, *, force: bool) -> Object:
+        """Apply a person's object of a kind of ours and return it; a conflict is raised unless `force` is set."""
+        path = object_path(kind, namespace, manifest["metadata"]["name"])
+        query = [("fieldManager", PERSONS_FIELD_MANAGER), ("force", str(force).lower()), *_STRICT]
+        request = _Request("patch", kind.plural, "PATCH", path, query, "application/apply-patch+yaml", manifest)
+        applied: Object = read_json(await self._send(request))
+        return applied
+
+    async def change_for_person(self, kind: Kind, namespace: str, name: str, change: Object) -> Object | None:
+        """Change an object of a kind of ours by a merge patch and return it; None where there is none."""
+        query = [("fieldManager", PERSONS_FIELD_MANAGER), *_STRICT]
+        path = object_path(kind, namespace, name)
+        request = _Request("patch", kind.plural, "PATCH", path, query, "application/merge-patch+json", change)
+        try:
+            changed: Object = read_json(await self._send(request))
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return None
+            raise
+        return changed
+
     async def user_of(self, token: str) -> Object | None:
         """Return whose a bearer token is, as a TokenReview says it; None where it is nobody's."""
         review = await self._review("tokenreviews", "authentication.k8s.io/v1", "TokenReview", {"token": token})
@@ -369,8 +393,10 @@ class Cluster:
 
 
 def collection_path(api_version: str, namespace: str, plural: str) -> str:
-    """Return the URL path of all objects of one kind in a namespace."""
+    """Return the URL path of all objects of one kind in a namespace, in all of them where it is empty."""
     prefix = "/api/v1" if api_version == "v1" else f"/apis/{api_version}"
+    if not namespace:
+        return f"{prefix}/{plural}"
     return f"{prefix}/namespaces/{namespace}/{plural}"
 
 

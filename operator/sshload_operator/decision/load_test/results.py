@@ -14,14 +14,14 @@ from sshload_contract.percentiles import percentile_key
 from sshload_contract.steal import stolen_share
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Timing, Window
-from sshload_contract.wire.master_log import Snapshot
+from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Snapshot
 from sshload_contract.wire.report import ErrorCount, Negotiated
 from sshload_contract.wire.run_config import SessionReuse
 from sshload_contract.wire.run_summary import RunSummary, StageStats, StepStats
 from sshload_contract.wire.target import COUNTERS, TargetStats
 
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
-from sshload_operator.api.status.load_test import Progress, ThresholdStatus
+from sshload_operator.api.status.load_test import FailuresSoFar, Progress, ThresholdStatus
 from sshload_operator.api.status.results import (
     ALGORITHM_CHARACTERS,
     FIRST_MESSAGE_CHARACTERS,
@@ -283,8 +283,13 @@ def progress(plan: Plan, snapshot: Snapshot) -> Progress:
         completed_rate=rounded(snapshot.completed_rate),
         iterations=snapshot.iterations,
         failures=snapshot.failures,
+        p50_ms=milliseconds(snapshot.p50_us),
+        recent_p50_ms=milliseconds(snapshot.recent_p50_us),
         p99_ms=milliseconds(snapshot.p99_us),
         error_percent=percent(share),
+        failure_kinds=tuple(
+            FailuresSoFar(kind.outcome, kind.count) for kind in snapshot.failure_kinds[:MOST_FAILURE_KINDS]
+        ),
         search=search_status(plan, snapshot.search) if snapshot.search is not None else None,
     )
 

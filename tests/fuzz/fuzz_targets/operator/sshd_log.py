@@ -8,8 +8,8 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 
-from sshload_operator.cli.make_trace import TraceError, recorded
-from sshload_operator.cli.sshd_log import read_arrivals
+from sshload_operator.cli.record.command import TraceError, recorded
+from sshload_operator.cli.record.sshd_log import read_arrivals
 
 _NOW = datetime.fromisoformat("2026-11-23T12:00:00+00:00")
 _MESSAGES = (

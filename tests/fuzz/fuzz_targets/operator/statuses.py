@@ -22,9 +22,12 @@ from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.schedule import ScheduleStatus
-from sshload_operator.cli.comparison_table import comparison_text
-from sshload_operator.cli.progress_line import progress_text
-from sshload_operator.cli.result_table import result_text
+from sshload_operator.cli.view.advice import advice_page
+from sshload_operator.cli.view.comparison import comparison_page, comparison_rows
+from sshload_operator.cli.view.formats import as_csv
+from sshload_operator.cli.view.page import as_junit, as_markdown, as_text
+from sshload_operator.cli.view.progress import progress_text
+from sshload_operator.cli.view.result import result_page, result_rows
 from sshload_operator.control.metrics.schedules import SchedulesCollector
 from sshload_operator.control.metrics.tests import TestsCollector
 from sshload_operator.decision.comparison.facts import observed_test
@@ -107,7 +110,10 @@ def _read_test(status: Mapping[str, Any]) -> None:
     collector.render()
     progress_text(read_test_status(status))
     if "verdict" in status:
-        result_text(read_test_status(status))
+        whole = read_test_status(status)
+        for one in (result_page("one", whole), result_page("one", whole, verbose=True), advice_page("one", whole)):
+            as_text(one), as_markdown(one), as_junit(one)
+        as_csv(result_rows(whole))
 
 
 def _read_schedule(status: Mapping[str, Any]) -> None:
@@ -120,7 +126,9 @@ def _read_schedule(status: Mapping[str, Any]) -> None:
 def _read_comparison(status: Mapping[str, Any]) -> None:
     remembered(ComparisonStatus, status)
     if "verdict" in status:
-        comparison_text(read_comparison_status(status))
+        compared = read_comparison_status(status)
+        page = comparison_page("one", compared)
+        as_text(page), as_markdown(page), as_junit(page), as_csv(comparison_rows(compared))
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {

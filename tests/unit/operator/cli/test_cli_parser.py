@@ -1,11 +1,15 @@
-from argparse import ArgumentTypeError
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
+from command_lines import subcommands
 from sshload_contract.allow_list import AllowedTarget
 from sshload_contract.vocabulary import Verdict
 from sshload_operator.api.status.comparison import ComparisonVerdict
-from sshload_operator.cli.arguments import allowed_target, command_line
+from sshload_operator.cli.commands import main
 from sshload_operator.cli.exit_code import ExitCode, exit_code
+from sshload_operator.cli.options import allowed_target
 
 
 @pytest.mark.parametrize(
@@ -27,7 +31,7 @@ def test_an_allowed_target_is_a_host_and_perhaps_a_port(text: str, allowed: Allo
     "text", ["", ":22", "host:", "host:ssh", "host:0", "host:65536", "2001:db8::1", "[::1", "10.*.1"]
 )
 def test_what_is_no_target_is_refused(text: str) -> None:
-    with pytest.raises(ArgumentTypeError):
+    with pytest.raises(ValueError, match=r"is not|port|text|name|address|pattern"):
         allowed_target(text)
 
 
@@ -45,14 +49,15 @@ def test_what_is_no_target_is_refused(text: str) -> None:
     ],
 )
 def test_a_wrong_command_line_never_looks_like_a_verdict(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(sys, "argv", ["sshload", *arguments])
     with pytest.raises(SystemExit) as ended:
-        command_line().parse_args(arguments)
+        main()
     assert ended.value.code == ExitCode.USAGE
     printed = capsys.readouterr()
     assert printed.out == ""
-    assert "usage: sshload" in printed.err
+    assert "Usage: sshload" in printed.err
 
 
 def test_every_verdict_has_a_code_of_its_own() -> None:
@@ -77,12 +82,64 @@ def test_a_comparison_ends_with_the_code_of_the_verdict_that_it_is_like() -> Non
     }
 
 
-@pytest.mark.parametrize("command", [[], ["run"], ["watch"], ["compare"], ["validate"]], ids="".join)
-def test_every_help_shows_the_codes(command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        command_line().parse_args([*command, "--help"])
+@pytest.mark.parametrize("command", [[], *([name] for name in subcommands())], ids="".join)
+def test_every_help_shows_the_codes(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["sshload", *command, "--help"])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert not ended.value.code
     shown = capsys.readouterr().out
     for code in ExitCode:
-        assert f"\n  {code.value:<3}" in shown
+        assert f"\n    {code.value:<3}" in shown
     for verdict in Verdict:
         assert verdict in shown
+
+
+def imported(statement: str, *modules: str) -> list[str]:
+    """Return which of these modules a process has imported after this statement."""
+    program = f"import sys\n{statement}\nprint(*(one for one in {modules!r} if one in sys.modules))"
+    return subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True).stdout.split()
+
+
+def test_the_operators_process_has_nothing_of_the_command_line() -> None:
+    assert imported("import sshload_operator.__main__", "click", "rich", "sshload_operator.cli") == []
+
+
+def test_help_and_version_import_no_command() -> None:
+    heavy = ("rich", "yaml", "kubernetes", "asyncio", "sshload_operator.api.spec")
+    assert imported("import sshload_operator.cli.commands", "click", *heavy) == ["click"]
+
+
+def test_checking_files_draws_nothing() -> None:
+    assert imported("import sshload_operator.cli.validate", "rich", "kubernetes", "aiohttp") == []
+
+
+def said(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    monkeypatch.setattr(sys, "argv", ["sshload", *words])
+    with pytest.raises(SystemExit):
+        main()
+    return capsys.readouterr().err
+
+
+def test_a_misspelt_command_is_answered_with_the_nearest(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "did you mean run?" in said(monkeypatch, capsys, "rnu")
+
+
+@pytest.mark.parametrize("command", [["run"], ["validate"], ["compare", "-f"], ["apply", "-f"]], ids=" ".join)
+def test_a_file_that_is_not_there_is_named_with_what_to_do(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer = said(monkeypatch, capsys, *command, "/nowhere.yaml")
+    assert answer == "sshload: /nowhere.yaml: No such file or directory. Give the path of a file that can be read\n"
+
+
+def test_where_no_cluster_is_known_it_says_how_to_name_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    assert "name yours with --kubeconfig or KUBECONFIG" in said(monkeypatch, capsys, "watch", "one")

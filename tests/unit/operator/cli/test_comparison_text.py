@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sim_comparison import SimComparison, comparison_spec, measured
-from sshload_operator.cli.comparison_table import comparison_progress, comparison_text
+from sshload_operator.cli.view.comparison import comparison_page, comparison_progress
+from sshload_operator.cli.view.page import as_text
 from statuses import read_comparison_status
 
 
@@ -23,7 +24,7 @@ def played(error_percents: tuple[float, float] = (0.0, 0.0), **changes: Any) -> 
 
 
 def text_of(status: Mapping[str, Any]) -> str:
-    return comparison_text(read_comparison_status(status))
+    return as_text(comparison_page("cmp", read_comparison_status(status), verbose=True), 400)
 
 
 def row(text: str, figure: str) -> list[str]:
@@ -79,22 +80,28 @@ def test_a_test_without_figures_is_named_with_what_was_wrong() -> None:
         world.end(name, lost if name == "cmp-2-b" else None)
         world.settle()
     text = text_of(world.status)
-    assert "cmp-2-b gave no figures: " in text
+    assert "no figures  cmp-2-b: " in text
     assert "\x1b" not in text
 
 
-def test_the_verdict_stands_last() -> None:
-    lines = text_of(played().status).splitlines()
-    assert lines[-2] == "verdict    Conclusive (Compared)"
+def test_the_verdict_stands_first() -> None:
+    assert text_of(played().status).startswith("Conclusive (Compared): ")
+
+
+def test_without_v_figures_that_do_not_differ_are_counted_and_not_listed() -> None:
+    text = as_text(comparison_page("cmp", read_comparison_status(played().status)), 80)
+    assert "completedRate" not in text
+    assert "figures without a difference" in text
+    assert max(map(len, text.splitlines())) <= 80
 
 
 def test_a_comparison_without_results_shows_its_verdict_alone() -> None:
     status = {"phase": "Finished", "verdict": "Error", "reason": "InvalidSpec", "message": "spec.base: is required"}
-    assert text_of(status) == "verdict    Error (InvalidSpec)\n           spec.base: is required\n"
+    assert text_of(status) == "Error (InvalidSpec): spec.base: is required\n"
 
 
 def test_an_unfinished_comparison_has_no_verdict() -> None:
-    assert text_of({}) == "no verdict yet: Pending\n"
+    assert text_of({}) == "No verdict yet: Pending\n"
 
 
 def test_the_progress_is_how_many_tests_are_over_and_what_is_waited_for() -> None:
@@ -113,4 +120,4 @@ def test_a_status_that_somebody_has_taken_fields_from_is_shown_without_them() ->
     half = {**status["results"], "variants": [first, {**second, "figures": figures}]}
     text = text_of({"phase": "Finished", "results": half})
     assert row(text, "total p50 ms")[4] == "-"
-    assert "verdict    - (-)" in text
+    assert text.startswith("- (-)")

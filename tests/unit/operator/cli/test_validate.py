@@ -133,18 +133,24 @@ def test_a_caution_is_said_of_the_variant_that_it_is_of(
     assert "variant a" not in printed.err
 
 
-@pytest.mark.parametrize("kind", ["SSHLoadTestSchedule", "SSHLoadTestComparison"])
-def test_run_says_what_to_do_with_what_only_a_cluster_runs(
-    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize(
+    ("kind", "advice"),
+    [
+        ("SSHLoadTestSchedule", "which needs a cluster: kubectl apply it"),
+        ("SSHLoadTestComparison", "sshload compare -f"),
+    ],
+)
+def test_run_says_what_to_do_with_what_is_no_test(
+    kind: str, advice: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = write(tmp_path, {}, kind=kind)
     monkeypatch.setattr(sys, "argv", ["sshload", "run", str(path)])
     with pytest.raises(SystemExit) as ended:
         main()
     assert ended.value.code == ExitCode.ERROR
-    assert f"{path}: no SSHLoadTest in it, but an {kind}, which needs a cluster: kubectl apply it" in (
-        capsys.readouterr().err
-    )
+    said = capsys.readouterr().err
+    assert f"{path}: no SSHLoadTest in it, but an {kind}" in said
+    assert advice in said
 
 
 def test_every_file_is_checked_though_one_is_wrong(

@@ -66,8 +66,8 @@ def test_what_is_wrong_is_named_with_its_place(tmp_path: Path, text: str, path: 
 @pytest.mark.parametrize(
     ("kind", "advice"),
     [
-        ("SSHLoadTestSchedule", ["kubectl apply", "spec.template.spec"]),
-        ("SSHLoadTestComparison", ["kubectl apply", "sshload compare"]),
+        ("SSHLoadTestSchedule", ["kubectl apply", "spec.testTemplate.spec"]),
+        ("SSHLoadTestComparison", ["sshload compare -f", "sshload compare NAME"]),
     ],
 )
 def test_what_only_a_cluster_runs_is_no_test_and_says_what_to_do(tmp_path: Path, kind: str, advice: list[str]) -> None:

@@ -2,7 +2,7 @@ import io
 from typing import Any
 
 import pytest
-from sshload_operator.cli.progress_line import ProgressLine, progress_text
+from sshload_operator.cli.view.progress import ProgressLines, progress_text
 from statuses import read_test_status
 
 RUNNING: dict[str, Any] = {
@@ -22,14 +22,6 @@ RUNNING: dict[str, Any] = {
         "p99Ms": 43.21,
     },
 }
-
-
-class Terminal(io.StringIO):
-    """A terminal of unknown width."""
-
-    def isatty(self) -> bool:
-        """Say that it is one."""
-        return True
 
 
 def text_of(status: dict[str, Any]) -> str:
@@ -75,37 +67,11 @@ def test_without_a_status_the_test_is_pending() -> None:
     assert text_of({}) == "Pending"
 
 
-def test_on_a_terminal_the_line_is_rewritten_and_in_the_end_taken_away() -> None:
-    stream = Terminal()
-    line = ProgressLine(stream)
-    line.show(text_of(RUNNING))
-    line.show(text_of(later(1)))
-    line.close()
-    assert "\n" not in stream.getvalue()
-    assert stream.getvalue().count("\r\x1b[K") == 3
-    assert stream.getvalue().endswith("\r\x1b[K")
-
-
-def test_on_a_terminal_a_line_is_cut_so_that_it_does_not_wrap() -> None:
-    stream = Terminal()
-    ProgressLine(stream).show(text_of(RUNNING))
-    assert len(stream.getvalue().removeprefix("\r\x1b[K")) == 79
-
-
 def test_elsewhere_a_new_phase_is_a_line_and_figures_of_the_same_second_are_not() -> None:
     stream = io.StringIO()
-    line = ProgressLine(stream)
+    line = ProgressLines(stream)
     line.show(text_of({"phase": "PreparingTarget"}))
     line.show(text_of(RUNNING))
     line.show(text_of(later(1)))
     line.close()
     assert stream.getvalue() == f"PreparingTarget\n{text_of(RUNNING)}\n"
-
-
-def test_what_is_said_stays_when_the_line_goes() -> None:
-    stream = Terminal()
-    line = ProgressLine(stream)
-    line.show(text_of(RUNNING))
-    line.say("a note")
-    line.close()
-    assert stream.getvalue().endswith("\r\x1b[Ka note\n")

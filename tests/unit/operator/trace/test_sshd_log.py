@@ -4,8 +4,8 @@ import json
 from datetime import datetime
 
 import pytest
-from sshload_operator.cli.make_trace import TraceError, recorded
-from sshload_operator.cli.sshd_log import LogArrivals, read_arrivals
+from sshload_operator.cli.record.command import TraceError, recorded
+from sshload_operator.cli.record.sshd_log import LogArrivals, read_arrivals
 
 NOW = datetime.fromisoformat("2026-11-23T12:00").astimezone()
 PEER = "192.0.2.7 port 50000"

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from uuid import UUID
 
+import click
 from sshload_contract.allow_list import AllowList
 
 from sshload_operator.api.comparison.spec import parse_comparison
@@ -18,7 +19,8 @@ from sshload_operator.api.load_test_file import Document, NoObjectsError, files_
 from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LoadTestSpec
-from sshload_operator.cli.plain_text import printable
+from sshload_operator.cli.exit_code import ExitCode, complain, failed_on
+from sshload_operator.cli.options import FILE
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.plan import EVERYTHING_PERMITTED, Installation, Resolvers, TestIdentity, make_plan
 from sshload_operator.planning.preflight import allowing, preflight
@@ -36,6 +38,17 @@ _NOWHERE = Installation(
 )
 
 
+@click.command()
+@click.argument("files", metavar="FILE...", type=FILE, nargs=-1, required=True)
+def command(files: tuple[Path, ...]) -> ExitCode:
+    """Check files of all our kinds, and name each field that is wrong.
+
+    FILE is a YAML or JSON file with objects of our kinds, a directory of such files, or - for the standard input.
+    """
+    checks = [check(path) for path in files]
+    return ExitCode.PASSED if all(checks) else ExitCode.ERROR
+
+
 def check(path: Path) -> bool:
     """Say of each object in a file, or in the files of a directory, whether it is valid; return whether all are.
 
@@ -45,7 +58,7 @@ def check(path: Path) -> bool:
         return bool(_check_file(path))
     checks = [_check_file(one, in_directory=True) for one in files_in(path)]
     if all(one is None for one in checks):
-        _complain(f"{path}: no object of ours in its YAML and JSON files")
+        complain(f"{path}: no object of ours in its YAML and JSON files")
         return False
     return all(one is not False for one in checks)
 
@@ -57,7 +70,7 @@ def _check_file(path: Path, *, in_directory: bool = False) -> bool | None:
     except (SpecError, OSError) as error:
         if in_directory and isinstance(error, NoObjectsError):
             return None
-        _complain(f"{path}: {error}")
+        failed_on(path, error)
         return False
     checks = [_check_object(f"{path}: {document.name}", document) for document in documents]  # all of them speak
     return all(checks)
@@ -69,7 +82,7 @@ def _check_object(label: str, document: Document) -> bool:
         tests = dict(_tests(document))
     except SpecError as error:
         for problem in error.problems:
-            _complain(f"{label}: {problem}")
+            complain(f"{label}: {problem}")
         return False
     test = TestIdentity(namespace="default", name=document.name, uid=str(UUID(int=0)), generation=1)
     plans = {of: make_plan(test, spec, replace(_NOWHERE, allow_list=allowing(spec)), 1) for of, spec in tests.items()}
@@ -77,12 +90,12 @@ def _check_object(label: str, document: Document) -> bool:
         refusal = preflight(plan)
         if refusal is not None:
             reason, message = refusal
-            _complain(f"{label}{of}: {reason}: {message}")
+            complain(f"{label}{of}: {reason}: {message}")
             return False
     sys.stdout.write(f"{label}: valid\n")
     for of, plan in plans.items():
         for caution in cautions(plan):
-            _complain(f"{label}{of}: note: {caution}")
+            complain(f"{label}{of}: note: {caution}")
     return True
 
 
@@ -99,7 +112,3 @@ def _tests(document: Document) -> Iterator[tuple[str, LoadTestSpec]]:
         if problem:
             raise SpecError(NOT_ITS_OWN_BASELINE.at.removeprefix("."), problem)
         yield "", spec
-
-
-def _complain(text: str) -> None:
-    sys.stderr.write(f"sshload: {printable(text)}\n")

@@ -1,20 +1,22 @@
 """`sshload trace`: from an sshd's log to a trace that `load.replay` plays."""
 
 import sys
-from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, groupby
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
+import click
 import yaml
 from sshload_contract.load.replay import MOST_ARRIVALS, MOST_SECONDS, Trace, write_trace
 
 from sshload_operator.api.spec import TRACE
-from sshload_operator.cli.sshd_log import Arrival, LogArrivals, read_arrivals
+from sshload_operator.cli.exit_code import ExitCode, complain, failed
+from sshload_operator.cli.options import FILE, Parsed, moment
+from sshload_operator.cli.record.sshd_log import Arrival, LogArrivals, read_arrivals
 
 _NARROW = "narrow --since and --until"
 _CONFIG_MAP_BYTES = 1_000_000
@@ -33,23 +35,37 @@ class Recorded:
     notes: tuple[str, ...]
 
 
-def make_trace(arguments: Namespace) -> tuple[str, ...]:
-    """Write the trace that the arguments of `sshload trace` ask for, and return what a reader should know of it.
+_TIME: Final = Parsed("TIME", moment)
 
-    Raises TraceError and OSError.
+
+@click.command()
+@click.argument("files", metavar="FILE...", type=FILE, nargs=-1, required=True)
+@click.option("--since", metavar="TIME", type=_TIME, help="When the trace begins, such as 2026-11-16T09:00.")
+@click.option("--until", metavar="TIME", type=_TIME, help="When the trace ends.")
+@click.option("-o", "--out", metavar="FILE", type=FILE, help="Write the trace there, not to standard output.")
+@click.option("--config-map", metavar="NAME", help="Write it as a ConfigMap of this name.")
+def command(
+    files: tuple[Path, ...], since: datetime | None, until: datetime | None, out: Path | None, config_map: str | None
+) -> ExitCode:
+    """Make a trace of when connections came to an sshd, from its log. It has times only: no address, no user.
+
+    FILE is auth.log, or what journalctl prints (-o short-iso-precise, -o json), or - for the standard input.
     """
-    log = _read(arguments.files)
-    since_s = None if arguments.since is None else arguments.since.timestamp()
-    until_s = None if arguments.until is None else arguments.until.timestamp()
-    found = recorded(log, since_s, until_s)
-    text = write_trace(found.trace, found.notes)
-    if arguments.config_map:
-        text = _config_map(arguments.config_map, text)
-    if arguments.out is None:
-        sys.stdout.write(text)
-    else:
-        arguments.out.write_text(text, encoding="utf-8")
-    return found.notes
+    try:
+        log = _read(files)
+        found = recorded(log, *(None if one is None else one.timestamp() for one in (since, until)))
+        text = write_trace(found.trace, found.notes)
+        if config_map:
+            text = _config_map(config_map, text)
+        if out is None:
+            sys.stdout.write(text)
+        else:
+            out.write_text(text, encoding="utf-8")
+    except (TraceError, OSError) as error:
+        return failed(f"{', '.join(map(str, files))}: {error}")
+    for note in found.notes:
+        complain(note)
+    return ExitCode.PASSED
 
 
 def recorded(log: LogArrivals, since_s: float | None, until_s: float | None) -> Recorded:

@@ -1,0 +1,1 @@
+"""The commands that ask a cluster: watch, compare, list, apply, abort and rerun."""

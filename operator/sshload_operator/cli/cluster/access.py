@@ -1,0 +1,53 @@
+"""Which cluster and namespace a command is about, as kubectl chooses them."""
+
+import os
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sshload_operator.control.api_server.client import AccessError, api_client, context_namespace
+from sshload_operator.control.api_server.cluster import Cluster
+
+
+class ClusterError(Exception):
+    """A cluster cannot be asked, or refuses; the text says why, and what to do."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What the command line says of the cluster. What is empty is as kubectl chooses it."""
+
+    namespace: str
+    kubeconfig: str
+    context: str
+
+    @classmethod
+    def taken_from(cls, options: dict[str, Any]) -> "Access":
+        """Return what the options say, and take them away."""
+        return cls(**{name: options.pop(name) for name in ("namespace", "kubeconfig", "context")})
+
+
+@asynccontextmanager
+async def opened(access: Access) -> AsyncIterator[tuple[Cluster, str]]:
+    """Give a cluster, and the namespace that is meant; raises ClusterError where nothing says how to reach one."""
+    try:
+        _check_kubeconfig(access.kubeconfig)
+        namespace = access.namespace or context_namespace(access.kubeconfig, access.context)
+        cluster = Cluster(await api_client(access.kubeconfig, access.context), lambda _verb, _resource: None)
+    except AccessError as error:
+        raise ClusterError(f"{error}. --kubeconfig and --context choose another") from error
+    try:
+        yield cluster, namespace
+    finally:
+        await cluster.close()
+
+
+def _check_kubeconfig(path: str) -> None:
+    """Raise ClusterError where the kubeconfig that is named, or that would be taken, is not there."""
+    if path and not Path(path).is_file():
+        raise ClusterError(f"there is no kubeconfig {path}")
+    usual = Path("~/.kube/config").expanduser()
+    if not (path or {"KUBECONFIG", "KUBERNETES_SERVICE_HOST"} & os.environ.keys()) and not usual.is_file():
+        raise ClusterError(f"there is no kubeconfig {usual}: name yours with --kubeconfig or KUBECONFIG")

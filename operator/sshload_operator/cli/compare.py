@@ -1,0 +1,108 @@
+"""`sshload compare`: a comparison in a cluster, followed to its end, or of a file, run here with variants in turns."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sshload_operator.api.kinds import API_VERSION, COMPARISON
+from sshload_operator.api.load_test_file import Document, read_objects
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.status.head import written
+from sshload_operator.cli.exit_code import ExitCode, exit_code, failed_on
+from sshload_operator.cli.options import FILE, cluster_options, output, timeout, verbose
+from sshload_operator.cli.run import Given, given, local_options, local_run_options
+from sshload_operator.cli.view.comparison import comparison_page, comparison_progress, comparison_rows
+from sshload_operator.cli.view.formats import print_result
+from sshload_operator.cli.view.progress import ProgressView, progress_view
+from sshload_operator.control.run.keys import KeysError
+from sshload_operator.local.compare import compare_locally
+from sshload_operator.local.run import LocalResult, run_locally
+from sshload_operator.local.sshd import LocalRunError
+
+
+@click.command()
+@click.argument("comparison", metavar="[NAME]", required=False)
+@click.option("-f", "--filename", metavar="FILE", type=FILE, help="Run the SSHLoadTestComparison of this file here.")
+@local_options
+@cluster_options
+@timeout
+@output()
+@verbose()
+def command(
+    *,
+    comparison: str | None,
+    filename: Path | None,
+    timeout: float | None,
+    output: str,
+    verbose: bool,
+    **options: Any,
+) -> ExitCode:
+    """Follow the SSHLoadTestComparison NAME in a cluster, or run that of FILE here; print its variants side by side.
+
+    In a cluster Ctrl-C ends the watching, not the comparison. Here it aborts the comparison.
+    """
+    if (comparison is None) == (filename is None):
+        raise click.UsageError("name a comparison of a cluster, or give a file with -f")
+    cluster = {name: options.pop(name) for name in ("namespace", "kubeconfig", "context")}
+    if filename is not None:
+        return _here(given({"file": filename, **options}), output, verbose=verbose)
+    # The API client takes half a second to import, and a local run has no need of it.
+    from sshload_operator.cli.cluster.access import Access  # noqa: PLC0415
+    from sshload_operator.cli.cluster.follow import COMPARISONS, How, follow  # noqa: PLC0415
+
+    how = How(timeout_s=timeout, output=output, verbose=verbose)
+    return follow(COMPARISONS, comparison or "", Access(**cluster), how)
+
+
+def _here(asked: Given, output: str, *, verbose: bool) -> ExitCode:
+    """Run a comparison with processes of this machine."""
+    view = progress_view()
+    try:
+        document = _only_comparison(asked)
+        status = compare_locally(
+            document, runner(asked, view), lambda status: view.say(comparison_progress(status)), asked.allow_target
+        )
+    except (SpecError, LocalRunError, KeysError, OSError) as error:
+        view.close()
+        return failed_on(asked.file, error)
+    finally:
+        view.close()
+    finished = {
+        "apiVersion": API_VERSION,
+        "kind": COMPARISON.name,
+        "metadata": {"name": document.name, "namespace": document.namespace or "default"},
+        "spec": document.spec,
+        "status": written(status),
+    }
+    print_result(output, finished, comparison_page(document.name, status, verbose=verbose), comparison_rows(status))
+    return exit_code(status.verdict)
+
+
+def runner(asked: Given, view: ProgressView) -> Callable[[Document], LocalResult]:
+    """Return what runs one test after the other here; what differs from a cluster is said once, logs have folders."""
+    said: set[str] = set()
+
+    def say_once(text: str) -> None:
+        if text not in said:
+            said.add(text)
+            view.say(text)
+
+    def run(document: Document) -> LocalResult:
+        own = asked if asked.logs is None else replace(asked, logs=asked.logs / document.name)
+        return run_locally(document, replace(local_run_options(own, view), note=say_once))
+
+    return run
+
+
+def _only_comparison(asked: Given) -> Document:
+    """Return the file's one comparison, or the one of the name that is asked for; raises SpecError."""
+    found = [one for one in read_objects(asked.file) if one.kind is COMPARISON and asked.name in (None, one.name)]
+    if len(found) != 1:
+        why = (
+            "choose one of them with --name" if found else "sshload run runs a test, and sshload sweep one field of it"
+        )
+        raise SpecError("", f"{len(found)} objects of the kind {COMPARISON.name} in it: {why}")
+    return found[0]

@@ -1,0 +1,1 @@
+"""`sshload trace`: a trace of arrivals from the log of an sshd."""

@@ -1,0 +1,176 @@
+"""`sshload run`: a test by processes of this machine, and its result."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import click
+from sshload_contract.allow_list import AllowedTarget
+from sshload_contract.wire.codec import to_json
+
+from sshload_operator.api.kinds import API_VERSION, TEST
+from sshload_operator.api.load_test_file import Document, read_finished_test, read_load_tests
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.spec import LOCUSTFILE, TRACE
+from sshload_operator.api.status.head import written
+from sshload_operator.cli.exit_code import ExitCode, complain, exit_code, failed_on
+from sshload_operator.cli.options import FILE, Parsed, allowed_target, host_and_file, output, verbose
+from sshload_operator.cli.view.formats import print_result
+from sshload_operator.cli.view.progress import ProgressView, progress_view
+from sshload_operator.cli.view.result import result_page, result_rows
+from sshload_operator.control.run.keys import KeysError
+from sshload_operator.local.config_map_files import option
+from sshload_operator.local.credentials import Credentials
+from sshload_operator.local.files import OwnFiles
+from sshload_operator.local.run import LocalOptions, LocalResult, run_locally
+from sshload_operator.local.sshd import LocalRunError
+from sshload_operator.state import Reason
+
+VIA_OPTIONS: Final = ("identity", "certificate", "passphrase-file", "password-file", "known-hosts")
+"""The files of a jump host, as the options `--via-...` name them."""
+
+_FILE_OPTIONS: Final = {LOCUSTFILE: "The locustfile", TRACE: "The trace of arrivals"}
+"""The files that ConfigMaps hold in a cluster, and what they are."""
+
+_EXTERNAL: Final = (
+    ("identity", "The private key to log in to an external target with."),
+    ("certificate", "The certificate of that key."),
+    ("passphrase-file", "The passphrase of that key."),
+    ("password-file", "The password to log in with."),
+    ("known-hosts", "The host keys to accept, jump hosts' too."),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What the command line gives to a local run, in place of Secrets, ConfigMaps and the allow-list."""
+
+    file: Path
+    name: str | None
+    logs: Path | None
+    baseline: Path | None
+    allow_target: tuple[AllowedTarget, ...]
+    others: Mapping[str, Any]
+
+    def own_files(self) -> OwnFiles:
+        """Return the files that are named in place of Secrets and ConfigMaps."""
+        via: dict[str, Credentials] = {}
+        for name in VIA_OPTIONS:
+            for host, file in self.others[f"via_{_field(name)}"]:
+                via[host] = replace(via.get(host, Credentials()), **{_field(name): file})
+        files = {name: path for name in _FILE_OPTIONS if (path := self.others[Path(name).stem]) is not None}
+        target = Credentials(**{_field(name): self.others[_field(name)] for name in VIA_OPTIONS})
+        return OwnFiles(test=self.file, target=target, via=via, files=files)
+
+
+def local_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a local run; the command gets them as keyword arguments, of which `given` makes a value."""
+    for name, what in reversed(_FILE_OPTIONS.items()):
+        help_text = f"{what}, if no ConfigMap in the file holds it."
+        function = click.option(option(name), metavar="FILE", type=FILE, help=help_text)(function)
+    for name in reversed(VIA_OPTIONS):
+        function = click.option(
+            f"--via-{name}",
+            metavar="HOST=FILE",
+            type=Parsed("HOST=FILE", host_and_file),
+            multiple=True,
+            help="The same for the jump host that spec.via names so; repeatable.",
+        )(function)
+    for name, what in reversed(_EXTERNAL):
+        function = click.option(f"--{name}", metavar="FILE", type=FILE, help=what)(function)
+    function = click.option(
+        "--allow-target",
+        metavar="HOST[:PORT]",
+        type=Parsed("HOST[:PORT]", allowed_target),
+        multiple=True,
+        help="Load may go to this host (a name, a pattern or a CIDR); repeatable.",
+    )(function)
+    logs_help = "Keep the processes' output and summary.json there."
+    function = click.option("--logs", metavar="DIR", type=FILE, help=logs_help)(function)
+    return click.option("--name", help="Which test, where the file has several.")(function)
+
+
+def given(options: dict[str, Any]) -> Given:
+    """Return what the command line gives to a local run."""
+    own = {key: options.pop(key) for key in ("file", "name", "logs", "allow_target")}
+    return Given(**own, baseline=options.pop("baseline", None), others=options)
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@local_options
+@click.option(
+    "--baseline", metavar="FILE", type=FILE, help="The baseline: what `sshload run -o json` printed of an earlier run."
+)
+@output()
+@verbose()
+def command(output: str, verbose: bool, **options: Any) -> ExitCode:  # noqa: FBT001 - click passes it by its name
+    """Run the SSHLoadTest of FILE with processes of this machine; - is the standard input.
+
+    Ctrl-C aborts it, and prints what was measured until then; a second Ctrl-C ends it at once.
+    """
+    asked = given(options)
+    line = progress_view()
+    try:
+        document = only_test(asked.file, asked.name)
+        result = run_locally(document, local_run_options(asked, line))
+    except (SpecError, LocalRunError, KeysError, OSError) as error:
+        line.close()
+        return failed_on(asked.file, error)
+    finally:
+        line.close()
+    if asked.logs is not None:
+        _keep_summary(result, asked.logs)
+    if result.status.reason == Reason.TARGET_NOT_ALLOWED:
+        complain("here, --allow-target HOST[:PORT] allows it")
+    page = result_page(document.name, result.status, verbose=verbose)
+    print_result(output, finished_test(document, result), page, result_rows(result.status))
+    return exit_code(result.status.verdict)
+
+
+def finished_test(document: Document, result: LocalResult) -> Mapping[str, Any]:
+    """Return the test with its status, as a cluster would have it."""
+    return {
+        "apiVersion": API_VERSION,
+        "kind": TEST.name,
+        "metadata": {"name": document.name, "namespace": document.namespace or "default"},
+        "spec": document.spec,
+        "status": written(result.status),
+    }
+
+
+def only_test(path: Path, name: str | None) -> Document:
+    """Return the file's one test, or the one of this name; raises SpecError."""
+    documents = read_load_tests(path)
+    if name is None and len(documents) == 1:
+        return documents[0]
+    for document in documents:
+        if document.name == name:
+            return document
+    known = ", ".join(document.name for document in documents)
+    raise SpecError("metadata.name", f"choose one of {known} with --name")
+
+
+def local_run_options(asked: Given, line: ProgressView) -> LocalOptions:
+    """Return what a local run is told, with its progress shown on `line`."""
+    if asked.logs is not None:
+        asked.logs.mkdir(parents=True, exist_ok=True)
+    return LocalOptions(
+        own=asked.own_files(),
+        allowed_targets=asked.allow_target,
+        baseline=read_finished_test(asked.baseline) if asked.baseline is not None else None,
+        logs=asked.logs,
+        note=line.say,
+        progress=line.stand,
+        asks_target=line.shows_target,
+    )
+
+
+def _keep_summary(result: LocalResult, logs: Path) -> None:
+    if result.summary is not None:
+        (logs / "summary.json").write_text(to_json(result.summary), encoding="utf-8")
+
+
+def _field(option_name: str) -> str:
+    return option_name.replace("-", "_")

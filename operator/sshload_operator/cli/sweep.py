@@ -1,0 +1,146 @@
+"""`sshload sweep`: a test at one value of a field after the other, here, as a table and a curve."""
+
+import re
+from collections.abc import Iterator, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+import yaml
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.load_test import parse
+from sshload_operator.api.load_test_file import Document
+from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.cli.compare import runner
+from sshload_operator.cli.exit_code import ExitCode, exit_code, failed_on
+from sshload_operator.cli.options import FILE, Parsed, output
+from sshload_operator.cli.run import finished_test, given, local_options, only_test
+from sshload_operator.cli.view.formats import print_result
+from sshload_operator.cli.view.progress import progress_view
+from sshload_operator.cli.view.sweep import sweep_page, sweep_rows
+from sshload_operator.control.run.keys import KeysError
+from sshload_operator.decision.comparison.figures import MEASURED
+from sshload_operator.local.sshd import LocalRunError
+
+if TYPE_CHECKING:
+    from sshload_operator.local.run import LocalResult
+
+MOST_VALUES: Final = 50
+_RANGE = re.compile(r"(?P<first>-?[\d.]+)\.\.(?P<last>-?[\d.]+):(?P<step>[\d.]+)")
+_PATH = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.([A-Za-z][A-Za-z0-9]*|\d{1,3}))*")
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """One field of a spec, by the keys and indexes that lead to it, and its values in their order."""
+
+    path: tuple[str | int, ...]
+    values: tuple[Any, ...]
+
+    @property
+    def field(self) -> str:
+        """The field as a person writes it."""
+        return ".".join(map(str, self.path))
+
+    def spec_at(self, spec: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
+        """Return the spec with this value; raises SpecError where the path leads to no field."""
+        changed = dict(deepcopy(spec))
+        _set(changed, self.path, value, self.field)
+        return changed
+
+
+def sweep_of(text: str) -> Sweep:
+    """Return what FIELD=V1,V2,... or FIELD=FROM..TO:STEP says; raises ValueError."""
+    field, equals, written = text.partition("=")
+    field = field.removeprefix("spec.")
+    if not equals or not _PATH.fullmatch(field):
+        raise ValueError(
+            f"{text!r} is not FIELD=V1,V2,... or FIELD=FROM..TO:STEP, such as load.arrivals.rate=10..50:10"
+        )
+    path = tuple(int(part) if part.isdigit() else part for part in field.split("."))
+    found = _RANGE.fullmatch(written)
+    values = tuple(_range(*map(float, found.groups()))) if found else tuple(map(yaml.safe_load, written.split(",")))
+    if not 1 < len(values) <= MOST_VALUES:
+        raise ValueError(f"{len(values)} values of {field}: give 2 to {MOST_VALUES}")
+    return Sweep(path, values)
+
+
+@click.command()
+@click.argument("file", type=FILE)
+@click.option(
+    "--over",
+    "swept",
+    metavar="FIELD=VALUES",
+    type=Parsed("FIELD=VALUES", sweep_of),
+    required=True,
+    help="The field and its values: load.arrivals.rate=10,20,40 or =10..50:10.",
+)
+@local_options
+@output()
+def command(file: Path, swept: Sweep, output: str, **options: Any) -> ExitCode:
+    """Run the SSHLoadTest of FILE here at each value of one field, and print a table with a curve.
+
+    The exit code is 0 where each value was measured, whatever was found, else that of the first that was not.
+    """
+    asked, view = given({"file": file, **options}), progress_view()
+    done: list[tuple[Document, LocalResult]] = []
+    try:
+        test = only_test(asked.file, asked.name)
+        tests = [_at(test, swept, number, value) for number, value in enumerate(swept.values, start=1)]
+        run = runner(asked, view)
+        for one, value in zip(tests, swept.values, strict=True):
+            view.say(f"{swept.field} = {value} ({len(done) + 1} of {len(tests)})")
+            done.append((one, run(one)))
+            if done[-1][1].status.verdict is Verdict.ABORTED:
+                break
+    except (SpecError, LocalRunError, KeysError, OSError) as error:
+        view.close()
+        return failed_on(file, error)
+    finally:
+        view.close()
+    statuses = [result.status for _, result in done]
+    whole = {"apiVersion": "v1", "kind": "List", "items": [finished_test(one, result) for one, result in done]}
+    swept_so_far = tuple(zip(swept.values, statuses, strict=False))
+    page = sweep_page(test.name, swept.field, len(swept.values), swept_so_far)
+    print_result(output, whole, page, sweep_rows(swept.field, swept_so_far))
+    unmeasured = (status.verdict for status in statuses if status.verdict not in MEASURED)
+    return exit_code(next(unmeasured, Verdict.PASSED))
+
+
+def _at(test: Document, swept: Sweep, number: int, value: Any) -> Document:
+    """Return the test at one value; raises SpecError, so that nothing is run where one of them is not valid."""
+    spec = swept.spec_at(test.spec, value)
+    try:
+        parse(spec)
+    except SpecError as error:
+        raise SpecError("", f"{swept.field} = {value}: {error}") from error
+    return Document(test.kind, f"{test.name}-{number}", test.namespace, spec)
+
+
+def _set(within: Any, path: tuple[str | int, ...], value: Any, field: str) -> None:
+    """Set what a path leads to; raises SpecError where it leads nowhere. Missing objects on the way are made."""
+    *way, last = path
+    for key in way:
+        if isinstance(within, dict) and isinstance(key, str):
+            within = within.setdefault(key, {})
+        elif isinstance(within, list) and isinstance(key, int) and key < len(within):
+            within = within[key]
+        else:
+            raise SpecError("", f"the spec has no {field}: {key} leads nowhere")
+    in_list = isinstance(within, list) and isinstance(last, int) and last < len(within)
+    if not in_list and not (isinstance(within, dict) and isinstance(last, str)):
+        raise SpecError("", f"the spec has no {field}: {last} leads nowhere")
+    within[last] = value
+
+
+def _range(first: float, last: float, step: float) -> Iterator[float | int]:
+    if step <= 0:
+        return
+    for number in range(MOST_VALUES + 1):
+        value = first + number * step
+        if value > last:
+            return
+        yield int(value) if value.is_integer() else round(value, 9)

@@ -1,0 +1,83 @@
+"""What a result says to change in sshd_config, and the lines to paste."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from sshload_contract.vocabulary import Outcome
+
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.results import MaxStartupsAdvice, Results
+from sshload_operator.cli.view.page import Facts, Page, Paste
+from sshload_operator.state import Resource
+
+_SETTING: Final = re.compile(r"(\d{1,9}):(\d{1,9}):(\d{1,9})")
+_OF_SSHD: Final = (Resource.MAX_STARTUPS, Resource.PENALTIES, Resource.MAX_SESSIONS, Resource.LISTEN_BACKLOG)
+
+
+def pastes(results: Results | None) -> Iterator[Paste]:
+    """Yield the lines of sshd_config without which the server turned connections away; none where it did not."""
+    if results is None:
+        return
+    advice = results.max_startups
+    if advice is not None and _turns_away(advice):
+        yield Paste("To lose none of these logins, put this into the server's sshd_config:", (_line(advice),))
+    if _penalised(results):
+        yield Paste(
+            "The server penalises the addresses that the load comes from. Exempt them in its sshd_config, with the"
+            " workers' own network in place of this one:",
+            ("PerSourcePenaltyExemptList 10.0.0.0/8",),
+        )
+
+
+def advice_page(name: str, status: TestStatus) -> Page:
+    """Return what to change on the server, or that the result asks for no change, with what it rests on."""
+    found = tuple(pastes(status.results))
+    facts = Facts((*_max_startups(status.results), *_sessions(status.results), *_short_of(status)))
+    if status.results is None:
+        return Page(name, "No advice", "the test has measured nothing", None)
+    if found or facts.rows:
+        sentence = "the server's configuration is a limit" if found else "what was seen of the server"
+    else:
+        sentence = "nothing that was measured names an option of sshd as the limit"
+    return Page(name, "Advice", sentence, None, parts=(*((facts,) if facts.rows else ()), *found))
+
+
+def _turns_away(advice: MaxStartupsAdvice) -> bool:
+    """Tell whether connections are dropped for MaxStartups, and a larger one would lose none."""
+    set_, best = (_SETTING.fullmatch(text or "") for text in (advice.setting, advice.recommended))
+    if best is None or not (advice.observed_drop_percent or advice.predicted_drop_percent):
+        return False
+    return set_ is None or int(set_[1]) < int(best[1])
+
+
+def _line(advice: MaxStartupsAdvice) -> str:
+    return f"MaxStartups {advice.recommended}"
+
+
+def _penalised(results: Results) -> bool:
+    dropped = results.target.dropped if results.target is not None else None
+    counted = bool(dropped is not None and dropped.penalty)
+    return counted or any(one.outcome == Outcome.PENALISED for one in results.errors)
+
+
+def _max_startups(results: Results | None) -> Iterator[tuple[str, str]]:
+    if results is not None and results.max_startups is not None:
+        yield "startups", results.max_startups.message
+
+
+def _sessions(results: Results | None) -> Iterator[tuple[str, str]]:
+    refused = [one for one in results.errors if one.outcome == Outcome.CHANNEL_REFUSED] if results is not None else []
+    if refused:
+        count = sum(one.count for one in refused)
+        yield "sessions", f"{count:,} channels were refused: raise MaxSessions (10 unless set) in sshd_config"
+
+
+def _short_of(status: TestStatus) -> Iterator[tuple[str, str]]:
+    limit = status.capacity.limited_by if status.capacity is not None else None
+    if limit is None:
+        return
+    for one in sorted(limit.short_of, key=lambda one: one.resource not in _OF_SSHD):
+        yield "short of", f"{one.resource}: {one.message}"
+    if limit.message:
+        yield "limit", limit.message

@@ -1,0 +1,123 @@
+"""The result of a comparison as a page, from its status alone: one table for each variant but the first."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from sshload_operator.api.status.comparison import (
+    ComparedFigure,
+    ComparisonPhase,
+    ComparisonStatus,
+    ComparisonVerdict,
+    Difference,
+    VariantResult,
+)
+from sshload_operator.cli.view.page import Facts, Grid, Page
+from sshload_operator.cli.view.text import ABSENT, milliseconds, printable
+from sshload_operator.decision.comparison.figures import place
+
+_GROUPED_FROM: Final = 100.0
+_WORDS: Final = {Difference.NONE: "no difference", Difference.UNKNOWN: ABSENT, None: ABSENT}
+
+
+def comparison_page(name: str, status: ComparisonStatus, *, verbose: bool = False) -> Page:
+    """Return the whole result. What the status does not state is shown as `-`.
+
+    Without `verbose`, figures of which no variant differs are counted and not listed.
+    """
+    if status.phase is not ComparisonPhase.FINISHED:
+        return Page(name, "No verdict yet", status.phase or ComparisonPhase.PENDING, None)
+    return Page(
+        name=name,
+        verdict=f"{status.verdict or ABSENT} ({status.reason or ABSENT})",
+        sentence=status.message,
+        passed=True if status.verdict is ComparisonVerdict.CONCLUSIVE else None,
+        parts=(*_tables(status, verbose=verbose), *_unmeasured(status)),
+    )
+
+
+def comparison_rows(status: ComparisonStatus) -> Iterator[Mapping[str, object]]:
+    """Yield each figure of each variant, for a spreadsheet."""
+    for variant in () if status.results is None else status.results.variants:
+        for one in variant.figures:
+            yield {
+                "variant": variant.name,
+                "step": one.step,
+                "figure": one.figure,
+                "value": one.value,
+                "rounds": one.rounds,
+                "ratio": one.ratio,
+                "points": one.points,
+                "low": one.low,
+                "high": one.high,
+                "difference": one.difference,
+            }
+
+
+def comparison_progress(status: ComparisonStatus) -> str:
+    """Return where a comparison stands, in one line."""
+    tests = f"{status.progress} tests over, " if status.progress else ""
+    said = f"{tests}{status.message}"
+    phase = status.phase or ComparisonPhase.PENDING
+    return printable(f"{phase}: {said}" if said else phase)
+
+
+def _tables(status: ComparisonStatus, *, verbose: bool) -> Iterator[Grid]:
+    variants = () if status.results is None else status.results.variants
+    for variant in variants[1:]:
+        head = ("figure", variants[0].name, variant.name, "ratio", "95 % interval", "difference")
+        keyed = dict(_rows(_by_key(variants[0]), _by_key(variant)))
+        shown = {name: row for name, row in keyed.items() if verbose or row[-1] != _WORDS[Difference.NONE]} or keyed
+        left_out = len(keyed) - len(shown)
+        note = f"-v shows the {left_out} figures without a difference" if left_out else ""
+        yield Grid(head, tuple((name, *row) for name, row in shown.items()), left=1, last_left=True, note=note)
+
+
+def _by_key(variant: VariantResult) -> dict[tuple[str, str], ComparedFigure]:
+    return {(one.step, one.figure): one for one in variant.figures}
+
+
+def _rows(
+    first: Mapping[tuple[str, str], ComparedFigure], other: Mapping[tuple[str, str], ComparedFigure]
+) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield a row for each figure that either variant has, after the figure's name."""
+    for key in sorted({*first, *other}, key=lambda key: place(".".join(filter(None, key)))):
+        theirs, ours = first.get(key), other.get(key)
+        beside = (ABSENT, ABSENT, ABSENT) if ours is None else (_change(ours), _interval(ours), _difference(ours))
+        yield _name(key), (_value(theirs), _value(ours), *beside)
+
+
+def _name(key: tuple[str, str]) -> str:
+    step, figure = key
+    return f"{step} {figure.removesuffix('Ms')} ms" if step else figure
+
+
+def _value(one: ComparedFigure | None) -> str:
+    if one is None:
+        return ABSENT
+    if one.figure.endswith("Ms"):
+        return milliseconds(one.value)
+    return f"{one.value:,.0f}" if one.value >= _GROUPED_FROM else f"{one.value:.3g}"
+
+
+def _change(one: ComparedFigure) -> str:
+    if one.points is not None:
+        return f"{one.points:+.3g} points"
+    return ABSENT if one.ratio is None else f"{one.ratio:.3f}"
+
+
+def _interval(one: ComparedFigure) -> str:
+    if one.low is None or one.high is None:
+        return ABSENT
+    form = "{:.3f} to {:.3f}" if one.points is None else "{:+.3g} to {:+.3g}"
+    return form.format(one.low, one.high)
+
+
+def _difference(one: ComparedFigure) -> str:
+    return _WORDS.get(one.difference, str(one.difference))
+
+
+def _unmeasured(status: ComparisonStatus) -> Iterator[Facts]:
+    """Yield each test that gave no figures, all together."""
+    lost = tuple(("no figures", f"{test.test}: {test.problem}") for test in status.tests if test.problem)
+    if lost:
+        yield Facts(lost)

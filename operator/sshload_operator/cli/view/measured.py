@@ -1,0 +1,228 @@
+"""What a run has measured, as parts of a page: the load, its stages and steps, failures, the server, the generator."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from sshload_contract.vocabulary import WHOLE_STEPS
+
+from sshload_operator.api.status.results import (
+    Agreement,
+    FailureCount,
+    FreshLogin,
+    GeneratorResult,
+    Results,
+    StageResult,
+    StepResult,
+    TargetResult,
+)
+from sshload_operator.cli.view.page import Facts, Grid, Paste
+from sshload_operator.cli.view.text import ABSENT, bytes_per_second, milliseconds
+from sshload_operator.decision.comparison.figures import place
+
+_PERCENTILES: Final = (50, 90, 99)
+_MEGA = 1_000_000
+_WHOLE = frozenset(step.value for step in WHOLE_STEPS)
+
+
+def measured_parts(
+    results: Results, asked: frozenset[str], *, totals_said: bool, verbose: bool
+) -> Iterator[Grid | Facts | Paste]:
+    """Yield what is shown of results, in the order in which it happened.
+
+    `asked` are the steps that thresholds name. `totals_said` leaves out what the verdict's sentence has said already.
+    """
+    yield Facts((("load", _load(results, totals_said=totals_said)), *_held(results)))
+    if results.stages:
+        yield _stages(results.stages)
+    if results.steps:
+        yield _steps(results.steps, asked, verbose=verbose)
+    if results.errors:
+        yield _errors(results.errors)
+    facts = (*_server(results, verbose=verbose), *_generator(results.generator), *_max_startups(results))
+    if facts:
+        yield Facts(facts)
+
+
+def _load(results: Results, *, totals_said: bool) -> str:
+    rates = f"{results.offered_rate:,.1f}/s offered, {results.achieved_rate:,.1f}/s begun"
+    words = [rates] if totals_said else [f"{rates}, {results.completed_rate:,.1f}/s completed"]
+    words[0] += f" in {results.duration_seconds:,.1f} s"
+    if not totals_said:
+        percent = results.error_percent
+        share = "" if percent is None or results.hold else f" ({percent:.2f} %)"
+        words.append(f"{results.failures:,} of {results.iterations:,} iterations failed{share}")
+    if results.burst is not None:
+        words.append(f"{results.burst.established:,} of {results.burst.attempted:,} connections logged in")
+    if results.ended_early is not None:
+        words.append(f"ended {results.ended_early.after_seconds:.1f} s after its start, as a threshold was broken")
+    return "; ".join(words)
+
+
+def _held(results: Results) -> Iterator[tuple[str, str]]:
+    hold = results.hold
+    if hold is None:
+        return
+    percent = results.error_percent
+    of_all = "" if percent is None else f"; with them, {percent:.2f} % failed"
+    yield "held", f"{hold.held_most:,} sessions at most, {hold.held_least:,} at least{of_all}"
+    yield from _fresh_login(hold.fresh_login or FreshLogin())
+
+
+def _fresh_login(login: FreshLogin) -> Iterator[tuple[str, str]]:
+    """Yield a newcomer's login beside the held sessions and without them; nothing where neither is stated."""
+    if login.p50_ms is None:
+        return
+    text = f"beside them {milliseconds(login.p50_ms)} ms (p50)"
+    if login.p50_ratio is not None:
+        text += f", {milliseconds(login.alone_p50_ms)} ms with nothing held: {login.p50_ratio:.2f} times as long"
+    if login.p50_ratio_low is not None and login.p50_ratio_high is not None:
+        text += f" ({login.p50_ratio_low:.2f} to {login.p50_ratio_high:.2f})"
+    yield "new login", text
+
+
+def in_order(steps: Sequence[StepResult]) -> tuple[StepResult, ...]:
+    """Return steps as they happen: those of one named step of the scenario together, in the order of these."""
+    owners = list(dict.fromkeys(step.step.rpartition(".")[0] for step in steps))
+
+    def key(step: StepResult) -> tuple[int, int, int]:
+        group, _, rank, _ = place(f"{step.step}.p50Ms")
+        return group, owners.index(step.step.rpartition(".")[0]), rank
+
+    return tuple(sorted(steps, key=key))
+
+
+def _steps(steps: Sequence[StepResult], asked: frozenset[str], *, verbose: bool) -> Grid:
+    shown = [step for step in in_order(steps) if verbose or _is_telling(step, asked)] or list(in_order(steps))
+    moves = any(step.bytes_per_second is not None for step in shown)
+    heads = [*(("rate/s",) if verbose else ()), "mean ms", *(f"p{one}" for one in _PERCENTILES), "max"]
+    rows = [(step.step, f"{step.count:,}", f"{step.failures:,}", *_figures(step, verbose=verbose)) for step in shown]
+    if moves:
+        moved = ["" if one.bytes_per_second is None else bytes_per_second(one.bytes_per_second) for one in shown]
+        heads, rows = [*heads, "moved"], [(*row, last) for row, last in zip(rows, moved, strict=True)]
+    notes = [f"{ABSENT}: too few samples to state it"] if any(ABSENT in row for row in rows) else []
+    if len(shown) < len(steps):
+        notes.append(f"-v shows all {len(steps)} steps")
+    return Grid(("step", "count", "failed", *heads), tuple(rows), note=". ".join(notes))
+
+
+def _is_telling(step: StepResult, asked: frozenset[str]) -> bool:
+    """Tell whether a step is whole, failed, or promised something of: the parts of a login or a command are neither."""
+    return step.step.rpartition(".")[2] in _WHOLE or step.step in asked or step.failures > 0
+
+
+def _figures(step: StepResult, *, verbose: bool) -> tuple[str, ...]:
+    latencies = (step.mean_ms, *map(step.percentile_ms, _PERCENTILES), step.max_ms)
+    return (*((f"{step.rate:,.1f}",) if verbose else ()), *map(milliseconds, latencies))
+
+
+def steps_as_rows(results: Results) -> Iterator[Mapping[str, object]]:
+    """Yield each step with its figures under the names that the status has for them, for a spreadsheet."""
+    for step in in_order(results.steps):
+        percentiles = {f"p{one.percentile:g}Ms": one.ms for one in step.intervals}
+        yield {
+            "step": step.step,
+            "count": step.count,
+            "failures": step.failures,
+            "rate": step.rate,
+            "minMs": step.min_ms,
+            "meanMs": step.mean_ms,
+            **percentiles,
+            "maxMs": step.max_ms,
+            "bytesPerSecond": step.bytes_per_second,
+        }
+
+
+def _stages(stages: Sequence[StageResult]) -> Grid:
+    of_users = any(stage.users is not None for stage in stages)
+    head = ("stage", "users" if of_users else "offered/s", "completed/s", "ended", "failed", "p50 ms", "p90", "p99")
+    rows = tuple(
+        (
+            str(stage.stage),
+            _users(stage) if of_users else f"{stage.offered_rate:,.1f}",
+            f"{stage.completed_rate:,.1f}",
+            f"{stage.iterations:,}",
+            f"{stage.failures:,}",
+            *map(milliseconds, (stage.p50_ms, stage.p90_ms, stage.p99_ms)),
+        )
+        for stage in stages
+    )
+    return Grid(head, rows, left=0)
+
+
+def _users(stage: StageResult) -> str:
+    if stage.users is None:
+        return ABSENT
+    return f"{stage.users:,}" if stage.to_users is None else f"{stage.users:,} to {stage.to_users:,}"
+
+
+def _errors(errors: Sequence[FailureCount]) -> Grid:
+    rows = tuple((one.step, one.outcome, f"{one.count:,}", one.first_message or "") for one in errors)
+    return Grid(("failed step", "outcome", "count", "first message"), rows, left=2, last_left=True)
+
+
+def _server(results: Results, *, verbose: bool) -> Iterator[tuple[str, str]]:
+    """Yield what answered, by which algorithms; what it counted itself; and what it lacked."""
+    shown = results.negotiated if verbose else results.negotiated[:1]
+    for one in shown:
+        yield "server", _agreement(one)
+    if len(shown) < len(results.negotiated):
+        yield "", f"handshakes differed: -v shows all {len(results.negotiated)} combinations"
+    words = [] if results.target is None else list(_target(results.target))
+    if words:
+        yield "" if shown else "server", ", ".join(words)
+
+
+def _agreement(one: Agreement) -> str:
+    words = (one.server_version, one.kex, one.host_key, one.cipher, one.mac)
+    return f"{', '.join(word for word in words if word)}: {one.count:,} logins"
+
+
+def _target(target: TargetResult) -> Iterator[str]:
+    accepted, counted = target.accepted, target.client_logins
+    if accepted is not None and accepted == counted:
+        yield f"{accepted:,} logins by its count and the generator's, warm-up included"
+    else:
+        yield from _stated("{:,} logins accepted", accepted)
+        yield from _stated("the generator counts {:,}", counted)
+    yield from _stated("{:,} refused for credentials", target.auth_failed or None)
+    yield from _stated("{:.1f} ms CPU per login", target.cpu_per_login_ms)
+    if target.memory_per_session_bytes is not None:
+        at_most = "at most " if target.memory_per_session_upper_bound else ""
+        yield f"{at_most}{target.memory_per_session_bytes / _MEGA:.2f} MB per held session"
+    dropped = target.dropped
+    count = 0 if dropped is None else (dropped.max_startups or 0) + (dropped.penalty or 0)
+    if dropped is not None and count:
+        yield f"{'at least ' if dropped.lower_bound else ''}{count:,} connections dropped"
+    yield from _stated("{:,} processes killed for lack of memory", target.oom_kills or None)
+    yield from _stated("{:,} processes could not be started", target.refused_forks or None)
+    yield from _stated("{:,} connections lost to a full listen queue", target.listen_overflows or None)
+
+
+def _generator(generator: GeneratorResult | None) -> Iterator[tuple[str, str]]:
+    if generator is None:
+        return
+    connected, expected = generator.workers_connected, generator.workers_expected
+    is_run_delay_untold = generator.cpu_percent is not None and generator.run_delay_percent is None
+    words = [
+        *([f"{connected} of {expected} workers"] if connected is not None and expected is not None else []),
+        *_stated("CPU {:.0f} % of a core", generator.cpu_percent),
+        *_stated("waited {:.1f} % for a CPU", generator.run_delay_percent),
+        *_stated("{:.1f} % stolen by the host", generator.stolen_percent),
+        *_stated("event loop lag p99 {:.1f} ms", generator.loop_lag_p99_ms),
+        *_stated("{:,} arrivals late", generator.late_arrivals),
+        *_stated("{:,} dropped", generator.dropped_arrivals),
+        *(["this kernel does not tell how long it waited for a CPU"] if is_run_delay_untold else []),
+    ]
+    if words:
+        yield "generator", ", ".join(words)
+
+
+def _stated(text: str, figure: float | None) -> Iterator[str]:
+    """Yield a figure in its words, nothing where the status does not state it."""
+    if figure is not None:
+        yield text.format(figure)
+
+
+def _max_startups(results: Results) -> Iterator[tuple[str, str]]:
+    if results.max_startups is not None:
+        yield "startups", results.max_startups.message

@@ -1,0 +1,110 @@
+"""How a run stands, in one line, and a line now and then where no terminal shows it live."""
+
+import sys
+import time
+from typing import Final, Protocol, TextIO
+
+from sshload_operator.api.status.capacity import SearchStatus
+from sshload_operator.api.status.load_test import TestHead
+from sshload_operator.cli.view.capacity import between
+from sshload_operator.cli.view.text import amount_text, milliseconds, printable
+from sshload_operator.state import Phase
+
+_LINE_EVERY_S: Final = 5.0
+
+
+class ProgressView(Protocol):
+    """Shows how a run stands while it goes on. `close` ends it, so that what follows stands on lines of its own."""
+
+    shows_target: bool
+    """Whether it shows how many cores the target uses."""
+
+    def stand(self, status: TestHead, target_cores: float | None = None) -> None:
+        """Show where a test stands."""
+
+    def show(self, text: str) -> None:
+        """Show in one line where something stands."""
+
+    def say(self, text: str) -> None:
+        """Print a line that stays."""
+
+    def close(self) -> None:
+        """Take away what does not stay."""
+
+
+def progress_view() -> ProgressView:
+    """Return a live view where standard error is a terminal, else lines."""
+    if sys.stderr.isatty():
+        from sshload_operator.cli.view.live import LiveView  # noqa: PLC0415 - only a terminal has a use for it
+
+        return LiveView(sys.stderr)
+    return ProgressLines(sys.stderr)
+
+
+def progress_text(status: TestHead) -> str:
+    """Return where a test stands, in one line."""
+    phase, progress = status.phase or Phase.PENDING, status.progress
+    if progress is None:
+        return printable(f"{phase}: {status.message}" if status.message else phase)
+    whole_s = progress.elapsed_seconds + progress.remaining_seconds
+    held = f"{progress.held:,} held  " if progress.held else ""
+    return (
+        f"{phase} {progress.stage or ''} {_search(progress.search)}{progress.elapsed_seconds:.0f}/{whole_s:.0f} s  "
+        f"{progress.offered_rate:,.1f}/s offered  {progress.completed_rate:,.1f}/s completed  "
+        f"{held}{progress.in_flight:,} in flight  p99 {milliseconds(progress.p99_ms)} ms  "
+        f"{progress.failures:,} of {progress.iterations:,} failed"
+        f"{'' if progress.error_percent is None else f' ({progress.error_percent:.2f} %)'}"
+    )
+
+
+def search_words(search: SearchStatus) -> str:
+    """Return which trial of a search it is, and how far that has come."""
+    bounds = between(search.lower_bound, search.upper_bound)
+    at = f"trial {search.trial} at {amount_text(search.amount)} {search.unit}"
+    return f"{at}, {bounds}" if bounds else at
+
+
+def _search(search: SearchStatus | None) -> str:
+    return "" if search is None else f"{search_words(search)}  "
+
+
+class ProgressLines:
+    """Lines on a stream that is no terminal: a new phase at once, the same one's figures every few seconds."""
+
+    shows_target = False
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._shown = ""
+        self._shown_at_s = 0.0
+
+    def stand(self, status: TestHead, target_cores: float | None = None) -> None:
+        """Show where a test stands. That it is finished is for the result to say."""
+        del target_cores
+        if status.phase is not Phase.FINISHED:
+            self.show(progress_text(status))
+
+    def show(self, text: str) -> None:
+        """Print where it stands, if that is due."""
+        if not self._is_due(text):
+            return
+        self._print(text)
+        self._shown, self._shown_at_s = text, time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Print a line."""
+        self._print(printable(text))
+        self._shown = ""
+
+    def close(self) -> None:
+        """Do nothing: all lines stay."""
+
+    def _print(self, text: str) -> None:
+        self._stream.write(f"{text}\n")
+        self._stream.flush()
+
+    def _is_due(self, text: str) -> bool:
+        if text == self._shown:
+            return False
+        same_phase = text.partition(" ")[0] == self._shown.partition(" ")[0]
+        return not same_phase or time.monotonic() - self._shown_at_s >= _LINE_EVERY_S

@@ -1,0 +1,92 @@
+"""The result of a test as a page: from the status alone, so that `run` and `watch` say the same."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.shapes.forms import timestamp_text
+from sshload_operator.api.status.load_test import BaselineStatus, TestStatus, ThresholdStatus
+from sshload_operator.cli.view.advice import pastes
+from sshload_operator.cli.view.capacity import capacity_parts
+from sshload_operator.cli.view.measured import measured_parts, steps_as_rows
+from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste
+from sshload_operator.cli.view.text import ABSENT
+from sshload_operator.state import Phase, Reason
+
+_HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
+_SAY_TOTALS: Final = (Reason.THRESHOLDS_MET, Reason.NO_THRESHOLDS)
+_OF_BASELINE: Final = "% of the baseline"
+_PERCENT: Final = "%"
+_UPPER_LIMITS: Final = ("latency", "errorRate")
+_HUNDRED = 100
+
+
+def result_page(name: str, status: TestStatus, *, verbose: bool = False) -> Page:
+    """Return the whole result. What the status does not state is left out, or shown as `-`. Nothing is said twice.
+
+    `verbose` shows each part of a login and of a command, and each combination of algorithms.
+    """
+    if status.phase is not Phase.FINISHED:
+        return Page(name, "No verdict yet", status.phase or Phase.PENDING, None)
+    asked = frozenset(one.step for one in status.thresholds if one.step)
+    parts: list[Grid | Facts | Paste] = [*_baseline(status.baseline), *capacity_parts(status.capacity)]
+    if status.results is not None:
+        totals_said = status.reason in _SAY_TOTALS
+        parts += measured_parts(status.results, asked, totals_said=totals_said, verbose=verbose)
+    return Page(
+        name=name,
+        verdict=f"{status.verdict or ABSENT} ({status.reason or ABSENT})",
+        sentence=_sentence(status),
+        passed=None if status.verdict is None else _HELD.get(status.verdict),
+        checks=tuple(map(_check, status.thresholds)),
+        parts=(*parts, *pastes(status.results)),
+    )
+
+
+def result_rows(status: TestStatus) -> Iterator[Mapping[str, object]]:
+    """Yield the rows of a result for a spreadsheet: its steps."""
+    if status.results is not None:
+        yield from steps_as_rows(status.results)
+
+
+def _sentence(status: TestStatus) -> str:
+    """Return why the verdict is what it is, in short where the thresholds below say it in full."""
+    if status.reason != Reason.THRESHOLD_BROKEN or not status.thresholds:
+        return status.message
+    broken, of = sum(one.passed is False for one in status.thresholds), len(status.thresholds)
+    if of == 1:
+        return "the threshold was broken"
+    return f"{broken} of {of} thresholds {'was' if broken == 1 else 'were'} broken"
+
+
+def _check(one: ThresholdStatus) -> Check:
+    return Check(one.threshold, one.observed or ABSENT, _margin(one), one.passed)
+
+
+def _margin(one: ThresholdStatus) -> str:
+    """Return how far the figure is from its limit, in words; empty where the status does not state both."""
+    if one.value is None or one.limit is None or one.kind is None:
+        return "" if one.observed else "too few samples" if one.passed is None else ""
+    below = one.kind in _UPPER_LIMITS
+    if one.unit == _OF_BASELINE:
+        room = one.limit - one.value if below else one.limit + one.value
+        return f"{_points(room)} {'to spare' if room >= 0 else 'too many'}"
+    if one.unit == _PERCENT:
+        return f"{_points(one.limit - one.value)} {'below' if one.value < one.limit else 'above'}"
+    if one.limit <= 0:
+        return ""
+    apart = (one.value - one.limit) / one.limit * _HUNDRED
+    return f"{abs(apart):.3g} % {'below' if apart < 0 else 'above'}" if apart else "at the limit"
+
+
+def _points(apart: float) -> str:
+    return f"{abs(apart):.3g} {'point' if abs(apart) == 1 else 'points'}"
+
+
+def _baseline(baseline: BaselineStatus | None) -> Sequence[Facts]:
+    if baseline is None:
+        return ()
+    ended = "" if baseline.completion_time is None else timestamp_text(baseline.completion_time)
+    known = ", ".join(filter(None, (baseline.verdict, ended)))
+    return (Facts((("baseline", f"{baseline.test}{f' ({known})' if known else ''}"),)),)

@@ -1,0 +1,72 @@
+"""A sweep of one field as a page: a row for each value, and a curve of how slow it was."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.cli.view.page import Grid, Page
+from sshload_operator.cli.view.text import ABSENT, bar, mark, milliseconds
+from sshload_operator.decision.comparison.figures import MEASURED
+
+_HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
+_BAR: Final = 24
+Swept = Sequence[tuple[Any, TestStatus]]
+
+
+def sweep_page(name: str, field: str, planned: int, swept: Swept) -> Page:
+    """Return a row for each value that was run, of so many planned ones. The bar is as long as the median is high."""
+    medians = [_median_ms(status) or 0.0 for _, status in swept]
+    most = max(medians, default=0.0)
+    rows = tuple(
+        (_sign(status), str(value), *_cells(status), bar(median, most, _BAR))
+        for (value, status), median in zip(swept, medians, strict=True)
+    )
+    lost = (f"at {value}: {one.verdict} ({one.reason}): {one.message}" for value, one in swept if not _measured(one))
+    head = ("", field.rpartition(".")[2], "completed/s", "p50 ms", "p99 ms", "errors %", "")
+    grid = Grid(head, rows, left=1, last_left=True, note=". ".join(lost))
+    broken = [value for value, status in swept if status.verdict is Verdict.FAILED]
+    found = f"; the first at which a threshold was broken is {broken[0]}" if broken else ""
+    return Page(name, "Swept", f"{len(swept)} of {planned} values of {field}{found}", None, parts=(grid,))
+
+
+def sweep_rows(field: str, swept: Swept) -> Iterator[Mapping[str, object]]:
+    """Yield each value with its figures, for a spreadsheet."""
+    for value, status in swept:
+        results = status.results
+        yield {
+            field: value,
+            "verdict": status.verdict,
+            "reason": status.reason,
+            "completedRate": None if results is None else results.completed_rate,
+            "errorPercent": None if results is None else results.error_percent,
+            "p50Ms": _median_ms(status),
+            "p99Ms": None if results is None else results.p99_ms,
+        }
+
+
+def _sign(status: TestStatus) -> str:
+    return mark(None if status.verdict is None else _HELD.get(status.verdict))
+
+
+def _measured(status: TestStatus) -> bool:
+    return status.verdict in MEASURED
+
+
+def _median_ms(status: TestStatus) -> float | None:
+    total = None if status.results is None else status.results.step("total")
+    return None if total is None else total.percentile_ms(50)
+
+
+def _cells(status: TestStatus) -> tuple[str, ...]:
+    results = status.results
+    if results is None:
+        return (ABSENT,) * 4
+    percent = results.error_percent
+    return (
+        f"{results.completed_rate:,.1f}",
+        milliseconds(_median_ms(status)),
+        milliseconds(results.p99_ms),
+        ABSENT if percent is None else f"{percent:.2f}",
+    )

@@ -1,0 +1,71 @@
+"""Text for a terminal: figures in as many digits as mean anything, and no character that steers the terminal."""
+
+from typing import Final
+
+ABSENT: Final = "-"
+MET: Final = "✓"
+BROKEN: Final = "✗"
+UNKNOWN: Final = "?"
+_PLAIN_FROM_MS = 100.0
+_ONE_DECIMAL_FROM_MS = 10.0
+_UNITS = ("B/s", "kB/s", "MB/s", "GB/s")
+_KILO = 1000.0
+_LEVELS = "▁▂▃▄▅▆▇█"
+_FULL = "█"
+# What stands in for these characters where the stream's encoding does not have them.
+_PLAIN = str.maketrans({MET: "+", BROKEN: "x", **dict.fromkeys(_LEVELS, "#"), "…": "~", "━": "=", "─": "-", "╸": ">"})
+
+
+def milliseconds(value: float | None) -> str:
+    """Return a latency to three digits, the precision in which it was measured; `-` where there is none."""
+    if value is None:
+        return ABSENT
+    if value >= _PLAIN_FROM_MS:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if value >= _ONE_DECIMAL_FROM_MS else f"{value:.2f}"
+
+
+def bytes_per_second(value: float) -> str:
+    """Return a throughput to three digits, in powers of 1,000: `11.2 MB/s`."""
+    unit = 0
+    while value >= _KILO - 0.5 and unit < len(_UNITS) - 1:
+        value, unit = value / _KILO, unit + 1
+    digits = 0 if unit == 0 or value >= _PLAIN_FROM_MS else 1 if value >= _ONE_DECIMAL_FROM_MS else 2
+    return f"{value:,.{digits}f} {_UNITS[unit]}"
+
+
+def amount_text(amount: float) -> str:
+    """Return an amount of load: `118`, `1,200`, `0.5`."""
+    return f"{amount:,.6g}"
+
+
+def mark(passed: bool | None) -> str:  # noqa: FBT001 - the one thing that it is about
+    """Return the sign of a threshold that held, was broken, or cannot be judged (None)."""
+    return UNKNOWN if passed is None else MET if passed else BROKEN
+
+
+def printable(text: str) -> str:
+    """Return `text` in one line and without control characters, so that no server writes to the terminal."""
+    return "".join(character if character.isprintable() else " " for character in text)
+
+
+def bar(value: float, most: float, width: int) -> str:
+    """Return a bar of up to `width` characters; a value above 0 has one at least."""
+    return _FULL * max(1, round(width * min(value / most, 1.0))) if value > 0 and most > 0 else ""
+
+
+def sparkline(values: tuple[float, ...]) -> str:
+    """Return a character for each value, higher for larger ones, from 0 to the largest."""
+    most = max(values, default=0.0)
+    if most <= 0:
+        return _LEVELS[0] * len(values)
+    return "".join(_LEVELS[min(int(value / most * len(_LEVELS)), len(_LEVELS) - 1)] for value in values)
+
+
+def in_encoding(text: str, encoding: str) -> str:
+    """Return `text` as a stream with this encoding can write it: signs by ASCII ones, other characters by `?`."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return text.translate(_PLAIN).encode(encoding, "replace").decode(encoding)
+    return text

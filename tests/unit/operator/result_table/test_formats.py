@@ -1,0 +1,154 @@
+"""The same result as YAML, JUnit, Markdown and CSV, and what it advises; text of servers stays text in each of them."""
+
+import csv
+import io
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+from sshload_operator.cli.view.advice import advice_page
+from sshload_operator.cli.view.formats import as_csv, print_result
+from sshload_operator.cli.view.page import Check, Facts, Grid, Page, as_junit, as_markdown, as_text
+from sshload_operator.cli.view.result import result_page, result_rows
+from statuses import RESULTS, read_test_status, step_json
+
+HOSTILE = "=cmd|`ls` <b> ]]> & [x](y) *z*\x1b[31m\n# head"
+STATUS: dict[str, Any] = {
+    "phase": "Finished",
+    "verdict": "Failed",
+    "reason": "ThresholdBroken",
+    "message": "broken",
+    "thresholds": [
+        {"threshold": "p99 of total below 2 s", "observed": "90 ms", "passed": True},
+        {"threshold": "error rate below 1 %", "observed": "3 %", "passed": False},
+        {"threshold": "p99.9 of total below 3 s"},
+    ],
+    "results": {
+        **RESULTS,
+        "steps": [step_json("total", {50: 40.0, 99: 90.0}, maxMs=100.0), step_json("login", {50: 20.0})],
+        "errors": [{"step": "kex", "outcome": "kexFailed", "count": 3, "firstMessage": HOSTILE}],
+    },
+}
+
+
+def page(**changes: Any) -> Page:
+    return result_page("one", read_test_status({**STATUS, **changes}))
+
+
+def cases(text: str) -> dict[str, list[str]]:
+    """Return what JUnit's XML says of each case: the kinds of trouble."""
+    suite = ET.fromstring(text)  # noqa: S314 - it is our own
+    found = {case.attrib["name"]: [child.tag for child in case] for case in suite}
+    assert int(suite.attrib["tests"]) == len(found)
+    for kind in ("failure", "error"):
+        assert int(suite.attrib[f"{kind}s"]) == sum(kind in tags for tags in found.values())
+    return found
+
+
+def test_junit_has_a_case_for_each_threshold_and_one_for_the_verdict() -> None:
+    assert cases(as_junit(page())) == {
+        "p99 of total below 2 s": [],
+        "error rate below 1 %": ["failure"],
+        "p99.9 of total below 3 s": ["skipped"],
+        "verdict": ["failure"],
+    }
+
+
+@pytest.mark.parametrize("verdict", ["Invalid", "Error", "Inconclusive", "Aborted"])
+def test_a_run_that_cannot_be_judged_is_an_error_and_never_passes(verdict: str) -> None:
+    met = [{"threshold": "p99 of total below 2 s", "observed": "90 ms", "passed": True}]
+    assert cases(as_junit(page(verdict=verdict, thresholds=met)))["verdict"] == ["error"]
+
+
+def test_a_passed_run_has_neither_failures_nor_errors() -> None:
+    assert not any(cases(as_junit(page(verdict="Passed", thresholds=STATUS["thresholds"][:1]))).values())
+
+
+def test_text_of_a_server_stays_text_in_xml() -> None:
+    hostile = Page(HOSTILE, HOSTILE, HOSTILE, None, checks=(Check(HOSTILE, HOSTILE, HOSTILE, False),))
+    suite = ET.fromstring(as_junit(hostile))  # noqa: S314 - likewise
+    assert "\x1b" not in as_junit(hostile)
+    assert HOSTILE.split("\x1b", maxsplit=1)[0] in suite.attrib["name"]
+
+
+def test_text_of_a_server_stays_in_its_cell_of_a_markdown_table() -> None:
+    text = as_markdown(page())
+    (row,) = (line for line in text.splitlines() if "kexFailed" in line)
+    assert row.count(" | ") == 3
+    for mark in ("\\|", "\\`ls\\`", "\\<b\\>", "\\[x\\]", "\\*z\\*", "\\# head"):
+        assert mark in row
+
+
+def test_markdown_has_the_verdict_the_thresholds_and_the_steps() -> None:
+    text = as_markdown(page())
+    assert text.startswith("**Failed (ThresholdBroken)**: 1 of 3 thresholds was broken\n")
+    assert "| ✗ | error rate below 1 % | 3 % |  |" in text
+    assert "| total | 600 | 0 |" in text
+
+
+def test_csv_has_a_row_for_each_step_with_the_statuss_names() -> None:
+    rows = list(csv.DictReader(io.StringIO(as_csv(result_rows(read_test_status(STATUS))))))
+    assert [row["step"] for row in rows] == ["login", "total"]
+    assert (rows[1]["p99Ms"], rows[1]["maxMs"], rows[0]["p99Ms"]) == ("90.0", "100.0", "")
+
+
+def test_a_text_that_a_spreadsheet_would_run_is_quoted_and_a_number_is_not() -> None:
+    assert as_csv([{"a": "=1+1", "b": -1.5}]).splitlines()[1] == "'=1+1,-1.5"
+
+
+def test_yaml_is_the_same_object_as_json(capsys: pytest.CaptureFixture[str]) -> None:
+    whole = {"apiVersion": "sshload.dev/v1alpha1", "kind": "SSHLoadTest", "status": STATUS}
+    print_result("yaml", whole, page(), ())
+    assert yaml.safe_load(capsys.readouterr().out) == whole
+
+
+def test_a_server_cannot_write_control_characters_in_any_part_of_a_page() -> None:
+    parts = (Grid((HOSTILE,), ((HOSTILE,),), note=HOSTILE), Facts(((HOSTILE, HOSTILE),)))
+    hostile = Page(HOSTILE, HOSTILE, HOSTILE, None, (Check(HOSTILE, HOSTILE, HOSTILE, None),), parts)
+    assert "\x1b" not in as_text(hostile) + as_markdown(hostile)
+
+
+STARTUPS = {"setting": "10:30:100", "recommended": "50:30:100", "observedDropPercent": 12.0, "message": "12 % dropped"}
+
+
+@pytest.mark.parametrize(
+    ("startups", "pasted"),
+    [
+        pytest.param(STARTUPS, True, id="drops"),
+        pytest.param({**STARTUPS, "setting": None}, True, id="of-an-unknown-setting"),
+        pytest.param({**STARTUPS, "setting": "100:30:200"}, False, id="the-setting-is-larger"),
+        pytest.param({**STARTUPS, "observedDropPercent": 0.0}, False, id="nothing-was-dropped"),
+        pytest.param({**STARTUPS, "recommended": None}, False, id="no-setting-loses-nothing"),
+        pytest.param({**STARTUPS, "recommended": "50:30:100; rm -rf /"}, False, id="no-setting-at-all"),
+    ],
+)
+def test_the_line_to_paste_stands_last_where_max_startups_turned_logins_away(
+    *, startups: dict[str, Any], pasted: bool
+) -> None:
+    stated = {key: value for key, value in startups.items() if value is not None}
+    text = as_text(page(results={**RESULTS, "maxStartups": stated}))
+    assert text.endswith("sshd_config:\n\n    MaxStartups 50:30:100\n") == pasted
+    assert ("rm -rf" in text) is False
+
+
+def test_penalties_are_answered_with_the_line_that_exempts_the_workers() -> None:
+    results = {**RESULTS, "target": {"dropped": {"penalty": 5}}}
+    assert "\n    PerSourcePenaltyExemptList " in as_text(page(results=results))
+
+
+def test_advice_is_what_the_result_rests_on_and_the_lines() -> None:
+    text = as_text(advice_page("one", read_test_status({**STATUS, "results": {**RESULTS, "maxStartups": STARTUPS}})))
+    assert text.startswith("Advice: the server's configuration is a limit\n")
+    assert "startups  12 % dropped" in text
+    assert text.endswith("    MaxStartups 50:30:100\n")
+
+
+def test_refused_channels_name_the_option_that_refuses_them() -> None:
+    errors = [{"step": "channelOpen", "outcome": "channelRefused", "count": 7}]
+    text = as_text(advice_page("one", read_test_status({**STATUS, "results": {**RESULTS, "errors": errors}})))
+    assert "7 channels were refused: raise MaxSessions" in text
+
+
+def test_a_test_that_measured_nothing_gives_no_advice() -> None:
+    assert as_text(advice_page("one", read_test_status({"phase": "Finished"}))).startswith("No advice: ")
