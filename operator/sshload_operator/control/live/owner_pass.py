@@ -189,7 +189,7 @@ class _ClusterWorld(Generic[F]):
         return None
 
     def _name_taken(self, found: Object) -> Obstacle:
-        """Say whose test has the name. One that is about to go, as a former owner of this name leaves, is waited for."""
+        """Say whose test has the name. One that is about to go, as a former owner of this name leaves, may pass."""
         metadata, word = found["metadata"], self.kind.kind.word
         owner = controller(metadata)
         names = self.kind.kind.name, self.body["metadata"]["name"]
