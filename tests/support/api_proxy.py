@@ -148,7 +148,8 @@ def api_proxy(upstream_kubeconfig: Path, folder: Path) -> Iterator[ApiProxy]:
     config = yaml.safe_load(upstream_kubeconfig.read_text(encoding="utf-8"))
     upstream = config["clusters"][0]["cluster"]
     port = free_port()
-    config["clusters"][0]["cluster"] = {"server": f"http://127.0.0.1:{port}"}
+    # It keeps the authority, which nobody asks here: a client without one loads all of this machine's.
+    config["clusters"][0]["cluster"] = {**upstream, "server": f"http://127.0.0.1:{port}"}
     path = folder / "proxy.kubeconfig"
     path.touch(mode=0o600)
     path.write_text(yaml.safe_dump(config), encoding="utf-8")

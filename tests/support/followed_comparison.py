@@ -47,7 +47,7 @@ def compared(cluster: LiveCluster, objects: Sequence[Manifest]) -> Comparison:
     cluster.apply(*objects)
     name = next(item["metadata"]["name"] for item in objects if item["kind"] == "SSHLoadTestComparison")
     where = ["--namespace", cluster.namespace, "--kubeconfig", cluster.kubeconfig, "--timeout", str(WITHIN_S)]
-    command = [SSHLOAD, "compare", name, *where]
+    command = [SSHLOAD, "compare", name, "--verbose", *where]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WITHIN_S + 30)
     status = cluster.get("sltc", name)["status"]
     assert "results" in status, f"{ended.stderr[-2000:]}{status['message']}"

@@ -35,7 +35,11 @@ CopySeed: TypeAlias = Annotated[int, Whole(0, 2**32 - 1), Default(1), "The seed 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """The arrivals of `lasts_s` seconds, in seconds from their beginning, never decreasing."""
+    """The arrivals of `lasts_s` seconds, in seconds from their beginning, never decreasing.
+
+    As text it has one arrival per line, in seconds from the beginning, after a line `# lasts: 600`: there may be no
+    arrival at the end of the time for which it was recorded. Other lines that begin with # are comments.
+    """
 
     offsets: Sequence[float]
     lasts_s: float

@@ -1,4 +1,13 @@
-"""The master's standard output: a Snapshot each second, and at the end the summary, whose lines prove it whole."""
+"""The master's standard output: a Snapshot each second, and at the end the summary, whose lines prove it whole.
+
+The lines of a summary have 12 KiB, because the kubelet's log is cut into fragments of 16 KiB, and the API server's
+`tailLines` counts those. Other lines (warnings, tracebacks of the interpreter) may stand between them, and are passed
+over.
+
+A tenant can print anything (a custom image, a locustfile), so a reader bounds everything before it looks at it: the
+length of a line, the number of parts, the unpacked text, and the number of JSON values in it, because the memory that
+JSON takes once it is parsed depends on that number more than on its length.
+"""
 
 import base64
 import hashlib

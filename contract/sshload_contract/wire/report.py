@@ -171,7 +171,11 @@ class Report:
 
 
 def report_interval_s(workers: int) -> float:
-    """Return the time that one report of each of so many workers covers."""
+    """Return the time that one report of each of so many workers covers.
+
+    A master is one process of Python, and works on one CPU. Each report costs it about a millisecond of CPU, and each
+    worker something for its heartbeats (docs/measurements/master.md). So many workers report less often than few.
+    """
     return max(_SHORTEST_INTERVAL_S, workers / _REPORTS_PER_S)
 
 

@@ -13,11 +13,11 @@ from typing import Final, NoReturn
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
+from sshload_operator.cli.exit_code import ExitCode
+
 _NO_FILES = 4
 """What kubectl understands as: these, and no names of files."""
 
-_USAGE = 64
-_INTERRUPTED = 130
 _SHELLS: Final = ("bash", "zsh", "fish")
 _EXIT_CODES: Final = """\b
 Exit codes:
@@ -142,9 +142,9 @@ def _run(program: str) -> NoReturn:
         code = sshload.main(prog_name=program, complete_var=_complete_var(program), standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        sys.exit(_USAGE)
+        sys.exit(ExitCode.USAGE)
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(_INTERRUPTED)
+        sys.exit(ExitCode.INTERRUPTED)
     sys.exit(code or 0)
 
 

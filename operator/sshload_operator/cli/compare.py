@@ -19,7 +19,7 @@ from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
 from sshload_operator.control.run.keys import KeysError
 from sshload_operator.local.compare import compare_locally
-from sshload_operator.local.run import LocalResult, run_locally
+from sshload_operator.local.run import LocalResult, Stop, run_locally, stop_signals
 from sshload_operator.local.sshd import LocalRunError
 
 
@@ -62,9 +62,13 @@ def _here(asked: Given, output: str, *, verbose: bool) -> ExitCode:
     view = progress_view()
     try:
         document = _only_comparison(asked)
-        status = compare_locally(
-            document, runner(asked, view), lambda status: view.say(comparison_progress(status)), asked.allow_target
-        )
+        with stop_signals() as stop:
+            status = compare_locally(
+                document,
+                runner(asked, view, stop),
+                lambda status: view.say(comparison_progress(status)),
+                asked.allow_target,
+            )
     except (SpecError, LocalRunError, KeysError, OSError) as error:
         view.close()
         return failed_on(asked.file, error)
@@ -81,8 +85,11 @@ def _here(asked: Given, output: str, *, verbose: bool) -> ExitCode:
     return exit_code(status.verdict)
 
 
-def runner(asked: Given, view: ProgressView) -> Callable[[Document], LocalResult]:
-    """Return what runs one test after the other here; what differs from a cluster is said once, logs have folders."""
+def runner(asked: Given, view: ProgressView, stop: Stop) -> Callable[[Document], LocalResult]:
+    """Return what runs one test after the other here; what differs from a cluster is said once, logs have folders.
+
+    Once `stop` was asked for, each test ends as Aborted before it begins.
+    """
     said: set[str] = set()
 
     def say_once(text: str) -> None:
@@ -92,7 +99,7 @@ def runner(asked: Given, view: ProgressView) -> Callable[[Document], LocalResult
 
     def run(document: Document) -> LocalResult:
         own = asked if asked.logs is None else replace(asked, logs=asked.logs / document.name)
-        return run_locally(document, replace(local_run_options(own, view), note=say_once))
+        return run_locally(document, replace(local_run_options(own, view), note=say_once), stop)
 
     return run
 

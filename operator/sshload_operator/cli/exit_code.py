@@ -1,23 +1,27 @@
 """What the commands' exit codes mean, and what is said where a command cannot go on."""
 
 import sys
-from enum import IntEnum, unique
+from enum import IntEnum
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sshload_contract.vocabulary import Verdict
-
-from sshload_operator.api.status.comparison import ComparisonVerdict
 from sshload_operator.cli.view.text import printable
 
+if TYPE_CHECKING:
+    from sshload_contract.vocabulary import Verdict
 
-@unique
+    from sshload_operator.api.status.comparison import ComparisonVerdict
+
+
 class ExitCode(IntEnum):
     """A code for each verdict; ERROR is also that of a test that could not be begun.
 
-    USAGE is sysexits.h's EX_USAGE, INTERRUPTED what a shell says of SIGINT.
+    A comparison that is CONCLUSIVE has passed, whatever it found. USAGE is sysexits.h's EX_USAGE, INTERRUPTED what a
+    shell says of SIGINT.
     """
 
     PASSED = 0
+    CONCLUSIVE = PASSED
     FAILED = 1
     INCONCLUSIVE = 2
     INVALID = 3
@@ -27,14 +31,9 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
-def exit_code(verdict: Verdict | ComparisonVerdict | None) -> ExitCode:
-    """Return the code of a verdict. A comparison that is conclusive has passed, whatever it found.
-
-    A finished object whose verdict this version does not know is an ERROR.
-    """
-    if verdict is None:
-        return ExitCode.ERROR
-    return ExitCode.PASSED if verdict is ComparisonVerdict.CONCLUSIVE else ExitCode[verdict.name]
+def exit_code(verdict: "Verdict | ComparisonVerdict | None") -> ExitCode:
+    """Return the code of a verdict. A finished object whose verdict this version does not know is an ERROR."""
+    return ExitCode.ERROR if verdict is None else ExitCode[verdict.name]
 
 
 def complain(text: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import click
 import yaml
@@ -23,10 +23,8 @@ from sshload_operator.cli.view.progress import progress_view
 from sshload_operator.cli.view.sweep import sweep_page, sweep_rows
 from sshload_operator.control.run.keys import KeysError
 from sshload_operator.decision.comparison.figures import MEASURED
+from sshload_operator.local.run import LocalResult, stop_signals
 from sshload_operator.local.sshd import LocalRunError
-
-if TYPE_CHECKING:
-    from sshload_operator.local.run import LocalResult
 
 MOST_VALUES: Final = 50
 _RANGE = re.compile(r"(?P<first>-?[\d.]+)\.\.(?P<last>-?[\d.]+):(?P<step>[\d.]+)")
@@ -90,12 +88,13 @@ def command(file: Path, swept: Sweep, output: str, **options: Any) -> ExitCode:
     try:
         test = only_test(asked.file, asked.name)
         tests = [_at(test, swept, number, value) for number, value in enumerate(swept.values, start=1)]
-        run = runner(asked, view)
-        for one, value in zip(tests, swept.values, strict=True):
-            view.say(f"{swept.field} = {value} ({len(done) + 1} of {len(tests)})")
-            done.append((one, run(one)))
-            if done[-1][1].status.verdict is Verdict.ABORTED:
-                break
+        with stop_signals() as stop:
+            run = runner(asked, view, stop)
+            for one, value in zip(tests, swept.values, strict=True):
+                view.say(f"{swept.field} = {value} ({len(done) + 1} of {len(tests)})")
+                done.append((one, run(one)))
+                if stop.wanted:
+                    break
     except (SpecError, LocalRunError, KeysError, OSError) as error:
         view.close()
         return failed_on(file, error)

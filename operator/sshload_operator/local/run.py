@@ -10,7 +10,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -87,21 +87,22 @@ class LocalResult:
     summary: RunSummary | None
 
 
-def run_locally(document: Document, options: LocalOptions) -> LocalResult:
+def run_locally(document: Document, options: LocalOptions, stop: "Stop | None" = None) -> LocalResult:
     """Run the test to its end and return it. All its processes have ended then.
 
-    SIGINT, SIGTERM and SIGHUP abort it, with what was measured until then; the second of them without.
+    SIGINT, SIGTERM and SIGHUP abort it, with what was measured until then; the second of them without. `stop` is what
+    hears them where several tests are run after each other, and which of them is under way is nobody's concern.
 
     Raises LocalRunError or KeysError when this machine cannot take it, and OSError when its files cannot be written.
     """
     test = TestIdentity(namespace=document.namespace or _NAMESPACE, name=document.name, uid=str(uuid4()), generation=1)
     plan = _held_against(options.baseline, _plan(test, document, options.allowed_targets))
-    with _private_folder() as folder, _stop_signals() as stop:
+    with _private_folder() as folder, stop_signals() if stop is None else nullcontext(stop) as asked:
         run = _LocalRun(test, folder, options)
         try:
-            return asyncio.run(run.until_finished(plan, stop))
+            return asyncio.run(run.until_finished(plan, asked))
         finally:
-            run.end(stop)
+            run.end(asked)
 
 
 class _LocalRun:
@@ -117,7 +118,7 @@ class _LocalRun:
         self._links = ExitStack()
         self._past = remembered(TestStatus, None)
 
-    async def until_finished(self, plan: Plan | SpecError, stop: "_Stop") -> LocalResult:
+    async def until_finished(self, plan: Plan | SpecError, stop: "Stop") -> LocalResult:
         """Pass by pass, observe, decide and apply until the phase is Finished."""
         clock = SteadyClock()
         while True:
@@ -132,7 +133,7 @@ class _LocalRun:
                 return LocalResult(self._past.status, observed.log.summary if observed.log else None)
             await asyncio.sleep(_PASS_EVERY_S)
 
-    async def _last_summary(self, stop: "_Stop") -> RunSummary | None:
+    async def _last_summary(self, stop: "Stop") -> RunSummary | None:
         """Ask the master to end the load, and return what it found out; None where it does not tell in time."""
         if self._observer is None:
             return None
@@ -153,9 +154,13 @@ class _LocalRun:
         baseline = ObservedBaseline((), _NO_CLUSTER) if given is None else ObservedBaseline((given,), "")
         return replace(self._observer.observe() if self._observer else _NOTHING_YET, baseline=baseline)
 
-    def end(self, stop: "_Stop") -> None:
-        """End every process, and keep what they said where that was asked for."""
-        self._tree.end(_GRACE_S, lambda: stop.hurried)
+    def end(self, stop: "Stop") -> None:
+        """End every process, and keep what they said where that was asked for.
+
+        Once the run is finished they have nothing more to tell, and are given no time to say so unless it is kept.
+        """
+        is_told = self._past.status.results is not None and self._options.logs is None
+        self._tree.end(_GRACE_S, lambda: stop.hurried or is_told)
         self._links.close()
         if self._options.logs is not None:
             for name in self._tree.names():
@@ -209,7 +214,7 @@ class _LocalRun:
         """Do nothing: the test is a file of the user's."""
 
 
-class _Stop:
+class Stop:
     """How often somebody asked for the end of the run: once to abort it, twice to wait for nothing."""
 
     def __init__(self) -> None:
@@ -217,13 +222,16 @@ class _Stop:
 
     @property
     def wanted(self) -> bool:
+        """Whether the run is to be aborted."""
         return self._asked > 0
 
     @property
     def hurried(self) -> bool:
+        """Whether nothing is to be waited for."""
         return self._asked > 1
 
     def ask(self, _signal: int, _frame: FrameType | None) -> None:
+        """Take a signal."""
         self._asked += 1
 
 
@@ -291,8 +299,9 @@ def _private_folder() -> Iterator[Path]:
 
 
 @contextmanager
-def _stop_signals() -> Iterator[_Stop]:
-    stop = _Stop()
+def stop_signals() -> Iterator[Stop]:
+    """Hear SIGINT, SIGTERM and SIGHUP, which then end nothing by themselves."""
+    stop = Stop()
     before = {number: signal.signal(number, stop.ask) for number in _STOP_SIGNALS}
     try:
         yield stop

@@ -2,21 +2,25 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from reports import REPORT
 from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.thresholds import Capacity
+from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.master_log import SNAPSHOT_LINE_LIMIT_BYTES, SearchProgress, Stage, snapshot_line
+from sshload_contract.wire.report import ErrorCount
 from sshload_contract.wire.run_config import RunConfig
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.summary.progress import (
     NOTHING_YET,
     Progress,
     RunState,
+    progress,
     remaining_s,
     run_stage,
     search_remaining_s,
     snapshot,
 )
-from sshload_worker.summary.totals import NO_COUNTS
+from sshload_worker.summary.totals import NO_COUNTS, Totals
 
 CONFIG = replace(run_config(NOWHERE, arrivals(1, 10)), warm_up_s=2.0, drain_s=5.0)
 
@@ -93,3 +97,25 @@ def test_a_snapshot_fits_into_its_line() -> None:
     now = standing(Stage.WAITING_FOR_WORKERS, workers_connected=10**6, elapsed_s=1e7 / 3, search=search)
     told = snapshot("x" * 253, now, progress_at(1e7 / 3, 10**4), progress_at(2e7 / 3, 10**5))
     assert len(snapshot_line(told)) < SNAPSHOT_LINE_LIMIT_BYTES
+
+
+def test_the_median_so_far_and_that_of_late_are_told_apart() -> None:
+    before = replace(progress_at(4.0, 0), totals_ok=LatencyHistogram([10_000] * 50))
+    now = replace(progress_at(5.0, 0), totals_ok=LatencyHistogram([10_000] * 50 + [90_000] * 20))
+    told = snapshot("run", standing(Stage.MEASURING), before, now)
+    assert told.p50_us == pytest.approx(10_000, rel=0.01)
+    assert told.recent_p50_us == pytest.approx(90_000, rel=0.01)
+
+
+def test_failures_are_told_by_kind_the_most_frequent_three_first() -> None:
+    totals = Totals()
+    counted = {Outcome.THROTTLED: 5, Outcome.REFUSED: 1, Outcome.EXIT_CODE: 9, Outcome.KEX_FAILED: 2}
+    errors = tuple(ErrorCount("auth", one, Window.MEASURED, count, "why") for one, count in counted.items())
+    twice = (ErrorCount("kex", Outcome.THROTTLED, Window.WARM_UP, 5, "why"),)
+    totals.add(replace(REPORT, errors=(*errors, *twice)))
+    told = snapshot("run", standing(Stage.MEASURING), NOTHING_YET, progress(totals, 1.0, 1))
+    assert [(kind.outcome, kind.count) for kind in told.failure_kinds] == [
+        (Outcome.THROTTLED, 10),
+        (Outcome.EXIT_CODE, 9),
+        (Outcome.KEX_FAILED, 2),
+    ]

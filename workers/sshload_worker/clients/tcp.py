@@ -1,7 +1,9 @@
 """A connection before SSH begins: Descriptor, a non-blocking TCP socket, and the server's banner.
 
 A Descriptor has persistent gevent watchers, and is closed only when its last user lets go. The banner is read from the
-socket itself, because libssh2 hides the reason of a refusal.
+socket itself, because libssh2 hides the reason of a refusal. The version line is only peeked at, so that libssh2 still
+finds it. Lines before it, which RFC 4253 section 4.2 allows, are taken out as libssh2 would skip them. How many there
+may be is OpenSSH's rule, since the RFC has none.
 """
 
 import _socket
@@ -39,7 +41,11 @@ def open_socket(family: socket.AddressFamily) -> _socket.socket:
 
 
 class Descriptor:
-    """One connection's socket; `fileno` is what ssh2-python asks for."""
+    """One connection's socket; `fileno` is what ssh2-python asks for.
+
+    libssh2 may write to its socket while a session is freed. So the session holds the Descriptor, and the number of the
+    socket is given back only after the session is gone: a dying session never writes into another connection.
+    """
 
     __slots__ = ("_loop", "_quick_ack", "_readable", "_wait", "_writable", "socket")
 

@@ -167,7 +167,11 @@ def _load(text: bytes, passphrase: str, role: str) -> Any:
 
 
 class Agent:
-    """A running agent; clients find it at `socket_path`. `pid` is 0 before its start and after its end.
+    """An ssh-agent with one key; clients find it at `socket_path`. `pid` is 0 before its start and after its end.
+
+    It listens in a directory that only this user may enter, is told the key over its socket, never by argument or
+    environment, and ends with this process. Where that is killed, the pipe to the agent's companion (`cat`) closes,
+    which ends the companion, and the agent looks for its companion every ten seconds.
 
     Raises GeneratorFaultError where there is no place for its socket.
     """

@@ -87,7 +87,7 @@ class LiveView:
         return Group(_time(phase, progress), rows, *((_trials(trials),) if trials else ()))
 
     def _note_trial(self, search: SearchStatus | None) -> None:
-        """Remember the trial under way, and of those before whether the bounds say that they passed or failed."""
+        """Remember the trial under way, and of those before whether the bounds say that so much load holds or fails."""
         if search is None:
             return
         self._trials.setdefault(search.trial, _Trial(search.amount))

@@ -39,6 +39,8 @@ class ScheduleKind:
     kind: Kind = SCHEDULE
     label: str = SCHEDULE_LABEL
     list_every_s: float = _LIST_EVERY_S
+    # Before a test is made, what is under way is looked up: the watch may be behind.
+    fresh_s: float = 2.0
     # A pass is short, and holds a body, what was parsed of it, and the answer to its write: 1 MB of the largest.
     passes_at_once: int = 8
 
@@ -65,6 +67,8 @@ class ComparisonKind:
     kind: Kind = COMPARISON
     label: str = COMPARISON_LABEL
     list_every_s: float = _LIST_EVERY_S
+    # A test has the one name of its place, so one that the watch has not told of yet is found by its creation.
+    fresh_s: float = _LIST_EVERY_S
     # A pass holds the spec of each variant as it is written and as it is parsed: 10 MB of the largest.
     passes_at_once: int = 2
 

@@ -112,13 +112,14 @@ class OwnedTests(Generic[F]):
 class OwnerKind(Protocol[F_co]):
     """One kind of owners: SSHLoadTestSchedule or SSHLoadTestComparison.
 
-    `label` is the tests' label with the owner's name. The tests are listed again in a pass after `list_every_s`. A pass
-    may take memory, so only `passes_at_once` go on at a time.
+    `label` is the tests' label with the owner's name. The tests are listed again in a pass after `list_every_s`, and
+    before a test is made after `fresh_s`. A pass may take memory, so only `passes_at_once` go on at a time.
     """
 
     kind: Kind
     label: str
     list_every_s: float
+    fresh_s: float
     passes_at_once: int
 
     def facts(self, test: Object) -> F_co:

@@ -19,12 +19,10 @@ from sshload_operator.control.live.objects import Next, Rest
 from sshload_operator.control.live.owned_tests import OwnedTests, OwnerKind, is_controlled_by, refresh
 from sshload_operator.decision.life_cycle import decide
 from sshload_operator.decision.owner import Cause, Obstacle, OwnedTest, OwnerDecision, OwnerSubject
-from sshload_operator.manifests.labels import TEST_LABEL
+from sshload_operator.manifests.labels import TEST_LABEL, controller
 from sshload_operator.state import Announcement, Manifest
 
-# Before a test is made, what is under way is looked up: the watch may be behind.
-_FRESH_S: Final = 2.0
-# A look at the pods, one at the tests, the creation, and the status; the last is for another look in between.
+# The pods, the tests, the pods again, the creation, and the status or what was in the way of the creation.
 _MOST_ROUNDS: Final = 6
 
 F = TypeVar("F", bound=OwnedTest)
@@ -74,14 +72,18 @@ class OwnerWorld(Protocol[F]):
 
 async def execute(subject: OwnerSubject[F], world: OwnerWorld[F]) -> OwnerDecision | None:
     """Carry out what is decided about an owner, and return the last decision; None where the owner is gone."""
+    has_looked = False
     for _ in range(_MOST_ROUNDS):
         subject = replace(subject, tests=world.tests())
         decision = await world.decide(subject)
         if decision.look_for_pods:
             subject = replace(subject, pods=await world.pods_of(decision.look_for_pods))
             continue
-        if decision.create is not None and await world.look_again():
-            continue
+        if decision.create is not None and not has_looked:
+            has_looked = True
+            if await world.look_again():
+                subject = replace(subject, pods=None)  # those of a test that only this look has shown are not known
+                continue
         if decision.create is not None and not await world.is_there():
             return None
         await _end_tests(decision, world)
@@ -158,7 +160,7 @@ class _ClusterWorld(Generic[F]):
 
     async def look_again(self) -> bool:
         """List the tests where the last list is old."""
-        return await refresh(self.cluster, self.kind, self.body, self.known, _FRESH_S)
+        return await refresh(self.cluster, self.kind, self.body, self.known, self.kind.fresh_s)
 
     async def is_there(self) -> bool:
         """Read the owner: the watch may be behind."""
@@ -179,11 +181,23 @@ class _ClusterWorld(Generic[F]):
             is_quota_or_right = error.status == HTTPStatus.FORBIDDEN
             return Obstacle(Cause.REFUSED, f"the test {name} was refused: {error}", may_pass=is_quota_or_right)
         found = made or await self.cluster.read(TEST, namespace, name)
-        if found is None or not is_controlled_by(found, self.body["metadata"]["uid"]):
-            message = f"there is a test {name} that is not of this {self.kind.kind.word}: rename one of them"
-            return Obstacle(Cause.NAME_TAKEN, message)
+        if found is None:
+            return Obstacle(Cause.REFUSED, f"a test {name} was there a moment ago and is gone now", may_pass=True)
+        if not is_controlled_by(found, self.body["metadata"]["uid"]):
+            return self._name_taken(found)
         self.known.made(found, self.kind.facts)
         return None
+
+    def _name_taken(self, found: Object) -> Obstacle:
+        """Say whose test has the name. One that is about to go, as a former owner of this name leaves, may pass."""
+        metadata, word = found["metadata"], self.kind.kind.word
+        owner = controller(metadata)
+        names = self.kind.kind.name, self.body["metadata"]["name"]
+        if "deletionTimestamp" in metadata or (owner.get("kind"), owner.get("name")) == names:
+            message = f"the test {metadata['name']} of a former {word} of this name is not gone yet"
+            return Obstacle(Cause.NAME_TAKEN, message, may_pass=True)
+        message = f"there is a test {metadata['name']} that is not of this {word}: rename one of them"
+        return Obstacle(Cause.NAME_TAKEN, message)
 
     async def abort(self, test: OwnedTest) -> None:
         """Set its spec.abort."""

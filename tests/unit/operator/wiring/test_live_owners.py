@@ -50,6 +50,7 @@ class Writes:
     kind: Kind = SCHEDULE
     label: str = "sshload.dev/schedule"
     list_every_s: float = 300.0
+    fresh_s: float = 2.0
     passes_at_once: int = 8
 
     def facts(self, test: Object) -> Object:

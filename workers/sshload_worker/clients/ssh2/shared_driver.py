@@ -72,7 +72,13 @@ for _name, _result, _arguments in (
 
 
 class InputGate:
-    """The gate of one session, shut from the beginning."""
+    """Lets the session take in what the server has sent, at one place and at no other. Shut from the beginning.
+
+    libssh2 reads from the socket in nearly every call, whatever the call is for. With several channels in use this
+    loses packets' meaning: a call that waits for the answer to its request fails where it comes across another
+    channel's answer (packet_requirev in packet.c), and what a call has queued for another channel wakes nobody. With
+    the gate shut, a call sees what is queued, and else an empty socket.
+    """
 
     def __init__(self, session: Session) -> None:
         self._session = session

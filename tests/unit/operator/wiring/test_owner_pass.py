@@ -1,0 +1,137 @@
+"""One pass over an owner of tests: what it looks for again, and what it makes of a name that is taken."""
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from aiohttp import web
+from plans import INSTALLATION
+from played_api import played_api
+from sim_comparison import SimComparison, comparison_spec
+from sshload_operator.control.api_server.cluster import Cluster
+from sshload_operator.control.live.kinds import ComparisonKind
+from sshload_operator.control.live.owned_tests import OwnedTests
+from sshload_operator.control.live.owner_pass import execute, reconcile
+from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
+from sshload_operator.decision.life_cycle import decide
+from sshload_operator.decision.owner import Obstacle, OwnedTest, OwnerDecision, OwnerSubject
+from sshload_operator.state import Announcement
+
+METADATA = {"namespace": "ns", "name": "c", "uid": "u", "generation": 1, "resourceVersion": "1"}
+FORMER = {"apiVersion": "a", "kind": "SSHLoadTestComparison", "name": "c", "uid": "former", "controller": True}
+OTHER = {**FORMER, "name": "other"}
+
+
+@dataclass
+class AlwaysBehind:
+    """A world whose list of tests is never fresh enough. `late` are tests that only a list shows."""
+
+    late: Sequence[ObservedTest] = ()
+    deeds: list[str] = field(default_factory=list)
+    known: list[ObservedTest] = field(default_factory=list)
+
+    def tests(self) -> Sequence[ObservedTest]:
+        return tuple(self.known)
+
+    async def decide(self, subject: OwnerSubject[ObservedTest]) -> OwnerDecision:
+        return decide(subject)
+
+    async def pods_of(self, tests: frozenset[str]) -> Sequence[str]:
+        self.deeds.append("pods")
+        return [f"{test.name}-master" for test in self.late if test.name in tests]
+
+    async def look_again(self) -> bool:
+        self.deeds.append("list")
+        self.known = [*self.late]
+        return True
+
+    async def is_there(self) -> bool:
+        return True
+
+    async def create(self, test: Mapping[str, Any]) -> Obstacle | None:
+        self.deeds.append(f"create {test['metadata']['name']}")
+        return None
+
+    async def abort(self, test: OwnedTest) -> None:
+        self.deeds.append(f"abort {test.name}")
+
+    async def delete(self, test: OwnedTest) -> None:
+        self.deeds.append(f"delete {test.name}")
+
+    async def write_status(self, status: Mapping[str, Any]) -> bool:
+        self.deeds.append(f"status {status['reason']}")
+        return True
+
+    async def announce(self, announcements: Sequence[Announcement]) -> None:
+        """Tell nobody."""
+
+
+def deeds(world: AlwaysBehind) -> list[str]:
+    """Return what a pass over a new comparison did."""
+    with pytest.raises(StopIteration):
+        execute(SimComparison().subject(), world).send(None)  # nothing in it waits
+    return world.deeds
+
+
+def test_the_tests_are_looked_up_once_in_a_pass_however_long_deciding_takes() -> None:
+    assert deeds(AlwaysBehind()) == ["pods", "list", "pods", "create cmp-1-a", "status TestStarting"]
+
+
+def test_the_pods_of_a_test_that_only_the_list_shows_are_looked_for_before_it_is_deleted() -> None:
+    sim = SimComparison()
+    sim.settle()
+    sim.end("cmp-1-a")
+    old = replace(observed_test(sim.tests["cmp-1-a"]), name="cmp-old", run_id="another")
+    assert deeds(AlwaysBehind(late=(old,))) == ["pods", "list", "pods", "status OldTestsGoing"]
+
+
+def status_of_a_pass(there: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the status that a pass writes where the name of the test to be made is taken by this one."""
+
+    async def answer(request: web.Request) -> web.Response:
+        if request.method == "POST":
+            return web.json_response({"message": "it exists", "reason": "AlreadyExists"}, status=409)
+        if request.path.endswith("/c-1-a"):
+            return web.json_response(there or {}, status=200 if there else 404)
+        if request.method == "GET":
+            return web.json_response({"items": [], "metadata": METADATA})
+        sent = json.loads(await request.read())
+        return web.json_response({**sent, "spec": comparison_spec(), "metadata": METADATA})
+
+    async def play() -> dict[str, Any]:
+        async with played_api(answer) as client:
+            cluster = Cluster(client, lambda *_: None)
+            try:
+                body = {"metadata": METADATA, "spec": comparison_spec()}
+                done = await reconcile(cluster, ComparisonKind(INSTALLATION), body, OwnedTests(lambda _: None))
+            finally:
+                await cluster.close()
+            assert done.body is not None
+            found: dict[str, Any] = done.body["status"]
+            return found
+
+    return asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    "there",
+    [
+        pytest.param(None, id="gone-since"),
+        pytest.param({"metadata": {"name": "c-1-a", "ownerReferences": [FORMER]}}, id="of-a-former-comparison"),
+        pytest.param(
+            {"metadata": {"name": "c-1-a", "ownerReferences": [OTHER], "deletionTimestamp": "2026-11-23T12:00:00Z"}},
+            id="being-deleted",
+        ),
+    ],
+)
+def test_a_test_that_has_the_name_and_is_about_to_go_is_waited_for(there: Mapping[str, Any] | None) -> None:
+    status = status_of_a_pass(there)
+    assert (status["phase"], "verdict" in status) == ("Running", False)
+
+
+def test_a_test_of_another_owner_that_has_the_name_ends_the_comparison() -> None:
+    status = status_of_a_pass({"metadata": {"name": "c-1-a", "ownerReferences": [OTHER]}})
+    assert (status["phase"], status["verdict"], status["reason"]) == ("Finished", "Error", "NameTaken")
