@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 from run_configs import NOWHERE, TOKEN, arrivals, run_config
+from runs import target_stats
 from sshload_contract.judgement.validity import defects
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad, HoldLoad, Load
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, Window
@@ -9,7 +10,7 @@ from sshload_contract.wire.codec import from_json, to_json
 from sshload_contract.wire.master_log import read_master_log, summary_lines
 from sshload_contract.wire.report import ArrivalCounts, ErrorCount, Health, Report
 from sshload_contract.wire.run_config import RunConfig
-from sshload_contract.wire.run_summary import RunSummary
+from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
 from sshload_worker.recording.histogram import LatencyHistogram
 from sshload_worker.recording.recorder import Recorder
 from sshload_worker.scenario.step_clock import Due, StepClock
@@ -228,6 +229,25 @@ def test_progress_says_how_iterations_failed_in_both_windows_and_not_how_their_s
     totals = Totals()
     totals.add(recorder.take_report(HEALTHY, until_s=1.0, final=False))
     assert progress(totals, 1.0, workers=1).failed_by == {Outcome.AUTH_REJECTED: 2}
+
+
+@pytest.mark.parametrize(
+    ("throttled", "penalised", "called"),
+    [
+        pytest.param(3, 0, {Outcome.THROTTLED: 3}, id="one kind"),
+        pytest.param(2, 1, {Outcome.DROPPED_UNKNOWN: 2, Outcome.THROTTLED: 1}, id="both kinds"),
+    ],
+)
+def test_the_series_calls_drops_as_the_totals_do(throttled: int, penalised: int, called: dict[Outcome, int]) -> None:
+    point = SeriesPoint(1.0, 0, 0, 0, 3, 0, 3, None, None, None, {Outcome.DROPPED_UNKNOWN: 2, Outcome.THROTTLED: 1})
+    seen = replace(
+        course(12.0),
+        series=(point,),
+        target_before=target_stats(0),
+        target_after=target_stats(9, dropped_max_startups=throttled, dropped_penalty=penalised),
+    )
+    (told,) = run_summary(config(arrivals(1, 10)), totals_of(90), seen).series
+    assert told.failed_by == called
 
 
 def test_progress_adds_up_windows_and_workers() -> None:
