@@ -113,9 +113,22 @@ def _lacks(summary: RunSummary | None) -> Iterator[str]:
     yield from (f"the summary was too large, and is without {what}" for what in summary.omitted)
     if len(summary.series) > MOST_POINTS:
         yield f"the course over time ends after its first {MOST_POINTS} intervals"
-    if summary.series and all(point.p50_us is None for point in summary.series):
-        yield _OLD_SERIES
     yield _NOT_OVER_TIME
+    if any(point.p99_us is not None and point.p50_us is None for point in summary.series):
+        yield _OLD_SERIES
+        return
+    unstated = [
+        name
+        for name, values in (
+            ("p50", [point.p50_us for point in summary.series]),
+            ("p90", [point.p90_us for point in summary.series]),
+            ("p99", [point.p99_us for point in summary.series]),
+        )
+        if values and all(value is None for value in values)
+    ]
+    if unstated:
+        interval = f"an interval of {summary.series_interval_s:g} s"
+        yield f"{', '.join(unstated)} over time: too few iterations succeed in {interval} to state it"
 
 
 def _distorted(status: TestStatus, summary: RunSummary | None) -> Iterator[dict[str, Any]]:

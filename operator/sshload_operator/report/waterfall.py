@@ -16,13 +16,12 @@ _HELD: Final = "held."
 def waterfall(results: Results) -> list[dict[str, Any]]:
     """Return the parts in the order in which they happen: logins at jump hosts, the login, then the steps.
 
-    Each begins where the one before ends. Means are shown because only they add up; of what fails often, or happens
-    more than once in an iteration, they do not.
+    Each begins where the one before ends, but for a first byte, which is a part of the read after it. Means are shown
+    because only they add up; of what fails often, or happens more than once in an iteration, they do not.
     """
     parts = sorted(filter(_is_part, results.steps), key=_place(results.steps))
     shown, begin_ms = [], 0.0
     for part in parts:
-        mean_ms = part.mean_ms or 0.0
         shown.append(
             {
                 "step": part.step,
@@ -33,7 +32,8 @@ def waterfall(results: Results) -> list[dict[str, Any]]:
                 "count": part.count,
             }
         )
-        begin_ms += mean_ms
+        if part.step.rpartition(".")[2] != Timing.FIRST_BYTE:
+            begin_ms += part.mean_ms or 0.0
     return shown
 
 

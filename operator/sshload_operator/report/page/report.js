@@ -173,7 +173,7 @@
     if (!rows.length) return;
     const of = (wanted) => (step) => step.intervals?.find((one) => one.percentile === wanted)?.ms;
     const wide = report.waterfall;
-    section("steps", "Steps", wide.length ? chart("An iteration's parts", "Each bar is the mean of one part, and begins where the one before ends.", {
+    section("steps", "Steps", wide.length ? chart("An iteration's parts", "Each bar is the mean of one part, and begins where the one before ends. A first byte is a part of the read below it.", {
       height: 40 + 22 * wide.length, marginLeft: 150, marginRight: 70, x: { label: "ms", grid: true }, y: { label: null, domain: wide.map((one) => one.step) },
       marks: [Plot.barX(wide, { x1: "beginMs", x2: (one) => one.beginMs + (one.meanMs ?? 0), y: "step", fill: "var(--c1)", insetTop: 3, insetBottom: 3 }),
         Plot.text(wide, { x: (one) => one.beginMs + (one.meanMs ?? 0), y: "step", text: (one) => `${figure(one.meanMs)} ms`, textAnchor: "start", dx: 5, fill: "currentColor" }), Plot.ruleX([0], { stroke: "var(--line)" })],

@@ -20,11 +20,13 @@ from runs import summary
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import EncodedHistogram
 from sshload_contract.wire.run_summary import SeriesPoint
+from sshload_operator.api.status.results import Results, StepResult
 from sshload_operator.report.distribution import distributions
 from sshload_operator.report.document import json_text, report_document
 from sshload_operator.report.html_page import html_page
 from sshload_operator.report.markdown import markdown_text
 from sshload_operator.report.saved_run import SavedRun
+from sshload_operator.report.waterfall import waterfall
 from sshload_worker.recording.histogram import LatencyHistogram
 
 PAGE_LIMIT_BYTES = 1_500_000
@@ -117,6 +119,38 @@ def test_parts_of_an_iteration_stand_one_after_another_in_the_order_in_which_the
     ]
     for before, after in pairwise(parts):
         assert after["beginMs"] == pytest.approx(before["beginMs"] + before["meanMs"])
+
+
+def test_a_first_byte_is_a_part_of_the_read_and_is_not_counted_twice() -> None:
+    def of(step: str, mean_ms: float) -> StepResult:
+        return StepResult(step=step, count=9, failures=0, rate=1.0, mean_ms=mean_ms)
+
+    steps = (of("read", 5.0), of("firstByte", 4.0), of("exec", 1.0), of("close", 2.0))
+    found = waterfall(
+        Results(
+            duration_seconds=1.0,
+            offered_rate=9.0,
+            achieved_rate=9.0,
+            completed_rate=9.0,
+            iterations=9,
+            failures=0,
+            steps=steps,
+        )
+    )
+    assert [(one["step"], one["beginMs"]) for one in found] == [
+        ("exec", 0),
+        ("firstByte", 1),
+        ("read", 1),
+        ("close", 6),
+    ]
+
+
+def test_percentiles_that_no_interval_can_state_are_named() -> None:
+    points = tuple(SeriesPoint(float(at), 0, 0, 1, 20, 20, 0, None, 45_000) for at in range(1, 9))
+    assert any(
+        said.startswith("p90, p99 over time: too few")
+        for said in document(finished_runs.a_test(series=points))["lacks"]
+    )
 
 
 def test_a_search_has_its_trials_with_what_the_server_used_in_each() -> None:
