@@ -30,8 +30,9 @@ COPY --chmod=755 scripts/image-venv /opt/tools/bin/image-venv
 
 FROM tools AS operator-venv
 ARG SOURCE_DATE_EPOCH PIP_CERT PIP_INDEX_URL
-COPY requirements/operator.txt /src/requirements/
-RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem /opt/tools/bin/image-venv dependencies /src/requirements/operator.txt
+COPY requirements/operator.txt requirements/cli.txt /src/requirements/
+RUN --mount=type=secret,id=ca-bundle,target=/run/ca-bundle.pem /opt/tools/bin/image-venv dependencies /src/requirements/operator.txt \
+ && /opt/tools/bin/image-venv dependencies /src/requirements/cli.txt
 
 # The worker's SSH library, compiled for speed: see patches/README.md.
 FROM tools AS ssh2-wheel

@@ -6,8 +6,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 CORES = os.cpu_count() or 1
-_PATCHES_ITS_PROCESS = ("worker",)
-"""Folders of tests that import Locust, which patches the process: they share no pytest process with other folders."""
+_CHANGES_ITS_PROCESS = ("report", "worker")
+"""Folders of tests that share no pytest process with others: Locust patches it, a browser leaves its event loop there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Suite:
 class Layer:
     """One layer. A run that takes longer than `budget_s` says so; one that takes longer than `limit_s` is ended.
 
-    Tests in folders that patch their process do without the services: an API server that nobody asks takes CPU as well.
+    Tests in folders that change their process do without the services: an API server that nobody asks takes CPU.
 
     The budget is for 2 cores that nobody else uses, with everything prepared; the limit holds on a busy machine too.
     """
@@ -59,13 +59,13 @@ class Layer:
     services: tuple[Service, ...] = ()
 
     def suites(self) -> tuple[Suite, ...]:
-        """Return the suites of its folder; folders that patch their process have one each."""
+        """Return the suites of its folder; folders that change their process have one each."""
         folder = ROOT / "tests" / self.name
         inside = sorted(path for path in folder.glob("*/") if not path.name.startswith(("_", ".")))
         if not any(path.glob("**/test_*.py") for path in inside) or any(folder.glob("test_*.py")):
             return (Suite(self.name, (folder,), self.lanes, self.services),)
-        together = tuple(path for path in inside if path.name not in _PATCHES_ITS_PROCESS)
-        apart = tuple(path for path in inside if path.name in _PATCHES_ITS_PROCESS)
+        together = tuple(path for path in inside if path.name not in _CHANGES_ITS_PROCESS)
+        apart = tuple(path for path in inside if path.name in _CHANGES_ITS_PROCESS)
         suites = [Suite(f"{self.name}/{path.name}", (path,), self.lanes) for path in apart]
         return (Suite(self.name, together, self.lanes, self.services), *suites) if together else tuple(suites)
 
