@@ -7,7 +7,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 CORES = os.cpu_count() or 1
 _CHANGES_ITS_PROCESS = ("report", "worker")
-"""Folders of tests that share no pytest process with others: Locust patches it, a browser leaves its event loop there."""
+"""Folders of tests that have a pytest process each: Locust patches it, a browser's event loop stays in it."""
 
 
 @dataclass(frozen=True, slots=True)
