@@ -1,5 +1,6 @@
 """A comparison on the cluster, followed to its end by `sshload compare`."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -48,7 +49,8 @@ def compared(cluster: LiveCluster, objects: Sequence[Manifest]) -> Comparison:
     name = next(item["metadata"]["name"] for item in objects if item["kind"] == "SSHLoadTestComparison")
     where = ["--namespace", cluster.namespace, "--kubeconfig", cluster.kubeconfig, "--timeout", str(WITHIN_S)]
     command = [SSHLOAD, "compare", name, "--verbose", *where]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WITHIN_S + 30)
+    wide = {**os.environ, "COLUMNS": "200"}
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WITHIN_S + 30, env=wide)
     status = cluster.get("sltc", name)["status"]
     assert "results" in status, f"{ended.stderr[-2000:]}{status['message']}"
     tests = {run["test"]: cluster.status(run["test"]) for run in status["tests"]}
