@@ -1,16 +1,17 @@
-"""A result in the format that was asked for."""
+"""A result in the format that was asked for: JSON, YAML, CSV, Markdown, and the XML of JUnit."""
 
 import csv
 import io
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+from xml.etree import ElementTree as ET
 
 import yaml
 
-from sshload_operator.cli.view.page import Page, as_junit, as_markdown, show
-from sshload_operator.cli.view.text import in_encoding
+from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste, show
+from sshload_operator.cli.view.text import ABSENT, in_encoding, mark, printable
 
 Row = Mapping[str, object]
 _CAN_BEGIN_A_FORMULA: Final = ("=", "+", "-", "@")
@@ -50,3 +51,74 @@ def as_csv(rows: Iterable[Row]) -> str:
 
 def _cell(value: object) -> object:
     return f"'{value}" if isinstance(value, str) and value.startswith(_CAN_BEGIN_A_FORMULA) else value
+
+
+def as_markdown(page: Page) -> str:
+    """Return a page as Markdown, for a comment on a change or a summary of a job."""
+    said = f": {_escaped(page.sentence)}" if page.sentence else ""
+    sections = [f"**{_escaped(page.verdict)}**{said}"] if page.verdict else []
+    if page.checks:
+        rows = tuple((mark(one.passed), one.name, one.observed, one.margin) for one in page.checks)
+        sections.append(_markdown_table(Grid(("", "threshold", "observed", "margin"), rows, left=4)))
+    sections += [_markdown_part(part) for part in page.parts]
+    return "\n\n".join(sections) + "\n"
+
+
+def _markdown_part(part: Grid | Facts | Paste) -> str:
+    if isinstance(part, Grid):
+        return _markdown_table(part) + (f"\n\n{_escaped(part.note)}" if part.note else "")
+    if isinstance(part, Facts):
+        return "\n".join(f"- {_escaped(f'{label}: {text}' if label else text)}" for label, text in part.rows)
+    return f"{_escaped(part.why)}\n\n" + "\n".join(f"    {printable(line)}" for line in part.lines)
+
+
+def _markdown_table(grid: Grid) -> str:
+    rule = tuple("---" if grid.is_text(number) else "--:" for number in range(len(grid.head)))
+    rows = (tuple(map(_escaped, grid.head)), rule, *(tuple(map(_escaped, row)) for row in grid.rows))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _escaped(text: str) -> str:
+    """Return text that is no Markdown, whatever a server has written into it."""
+    return "".join(f"\\{one}" if one in "\\`*_[]<>|#" else one for one in printable(text))
+
+
+def as_junit(page: Page) -> str:
+    """Return a page as JUnit's XML: a case for each threshold, and one for the verdict itself.
+
+    A broken threshold is a failure. A run that cannot be judged is an error, whatever its thresholds say.
+    """
+    suite = ET.Element("testsuite", name=_xml(page.name))
+    cases = [*(_case(suite, one) for one in page.checks), _verdict_case(suite, page)]
+    for kind in ("failure", "error"):
+        suite.set(f"{kind}s", str(sum(case.find(kind) is not None for case in cases)))
+    suite.set("tests", str(len(cases)))
+    ET.indent(suite)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
+
+
+def _case(suite: ET.Element, check: Check) -> ET.Element:
+    case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name=_xml(check.name))
+    said = ", ".join(_facts_of(check))
+    if check.passed is False:
+        ET.SubElement(case, "failure", message=_xml(said))
+    elif check.passed is None:
+        ET.SubElement(case, "skipped", message=_xml(said))
+    return case
+
+
+def _facts_of(check: Check) -> Iterator[str]:
+    yield from (text for text in (check.observed, check.margin) if text not in ("", ABSENT))
+
+
+def _verdict_case(suite: ET.Element, page: Page) -> ET.Element:
+    case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name="verdict")
+    if page.passed is not True:
+        kind = "failure" if page.passed is False else "error"
+        ET.SubElement(case, kind, message=_xml(f"{page.verdict}: {page.sentence}"))
+    return case
+
+
+def _xml(text: str) -> str:
+    """Return text without characters that XML cannot have."""
+    return printable(text)

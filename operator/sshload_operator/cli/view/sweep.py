@@ -11,7 +11,7 @@ from sshload_operator.cli.view.text import ABSENT, bar, mark, milliseconds
 from sshload_operator.decision.comparison.figures import MEASURED
 
 _HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
-_BAR: Final = 24
+_BAR: Final = 16
 Swept = Sequence[tuple[Any, TestStatus]]
 
 

@@ -8,7 +8,7 @@ BROKEN: Final = "✗"
 UNKNOWN: Final = "?"
 _PLAIN_FROM_MS = 100.0
 _ONE_DECIMAL_FROM_MS = 10.0
-_UNITS = ("B/s", "kB/s", "MB/s", "GB/s")
+_UNITS = ("B", "kB", "MB", "GB")
 _KILO = 1000.0
 _LEVELS = "▁▂▃▄▅▆▇█"
 _FULL = "█"
@@ -27,6 +27,11 @@ def milliseconds(value: float | None) -> str:
 
 def bytes_per_second(value: float) -> str:
     """Return a throughput to three digits, in powers of 1,000: `11.2 MB/s`."""
+    return f"{size_text(value)}/s"
+
+
+def size_text(value: float) -> str:
+    """Return a number of bytes to three digits, in powers of 1,000: `11.2 MB`."""
     unit = 0
     while value >= _KILO - 0.5 and unit < len(_UNITS) - 1:
         value, unit = value / _KILO, unit + 1

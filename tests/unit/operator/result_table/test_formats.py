@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 import yaml
 from sshload_operator.cli.view.advice import advice_page
-from sshload_operator.cli.view.formats import as_csv, print_result
-from sshload_operator.cli.view.page import Check, Facts, Grid, Page, as_junit, as_markdown, as_text
+from sshload_operator.cli.view.formats import as_csv, as_junit, as_markdown, print_result
+from sshload_operator.cli.view.page import Check, Facts, Grid, Page, as_text
 from sshload_operator.cli.view.result import result_page, result_rows
 from statuses import RESULTS, read_test_status, step_json
 
