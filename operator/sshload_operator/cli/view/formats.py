@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
+import click
 import yaml
 
 from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste, show
@@ -21,7 +22,12 @@ def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterab
     """Print a result on standard output.
 
     `whole` is the object that json and yaml print, with its status as a cluster has it; `rows` are what csv prints.
+    Raises UsageError where JUnit is asked for of a page without a verdict.
     """
+    if output == "junit" and not page.verdict:
+        raise click.UsageError(
+            "a list has no verdict that JUnit could state: take json, or `sshload watch NAME -o junit`"
+        )
     if output == "table":
         show(page, sys.stdout)
         return
@@ -84,12 +90,14 @@ def _escaped(text: str) -> str:
 
 
 def as_junit(page: Page) -> str:
-    """Return a page as JUnit's XML: a case for each threshold, and one for the verdict itself.
+    """Return a page as JUnit's XML: a case for each threshold, and one for the verdict itself or for each of several.
 
     A broken threshold is a failure. A run that cannot be judged is an error, whatever its thresholds say.
     """
     suite = ET.Element("testsuite", name=_xml(page.name))
-    cases = [*(_case(suite, one) for one in page.checks), _verdict_case(suite, page)]
+    own = Check("verdict", f"{page.verdict}: {page.sentence}", "", page.passed)
+    cases = [_case(suite, one) for one in page.checks]
+    cases += [_verdict_case(suite, one) for one in page.verdicts or (own,)]
     for kind in ("failure", "error"):
         suite.set(f"{kind}s", str(sum(case.find(kind) is not None for case in cases)))
     suite.set("tests", str(len(cases)))
@@ -111,11 +119,10 @@ def _facts_of(check: Check) -> Iterator[str]:
     yield from (text for text in (check.observed, check.margin) if text not in ("", ABSENT))
 
 
-def _verdict_case(suite: ET.Element, page: Page) -> ET.Element:
-    case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name="verdict")
-    if page.passed is not True:
-        kind = "failure" if page.passed is False else "error"
-        ET.SubElement(case, kind, message=_xml(f"{page.verdict}: {page.sentence}"))
+def _verdict_case(suite: ET.Element, verdict: Check) -> ET.Element:
+    case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name=_xml(verdict.name))
+    if verdict.passed is not True:
+        ET.SubElement(case, "failure" if verdict.passed is False else "error", message=_xml(verdict.observed))
     return case
 
 

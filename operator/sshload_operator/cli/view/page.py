@@ -66,7 +66,10 @@ class Paste:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is printed of one object. `passed` is None where the verdict says neither that it held nor that it broke."""
+    """What is printed of one object. `passed` is None where the verdict says neither that it held nor that it broke.
+
+    `verdicts` are those of the runs that a page of several is about. A page without any verdict lists objects.
+    """
 
     name: str
     verdict: str
@@ -74,6 +77,7 @@ class Page:
     passed: bool | None
     checks: tuple[Check, ...] = ()
     parts: tuple[Grid | Facts | Paste, ...] = ()
+    verdicts: tuple[Check, ...] = ()
 
 
 def show(page: Page, stream: TextIO) -> None:

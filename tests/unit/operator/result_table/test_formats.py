@@ -5,6 +5,7 @@ import io
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import click
 import pytest
 import yaml
 from sshload_operator.cli.view.advice import advice_page
@@ -58,7 +59,16 @@ def test_junit_has_a_case_for_each_threshold_and_one_for_the_verdict() -> None:
 @pytest.mark.parametrize("verdict", ["Invalid", "Error", "Inconclusive", "Aborted"])
 def test_a_run_that_cannot_be_judged_is_an_error_and_never_passes(verdict: str) -> None:
     met = [{"threshold": "p99 of total below 2 s", "observed": "90 ms", "passed": True}]
-    assert cases(as_junit(page(verdict=verdict, thresholds=met)))["verdict"] == ["error"]
+    expected = ["skipped"] if verdict != "Inconclusive" else []
+    assert cases(as_junit(page(verdict=verdict, thresholds=met))) == {
+        met[0]["threshold"]: expected,
+        "verdict": ["error"],
+    }
+
+
+def test_a_list_has_no_verdict_for_junit() -> None:
+    with pytest.raises(click.UsageError, match="sshload watch NAME -o junit"):
+        print_result("junit", {}, Page("list", "", "", None), ())
 
 
 def test_a_passed_run_has_neither_failures_nor_errors() -> None:
@@ -148,6 +158,21 @@ def test_refused_channels_name_the_option_that_refuses_them() -> None:
     errors = [{"step": "channelOpen", "outcome": "channelRefused", "count": 7}]
     text = as_text(advice_page("one", read_test_status({**STATUS, "results": {**RESULTS, "errors": errors}})))
     assert "7 channels were refused: raise MaxSessions" in text
+
+
+@pytest.mark.parametrize("verdict", ["Invalid", "Error", "Aborted"])
+def test_a_run_that_was_not_measured_gives_no_line_to_paste(verdict: str) -> None:
+    results = {**RESULTS, "maxStartups": STARTUPS, "target": {"dropped": {"penalty": 5}}}
+    status = {**STATUS, "verdict": verdict, "reason": "Some", "message": "the generator lagged", "results": results}
+    said = f"No advice: the verdict is {verdict} (Some): the generator lagged\n"
+    assert as_text(advice_page("one", read_test_status(status))) == said
+    assert "sshd_config" not in as_text(result_page("one", read_test_status(status)))
+
+
+@pytest.mark.parametrize(("status", "phase"), [({}, "Pending"), ({"phase": "Running"}, "Running")])
+def test_a_test_that_has_not_finished_gives_no_advice_yet(status: dict[str, Any], phase: str) -> None:
+    said = f"No advice: the test is not finished yet: {phase}\n"
+    assert as_text(advice_page("one", read_test_status({**status, "results": RESULTS}))) == said
 
 
 def test_a_test_that_measured_nothing_gives_no_advice() -> None:
