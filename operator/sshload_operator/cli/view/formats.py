@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
@@ -16,6 +17,11 @@ from sshload_operator.cli.view.text import ABSENT, in_encoding, mark, printable
 
 Row = Mapping[str, object]
 _CAN_BEGIN_A_FORMULA: Final = ("=", "+", "-", "@")
+_GROUPED: Final = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?")
+_NO_SPACE: Final = "&#8203;"
+"""A space without width. It parts what a site would make a mention or a link of, which it does in escaped text, too."""
+_PARTED: Final = re.compile(r"@|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_MARKED: Final = re.compile(r"[\\`*_\[\]<>|#&~]")
 
 
 def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterable[Row]) -> None:
@@ -44,7 +50,8 @@ def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterab
 def as_csv(rows: Iterable[Row]) -> str:
     """Return rows under the names of their fields, which are those of the first row and then of the others.
 
-    What is absent is an empty cell. A text that a spreadsheet would take for a formula has a quote before it.
+    What is absent is an empty cell. A text that a spreadsheet would take for a formula has a quote before it, and a
+    figure that is grouped for people is plain. No cell has control characters.
     """
     all_rows = list(rows)
     names = list(dict.fromkeys(name for row in all_rows for name in row))
@@ -56,7 +63,12 @@ def as_csv(rows: Iterable[Row]) -> str:
 
 
 def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_CAN_BEGIN_A_FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    if _GROUPED.fullmatch(text):
+        return text.replace(",", "")
+    return f"'{text}" if text.lstrip().startswith(_CAN_BEGIN_A_FORMULA) else text
 
 
 def as_markdown(page: Page) -> str:
@@ -85,14 +97,16 @@ def _markdown_table(grid: Grid) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Return text that is no Markdown, whatever a server has written into it."""
-    return "".join(f"\\{one}" if one in "\\`*_[]<>|#" else one for one in printable(text))
+    """Return text that is no Markdown, mentions nobody and links nowhere, whatever a server has written into it."""
+    escaped = _MARKED.sub(r"\\\g<0>", printable(text)).replace("$", "&#36;")
+    return _PARTED.sub(rf"\g<0>{_NO_SPACE}", escaped)
 
 
 def as_junit(page: Page) -> str:
     """Return a page as JUnit's XML: a case for each threshold, and one for the verdict itself or for each of several.
 
-    A broken threshold is a failure. A run that cannot be judged is an error, whatever its thresholds say.
+    A broken threshold is a failure. A run that cannot be judged is an error, whatever its thresholds say. The text is
+    ASCII, with references to other characters, so that it is UTF-8 in whatever encoding it is printed.
     """
     suite = ET.Element("testsuite", name=_xml(page.name))
     own = Check("verdict", f"{page.verdict}: {page.sentence}", "", page.passed)
@@ -102,7 +116,7 @@ def as_junit(page: Page) -> str:
         suite.set(f"{kind}s", str(sum(case.find(kind) is not None for case in cases)))
     suite.set("tests", str(len(cases)))
     ET.indent(suite)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="us-ascii").decode("ascii")}\n'
 
 
 def _case(suite: ET.Element, check: Check) -> ET.Element:

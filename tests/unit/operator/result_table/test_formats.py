@@ -107,6 +107,43 @@ def test_a_text_that_a_spreadsheet_would_run_is_quoted_and_a_number_is_not() -> 
     assert as_csv([{"a": "=1+1", "b": -1.5}]).splitlines()[1] == "'=1+1,-1.5"
 
 
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        pytest.param("a \x1b[31mb\nc", "a  [31mb c", id="control-characters"),
+        pytest.param("\t=1+1", "' =1+1", id="a-tab-before-a-formula"),
+        pytest.param("\r@x", "' @x", id="a-return-before-a-formula"),
+        pytest.param("12,345.6", "12345.6", id="a-grouped-figure"),
+        pytest.param("-1,234", "-1234", id="a-negative-figure"),
+        pytest.param("1,2", "1,2", id="no-grouped-figure"),
+    ],
+)
+def test_a_text_in_csv_is_one_line_that_no_program_acts_on(text: str, cell: str) -> None:
+    (row,) = csv.DictReader(io.StringIO(as_csv([{"a": text}])))
+    assert row["a"] == cell
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        pytest.param("@everyone", "@&#8203;everyone", id="a-mention"),
+        pytest.param("https://x.y", "https:&#8203;//x.y", id="a-link"),
+        pytest.param("WWW.x.y", "WWW.&#8203;x.y", id="a-link-without-scheme"),
+        pytest.param("~~x~~", "\\~\\~x\\~\\~", id="struck-text"),
+        pytest.param("&lt;b&gt;", "\\&lt;b\\&gt;", id="references"),
+        pytest.param("$x$", "&#36;x&#36;", id="a-formula"),
+    ],
+)
+def test_text_of_a_server_mentions_nobody_and_links_nowhere(text: str, markdown: str) -> None:
+    assert as_markdown(Page("one", "Failed", text, False)) == f"**Failed**: {markdown}\n"
+
+
+def test_junit_is_utf_8_in_whatever_encoding_it_is_printed() -> None:
+    text = as_junit(Page("東京", "Passed", "", True))
+    assert text.isascii()
+    assert ET.fromstring(text.encode()).attrib["name"] == "東京"  # noqa: S314 - it is our own
+
+
 def test_yaml_is_the_same_object_as_json(capsys: pytest.CaptureFixture[str]) -> None:
     whole = {"apiVersion": "sshload.dev/v1alpha1", "kind": "SSHLoadTest", "status": STATUS}
     print_result("yaml", whole, page(), ())
