@@ -144,16 +144,18 @@ def _grid(grid: Grid, width: int) -> RenderableType:
         for one in numbers
     ]
     widths = _widths([head, *rows], least, width)
-    if widths is None:
-        content = _records(head, rows)
-    else:
-        content = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold", show_edge=False)
-        for number, (name, column) in enumerate(zip(head, widths, strict=True)):
-            justify: JustifyMethod = "left" if grid.is_text(number) else "right"
-            content.add_column(Text(name), justify=justify, width=column, overflow="fold")
-        for row in rows:
-            content.add_row(*map(Text, row))
+    content = _records(head, rows) if widths is None else _table(grid, head, rows, widths)
     return Group(content, Text(printable(grid.note))) if grid.note else content
+
+
+def _table(grid: Grid, head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> RenderableType:
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold", show_edge=False)
+    for number, (name, column) in enumerate(zip(head, widths, strict=True)):
+        justify: JustifyMethod = "left" if grid.is_text(number) else "right"
+        table.add_column(Text(name), justify=justify, width=column, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
 def _widths(rows: Sequence[Sequence[str]], least: Sequence[int], width: int) -> Sequence[int] | None:
@@ -173,7 +175,7 @@ def _widths(rows: Sequence[Sequence[str]], least: Sequence[int], width: int) -> 
     return widths
 
 
-def _records(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Text:
+def _records(head: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
     """Return each row as lines, one for each cell, under its head."""
     records = (
         "\n".join(f"{name}: {cell}" if name else cell for name, cell in zip(head, row, strict=True) if cell)
