@@ -93,7 +93,8 @@ class LiveView:
         rows.add_column(overflow="fold")
         for label, text in (
             ("rate", _rates(progress)),
-            ("latency", f"{_latency(progress)}  {sparkline(tuple(self._curve))}"),
+            ("latency", _latency(progress)),
+            ("curve", sparkline(tuple(self._curve))),  # in a row of its own, because a line may be wrapped at its gaps
             ("failed", _failures(progress)),
             *((("server", f"{target_cores:.2f} cores used"),) if target_cores is not None else ()),
             *((("search", search_words(progress.search)),) if progress.search is not None else ()),
