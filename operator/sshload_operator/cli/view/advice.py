@@ -9,15 +9,20 @@ from sshload_contract.vocabulary import Outcome
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import MaxStartupsAdvice, Results
 from sshload_operator.cli.view.page import Facts, Page, Paste
-from sshload_operator.state import Resource
+from sshload_operator.decision.comparison.figures import MEASURED
+from sshload_operator.state import Phase, Resource
 
 _SETTING: Final = re.compile(r"(\d{1,9}):(\d{1,9}):(\d{1,9})")
 _OF_SSHD: Final = (Resource.MAX_STARTUPS, Resource.PENALTIES, Resource.MAX_SESSIONS, Resource.LISTEN_BACKLOG)
 
 
-def pastes(results: Results | None) -> Iterator[Paste]:
-    """Yield the lines of sshd_config without which the server turned connections away; none where it did not."""
-    if results is None:
+def pastes(status: TestStatus) -> Iterator[Paste]:
+    """Yield the lines of sshd_config without which the server turned connections away; none where it did not.
+
+    There are none of a run that was not measured, whatever its results state.
+    """
+    results = status.results
+    if results is None or status.verdict not in MEASURED:
         return
     advice = results.max_startups
     if advice is not None and _turns_away(advice):
@@ -31,11 +36,19 @@ def pastes(results: Results | None) -> Iterator[Paste]:
 
 
 def advice_page(name: str, status: TestStatus) -> Page:
-    """Return what to change on the server, or that the result asks for no change, with what it rests on."""
-    found = tuple(pastes(status.results))
-    facts = Facts((*_max_startups(status.results), *_sessions(status.results), *_short_of(status)))
+    """Return what to change on the server, or that the result asks for no change, with what it rests on.
+
+    There is no advice before a test has finished, nor of a run whose verdict says that it was not measured.
+    """
+    if status.phase is not Phase.FINISHED:
+        return Page(name, "No advice", f"the test is not finished yet: {status.phase or Phase.PENDING}", None)
+    if status.verdict is not None and status.verdict not in MEASURED:
+        why = f" ({status.reason}): {status.message}" if status.reason else ""
+        return Page(name, "No advice", f"the verdict is {status.verdict}{why}", None)
     if status.results is None:
         return Page(name, "No advice", "the test has measured nothing", None)
+    found = tuple(pastes(status))
+    facts = Facts((*_max_startups(status.results), *_sessions(status.results), *_short_of(status)))
     if found or facts.rows:
         sentence = "the server's configuration is a limit" if found else "what was seen of the server"
     else:
@@ -61,13 +74,13 @@ def _penalised(results: Results) -> bool:
     return counted or any(one.outcome == Outcome.PENALISED for one in results.errors)
 
 
-def _max_startups(results: Results | None) -> Iterator[tuple[str, str]]:
-    if results is not None and results.max_startups is not None:
+def _max_startups(results: Results) -> Iterator[tuple[str, str]]:
+    if results.max_startups is not None:
         yield "startups", results.max_startups.message
 
 
-def _sessions(results: Results | None) -> Iterator[tuple[str, str]]:
-    refused = [one for one in results.errors if one.outcome == Outcome.CHANNEL_REFUSED] if results is not None else []
+def _sessions(results: Results) -> Iterator[tuple[str, str]]:
+    refused = [one for one in results.errors if one.outcome == Outcome.CHANNEL_REFUSED]
     if refused:
         count = sum(one.count for one in refused)
         yield "sessions", f"{count:,} channels were refused: raise MaxSessions (10 unless set) in sshd_config"

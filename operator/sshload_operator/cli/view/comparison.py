@@ -12,7 +12,7 @@ from sshload_operator.api.status.comparison import (
     VariantResult,
 )
 from sshload_operator.cli.view.page import Facts, Grid, Page
-from sshload_operator.cli.view.text import ABSENT, milliseconds, printable
+from sshload_operator.cli.view.text import ABSENT, milliseconds, printable, size_text
 from sshload_operator.decision.comparison.figures import place
 
 _GROUPED_FROM: Final = 100.0
@@ -88,7 +88,7 @@ def _rows(
 
 def _name(key: tuple[str, str]) -> str:
     step, figure = key
-    return f"{step} {figure.removesuffix('Ms')} ms" if step else figure
+    return f"{step} {figure.removesuffix('Ms')} ms" if step else figure.removesuffix("Bytes")
 
 
 def _value(one: ComparedFigure | None) -> str:
@@ -96,6 +96,8 @@ def _value(one: ComparedFigure | None) -> str:
         return ABSENT
     if one.figure.endswith("Ms"):
         return milliseconds(one.value)
+    if one.figure.endswith("Bytes"):
+        return size_text(one.value)
     return f"{one.value:,.0f}" if one.value >= _GROUPED_FROM else f"{one.value:.3g}"
 
 

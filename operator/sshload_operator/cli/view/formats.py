@@ -1,26 +1,39 @@
-"""A result in the format that was asked for."""
+"""A result in the format that was asked for: JSON, YAML, CSV, Markdown, and the XML of JUnit."""
 
 import csv
 import io
 import json
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
+from xml.etree import ElementTree as ET
 
+import click
 import yaml
 
-from sshload_operator.cli.view.page import Page, as_junit, as_markdown, show
-from sshload_operator.cli.view.text import in_encoding
+from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste, show
+from sshload_operator.cli.view.text import ABSENT, in_encoding, mark, printable
 
 Row = Mapping[str, object]
 _CAN_BEGIN_A_FORMULA: Final = ("=", "+", "-", "@")
+_GROUPED: Final = re.compile(r"-?\d{1,3}(,\d{3})+(\.\d+)?")
+_NO_SPACE: Final = "&#8203;"
+"""A space without width. It parts what a site would make a mention or a link of, which it does in escaped text, too."""
+_PARTED: Final = re.compile(r"@|:(?=//)|(?<=www)\.", re.IGNORECASE)
+_MARKED: Final = re.compile(r"[\\`*_\[\]<>|#&~]")
 
 
 def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterable[Row]) -> None:
     """Print a result on standard output.
 
     `whole` is the object that json and yaml print, with its status as a cluster has it; `rows` are what csv prints.
+    Raises UsageError where JUnit is asked for of a page without a verdict.
     """
+    if output == "junit" and not page.verdict:
+        raise click.UsageError(
+            "a list has no verdict that JUnit could state: take json, or `sshload watch NAME -o junit`"
+        )
     if output == "table":
         show(page, sys.stdout)
         return
@@ -37,7 +50,8 @@ def print_result(output: str, whole: Mapping[str, Any], page: Page, rows: Iterab
 def as_csv(rows: Iterable[Row]) -> str:
     """Return rows under the names of their fields, which are those of the first row and then of the others.
 
-    What is absent is an empty cell. A text that a spreadsheet would take for a formula has a quote before it.
+    What is absent is an empty cell. A text that a spreadsheet would take for a formula has a quote before it, and a
+    figure that is grouped for people is plain. No cell has control characters.
     """
     all_rows = list(rows)
     names = list(dict.fromkeys(name for row in all_rows for name in row))
@@ -49,4 +63,83 @@ def as_csv(rows: Iterable[Row]) -> str:
 
 
 def _cell(value: object) -> object:
-    return f"'{value}" if isinstance(value, str) and value.startswith(_CAN_BEGIN_A_FORMULA) else value
+    if not isinstance(value, str):
+        return value
+    text = printable(value)
+    if _GROUPED.fullmatch(text):
+        return text.replace(",", "")
+    return f"'{text}" if text.lstrip().startswith(_CAN_BEGIN_A_FORMULA) else text
+
+
+def as_markdown(page: Page) -> str:
+    """Return a page as Markdown, for a comment on a change or a summary of a job."""
+    said = f": {_escaped(page.sentence)}" if page.sentence else ""
+    sections = [f"**{_escaped(page.verdict)}**{said}"] if page.verdict else []
+    if page.checks:
+        rows = tuple((mark(one.passed), one.name, one.observed, one.margin) for one in page.checks)
+        sections.append(_markdown_table(Grid(("", "threshold", "observed", "margin"), rows, left=4)))
+    sections += [_markdown_part(part) for part in page.parts]
+    return "\n\n".join(sections) + "\n"
+
+
+def _markdown_part(part: Grid | Facts | Paste) -> str:
+    if isinstance(part, Grid):
+        return _markdown_table(part) + (f"\n\n{_escaped(part.note)}" if part.note else "")
+    if isinstance(part, Facts):
+        return "\n".join(f"- {_escaped(f'{label}: {text}' if label else text)}" for label, text in part.rows)
+    return f"{_escaped(part.why)}\n\n" + "\n".join(f"    {printable(line)}" for line in part.lines)
+
+
+def _markdown_table(grid: Grid) -> str:
+    rule = tuple("---" if grid.is_text(number) else "--:" for number in range(len(grid.head)))
+    rows = (tuple(map(_escaped, grid.head)), rule, *(tuple(map(_escaped, row)) for row in grid.rows))
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def _escaped(text: str) -> str:
+    """Return text that is no Markdown, mentions nobody and links nowhere, whatever a server has written into it."""
+    escaped = _MARKED.sub(r"\\\g<0>", printable(text)).replace("$", "&#36;")
+    return _PARTED.sub(rf"\g<0>{_NO_SPACE}", escaped)
+
+
+def as_junit(page: Page) -> str:
+    """Return a page as JUnit's XML: a case for each threshold, and one for the verdict itself or for each of several.
+
+    A broken threshold is a failure. A run that cannot be judged is an error, whatever its thresholds say. The text is
+    ASCII, with references to other characters, so that it is UTF-8 in whatever encoding it is printed.
+    """
+    suite = ET.Element("testsuite", name=_xml(page.name))
+    own = Check("verdict", f"{page.verdict}: {page.sentence}", "", page.passed)
+    cases = [_case(suite, one) for one in page.checks]
+    cases += [_verdict_case(suite, one) for one in page.verdicts or (own,)]
+    for kind in ("failure", "error"):
+        suite.set(f"{kind}s", str(sum(case.find(kind) is not None for case in cases)))
+    suite.set("tests", str(len(cases)))
+    ET.indent(suite)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="us-ascii").decode("ascii")}\n'
+
+
+def _case(suite: ET.Element, check: Check) -> ET.Element:
+    case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name=_xml(check.name))
+    said = ", ".join(_facts_of(check))
+    if check.passed is False:
+        ET.SubElement(case, "failure", message=_xml(said))
+    elif check.passed is None:
+        ET.SubElement(case, "skipped", message=_xml(said))
+    return case
+
+
+def _facts_of(check: Check) -> Iterator[str]:
+    yield from (text for text in (check.observed, check.margin) if text not in ("", ABSENT))
+
+
+def _verdict_case(suite: ET.Element, verdict: Check) -> ET.Element:
+    case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name=_xml(verdict.name))
+    if verdict.passed is not True:
+        ET.SubElement(case, "failure" if verdict.passed is False else "error", message=_xml(verdict.observed))
+    return case
+
+
+def _xml(text: str) -> str:
+    """Return text without characters that XML cannot have."""
+    return printable(text)

@@ -2,7 +2,7 @@
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Final, TextIO
+from typing import TYPE_CHECKING, Final, TextIO
 
 from rich.console import Console, Group, RenderableType
 from rich.live import Live
@@ -13,8 +13,11 @@ from rich.text import Text
 from sshload_operator.api.status.capacity import SearchStatus
 from sshload_operator.api.status.load_test import Progress, TestHead
 from sshload_operator.cli.view.progress import search_words
-from sshload_operator.cli.view.text import amount_text, bar, mark, milliseconds, printable, sparkline
+from sshload_operator.cli.view.text import amount_text, bar, in_encoding, mark, milliseconds, printable, sparkline
 from sshload_operator.state import Phase
+
+if TYPE_CHECKING:
+    from datetime import datetime
 
 _REFRESHES_PER_S: Final = 4
 _CURVE_POINTS: Final = 32
@@ -36,13 +39,17 @@ class LiveView:
     def __init__(self, stream: TextIO) -> None:
         self._console = Console(file=stream, markup=False, highlight=False, emoji=False)
         self._live = Live(console=self._console, refresh_per_second=_REFRESHES_PER_S, transient=True)
-        self._curve: deque[float] = deque(maxlen=_CURVE_POINTS)
+        self._curve: deque[float | None] = deque(maxlen=_CURVE_POINTS)
         self._trials: dict[int, _Trial] = {}
         self._last: Progress | None = None
+        self._started: datetime | None = None
 
     def stand(self, status: TestHead, target_cores: float | None = None) -> None:
         """Show where a test stands. That it is finished is for the result to say."""
         progress, phase = status.progress, status.phase or Phase.PENDING
+        if phase is Phase.FINISHED or status.start_time != self._started:
+            self._forget()
+            self._started = status.start_time
         if phase is Phase.FINISHED:
             return
         if progress is None:
@@ -50,21 +57,30 @@ class LiveView:
             return
         if progress != self._last:
             self._last = progress
-            self._curve.append(progress.recent_p50_ms or 0.0)
+            self._curve.append(progress.recent_p50_ms)
             self._note_trial(progress.search)
         self._draw(self._picture(phase, progress, target_cores))
 
     def show(self, text: str) -> None:
         """Show in one line where something stands."""
-        self._draw(Text(printable(text), no_wrap=True, overflow="ellipsis"))
+        self._draw(Text(self._writable(text), overflow="fold"))
 
     def say(self, text: str) -> None:
         """Print a line that stays."""
-        self._console.print(Text(printable(text)))
+        self._console.print(Text(self._writable(text)))
 
     def close(self) -> None:
         """Take the view away."""
         self._live.stop()
+
+    def _forget(self) -> None:
+        """Begin anew, so that nothing of one run stands in the picture of the next."""
+        self._curve.clear()
+        self._trials.clear()
+        self._last = None
+
+    def _writable(self, text: str) -> str:
+        return in_encoding(printable(text), self._console.encoding)
 
     def _draw(self, picture: RenderableType) -> None:
         self._live.update(picture)
@@ -77,14 +93,25 @@ class LiveView:
         rows.add_column(overflow="fold")
         for label, text in (
             ("rate", _rates(progress)),
-            ("latency", f"{_latency(progress)}  {sparkline(tuple(self._curve))}"),
+            ("latency", _latency(progress)),
+            ("curve", sparkline(tuple(self._curve))),  # in a row of its own, because a line may be wrapped at its gaps
             ("failed", _failures(progress)),
             *((("server", f"{target_cores:.2f} cores used"),) if target_cores is not None else ()),
             *((("search", search_words(progress.search)),) if progress.search is not None else ()),
         ):
-            rows.add_row(label, Text(printable(text)))
+            rows.add_row(label, Text(self._writable(text)))
+        trials = (self._trials_grid(),) if self._trials else ()
+        return Group(_time(phase, progress), rows, *trials)
+
+    def _trials_grid(self) -> Table:
         trials = list(self._trials.values())
-        return Group(_time(phase, progress), rows, *((_trials(trials),) if trials else ()))
+        most = max(trial.amount for trial in trials)
+        table = Table.grid(padding=(0, 2, 0, 0))
+        for trial in trials[-_TRIALS_SHOWN:]:
+            sign = "…" if trial is trials[-1] else mark(trial.passed)
+            cells = (sign, bar(trial.amount, most, _BAR), amount_text(trial.amount))
+            table.add_row(*(Text(self._writable(cell)) for cell in cells))
+        return table
 
     def _note_trial(self, search: SearchStatus | None) -> None:
         """Remember the trial under way, and of those before whether the bounds say that so much load holds or fails."""
@@ -126,13 +153,3 @@ def _failures(progress: Progress) -> str:
     share = "" if progress.error_percent is None else f" ({progress.error_percent:.2f} %)"
     kinds = ", ".join(f"{kind.outcome} {kind.count:,}" for kind in progress.failure_kinds)
     return f"{progress.failures:,} of {progress.iterations:,}{share}{f': {kinds}' if kinds else ''}"
-
-
-def _trials(trials: list[_Trial]) -> Table:
-    most = max(trial.amount for trial in trials)
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for trial in trials[-_TRIALS_SHOWN:]:
-        under_way = trial is trials[-1]
-        sign = "…" if under_way else mark(trial.passed)
-        table.add_row(Text(sign), Text(bar(trial.amount, most, _BAR)), Text(amount_text(trial.amount)))
-    return table

@@ -1,20 +1,26 @@
-"""A result as a page, its verdict first; and the page as text, Markdown and JUnit."""
+"""A result as a page, its verdict first; and the page as text. No figure is cut, however narrow the terminal is."""
 
 import io
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TextIO
-from xml.etree import ElementTree as ET
 
-from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
+from rich.cells import cell_len
+from rich.console import Console, Group, JustifyMethod, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sshload_operator.cli.view.text import ABSENT, in_encoding, mark, printable
+from sshload_operator.cli.view.text import in_encoding, mark, printable
 
 COLUMNS: Final = 80
+_LEAST_COLUMNS: Final = 24
+"""The width below which lines are left to the terminal to wrap."""
+_LEAST_TEXT: Final = 16
+"""The width below which a column of text is not made narrower."""
+_LEAST_HEAD: Final = 8
+"""The same of the head of a column of figures."""
+_GAP: Final = 2
 _STYLES = {True: "bold green", False: "bold red", None: "bold yellow"}
 
 
@@ -60,7 +66,10 @@ class Paste:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What is printed of one object. `passed` is None where the verdict says neither that it held nor that it broke."""
+    """What is printed of one object. `passed` is None where the verdict says neither that it held nor that it broke.
+
+    `verdicts` are those of the runs that a page of several is about. A page without any verdict lists objects.
+    """
 
     name: str
     verdict: str
@@ -68,34 +77,41 @@ class Page:
     passed: bool | None
     checks: tuple[Check, ...] = ()
     parts: tuple[Grid | Facts | Paste, ...] = ()
+    verdicts: tuple[Check, ...] = ()
 
 
 def show(page: Page, stream: TextIO) -> None:
     """Print a page, in colour on a terminal unless NO_COLOR is set, and as wide as the terminal is."""
     tty = stream.isatty()
     width = os.get_terminal_size(stream.fileno()).columns if tty else COLUMNS
-    stream.write(in_encoding(_rendered(_terminal(page), width or COLUMNS, tty=tty), stream.encoding or "ascii"))
+    stream.write(in_encoding(_rendered(page, width or COLUMNS, tty=tty), stream.encoding or "ascii"))
 
 
 def as_text(page: Page, width: int = COLUMNS) -> str:
-    """Return a page as plain text of this width. Nothing is cut: what does not fit is wrapped."""
-    return _rendered(_terminal(page), width, tty=False)
+    """Return a page as plain text of this width. Nothing is cut: words are wrapped, and a table too wide is a list."""
+    return _rendered(page, width, tty=False)
 
 
-def _rendered(content: RenderableType, width: int, *, tty: bool) -> str:
+def _rendered(page: Page, wanted: int, *, tty: bool) -> str:
+    width = max(wanted, _LEAST_COLUMNS)
     console = Console(file=io.StringIO(), width=width, force_terminal=tty, highlight=False, legacy_windows=False)
     with console.capture() as captured:
-        console.print(content)
+        for section in _sections(page, width):
+            console.print(Group(section, Text("")), crop=False)
     lines = captured.get().splitlines()
     return "\n".join(line.rstrip() for line in lines).strip("\n") + "\n"
 
 
-def _terminal(page: Page) -> RenderableType:
-    sections: list[RenderableType] = [_headline(page)] if page.verdict else []
+def _sections(page: Page, width: int) -> Iterator[RenderableType]:
+    if page.verdict:
+        yield _headline(page)
     if page.checks:
-        sections.append(_checks(page.checks))
-    sections += [_part(part) for part in page.parts]
-    return Group(*(Padding(section, (0, 0, 1, 0)) for section in sections))
+        yield _checks(page.checks, width)
+    for part in page.parts:
+        if isinstance(part, Grid):
+            yield _grid(part, width)
+        else:
+            yield _facts(part, width) if isinstance(part, Facts) else _paste(part)
 
 
 def _headline(page: Page) -> Text:
@@ -103,112 +119,85 @@ def _headline(page: Page) -> Text:
     return Text.assemble((verdict, _STYLES[page.passed]), f": {said}" if said else "")
 
 
-def _checks(checks: Sequence[Check]) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
-    for _ in range(4):
-        table.add_column(overflow="fold")
-    for one in checks:
-        words = map(printable, (one.name, one.observed, one.margin))
-        table.add_row(Text(mark(one.passed), _STYLES[one.passed]), *map(Text, words))
+def _checks(checks: Sequence[Check], width: int) -> RenderableType:
+    rows = [(mark(one.passed), *map(printable, (one.name, one.observed, one.margin))) for one in checks]
+    signs = [Text(row[0], _STYLES[one.passed]) for one, row in zip(checks, rows, strict=True)]
+    widths = _widths(rows, [_LEAST_TEXT] * 4, width)
+    if widths is None:
+        said = (f"{name}: {', '.join(filter(None, others))}" for _, name, *others in rows)
+        return Group(*(Text.assemble(sign, " ", text) for sign, text in zip(signs, said, strict=True)))
+    table = Table.grid(padding=(0, _GAP, 0, 0))
+    for column in widths:
+        table.add_column(width=column, overflow="fold")
+    for sign, (_, *words) in zip(signs, rows, strict=True):
+        table.add_row(sign, *map(Text, words))
     return table
 
 
-def _part(part: Grid | Facts | Paste) -> RenderableType:
-    if isinstance(part, Grid):
-        return _grid(part)
-    return _facts(part) if isinstance(part, Facts) else _paste(part)
+def _grid(grid: Grid, width: int) -> RenderableType:
+    head = tuple(map(printable, grid.head))
+    rows = [tuple(map(printable, row)) for row in grid.rows]
+    numbers = range(len(head))
+    # A head may be wrapped, as a text may; a figure may not.
+    least = [
+        _LEAST_TEXT if grid.is_text(one) else max((_LEAST_HEAD, *(cell_len(row[one]) for row in rows)))
+        for one in numbers
+    ]
+    widths = _widths([head, *rows], least, width)
+    content = _records(head, rows) if widths is None else _table(grid, head, rows, widths)
+    return Group(content, Text(printable(grid.note))) if grid.note else content
 
 
-def _grid(grid: Grid) -> RenderableType:
-    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold", show_edge=False)
-    for number, head in enumerate(grid.head):
-        text = grid.is_text(number)
-        table.add_column(Text(printable(head)), justify="left" if text else "right", no_wrap=not text, overflow="fold")
-    for row in grid.rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
-    return Group(table, Text(printable(grid.note))) if grid.note else table
+def _table(grid: Grid, head: Sequence[str], rows: Sequence[Sequence[str]], widths: Sequence[int]) -> RenderableType:
+    table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False, header_style="bold", show_edge=False)
+    for number, (name, column) in enumerate(zip(head, widths, strict=True)):
+        justify: JustifyMethod = "left" if grid.is_text(number) else "right"
+        table.add_column(Text(name), justify=justify, width=column, overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
 
 
-def _facts(facts: Facts) -> Table:
-    table = Table.grid(padding=(0, 2, 0, 0))
+def _widths(rows: Sequence[Sequence[str]], least: Sequence[int], width: int) -> Sequence[int] | None:
+    """Return how wide each column is, None where they have no room even when each is as narrow as it may be.
+
+    A column is as wide as its content, or else at least as wide as `least` says; the first ones are given room first.
+    """
+    natural = [max(map(cell_len, column)) for column in zip(*rows, strict=True)]
+    widths = list(map(min, natural, least))
+    spare = width - sum(widths) - _GAP * (len(widths) - 1)
+    if spare < 0:
+        return None
+    for number, wanted in enumerate(natural):
+        given = min(wanted - widths[number], spare)
+        widths[number] += given
+        spare -= given
+    return widths
+
+
+def _records(head: Sequence[str], rows: Sequence[Sequence[str]]) -> RenderableType:
+    """Return each row as lines, one for each cell, under its head."""
+    records = (
+        "\n".join(f"{name}: {cell}" if name else cell for name, cell in zip(head, row, strict=True) if cell)
+        for row in rows
+    )
+    return Text("\n\n".join(records))
+
+
+def _facts(facts: Facts, width: int) -> RenderableType:
+    rows = [(printable(label), printable(text)) for label, text in facts.rows]
+    labels = max(cell_len(label) for label, _ in rows)
+    if _widths(rows, [labels, _LEAST_TEXT], width) is None:
+        return Group(*(Text.assemble((f"{label}: " if label else "", "bold"), text) for label, text in rows))
+    table = Table.grid(padding=(0, _GAP, 0, 0))
     table.add_column(style="bold", no_wrap=True)
     table.add_column(overflow="fold")
-    for label, text in facts.rows:
-        table.add_row(Text(printable(label)), Text(printable(text)))
+    for label, text in rows:
+        table.add_row(Text(label), Text(text))
     return table
 
 
 def _paste(paste: Paste) -> RenderableType:
-    lines = (Text(f"    {printable(line)}", "bold") for line in paste.lines)
+    """Return the lines as they are to be pasted: none is wrapped."""
+    lines = (Text(f"    {printable(line)}", "bold", no_wrap=True, overflow="ignore") for line in paste.lines)
     return Group(Text(printable(paste.why)), Text(""), *lines)
-
-
-def as_markdown(page: Page) -> str:
-    """Return a page as Markdown, for a comment on a change or a summary of a job."""
-    said = f": {_escaped(page.sentence)}" if page.sentence else ""
-    sections = [f"**{_escaped(page.verdict)}**{said}"] if page.verdict else []
-    if page.checks:
-        rows = tuple((mark(one.passed), one.name, one.observed, one.margin) for one in page.checks)
-        sections.append(_markdown_table(Grid(("", "threshold", "observed", "margin"), rows, left=4)))
-    sections += [_markdown_part(part) for part in page.parts]
-    return "\n\n".join(sections) + "\n"
-
-
-def _markdown_part(part: Grid | Facts | Paste) -> str:
-    if isinstance(part, Grid):
-        return _markdown_table(part) + (f"\n\n{_escaped(part.note)}" if part.note else "")
-    if isinstance(part, Facts):
-        return "\n".join(f"- {_escaped(f'{label}: {text}' if label else text)}" for label, text in part.rows)
-    return f"{_escaped(part.why)}\n\n" + "\n".join(f"    {printable(line)}" for line in part.lines)
-
-
-def _markdown_table(grid: Grid) -> str:
-    rule = tuple("---" if grid.is_text(number) else "--:" for number in range(len(grid.head)))
-    rows = (tuple(map(_escaped, grid.head)), rule, *(tuple(map(_escaped, row)) for row in grid.rows))
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
-
-
-def _escaped(text: str) -> str:
-    """Return text that is no Markdown, whatever a server has written into it."""
-    return "".join(f"\\{one}" if one in "\\`*_[]<>|#" else one for one in printable(text))
-
-
-def as_junit(page: Page) -> str:
-    """Return a page as JUnit's XML: a case for each threshold, and one for the verdict itself.
-
-    A broken threshold is a failure. A run that cannot be judged is an error, whatever its thresholds say.
-    """
-    suite = ET.Element("testsuite", name=_xml(page.name))
-    cases = [*(_case(suite, one) for one in page.checks), _verdict_case(suite, page)]
-    for kind in ("failure", "error"):
-        suite.set(f"{kind}s", str(sum(case.find(kind) is not None for case in cases)))
-    suite.set("tests", str(len(cases)))
-    ET.indent(suite)
-    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
-
-
-def _case(suite: ET.Element, check: Check) -> ET.Element:
-    case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name=_xml(check.name))
-    said = ", ".join(_facts_of(check))
-    if check.passed is False:
-        ET.SubElement(case, "failure", message=_xml(said))
-    elif check.passed is None:
-        ET.SubElement(case, "skipped", message=_xml(said))
-    return case
-
-
-def _facts_of(check: Check) -> Iterator[str]:
-    yield from (text for text in (check.observed, check.margin) if text not in ("", ABSENT))
-
-
-def _verdict_case(suite: ET.Element, page: Page) -> ET.Element:
-    case = ET.SubElement(suite, "testcase", classname=suite.attrib["name"], name="verdict")
-    if page.passed is not True:
-        kind = "failure" if page.passed is False else "error"
-        ET.SubElement(case, kind, message=_xml(f"{page.verdict}: {page.sentence}"))
-    return case
-
-
-def _xml(text: str) -> str:
-    """Return text without characters that XML cannot have."""
-    return printable(text)

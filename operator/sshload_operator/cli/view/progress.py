@@ -1,5 +1,6 @@
 """How a run stands, in one line, and a line now and then where no terminal shows it live."""
 
+import os
 import sys
 import time
 from typing import Final, Protocol, TextIO
@@ -11,6 +12,8 @@ from sshload_operator.cli.view.text import amount_text, milliseconds, printable
 from sshload_operator.state import Phase
 
 _LINE_EVERY_S: Final = 5.0
+_CANNOT_DRAW: Final = ("dumb", "unknown")
+"""The values of TERM for which rich draws nothing."""
 
 
 class ProgressView(Protocol):
@@ -33,8 +36,8 @@ class ProgressView(Protocol):
 
 
 def progress_view() -> ProgressView:
-    """Return a live view where standard error is a terminal, else lines."""
-    if sys.stderr.isatty():
+    """Return a live view where standard error is a terminal that can be drawn on, else lines."""
+    if sys.stderr.isatty() and os.environ.get("TERM", "").lower() not in _CANNOT_DRAW:
         from sshload_operator.cli.view.live import LiveView  # noqa: PLC0415 - only a terminal has a use for it
 
         return LiveView(sys.stderr)

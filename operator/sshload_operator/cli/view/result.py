@@ -12,12 +12,15 @@ from sshload_operator.cli.view.capacity import capacity_parts
 from sshload_operator.cli.view.measured import measured_parts, steps_as_rows
 from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste
 from sshload_operator.cli.view.text import ABSENT
+from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.state import Phase, Reason
 
 _HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
 _SAY_TOTALS: Final = (Reason.THRESHOLDS_MET, Reason.NO_THRESHOLDS)
 _OF_BASELINE: Final = "% of the baseline"
 _PERCENT: Final = "%"
+_CAPACITY: Final = "capacity"
+_AT_THE_LIMIT: Final = "at the limit"
 _UPPER_LIMITS: Final = ("latency", "errorRate")
 _HUNDRED = 100
 
@@ -39,8 +42,8 @@ def result_page(name: str, status: TestStatus, *, verbose: bool = False) -> Page
         verdict=f"{status.verdict or ABSENT} ({status.reason or ABSENT})",
         sentence=_sentence(status),
         passed=None if status.verdict is None else _HELD.get(status.verdict),
-        checks=tuple(map(_check, status.thresholds)),
-        parts=(*parts, *pastes(status.results)),
+        checks=tuple(_check(one, status.verdict) for one in status.thresholds),
+        parts=(*parts, *pastes(status)),
     )
 
 
@@ -60,24 +63,34 @@ def _sentence(status: TestStatus) -> str:
     return f"{broken} of {of} thresholds {'was' if broken == 1 else 'were'} broken"
 
 
-def _check(one: ThresholdStatus) -> Check:
-    return Check(one.threshold, one.observed or ABSENT, _margin(one), one.passed)
+def _check(one: ThresholdStatus, verdict: Verdict | None) -> Check:
+    """Return a threshold as judged. Of a run that was not measured none is, whatever was seen."""
+    if verdict in MEASURED or not one.observed:
+        return Check(one.threshold, one.observed or ABSENT, _margin(one), one.passed)
+    return Check(one.threshold, one.observed, f"not judged: {verdict or 'no verdict'}", None)
 
 
 def _margin(one: ThresholdStatus) -> str:
-    """Return how far the figure is from its limit, in words; empty where the status does not state both."""
+    """Return how far the figure is from its limit, or why there is none; empty where the status says neither."""
     if one.value is None or one.limit is None or one.kind is None:
-        return "" if one.observed else "too few samples" if one.passed is None else ""
+        return _why_unseen(one) if one.passed is None and not one.observed else ""
     below = one.kind in _UPPER_LIMITS
     if one.unit == _OF_BASELINE:
         room = one.limit - one.value if below else one.limit + one.value
-        return f"{_points(room)} {'to spare' if room >= 0 else 'too many'}"
+        return f"{_points(room)} {'to spare' if room > 0 else 'too many'}" if room else _AT_THE_LIMIT
+    apart = one.value - one.limit
+    if not apart:
+        return _AT_THE_LIMIT
+    side = "below" if apart < 0 else "above"
     if one.unit == _PERCENT:
-        return f"{_points(one.limit - one.value)} {'below' if one.value < one.limit else 'above'}"
-    if one.limit <= 0:
-        return ""
-    apart = (one.value - one.limit) / one.limit * _HUNDRED
-    return f"{abs(apart):.3g} % {'below' if apart < 0 else 'above'}" if apart else "at the limit"
+        return f"{_points(apart)} {side}"
+    return f"{abs(apart) / one.limit * _HUNDRED:.3g} % {side}" if one.limit > 0 else ""
+
+
+def _why_unseen(one: ThresholdStatus) -> str:
+    if one.unit == _OF_BASELINE:
+        return "not held against a baseline"
+    return "no capacity is known" if one.kind == _CAPACITY else "too few samples"
 
 
 def _points(apart: float) -> str:

@@ -6,35 +6,40 @@ from typing import Any, Final
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.cli.view.page import Grid, Page
+from sshload_operator.api.status.results import Results
+from sshload_operator.cli.view.page import Check, Grid, Page
 from sshload_operator.cli.view.text import ABSENT, bar, mark, milliseconds
 from sshload_operator.decision.comparison.figures import MEASURED
+from sshload_operator.state import Reason
 
 _HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
-_BAR: Final = 24
+_BAR: Final = 16
 Swept = Sequence[tuple[Any, TestStatus]]
 
 
 def sweep_page(name: str, field: str, planned: int, swept: Swept) -> Page:
-    """Return a row for each value that was run, of so many planned ones. The bar is as long as the median is high."""
+    """Return a row for each value that was run, of so many planned ones. The bar is as long as the median is high.
+
+    A run that was not measured has no figures, whatever its results state.
+    """
     medians = [_median_ms(status) or 0.0 for _, status in swept]
     most = max(medians, default=0.0)
     rows = tuple(
-        (_sign(status), str(value), *_cells(status), bar(median, most, _BAR))
+        (mark(_held(status)), str(value), *_cells(status), bar(median, most, _BAR))
         for (value, status), median in zip(swept, medians, strict=True)
     )
-    lost = (f"at {value}: {one.verdict} ({one.reason}): {one.message}" for value, one in swept if not _measured(one))
+    lost = (f"at {value}: {_said(one)}" for value, one in swept if one.verdict not in MEASURED)
     head = ("", field.rpartition(".")[2], "completed/s", "p50 ms", "p99 ms", "errors %", "")
     grid = Grid(head, rows, left=1, last_left=True, note=". ".join(lost))
-    broken = [value for value, status in swept if status.verdict is Verdict.FAILED]
-    found = f"; the first at which a threshold was broken is {broken[0]}" if broken else ""
-    return Page(name, "Swept", f"{len(swept)} of {planned} values of {field}{found}", None, parts=(grid,))
+    sentence = f"{len(swept)} of {planned} values of {field}{_first_failed(swept)}"
+    verdicts = tuple(Check(f"{field} = {value}", _said(one), "", _held(one)) for value, one in swept)
+    return Page(name, "Swept", sentence, None, parts=(grid,), verdicts=verdicts)
 
 
 def sweep_rows(field: str, swept: Swept) -> Iterator[Mapping[str, object]]:
     """Yield each value with its figures, for a spreadsheet."""
     for value, status in swept:
-        results = status.results
+        results = _results(status)
         yield {
             field: value,
             "verdict": status.verdict,
@@ -46,21 +51,35 @@ def sweep_rows(field: str, swept: Swept) -> Iterator[Mapping[str, object]]:
         }
 
 
-def _sign(status: TestStatus) -> str:
-    return mark(None if status.verdict is None else _HELD.get(status.verdict))
+def _held(status: TestStatus) -> bool | None:
+    return None if status.verdict is None else _HELD.get(status.verdict)
 
 
-def _measured(status: TestStatus) -> bool:
-    return status.verdict in MEASURED
+def _said(status: TestStatus) -> str:
+    return f"{status.verdict or ABSENT} ({status.reason or ABSENT}){f': {status.message}' if status.message else ''}"
+
+
+def _first_failed(swept: Swept) -> str:
+    for value, status in swept:
+        if status.verdict is Verdict.FAILED:
+            if status.reason == Reason.THRESHOLD_BROKEN:
+                return f"; the first at which a threshold was broken is {value}"
+            return f"; the first that failed is {value} ({status.reason or ABSENT})"
+    return ""
+
+
+def _results(status: TestStatus) -> Results | None:
+    return status.results if status.verdict in MEASURED else None
 
 
 def _median_ms(status: TestStatus) -> float | None:
-    total = None if status.results is None else status.results.step("total")
+    results = _results(status)
+    total = None if results is None else results.step("total")
     return None if total is None else total.percentile_ms(50)
 
 
 def _cells(status: TestStatus) -> tuple[str, ...]:
-    results = status.results
+    results = _results(status)
     if results is None:
         return (ABSENT,) * 4
     percent = results.error_percent

@@ -8,12 +8,12 @@ BROKEN: Final = "✗"
 UNKNOWN: Final = "?"
 _PLAIN_FROM_MS = 100.0
 _ONE_DECIMAL_FROM_MS = 10.0
-_UNITS = ("B/s", "kB/s", "MB/s", "GB/s")
+_UNITS = ("B", "kB", "MB", "GB")
 _KILO = 1000.0
 _LEVELS = "▁▂▃▄▅▆▇█"
 _FULL = "█"
 # What stands in for these characters where the stream's encoding does not have them.
-_PLAIN = str.maketrans({MET: "+", BROKEN: "x", **dict.fromkeys(_LEVELS, "#"), "…": "~", "━": "=", "─": "-", "╸": ">"})
+_PLAIN = str.maketrans(f"{MET}{BROKEN}{_LEVELS}…━─╸", "+x_.-:=+*#~=->")
 
 
 def milliseconds(value: float | None) -> str:
@@ -27,6 +27,11 @@ def milliseconds(value: float | None) -> str:
 
 def bytes_per_second(value: float) -> str:
     """Return a throughput to three digits, in powers of 1,000: `11.2 MB/s`."""
+    return f"{size_text(value)}/s"
+
+
+def size_text(value: float) -> str:
+    """Return a number of bytes to three digits, in powers of 1,000: `11.2 MB`."""
     unit = 0
     while value >= _KILO - 0.5 and unit < len(_UNITS) - 1:
         value, unit = value / _KILO, unit + 1
@@ -54,12 +59,11 @@ def bar(value: float, most: float, width: int) -> str:
     return _FULL * max(1, round(width * min(value / most, 1.0))) if value > 0 and most > 0 else ""
 
 
-def sparkline(values: tuple[float, ...]) -> str:
-    """Return a character for each value, higher for larger ones, from 0 to the largest."""
-    most = max(values, default=0.0)
-    if most <= 0:
-        return _LEVELS[0] * len(values)
-    return "".join(_LEVELS[min(int(value / most * len(_LEVELS)), len(_LEVELS) - 1)] for value in values)
+def sparkline(values: tuple[float | None, ...]) -> str:
+    """Return a character for each value, higher for larger ones, from 0 to the largest, and a gap for each None."""
+    most = max((value for value in values if value is not None), default=0.0)
+    scale = len(_LEVELS) / most if most > 0 else 0.0
+    return "".join(" " if value is None else _LEVELS[min(int(value * scale), len(_LEVELS) - 1)] for value in values)
 
 
 def in_encoding(text: str, encoding: str) -> str:

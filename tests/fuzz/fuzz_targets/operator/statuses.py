@@ -24,8 +24,8 @@ from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.cli.view.advice import advice_page
 from sshload_operator.cli.view.comparison import comparison_page, comparison_rows
-from sshload_operator.cli.view.formats import as_csv
-from sshload_operator.cli.view.page import as_junit, as_markdown, as_text
+from sshload_operator.cli.view.formats import as_csv, as_junit, as_markdown
+from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.progress import progress_text
 from sshload_operator.cli.view.result import result_page, result_rows
 from sshload_operator.control.metrics.schedules import SchedulesCollector

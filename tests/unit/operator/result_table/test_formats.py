@@ -5,11 +5,12 @@ import io
 from typing import Any
 from xml.etree import ElementTree as ET
 
+import click
 import pytest
 import yaml
 from sshload_operator.cli.view.advice import advice_page
-from sshload_operator.cli.view.formats import as_csv, print_result
-from sshload_operator.cli.view.page import Check, Facts, Grid, Page, as_junit, as_markdown, as_text
+from sshload_operator.cli.view.formats import as_csv, as_junit, as_markdown, print_result
+from sshload_operator.cli.view.page import Check, Facts, Grid, Page, as_text
 from sshload_operator.cli.view.result import result_page, result_rows
 from statuses import RESULTS, read_test_status, step_json
 
@@ -58,7 +59,16 @@ def test_junit_has_a_case_for_each_threshold_and_one_for_the_verdict() -> None:
 @pytest.mark.parametrize("verdict", ["Invalid", "Error", "Inconclusive", "Aborted"])
 def test_a_run_that_cannot_be_judged_is_an_error_and_never_passes(verdict: str) -> None:
     met = [{"threshold": "p99 of total below 2 s", "observed": "90 ms", "passed": True}]
-    assert cases(as_junit(page(verdict=verdict, thresholds=met)))["verdict"] == ["error"]
+    expected = ["skipped"] if verdict != "Inconclusive" else []
+    assert cases(as_junit(page(verdict=verdict, thresholds=met))) == {
+        met[0]["threshold"]: expected,
+        "verdict": ["error"],
+    }
+
+
+def test_a_list_has_no_verdict_for_junit() -> None:
+    with pytest.raises(click.UsageError, match="sshload watch NAME -o junit"):
+        print_result("junit", {}, Page("list", "", "", None), ())
 
 
 def test_a_passed_run_has_neither_failures_nor_errors() -> None:
@@ -95,6 +105,43 @@ def test_csv_has_a_row_for_each_step_with_the_statuss_names() -> None:
 
 def test_a_text_that_a_spreadsheet_would_run_is_quoted_and_a_number_is_not() -> None:
     assert as_csv([{"a": "=1+1", "b": -1.5}]).splitlines()[1] == "'=1+1,-1.5"
+
+
+@pytest.mark.parametrize(
+    ("text", "cell"),
+    [
+        pytest.param("a \x1b[31mb\nc", "a  [31mb c", id="control-characters"),
+        pytest.param("\t=1+1", "' =1+1", id="a-tab-before-a-formula"),
+        pytest.param("\r@x", "' @x", id="a-return-before-a-formula"),
+        pytest.param("12,345.6", "12345.6", id="a-grouped-figure"),
+        pytest.param("-1,234", "-1234", id="a-negative-figure"),
+        pytest.param("1,2", "1,2", id="no-grouped-figure"),
+    ],
+)
+def test_a_text_in_csv_is_one_line_that_no_program_acts_on(text: str, cell: str) -> None:
+    (row,) = csv.DictReader(io.StringIO(as_csv([{"a": text}])))
+    assert row["a"] == cell
+
+
+@pytest.mark.parametrize(
+    ("text", "markdown"),
+    [
+        pytest.param("@everyone", "@&#8203;everyone", id="a-mention"),
+        pytest.param("https://x.y", "https:&#8203;//x.y", id="a-link"),
+        pytest.param("WWW.x.y", "WWW.&#8203;x.y", id="a-link-without-scheme"),
+        pytest.param("~~x~~", "\\~\\~x\\~\\~", id="struck-text"),
+        pytest.param("&lt;b&gt;", "\\&lt;b\\&gt;", id="references"),
+        pytest.param("$x$", "&#36;x&#36;", id="a-formula"),
+    ],
+)
+def test_text_of_a_server_mentions_nobody_and_links_nowhere(text: str, markdown: str) -> None:
+    assert as_markdown(Page("one", "Failed", text, False)) == f"**Failed**: {markdown}\n"
+
+
+def test_junit_is_utf_8_in_whatever_encoding_it_is_printed() -> None:
+    text = as_junit(Page("東京", "Passed", "", True))
+    assert text.isascii()
+    assert ET.fromstring(text.encode()).attrib["name"] == "東京"  # noqa: S314 - it is our own
 
 
 def test_yaml_is_the_same_object_as_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -148,6 +195,21 @@ def test_refused_channels_name_the_option_that_refuses_them() -> None:
     errors = [{"step": "channelOpen", "outcome": "channelRefused", "count": 7}]
     text = as_text(advice_page("one", read_test_status({**STATUS, "results": {**RESULTS, "errors": errors}})))
     assert "7 channels were refused: raise MaxSessions" in text
+
+
+@pytest.mark.parametrize("verdict", ["Invalid", "Error", "Aborted"])
+def test_a_run_that_was_not_measured_gives_no_line_to_paste(verdict: str) -> None:
+    results = {**RESULTS, "maxStartups": STARTUPS, "target": {"dropped": {"penalty": 5}}}
+    status = {**STATUS, "verdict": verdict, "reason": "Some", "message": "the generator lagged", "results": results}
+    said = f"No advice: the verdict is {verdict} (Some): the generator lagged\n"
+    assert as_text(advice_page("one", read_test_status(status))) == said
+    assert "sshd_config" not in as_text(result_page("one", read_test_status(status)))
+
+
+@pytest.mark.parametrize(("status", "phase"), [({}, "Pending"), ({"phase": "Running"}, "Running")])
+def test_a_test_that_has_not_finished_gives_no_advice_yet(status: dict[str, Any], phase: str) -> None:
+    said = f"No advice: the test is not finished yet: {phase}\n"
+    assert as_text(advice_page("one", read_test_status({**status, "results": RESULTS}))) == said
 
 
 def test_a_test_that_measured_nothing_gives_no_advice() -> None:

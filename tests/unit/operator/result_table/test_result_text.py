@@ -211,6 +211,23 @@ def test_each_threshold_shows_what_was_observed_and_whether_it_held(threshold: s
         ),
         pytest.param({"kind": "latency", "unit": "ms", "limit": 2000}, "too few samples", id="nothing seen"),
         pytest.param({"kind": "latency", "unit": "ms", "limit": 0, "value": 3}, "", id="no limit to divide by"),
+        pytest.param(
+            {"kind": "errorRate", "unit": "%", "limit": 1, "value": 1}, "at the limit", id="errors at the limit"
+        ),
+        pytest.param({"kind": "latency", "unit": "ms", "limit": 90, "value": 90}, "at the limit", id="just as slow"),
+        pytest.param(
+            {"kind": "throughput", "unit": "% of the baseline", "limit": 10, "value": -10},
+            "at the limit",
+            id="at the limit of the baseline",
+        ),
+        pytest.param(
+            {"kind": "latency", "unit": "% of the baseline", "limit": 10},
+            "not held against a baseline",
+            id="no baseline",
+        ),
+        pytest.param(
+            {"kind": "capacity", "unit": "arrivals/s", "limit": 100}, "no capacity is known", id="nothing found"
+        ),
     ],
 )
 def test_each_threshold_shows_how_far_from_its_limit_it_was(judged: dict[str, Any], margin: str) -> None:
@@ -221,6 +238,15 @@ def test_each_threshold_shows_how_far_from_its_limit_it_was(judged: dict[str, An
         if "one promise" in line
     )
     assert row.partition("seen" if seen else "-")[2].strip() == margin
+
+
+@pytest.mark.parametrize("verdict", ["Invalid", "Error", "Aborted"])
+@pytest.mark.parametrize("passed", [True, False])
+def test_no_threshold_is_met_or_broken_by_a_run_that_was_not_measured(*, verdict: str, passed: bool) -> None:
+    judged = {"threshold": "one promise", "observed": "9 ms", "passed": passed,
+              "kind": "latency", "unit": "ms", "limit": 90, "value": 9}  # fmt: skip
+    shown = lines({**FINISHED, "verdict": verdict, "thresholds": [judged]})
+    assert f"?  one promise  9 ms  not judged: {verdict}" in shown
 
 
 def test_the_baseline_is_named() -> None:

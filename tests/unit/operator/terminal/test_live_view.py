@@ -15,6 +15,7 @@ import pytest
 from rich.console import Console
 from sshload_operator.cli.view.live import LiveView
 from sshload_operator.cli.view.page import Check, Page, show
+from sshload_operator.cli.view.progress import progress_view
 from sshload_operator.cli.view.text import bar, in_encoding, sparkline
 from statuses import read_test_status
 
@@ -42,11 +43,11 @@ PAGE = Page("one", "Failed (ThresholdBroken)", "1 of 2 thresholds was broken", F
 
 
 @contextmanager
-def terminal(columns: int = COLUMNS) -> Iterator[tuple[TextIO, int]]:
+def terminal(columns: int = COLUMNS, encoding: str = "utf-8") -> Iterator[tuple[TextIO, int]]:
     """Give a terminal of this width to write to, and where to read what was written."""
     reads, writes = pty.openpty()
     fcntl.ioctl(writes, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with os.fdopen(writes, "w", encoding="utf-8") as stream:
+    with os.fdopen(writes, "w", encoding=encoding, errors="backslashreplace") as stream:
         try:
             yield stream, reads
         finally:
@@ -64,12 +65,18 @@ def written(reads: int) -> str:
 
 def picture(*progresses: dict[str, Any], cores: float | None = None) -> list[str]:
     """Return what the live view shows after these progresses, at 80 columns."""
-    with terminal() as (stream, _):
+    return picture_of(
+        *({"phase": "Running", "progress": {**PROGRESS, **progress}} for progress in progresses), cores=cores
+    )
+
+
+def picture_of(*statuses: dict[str, Any], cores: float | None = None, encoding: str = "utf-8") -> list[str]:
+    """Return what the live view shows after these statuses, at 80 columns."""
+    with terminal(encoding=encoding) as (stream, _):
         view = LiveView(stream)
         try:
-            for progress in progresses:
-                status = read_test_status({"phase": "Running", "progress": {**PROGRESS, **progress}})
-                view.stand(status, cores)
+            for status in statuses:
+                view.stand(read_test_status(status), cores)
             console = Console(width=COLUMNS, color_system=None)
             with console.capture() as captured:
                 console.print(view._live.get_renderable())
@@ -99,7 +106,47 @@ def test_a_target_that_is_not_asked_has_no_row() -> None:
 
 def test_latencies_are_a_curve_of_what_came_last() -> None:
     shown = picture(*({"elapsedSeconds": at, "recentP50Ms": ms} for at, ms in ((1, 10), (2, 80), (3, 40))))
-    assert row(shown, "latency").rstrip().endswith(sparkline((10, 80, 40)))
+    assert row(shown, "curve").split() == ["curve", sparkline((10, 80, 40))]
+
+
+def test_without_completions_the_curve_has_a_gap_and_no_low_point() -> None:
+    medians = (None, *range(1, 30), None, 80)
+    shown = picture(*({"elapsedSeconds": at, "recentP50Ms": ms} for at, ms in enumerate(medians)))
+    assert row(shown, "curve").rstrip().removeprefix("curve    ") == sparkline(medians)
+    assert sparkline((None, 0.0, None)) == " ▁ "
+
+
+@pytest.mark.parametrize("between", [[{"phase": "Finished", "verdict": "Passed"}], []], ids=["finished", "new-run"])
+def test_a_new_run_begins_with_an_empty_picture(between: list[dict[str, Any]]) -> None:
+    search = {"trial": 1, "amount": 4321, "unit": "arrivals/s"}
+    first = {"startTime": "2026-11-24T10:00:00Z", "progress": {**PROGRESS, "recentP50Ms": 900, "search": search}}
+    then = {"startTime": "2026-11-24T10:01:00Z", "progress": {**PROGRESS, "recentP50Ms": 10}}
+    shown = picture_of({"phase": "Running", **first}, *between, {"phase": "Running", **then})
+    assert "4,321" not in "\n".join(shown)
+    assert row(shown, "curve").split() == ["curve", sparkline((10,))]
+
+
+def test_a_terminal_without_these_signs_has_ascii_ones() -> None:
+    search = {"trial": 1, "amount": 10, "unit": "arrivals/s"}
+    second = {"trial": 2, "amount": 140, "unit": "arrivals/s", "lowerBound": 10}
+    statuses = ({"phase": "Running", "progress": {**PROGRESS, "search": one}} for one in (search, second))
+    text = "\n".join(picture_of(*statuses, encoding="ascii"))
+    assert "\\u" not in text
+    assert re.search(r"^\+ +#+ +10 *$", text, re.MULTILINE)
+    with terminal(encoding="ascii") as (stream, reads):
+        view = LiveView(stream)
+        view.show("PreparingTarget: ✓ " + "long " * 40)
+        view.say("✗ a note")
+        view.close()
+        assert "\\u" not in written(reads)
+
+
+def test_a_terminal_that_cannot_be_drawn_on_has_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    with terminal() as (stream, reads):
+        monkeypatch.setattr("sys.stderr", stream)
+        monkeypatch.setenv("TERM", "dumb")
+        progress_view().stand(read_test_status({"phase": "Running", "progress": PROGRESS}))
+        assert "Running measuring 12/35 s" in written(reads)
 
 
 def test_a_search_is_a_picture_of_its_trials() -> None:

@@ -1,12 +1,15 @@
 """`sshload sweep`: which values of which field, and the table of what was found."""
 
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.cli.sweep import Sweep, sweep_of
+from sshload_operator.cli.view.formats import as_junit
 from sshload_operator.cli.view.page import as_text
-from sshload_operator.cli.view.sweep import sweep_page
+from sshload_operator.cli.view.sweep import sweep_page, sweep_rows
 from statuses import RESULTS, read_test_status, step_json
 
 SPEC: dict[str, Any] = {"load": {"arrivals": {"stages": [{"rate": 5, "duration": "9s"}]}}, "workers": {"replicas": 1}}
@@ -46,11 +49,12 @@ def test_a_field_that_leads_nowhere_is_named(field: str) -> None:
         sweep_of(f"{field}=1,2").spec_at(SPEC, 1)
 
 
-def test_each_value_has_a_row_and_a_bar_as_long_as_its_median() -> None:
-    def status(verdict: str, p50_ms: float) -> Any:
-        results = {**RESULTS, "steps": [step_json("total", {50: p50_ms})], "errorPercent": 0.0}
-        return read_test_status({"phase": "Finished", "verdict": verdict, "reason": "Some", "results": results})
+def status(verdict: str, p50_ms: float = 20.0, reason: str = "ThresholdBroken") -> TestStatus:
+    results = {**RESULTS, "steps": [step_json("total", {50: p50_ms})], "errorPercent": 0.0, "p99Ms": 90.0}
+    return read_test_status({"phase": "Finished", "verdict": verdict, "reason": reason, "results": results})
 
+
+def test_each_value_has_a_row_and_a_bar_as_long_as_its_median() -> None:
     lost = read_test_status({"phase": "Finished", "verdict": "Error", "reason": "TargetFailed", "message": "no sshd"})
     swept = [(10, status("Passed", 20.0)), (20, status("Failed", 80.0)), (30, lost)]
     text = as_text(sweep_page("one", "load.arrivals.rate", 4, swept), 120)
@@ -58,8 +62,32 @@ def test_each_value_has_a_row_and_a_bar_as_long_as_its_median() -> None:
         "Swept: 3 of 4 values of load.arrivals.rate; the first at which a threshold was broken is 20\n"
     )
     first, second, third = (line.split() for line in text.splitlines()[3:6])
-    assert first[:5] == ["✓", "10", "20.0", "20.0", "-"]
+    assert first[:5] == ["✓", "10", "20.0", "20.0", "90.0"]
     assert second[:4] == ["✗", "20", "20.0", "80.0"]
     assert len(second[-1]) == 4 * len(first[-1])
     assert third == ["?", "30", "-", "-", "-", "-"]
     assert "at 30: Error (TargetFailed): no sshd" in text
+
+
+@pytest.mark.parametrize("verdict", ["Invalid", "Error", "Aborted"])
+def test_a_value_that_was_not_measured_has_its_verdict_and_no_figures(verdict: str) -> None:
+    swept = [(10, status("Passed")), (20, status(verdict, 80.0))]
+    rows = as_text(sweep_page("one", "load.arrivals.rate", 2, swept), 120).splitlines()
+    assert rows[4].split() == ["?", "20", "-", "-", "-", "-"]
+    assert f"at 20: {verdict} (ThresholdBroken)" in rows
+    _, lost = sweep_rows("load.arrivals.rate", swept)
+    assert lost["verdict"] == verdict
+    assert {lost[figure] for figure in ("completedRate", "errorPercent", "p50Ms", "p99Ms")} == {None}
+
+
+def test_what_failed_without_a_threshold_broke_none() -> None:
+    text = as_text(sweep_page("one", "rate", 2, [(10, status("Passed")), (20, status("Failed", reason="ManyFailed"))]))
+    assert text.startswith("Swept: 2 of 2 values of rate; the first that failed is 20 (ManyFailed)\n")
+
+
+def test_junit_has_a_case_for_each_value() -> None:
+    swept = [(10, status("Passed")), (20, status("Failed")), (30, status("Invalid"))]
+    suite = ET.fromstring(as_junit(sweep_page("one", "rate", 3, swept)))  # noqa: S314 - it is our own
+    cases = {case.attrib["name"]: [child.tag for child in case] for case in suite}
+    assert cases == {"rate = 10": [], "rate = 20": ["failure"], "rate = 30": ["error"]}
+    assert (suite.attrib["tests"], suite.attrib["failures"], suite.attrib["errors"]) == ("3", "1", "1")
