@@ -1,6 +1,7 @@
 """What the commands' exit codes mean, and what is said where a command cannot go on."""
 
 import sys
+from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ class ExitCode(IntEnum):
     """A code for each verdict; ERROR is also that of a test that could not be begun.
 
     A comparison that is CONCLUSIVE has passed, whatever it found. USAGE is sysexits.h's EX_USAGE, INTERRUPTED what a
-    shell says of SIGINT.
+    shell says of SIGINT, and PIPE_CLOSED what it says of SIGPIPE.
     """
 
     PASSED = 0
@@ -29,6 +30,7 @@ class ExitCode(IntEnum):
     ABORTED = 5
     USAGE = 64
     INTERRUPTED = 130
+    PIPE_CLOSED = 141
 
 
 def exit_code(verdict: "Verdict | ComparisonVerdict | None") -> ExitCode:
@@ -37,8 +39,9 @@ def exit_code(verdict: "Verdict | ComparisonVerdict | None") -> ExitCode:
 
 
 def complain(text: str) -> None:
-    """Say on standard error what is wrong, or what should be known."""
-    sys.stderr.write(f"sshload: {printable(text)}\n")
+    """Say on standard error what is wrong, or what should be known; to nobody where its terminal or pipe is gone."""
+    with suppress(OSError):
+        sys.stderr.write(f"sshload: {printable(text)}\n")
 
 
 def failed(text: str) -> ExitCode:

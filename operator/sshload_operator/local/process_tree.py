@@ -1,9 +1,9 @@
 """The processes of a local run: started in sessions of their own, and ended with all that they started.
 
 Nothing of it outlives the run, and nothing else is ended: a shell gives its own children to the command that it
-becomes (`sshload run f > >(tee log)`, `sleep 9 & exec sshload run f`). An ordinary end goes through `ProcessTree.end`. When this process is killed outright, the
-kernel sends its children SIGTERM (PR_SET_PDEATHSIG, set by setpriv(1)). What a child leaves behind is handed to this
-process by the kernel (PR_SET_CHILD_SUBREAPER), and so can be found and ended too.
+becomes (`sshload run f > >(tee log)`, `sleep 9 & exec sshload run f`). An ordinary end goes through `ProcessTree.end`.
+When this process is killed outright, the kernel sends its children SIGTERM (PR_SET_PDEATHSIG, set by setpriv(1)). What
+a child leaves behind is handed to this process by the kernel (PR_SET_CHILD_SUBREAPER), and so can be found and ended.
 """
 
 import ctypes

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, Final
 
 import click
-import yaml
 
-from sshload_operator.api.kinds import COMPARISON, GROUP, KINDS, SCHEDULE, TEST, Kind
-from sshload_operator.api.load_test_file import STANDARD_INPUT, read_objects
+from sshload_operator.api.kinds import COMPARISON, KINDS, SCHEDULE, TEST, Kind
+from sshload_operator.api.load_test_file import STANDARD_INPUT, is_ours, read_manifests, read_objects
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.cli.cluster.access import Access, ClusterError, opened
 from sshload_operator.cli.cluster.follow import COMPARISONS, TESTS, How, follow
@@ -98,13 +97,15 @@ def _manifests(path: Path) -> Sequence[Manifest]:
     if path == STANDARD_INPUT or path.is_dir():
         raise SpecError("", "give one file: kubectl apply takes the standard input and directories")
     read_objects(path)  # which says what is wrong with them
-    ours: list[Manifest] = []
-    others: list[Manifest] = []
-    for document in yaml.safe_load_all(path.read_text(encoding="utf-8")):
-        items = document["items"] if document and document.get("kind") == "List" else [document]
-        for one in filter(None, items):
-            (ours if str(one.get("apiVersion", "")).startswith(f"{GROUP}/") else others).append(one)
+    manifests = read_manifests(path)
+    ours = tuple(one for one in manifests if is_ours(one))
+    others = tuple(one for one in manifests if not is_ours(one))
     if others:
-        names = ", ".join(f"{one.get('kind')} {(one.get('metadata') or {}).get('name')}" for one in others)
+        names = ", ".join(map(_named, others))
         complain(f"not applied, as they are not of our kinds: {names}. kubectl apply -f {path} applies all")
     return ours
+
+
+def _named(other: Manifest) -> str:
+    metadata = other.get("metadata")
+    return f"{other.get('kind')} {metadata.get('name') if isinstance(metadata, dict) else None}"
