@@ -1,10 +1,11 @@
 """What the commands' exit codes mean, and what is said where a command cannot go on."""
 
 import sys
+from collections.abc import Iterable
 from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from sshload_operator.cli.view.text import printable
 
@@ -31,6 +32,26 @@ class ExitCode(IntEnum):
     USAGE = 64
     INTERRUPTED = 130
     PIPE_CLOSED = 141
+
+
+_WORST_FIRST: Final = (
+    ExitCode.INTERRUPTED,
+    ExitCode.FAILED,
+    ExitCode.ERROR,
+    ExitCode.INVALID,
+    ExitCode.ABORTED,
+    ExitCode.INCONCLUSIVE,
+    ExitCode.PASSED,
+)
+
+
+def worst(codes: Iterable[ExitCode]) -> ExitCode:
+    """Return the code of several results, PASSED where there are none.
+
+    A broken threshold was measured, so it comes before whatever could not be measured; of that comes first what has to
+    be mended before it is run again, and last what more samples would settle.
+    """
+    return min(codes, key=_WORST_FIRST.index, default=ExitCode.PASSED)
 
 
 def exit_code(verdict: "Verdict | ComparisonVerdict | None") -> ExitCode:
