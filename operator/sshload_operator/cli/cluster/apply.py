@@ -101,10 +101,9 @@ def _say_if_earlier(applied: _Applied, ended: Ended) -> None:
     if ended.found is None or not before.is_finished or ended.status.run != before.run:
         return
     completed = "unknown time" if before.completion_time is None else timestamp_text(before.completion_time)
-    again = (
-        f"sshload rerun {ended.name} runs it again" if applied.kind is TEST else "a change of its spec runs it again"
-    )
-    complain(f"{ended.name}: unchanged: this is the result of run {before.run}, of {completed}; {again}")
+    again = f"sshload rerun {ended.name}" if applied.kind is TEST else "a change of its spec"
+    result = f"this is the result of run {before.run}, of {completed}"
+    complain(f"{ended.name}: unchanged: {result}; {again} runs it again")
 
 
 def _print_together(ends: Sequence[Ended], code: ExitCode, how: How) -> None:
@@ -121,7 +120,7 @@ def _print_together(ends: Sequence[Ended], code: ExitCode, how: How) -> None:
 
 
 def _checks(pages: Sequence[Page]) -> Iterator[Check]:
-    """Yield the thresholds of several results, and the verdict of each, which is broken unless it says that they held."""
+    """Yield the thresholds of several results, and the verdict of each, which fails unless it passed."""
     for page in pages:
         yield from (replace(one, name=f"{page.name}: {one.name}") for one in page.checks)
         yield Check(f"{page.name}: verdict", f"{page.verdict}: {page.sentence}", "", page.passed is True)

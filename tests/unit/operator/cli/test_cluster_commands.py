@@ -22,6 +22,8 @@ TIME = "2026-11-16T09:00:00Z"
 
 
 class Ended(NamedTuple):
+    """How a command ended."""
+
     code: object
     out: str
     err: str
@@ -96,7 +98,7 @@ def test_several_results_are_one_list(ask: Any, three: Path, output: str, read: 
 
 
 def test_several_results_are_one_suite_with_a_case_for_each_verdict(ask: Any, three: Path) -> None:
-    suite = ET.fromstring(ask("apply", "-f", three, "--wait", "-o", "junit").out)
+    suite = ET.fromstring(ask("apply", "-f", three, "--wait", "-o", "junit").out)  # noqa: S314 - our own
     broken = {case.get("name"): case.find("failure") is not None for case in suite}
     assert broken == {"one: verdict": True, "two: verdict": True, "three: verdict": False, "verdict": True}
 
@@ -119,9 +121,7 @@ def test_the_worst_code_is_that_of_the_first_in_their_order() -> None:
     assert worst([]) is ExitCode.PASSED
 
 
-def test_an_interrupt_ends_the_watching_of_all(
-    ask: Any, three: Path, stored: StoredObjects, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_interrupt_ends_the_watching_of_all(ask: Any, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     async def interrupted(_cluster: Any, _kind: Any, _namespace: str, name: str) -> Any:
