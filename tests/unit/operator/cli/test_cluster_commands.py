@@ -158,3 +158,81 @@ def test_a_timeout_that_never_ends_is_refused(ask: Any, timeout: str) -> None:
     ended = ask("watch", "one", f"--timeout={timeout}")
     assert ended.code == ExitCode.USAGE
     assert "is not a number of seconds" in ended.err
+
+
+def row(ask: Any, name: str) -> dict[str, str]:
+    rows = csv.DictReader(io.StringIO(ask("list", "-o", "csv").out))
+    return next(one for one in rows if one["name"] == name)
+
+
+MEASURED = {**RESULTS, "p99Ms": 40.0}
+NOTHING = {"rate/s": "", "p99 ms": "", "capacity": ""}
+
+
+def test_the_progress_of_a_comparison_is_no_capacity(stored: StoredObjects, ask: Any) -> None:
+    stored.put(COMPARISONS, "sides", {"observedGeneration": 1, "phase": "Running", "progress": "3/6"})
+    found = row(ask, "sides")
+    assert found["tests"] == "3/6"
+    assert found.items() >= NOTHING.items()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "rate"), [("Passed", "20.0"), ("Failed", "20.0"), ("Invalid", ""), ("Aborted", "")]
+)
+def test_figures_are_listed_of_what_was_measured_only(stored: StoredObjects, ask: Any, verdict: str, rate: str) -> None:
+    stored.put(TESTS, "one", finished(verdict, results=MEASURED))
+    assert row(ask, "one")["rate/s"] == rate
+
+
+def test_a_schedule_lists_no_figures_of_a_run_that_measured_nothing(stored: StoredObjects, ask: Any) -> None:
+    point = {"test": "n-1", "time": TIME, "verdict": "Invalid", "p99Ms": 4.0, "completedRate": 9.0}
+    stored.put("sshloadtestschedules", "nightly", {"observedGeneration": 1, "lastVerdict": "Invalid", "trend": [point]})
+    assert row(ask, "nightly").items() >= {"verdict": "Invalid", **NOTHING}.items()
+
+
+def test_the_verdict_on_an_older_spec_is_stale(stored: StoredObjects, ask: Any) -> None:
+    stored.put(TESTS, "one", finished("Passed", results=MEASURED), generation=2)
+    assert row(ask, "one").items() >= {"verdict": "Passed (stale)", **NOTHING}.items()
+
+
+@pytest.mark.parametrize(("plural", "options"), [(TESTS, []), (COMPARISONS, ["--comparison"])])
+def test_a_finished_run_is_not_aborted(stored: StoredObjects, ask: Any, plural: str, options: list[str]) -> None:
+    verdict = "Passed" if plural == TESTS else "Conclusive"
+    kept = stored.put(plural, "one", finished(verdict))
+    ended = ask("abort", "one", *options)
+    assert ended.code == ExitCode.ERROR
+    assert f"its run is over, with the verdict {verdict}" in ended.err
+    assert "abort" not in kept["spec"]
+
+
+def test_a_change_that_nobody_has_seen_yet_can_be_aborted(stored: StoredObjects, ask: Any) -> None:
+    kept = stored.put(TESTS, "one", finished("Passed"), generation=2)
+    assert ask("abort", "one").code == ExitCode.PASSED
+    assert kept["spec"]["abort"] is True
+
+
+def test_each_rerun_is_a_run(stored: StoredObjects, ask: Any) -> None:
+    kept = stored.put(TESTS, "one", finished("Passed"))
+    assert [ask("rerun", "one").code, ask("rerun", "one").code] == [ExitCode.PASSED] * 2
+    assert kept["metadata"]["generation"] == 3
+
+
+@pytest.mark.parametrize("kind", ["SSHLoadTestComparison", "SSHLoadTestSchedule"])
+def test_a_test_of_an_owner_is_not_run_again(stored: StoredObjects, ask: Any, kind: str) -> None:
+    owner = {"kind": kind, "name": "mine", "controller": True}
+    kept = stored.put(TESTS, "one", finished("Passed"), ownerReferences=[owner])
+    ended = ask("rerun", "one")
+    assert ended.code == ExitCode.ERROR
+    assert f"belongs to the {kind} mine" in ended.err
+    assert kept["spec"] == {}
+
+
+def test_a_kubeconfig_of_the_environment_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nowhere/config")
+    monkeypatch.setattr(sys, "argv", ["sshload", "list"])
+    with pytest.raises(SystemExit):
+        commands.main()
+    said = capsys.readouterr().err
+    assert said == "sshload: there is no kubeconfig /nowhere/config, which KUBECONFIG names: change or unset it\n"
