@@ -5,16 +5,18 @@ Results go to standard output, everything else to standard error. The exit code 
 
 import os
 import sys
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
-from typing import Final, NoReturn, TextIO
+from typing import Final, NoReturn, TextIO, cast
 
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from sshload_operator.cli.exit_code import ExitCode, failed
+from sshload_operator.cli.streams import Lasting, let_go
 
 _NO_FILES = 4
 """What kubectl understands as: these, and no names of files."""
@@ -144,13 +146,14 @@ def kubectl_completion() -> None:
 
 
 def _run(program: str) -> NoReturn:
-    try:
-        code = _code(program)
-        sys.stdout.flush()
-    except OSError as error:
-        code = _not_written(error)
+    with redirect_stderr(cast("TextIO", Lasting(sys.stderr))):
+        try:
+            code = _code(program)
+            sys.stdout.flush()
+        except OSError as error:
+            code = _not_written(error)
     for stream in (sys.stdout, sys.stderr):
-        _let_go(stream)
+        let_go(stream)
     sys.exit(code)
 
 
@@ -191,16 +194,6 @@ def _unforeseen(error: Exception) -> int:
         f"an error of sshload itself: {type(error).__name__}: {error}. "
         f"Please report it, with what {_TRACEBACK}=1 in the environment prints"
     )
-
-
-def _let_go(stream: TextIO) -> None:
-    """Write what is left of a stream, or drop it: Python would end with a code of its own where that fails."""
-    try:
-        stream.flush()
-    except OSError:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
 
 
 def _complete_var(program: str) -> str:

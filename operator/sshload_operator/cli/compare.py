@@ -60,20 +60,23 @@ def command(
 def _here(asked: Given, output: str, *, verbose: bool) -> ExitCode:
     """Run a comparison with processes of this machine."""
     view = progress_view()
+    lost: list[Exception] = []
     try:
         document = _only_comparison(asked)
         with stop_signals() as stop:
             status = compare_locally(
                 document,
-                runner(asked, view, stop),
+                _run_or_lost(runner(asked, view, stop), lost),
                 lambda status: view.say(comparison_progress(status)),
                 asked.allow_target,
             )
-    except (SpecError, LocalRunError, KeysError, OSError) as error:
+    except (SpecError, OSError) as error:
         view.close()
         return failed_on(asked.file, error)
     finally:
         view.close()
+    if lost and not status.tests:
+        return failed_on(asked.file, lost[0])
     finished = {
         "apiVersion": API_VERSION,
         "kind": COMPARISON.name,
@@ -82,7 +85,22 @@ def _here(asked: Given, output: str, *, verbose: bool) -> ExitCode:
         "status": written(status),
     }
     print_result(output, finished, comparison_page(document.name, status, verbose=verbose), comparison_rows(status))
-    return exit_code(status.verdict)
+    return failed_on(asked.file, lost[0]) if lost else exit_code(status.verdict)
+
+
+def _run_or_lost(
+    run: Callable[[Document], LocalResult], lost: list[Exception]
+) -> Callable[[Document], LocalResult | None]:
+    """Return what runs a test, None where this machine cannot any more: why is then in `lost`."""
+
+    def run_one(document: Document) -> LocalResult | None:
+        try:
+            return run(document)
+        except (LocalRunError, KeysError, OSError) as error:
+            lost.append(error)
+            return None
+
+    return run_one
 
 
 def runner(asked: Given, view: ProgressView, stop: Stop) -> Callable[[Document], LocalResult]:

@@ -1,8 +1,8 @@
 """What the commands' exit codes mean, and what is said where a command cannot go on."""
 
+import errno
 import sys
 from collections.abc import Iterable
-from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from sshload_contract.vocabulary import Verdict
 
     from sshload_operator.api.status.comparison import ComparisonVerdict
+
+
+_NOT_THERE: Final = (errno.ENOENT, errno.EISDIR, errno.ENOTDIR)
+_FORBIDDEN: Final = (errno.EACCES, errno.EPERM, errno.EROFS)
+_FULL: Final = (errno.ENOSPC, errno.EDQUOT)
 
 
 class ExitCode(IntEnum):
@@ -60,9 +65,8 @@ def exit_code(verdict: "Verdict | ComparisonVerdict | None") -> ExitCode:
 
 
 def complain(text: str) -> None:
-    """Say on standard error what is wrong, or what should be known; to nobody where its terminal or pipe is gone."""
-    with suppress(OSError):
-        sys.stderr.write(f"sshload: {printable(text)}\n")
+    """Say on standard error what is wrong, or what should be known."""
+    sys.stderr.write(f"sshload: {printable(text)}\n")
 
 
 def failed(text: str) -> ExitCode:
@@ -74,5 +78,19 @@ def failed(text: str) -> ExitCode:
 def failed_on(path: Path, error: Exception) -> ExitCode:
     """Say why a command cannot go on with a file, and return the code of that."""
     if isinstance(error, OSError) and error.strerror:
-        return failed(f"{error.filename or path}: {error.strerror}. Give the path of a file that can be read")
+        return failed(f"{error.filename or path}: {error.strerror}. {_advice(path, error)}")
     return failed(f"{path}: {error}")
+
+
+def not_kept(path: Path, error: OSError) -> None:
+    """Say why a file was not written, which changes nothing of a result."""
+    complain(f"{error.filename or path}: {error.strerror or error}. It was not written; the result stands")
+
+
+def _advice(path: Path, error: OSError) -> str:
+    is_that_file = str(error.filename or path) == str(path)
+    if error.errno in _NOT_THERE or (is_that_file and error.errno in _FORBIDDEN):
+        return "Give the path of a file that can be read"
+    if error.errno in _FORBIDDEN:
+        return "Give this user the right to it, or another path"
+    return "Make room there" if error.errno in _FULL else "Try another place"

@@ -81,10 +81,12 @@ def sweep_of(text: str) -> Sweep:
 def command(file: Path, swept: Sweep, output: str, **options: Any) -> ExitCode:
     """Run the SSHLoadTest of FILE here at each value of one field, and print a table with a curve.
 
-    The exit code is 0 where each value was measured, whatever was found, else that of the first that was not.
+    The exit code is 0 where each value was measured, whatever was found, else that of the first that was not. What was
+    measured is printed though the rest of the values cannot be.
     """
     asked, view = given({"file": file, **options}), progress_view()
     done: list[tuple[Document, LocalResult]] = []
+    lost: Exception | None = None
     try:
         test = only_test(asked.file, asked.name)
         tests = [_at(test, swept, number, value) for number, value in enumerate(swept.values, start=1)]
@@ -96,17 +98,20 @@ def command(file: Path, swept: Sweep, output: str, **options: Any) -> ExitCode:
                 if stop.wanted:
                     break
     except (SpecError, LocalRunError, KeysError, OSError) as error:
-        view.close()
-        return failed_on(file, error)
+        lost = error
     finally:
         view.close()
+    if lost is not None and not done:
+        return failed_on(file, lost)
     statuses = [result.status for _, result in done]
     whole = {"apiVersion": "v1", "kind": "List", "items": [finished_test(one, result) for one, result in done]}
     swept_so_far = tuple(zip(swept.values, statuses, strict=False))
     page = sweep_page(test.name, swept.field, len(swept.values), swept_so_far)
     print_result(output, whole, page, sweep_rows(swept.field, swept_so_far))
+    if lost is not None:
+        return failed_on(file, lost)
     unmeasured = (status.verdict for status in statuses if status.verdict not in MEASURED)
-    return exit_code(next(unmeasured, Verdict.PASSED))
+    return exit_code(next(unmeasured, Verdict.PASSED if len(done) == len(swept.values) else Verdict.ABORTED))
 
 
 def _at(test: Document, swept: Sweep, number: int, value: Any) -> Document:
