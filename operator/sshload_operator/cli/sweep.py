@@ -1,14 +1,15 @@
 """`sshload sweep`: a test at one value of a field after the other, here, as a table and a curve."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
 import click
-import yaml
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.load_test import parse
@@ -60,7 +61,7 @@ def sweep_of(text: str) -> Sweep:
         )
     path = tuple(int(part) if part.isdigit() else part for part in field.split("."))
     found = _RANGE.fullmatch(written)
-    values = tuple(_range(*map(float, found.groups()))) if found else tuple(map(yaml.safe_load, written.split(",")))
+    values = tuple(_range(*map(_number, found.groups()))) if found else tuple(map(_value, written.split(",")))
     if not 1 < len(values) <= MOST_VALUES:
         raise ValueError(f"{len(values)} values of {field}: give 2 to {MOST_VALUES}")
     return Sweep(path, values)
@@ -140,11 +141,30 @@ def _set(within: Any, path: tuple[str | int, ...], value: Any, field: str) -> No
     within[last] = value
 
 
-def _range(first: float, last: float, step: float) -> Iterator[float | int]:
+def _value(text: str) -> Any:
+    """Return a number or a truth value where a text is one as JSON writes it, else the text: the spec's parser judges.
+
+    YAML 1.1 would make 37850 of the 10:30:50 of MaxStartups, 8 of 010, and a truth value of on.
+    """
+    try:
+        return json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _number(text: str) -> Decimal:
+    """Return a number as it is written, of which no sum is rounded; raises ValueError."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is not a number") from None
+
+
+def _range(first: Decimal, last: Decimal, step: Decimal) -> Iterator[float | int]:
     if step <= 0:
         return
     for number in range(MOST_VALUES + 1):
         value = first + number * step
         if value > last:
             return
-        yield int(value) if value.is_integer() else round(value, 9)
+        yield int(value) if value == int(value) else float(value)
