@@ -13,7 +13,7 @@ class Lasting(io.TextIOBase):
         self._is_gone = False
 
     @property
-    def encoding(self) -> str:
+    def encoding(self) -> str:  # type: ignore[override]  # typeshed has it writable, which it is not
         """The stream's own encoding."""
         return self._stream.encoding
 

@@ -78,10 +78,9 @@ def _named(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[Mappi
 def abort(name: str, comparison: bool, **options: Any) -> ExitCode:  # noqa: FBT001 - as click passes it
     """End the run of the SSHLoadTest NAME: its verdict is Aborted."""
     kind = COMPARISON if comparison else TEST
-    shape = ComparisonStatus if comparison else TestStatus
 
     def nothing_to_abort(found: Mapping[str, Any]) -> str:
-        status = read_fitting(shape, found.get("status"))
+        status = _status(kind, found)
         if not status.is_finished or _is_stale(found, status):
             return ""
         return f"its run is over, with the verdict {status.verdict or ABSENT}, and the abort would be that of the next"
@@ -164,18 +163,23 @@ def _row(kind: Kind, one: Mapping[str, Any], *, with_namespace: bool) -> tuple[s
 
 
 def _run(kind: Kind, one: Mapping[str, Any]) -> tuple[str, ...]:
-    status: TestStatus | ComparisonStatus = read_fitting(
-        ComparisonStatus if kind is COMPARISON else TestStatus, one.get("status")
-    )
+    status = _status(kind, one)
     stale = _is_stale(one, status)
     verdict = ABSENT if status.verdict is None else f"{status.verdict}{' (stale)' if stale else ''}"
     figures = _NO_FIGURES if stale else _figures(status)
     return (status.phase or Phase.PENDING, verdict, *figures)
 
 
+def _status(kind: Kind, one: Mapping[str, Any]) -> TestStatus | ComparisonStatus:
+    if kind is COMPARISON:
+        return read_fitting(ComparisonStatus, one.get("status"))
+    return read_fitting(TestStatus, one.get("status"))
+
+
 def _is_stale(one: Mapping[str, Any], status: RunStatus) -> bool:
     """Tell whether a status speaks of a spec that was changed since."""
-    return (status.observed_generation or 0) < one["metadata"].get("generation", 0)
+    generation: int = one["metadata"].get("generation", 0)
+    return (status.observed_generation or 0) < generation
 
 
 def _figures(status: TestStatus | ComparisonStatus) -> tuple[str, ...]:
