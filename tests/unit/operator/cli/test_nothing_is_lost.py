@@ -13,8 +13,9 @@ from typing import Any
 
 import pytest
 import yaml
+from finished_runs import a_test
 from sshload_operator.api.load_test_file import Document
-from sshload_operator.cli import commands, compare, run, sweep
+from sshload_operator.cli import commands, compare, report, run, sweep
 from sshload_operator.cli.exit_code import ExitCode, failed_on
 from sshload_operator.cli.streams import Lasting
 from sshload_operator.local.run import LocalResult, stop_signals
@@ -154,3 +155,10 @@ def test_nohup_is_heeded() -> None:
         assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGHUP, before)
+
+
+def test_a_report_that_cannot_be_written_says_so(ask: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(report, "_saved", lambda _: a_test())
+    code, _, err = ask("report", "saved.json", "-o", tmp_path / "missing" / "report.md")
+    assert code == ExitCode.ERROR
+    assert err.endswith("report.md: No such file or directory. Name a file that can be written\n")
