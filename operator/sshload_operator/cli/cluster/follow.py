@@ -178,7 +178,7 @@ async def _finished(followed: Followed, name: str, access: Access, how: How, vie
 def _given_up(name: str, how: How, unanswered: ApiError | None) -> str:
     """Return what is known at the end of the timeout, and what to do."""
     if unanswered is not None:
-        return f"{name} was not found out about within {how.timeout_s:g} s: {unanswered}. Is the API server reachable?"
+        return f"nothing is known of {name} after {how.timeout_s:g} s: {unanswered}. Is the API server reachable?"
     return f"{name} was not finished within {how.timeout_s:g} s; it goes on in the cluster. Raise --timeout"
 
 
