@@ -59,18 +59,25 @@ def read_load_tests(path: Path) -> tuple[Document, ...]:
 def read_objects(path: Path) -> tuple[Document, ...]:
     """Return the objects of our kinds; documents of other API groups (a Secret, a Namespace) are passed over.
 
-    `-` is the standard input, and a List stands for its items, as with kubectl. Raises SpecError naming what is wrong,
-    or where there is no such object, and OSError if the file cannot be read.
+    Raises as `read_manifests`, and SpecError naming what is wrong with one of them, or where there is no such object.
+    """
+    objects = tuple(_object_of(document) for document in read_manifests(path) if is_ours(document))
+    if not objects:
+        raise NoObjectsError("", f"no {_ANY_KIND} of {API_VERSION} in it")
+    return objects
+
+
+def read_manifests(path: Path) -> tuple[Any, ...]:
+    """Return the documents of a file as they are written, of whatever kind.
+
+    `-` is the standard input, and a List stands for its items, as with kubectl. Raises SpecError where it is not YAML,
+    and OSError if the file cannot be read.
     """
     try:
         text = (sys.stdin.buffer.read() if path == STANDARD_INPUT else path.read_bytes()).decode()
     except UnicodeDecodeError as error:
         raise SpecError("", f"not YAML: {error}") from error
-    found = (one for document in _documents(text) for one in _items_of(document))
-    objects = tuple(_object_of(document) for document in found if _is_ours(document))
-    if not objects:
-        raise NoObjectsError("", f"no {_ANY_KIND} of {API_VERSION} in it")
-    return objects
+    return tuple(one for document in _documents(text) for one in _items_of(document))
 
 
 def files_in(path: Path) -> tuple[Path, ...]:
@@ -127,7 +134,8 @@ def _documents(text: str) -> list[Any]:
     return [document for document in loaded if document is not None]
 
 
-def _is_ours(document: Any) -> bool:
+def is_ours(document: Any) -> bool:
+    """Tell whether a document is of our API group; raises SpecError where it is no object, or of no kind of ours."""
     if not isinstance(document, dict):
         raise SpecError("", f"a document is a {type(document).__name__}, expected an object")
     api_version = document.get("apiVersion")
@@ -172,6 +180,8 @@ def read_finished_test(path: Path) -> Mapping[str, Any]:
         found = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise SpecError(str(path), f"is not JSON: {error}. sshload run -o json prints it") from error
+    except RecursionError as error:
+        raise SpecError(str(path), "is nested too deeply. sshload run -o json prints what can be read") from error
     if not isinstance(found, dict) or found.get("kind") != TEST.name:
         raise SpecError(str(path), f"is no {TEST.name}. sshload run -o json prints one")
     parts = (found.get("metadata"), found.get("spec"), found.get("status"))

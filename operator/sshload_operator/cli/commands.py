@@ -3,17 +3,20 @@
 Results go to standard output, everything else to standard error. The exit code is the verdict's (`exit_code.py`).
 """
 
+import os
 import sys
+from contextlib import redirect_stderr
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import version
-from typing import Final, NoReturn
+from typing import Final, NoReturn, TextIO, cast
 
 import click
 from click.shell_completion import ShellComplete, get_completion_class
 
-from sshload_operator.cli.exit_code import ExitCode
+from sshload_operator.cli.exit_code import ExitCode, failed
+from sshload_operator.cli.streams import Lasting, let_go
 
 _NO_FILES = 4
 """What kubectl understands as: these, and no names of files."""
@@ -26,11 +29,16 @@ Exit codes:
   1    Failed        a threshold was broken
   2    Inconclusive  too few samples, or rounds, to say
   3    Invalid       the numbers cannot be trusted
-  4    Error         it could not be measured, or a file is not valid
+  4    Error         it could not be measured, a file is not valid, or sshload
+                     itself went wrong
   5    Aborted       its end was asked for
   64                 the command line is wrong
   130                watching was ended by Ctrl-C; what was watched goes on
+  141                whoever read the output did not read all of it
 """
+
+_TRACEBACK: Final = "SSHLOAD_TRACEBACK"
+"""The environment variable with which an error that nobody foresaw shows where it arose."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +146,54 @@ def kubectl_completion() -> None:
 
 
 def _run(program: str) -> NoReturn:
+    with redirect_stderr(cast("TextIO", Lasting(sys.stderr))):
+        try:
+            code = _code(program)
+            sys.stdout.flush()
+        except OSError as error:
+            code = _not_written(error)
+    for stream in (sys.stdout, sys.stderr):
+        let_go(stream)
+    sys.exit(code)
+
+
+def _code(program: str) -> int:
+    """Run the command line and return its code, never Failed's where no threshold was broken; raises OSError."""
+    streams = sys.stdout, sys.stderr
     try:
-        code = sshload.main(prog_name=program, complete_var=_complete_var(program), standalone_mode=False)
+        return sshload.main(prog_name=program, complete_var=_complete_var(program), standalone_mode=False) or 0
+    except SystemExit:
+        if sys.stdout is streams[0]:
+            raise
+        sys.stdout, sys.stderr = streams  # which click replaces where a pipe is closed, and would end with 1
+        return ExitCode.PIPE_CLOSED
     except click.ClickException as error:
         error.show()
-        sys.exit(ExitCode.USAGE)
+        return ExitCode.USAGE
     except (click.Abort, KeyboardInterrupt):
-        sys.exit(ExitCode.INTERRUPTED)
-    sys.exit(code or 0)
+        return ExitCode.INTERRUPTED
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the edge: Python's own code for it is that of Failed
+        return _unforeseen(error)
+
+
+def _not_written(error: OSError) -> int:
+    """Return the code of a failed output, and say why unless its reader chose to read no more."""
+    if isinstance(error, BrokenPipeError):
+        return ExitCode.PIPE_CLOSED
+    if os.environ.get(_TRACEBACK):
+        return _unforeseen(error)
+    return failed(f"{error.filename or 'the output'}: {error.strerror or error}. Not all of it was read or written")
+
+
+def _unforeseen(error: Exception) -> int:
+    if os.environ.get(_TRACEBACK):
+        sys.excepthook(type(error), error, error.__traceback__)
+    return failed(
+        f"an error of sshload itself: {type(error).__name__}: {error}. "
+        f"Please report it, with what {_TRACEBACK}=1 in the environment prints"
+    )
 
 
 def _complete_var(program: str) -> str:

@@ -3,9 +3,10 @@
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import click
+from click.core import ParameterSource
 
 from sshload_operator.api.kinds import API_VERSION, COMPARISON
 from sshload_operator.api.load_test_file import Document, read_objects
@@ -21,6 +22,8 @@ from sshload_operator.control.run.keys import KeysError
 from sshload_operator.local.compare import compare_locally
 from sshload_operator.local.run import LocalResult, Stop, run_locally, stop_signals
 from sshload_operator.local.sshd import LocalRunError
+
+_OF_CLUSTER: Final = ("namespace", "kubeconfig", "context")
 
 
 @click.command()
@@ -46,7 +49,8 @@ def command(
     """
     if (comparison is None) == (filename is None):
         raise click.UsageError("name a comparison of a cluster, or give a file with -f")
-    cluster = {name: options.pop(name) for name in ("namespace", "kubeconfig", "context")}
+    cluster = {name: options.pop(name) for name in _OF_CLUSTER}
+    _refuse_others(here=filename is not None)
     if filename is not None:
         return _here(given({"file": filename, **options}), output, verbose=verbose)
     # The API client takes half a second to import, and a local run has no need of it.
@@ -57,23 +61,39 @@ def command(
     return follow(COMPARISONS, comparison or "", Access(**cluster), how)
 
 
+def _refuse_others(*, here: bool) -> None:
+    """Raise UsageError where an option was given that says nothing of a comparison here, or of one in a cluster."""
+    context = click.get_current_context()
+    shared = {"comparison", "filename", "output", "verbose", "help"}
+    of_cluster = {*_OF_CLUSTER, "timeout"}
+    for one in context.command.params:
+        name = one.name or ""
+        was_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if was_given and name not in shared and (name in of_cluster) is here:
+            where = "a comparison in a cluster, and -f runs one here" if here else "a comparison that -f runs here"
+            raise click.UsageError(f"{one.opts[0]} is for {where}: leave it out")
+
+
 def _here(asked: Given, output: str, *, verbose: bool) -> ExitCode:
     """Run a comparison with processes of this machine."""
     view = progress_view()
+    lost: list[Exception] = []
     try:
         document = _only_comparison(asked)
         with stop_signals() as stop:
             status = compare_locally(
                 document,
-                runner(asked, view, stop),
+                _run_or_lost(runner(asked, view, stop), lost),
                 lambda status: view.say(comparison_progress(status)),
                 asked.allow_target,
             )
-    except (SpecError, LocalRunError, KeysError, OSError) as error:
+    except (SpecError, OSError) as error:
         view.close()
         return failed_on(asked.file, error)
     finally:
         view.close()
+    if lost and not status.tests:
+        return failed_on(asked.file, lost[0])
     finished = {
         "apiVersion": API_VERSION,
         "kind": COMPARISON.name,
@@ -82,7 +102,22 @@ def _here(asked: Given, output: str, *, verbose: bool) -> ExitCode:
         "status": written(status),
     }
     print_result(output, finished, comparison_page(document.name, status, verbose=verbose), comparison_rows(status))
-    return exit_code(status.verdict)
+    return failed_on(asked.file, lost[0]) if lost else exit_code(status.verdict)
+
+
+def _run_or_lost(
+    run: Callable[[Document], LocalResult], lost: list[Exception]
+) -> Callable[[Document], LocalResult | None]:
+    """Return what runs a test, None where this machine cannot any more: why is then in `lost`."""
+
+    def run_one(document: Document) -> LocalResult | None:
+        try:
+            return run(document)
+        except (LocalRunError, KeysError, OSError) as error:
+            lost.append(error)
+            return None
+
+    return run_one
 
 
 def runner(asked: Given, view: ProgressView, stop: Stop) -> Callable[[Document], LocalResult]:

@@ -1,5 +1,6 @@
 """Options that several commands share, and the values that options take."""
 
+import math
 import re
 from collections.abc import Callable
 from datetime import datetime
@@ -49,6 +50,17 @@ def moment(text: str) -> datetime:
         raise ValueError(f"{text!r} is not a time such as 2026-11-16T09:00") from None
 
 
+def seconds(text: str) -> float:
+    """Return so many seconds as a text says; raises ValueError where they are no finite number of at least 0."""
+    try:
+        found = float(text)
+    except ValueError:
+        found = math.nan
+    if not 0 <= found < math.inf:
+        raise ValueError(f"{text!r} is not a number of seconds such as 600; without it there is no limit")
+    return found
+
+
 class Parsed(click.ParamType[Any]):
     """A value that `read` makes of a text; it raises ValueError, which says what is wrong."""
 
@@ -96,6 +108,9 @@ def cluster_options(function: F) -> F:
 
 def timeout(function: F) -> F:
     """Add the option that bounds how long is waited."""
-    return click.option("--timeout", metavar="SECONDS", type=float, help="Give up after this long. [default: never]")(
-        function
-    )
+    return click.option(
+        "--timeout",
+        metavar="SECONDS",
+        type=Parsed("SECONDS", seconds),
+        help="Give up after this long. [default: never]",
+    )(function)

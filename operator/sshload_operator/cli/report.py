@@ -59,7 +59,7 @@ def command(name_or_file: str, output: Path, **options: Any) -> ExitCode:
     try:
         output.write_text(written_as(report_document(run, version("sshload"))), encoding="utf-8")
     except OSError as error:
-        return failed_on(output, error)
+        return failed(f"{output}: {error.strerror or error}. Name a file that can be written")
     return ExitCode.PASSED
 
 

@@ -14,7 +14,7 @@ from sshload_operator.api.load_test_file import Document, read_finished_test, re
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.spec import LOCUSTFILE, TRACE
 from sshload_operator.api.status.head import written
-from sshload_operator.cli.exit_code import ExitCode, complain, exit_code, failed_on
+from sshload_operator.cli.exit_code import ExitCode, complain, exit_code, failed_on, not_kept
 from sshload_operator.cli.options import FILE, Parsed, allowed_target, host_and_file, output, verbose
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
@@ -124,13 +124,10 @@ def command(output: str, verbose: bool, save: Path | None, **options: Any) -> Ex
         return failed_on(asked.file, error)
     finally:
         line.close()
-    if asked.logs is not None:
-        _keep_summary(result, asked.logs)
+    if asked.logs is not None and result.summary is not None:
+        _keep(asked.logs / "summary.json", to_json(result.summary))
     if save is not None:
-        try:
-            save.write_text(saved_run_text(finished_test(document, result), result.summary), encoding="utf-8")
-        except OSError as error:
-            failed_on(save, error)  # the result is still to be printed
+        _keep(save, saved_run_text(finished_test(document, result), result.summary))
     if result.status.reason == Reason.TARGET_NOT_ALLOWED:
         complain("here, --allow-target HOST[:PORT] allows it")
     page = result_page(document.name, result.status, verbose=verbose)
@@ -176,9 +173,12 @@ def local_run_options(asked: Given, line: ProgressView) -> LocalOptions:
     )
 
 
-def _keep_summary(result: LocalResult, logs: Path) -> None:
-    if result.summary is not None:
-        (logs / "summary.json").write_text(to_json(result.summary), encoding="utf-8")
+def _keep(path: Path, text: str) -> None:
+    """Write a file, or say why not: the result is still to be printed."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        not_kept(path, error)
 
 
 def _field(option_name: str) -> str:

@@ -1,14 +1,15 @@
 """`sshload sweep`: a test at one value of a field after the other, here, as a table and a curve."""
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, Final
 
 import click
-import yaml
 from sshload_contract.vocabulary import Verdict
 
 from sshload_operator.api.load_test import parse
@@ -60,7 +61,7 @@ def sweep_of(text: str) -> Sweep:
         )
     path = tuple(int(part) if part.isdigit() else part for part in field.split("."))
     found = _RANGE.fullmatch(written)
-    values = tuple(_range(*map(float, found.groups()))) if found else tuple(map(yaml.safe_load, written.split(",")))
+    values = tuple(_range(*map(_number, found.groups()))) if found else tuple(map(_value, written.split(",")))
     if not 1 < len(values) <= MOST_VALUES:
         raise ValueError(f"{len(values)} values of {field}: give 2 to {MOST_VALUES}")
     return Sweep(path, values)
@@ -81,10 +82,12 @@ def sweep_of(text: str) -> Sweep:
 def command(file: Path, swept: Sweep, output: str, **options: Any) -> ExitCode:
     """Run the SSHLoadTest of FILE here at each value of one field, and print a table with a curve.
 
-    The exit code is 0 where each value was measured, whatever was found, else that of the first that was not.
+    The exit code is 0 where each value was measured, whatever was found, else that of the first that was not. What was
+    measured is printed though the rest of the values cannot be.
     """
     asked, view = given({"file": file, **options}), progress_view()
     done: list[tuple[Document, LocalResult]] = []
+    lost: Exception | None = None
     try:
         test = only_test(asked.file, asked.name)
         tests = [_at(test, swept, number, value) for number, value in enumerate(swept.values, start=1)]
@@ -96,17 +99,20 @@ def command(file: Path, swept: Sweep, output: str, **options: Any) -> ExitCode:
                 if stop.wanted:
                     break
     except (SpecError, LocalRunError, KeysError, OSError) as error:
-        view.close()
-        return failed_on(file, error)
+        lost = error
     finally:
         view.close()
+    if lost is not None and not done:
+        return failed_on(file, lost)
     statuses = [result.status for _, result in done]
     whole = {"apiVersion": "v1", "kind": "List", "items": [finished_test(one, result) for one, result in done]}
     swept_so_far = tuple(zip(swept.values, statuses, strict=False))
     page = sweep_page(test.name, swept.field, len(swept.values), swept_so_far)
     print_result(output, whole, page, sweep_rows(swept.field, swept_so_far))
+    if lost is not None:
+        return failed_on(file, lost)
     unmeasured = (status.verdict for status in statuses if status.verdict not in MEASURED)
-    return exit_code(next(unmeasured, Verdict.PASSED))
+    return exit_code(next(unmeasured, Verdict.PASSED if len(done) == len(swept.values) else Verdict.ABORTED))
 
 
 def _at(test: Document, swept: Sweep, number: int, value: Any) -> Document:
@@ -135,11 +141,30 @@ def _set(within: Any, path: tuple[str | int, ...], value: Any, field: str) -> No
     within[last] = value
 
 
-def _range(first: float, last: float, step: float) -> Iterator[float | int]:
+def _value(text: str) -> Any:
+    """Return a number or a truth value where a text is one as JSON writes it, else the text: the spec's parser judges.
+
+    YAML 1.1 would make 37850 of the 10:30:50 of MaxStartups, 8 of 010, and a truth value of on.
+    """
+    try:
+        return json.loads(text, parse_constant=str)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _number(text: str) -> Decimal:
+    """Return a number as it is written, of which no sum is rounded; raises ValueError."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        raise ValueError(f"{text!r} is not a number") from None
+
+
+def _range(first: Decimal, last: Decimal, step: Decimal) -> Iterator[float | int]:
     if step <= 0:
         return
     for number in range(MOST_VALUES + 1):
         value = first + number * step
         if value > last:
             return
-        yield int(value) if value.is_integer() else round(value, 9)
+        yield int(value) if value == int(value) else float(value)

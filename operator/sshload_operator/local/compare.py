@@ -26,14 +26,15 @@ _NAMESPACE = "default"
 
 def compare_locally(
     document: Document,
-    run_test: Callable[[Document], LocalResult],
+    run_test: Callable[[Document], LocalResult | None],
     progress: Callable[[ComparisonStatus], None],
     allowed: tuple[AllowedTarget, ...] = (),
 ) -> ComparisonStatus:
     """Run the tests of a comparison one after the other, and return what was found, as the operator would write it.
 
-    `run_test` runs one to its end; once one was aborted there are no more. `progress` is told the status before each.
-    Raises SpecError, and what `run_test` raises.
+    `run_test` runs one to its end, None where it cannot; once one was aborted or could not be run there are no more,
+    and the comparison is aborted. `progress` is told the status before each. Raises SpecError, and what `run_test`
+    raises.
     """
     namespace = document.namespace or _NAMESPACE
     comparison = TestIdentity(namespace=namespace, name=document.name, uid=str(uuid4()), generation=1)
@@ -60,8 +61,9 @@ def compare_locally(
             progress(past.status)
             name = decision.create["metadata"]["name"]
             result = run_test(Document(kind=TEST, name=name, namespace=namespace, spec=decision.create["spec"]))
-            tests[name] = _finished(decision.create, result)
-            if result.status.verdict is Verdict.ABORTED:
+            if result is not None:
+                tests[name] = _finished(decision.create, result)
+            if result is None or result.status.verdict is Verdict.ABORTED:
                 plan = _aborted(plan)
     return past.status
 

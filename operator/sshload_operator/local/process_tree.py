@@ -1,8 +1,9 @@
 """The processes of a local run: started in sessions of their own, and ended with all that they started.
 
-Nothing outlives the run. An ordinary end goes through `ProcessTree.end`. When this process is killed outright, the
-kernel sends its children SIGTERM (PR_SET_PDEATHSIG, set by setpriv(1)). What a child leaves behind is handed to this
-process by the kernel (PR_SET_CHILD_SUBREAPER), and so can be found and ended too.
+Nothing of it outlives the run, and nothing else is ended: a shell gives its own children to the command that it
+becomes (`sshload run f > >(tee log)`, `sleep 9 & exec sshload run f`). An ordinary end goes through `ProcessTree.end`.
+When this process is killed outright, the kernel sends its children SIGTERM (PR_SET_PDEATHSIG, set by setpriv(1)). What
+a child leaves behind is handed to this process by the kernel (PR_SET_CHILD_SUBREAPER), and so can be found and ended.
 """
 
 import ctypes
@@ -11,6 +12,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 _PR_SET_CHILD_SUBREAPER = 36
@@ -18,6 +20,28 @@ _POLL_S = 0.02
 _SETPRIV = "/usr/bin/setpriv"  # util-linux, which Debian and Ubuntu cannot be without
 _CHRT = "/usr/bin/chrt"  # util-linux, as setpriv
 _LOWEST_REAL_TIME = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    """A process of this machine. Its number may be another's later, but not with the same start (in clock ticks)."""
+
+    pid: int
+    parent: int = field(compare=False)  # which changes when that one ends
+    session: int = field(compare=False)
+    started: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Earlier:
+    """What ran before the run did: this process's session, and the children that it has from before."""
+
+    session: int
+    processes: frozenset[_Process]
+
+    def has(self, process: _Process) -> bool:
+        """Tell whether a process is of those, or of a session of theirs, which no process of a run can enter."""
+        return process in self.processes or process.session in {self.session, *(one.session for one in self.processes)}
 
 
 class ProcessTree:
@@ -29,6 +53,7 @@ class ProcessTree:
     def __init__(self, log_dir: Path) -> None:
         self._log_dir = log_dir
         self._started: dict[str, subprocess.Popen[bytes]] = {}
+        self._earlier = _Earlier(os.getsid(0), frozenset(_descendants(os.getpid())))
         _become_subreaper()
 
     def start(self, name: str, command: Sequence[str]) -> None:
@@ -78,9 +103,9 @@ class ProcessTree:
         self._kill_descendants()
 
     def _kill_descendants(self) -> None:
-        while left := tuple(_descendants(os.getpid())):
-            for pid in left:
-                _kill(pid)
+        while left := tuple(_descendants(os.getpid(), self._earlier.has)):
+            for process in left:
+                _kill(process.pid)
             time.sleep(_POLL_S)
             self._reap()
 
@@ -109,18 +134,18 @@ def _ended_child() -> int | None:
     return ended.si_pid if ended is not None else None
 
 
-def _descendants(ancestor: int) -> Iterator[int]:
-    """Yield the process ids under `ancestor`, by the parents that /proc names."""
-    parents = dict(_parents())
-    for pid, parent in parents.items():
-        step = parent
-        while step not in (ancestor, 0) and step in parents:
-            step = parents[step]
-        if step == ancestor:
-            yield pid
+def _descendants(ancestor: int, is_left_out: Callable[[_Process], bool] = lambda _: False) -> Iterator[_Process]:
+    """Yield the processes under `ancestor`, by the parents that /proc names, but those left out and all under them."""
+    running = {process.pid: process for process in _processes()}
+    for process in running.values():
+        step = process
+        while not is_left_out(step) and step.parent != ancestor and step.parent in running:
+            step = running[step.parent]
+        if step.parent == ancestor and not is_left_out(step):
+            yield process
 
 
-def _parents() -> Iterator[tuple[int, int]]:
+def _processes() -> Iterator[_Process]:
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
@@ -128,8 +153,9 @@ def _parents() -> Iterator[tuple[int, int]]:
             stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")  # a name may be cut within a letter
         except (FileNotFoundError, ProcessLookupError, PermissionError):
             continue  # it ended between the listing and the reading, or is not ours to see
-        # proc(5): the name in brackets may hold anything, so count from its last bracket: state, parent
-        yield int(entry.name), int(stat.rpartition(")")[2].split()[1])
+        # proc(5): the name in brackets may hold anything, so count from its last bracket: state, parent, ...
+        fields = stat.rpartition(")")[2].split()
+        yield _Process(int(entry.name), parent=int(fields[1]), session=int(fields[3]), started=int(fields[19]))
 
 
 def _kill(pid: int) -> None:

@@ -163,8 +163,15 @@ class _LocalRun:
         self._tree.end(_GRACE_S, lambda: stop.hurried or is_told)
         self._links.close()
         if self._options.logs is not None:
-            for name in self._tree.names():
-                shutil.copy(self._tree.log_path(name), self._options.logs)
+            self._keep_output(self._options.logs)
+
+    def _keep_output(self, logs: Path) -> None:
+        """Keep what the processes said, or say why not: the run has its result."""
+        for name in self._tree.names():
+            try:
+                shutil.copy(self._tree.log_path(name), logs)
+            except OSError as error:
+                self._options.note(f"the output of {name} is not kept in {logs}: {error.strerror or error}")
 
     async def start(self, plan: Plan) -> None:
         """Start the run's processes, once."""
@@ -300,9 +307,11 @@ def _private_folder() -> Iterator[Path]:
 
 @contextmanager
 def stop_signals() -> Iterator[Stop]:
-    """Hear SIGINT, SIGTERM and SIGHUP, which then end nothing by themselves."""
+    """Hear SIGINT, SIGTERM and SIGHUP, which then end nothing by themselves. Under nohup(1) SIGHUP stays ignored."""
     stop = Stop()
-    before = {number: signal.signal(number, stop.ask) for number in _STOP_SIGNALS}
+    under_nohup = signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    heard = (number for number in _STOP_SIGNALS if not (under_nohup and number is signal.SIGHUP))
+    before = {number: signal.signal(number, stop.ask) for number in heard}
     try:
         yield stop
     finally:

@@ -210,5 +210,5 @@ def test_an_api_server_that_does_not_answer_is_waited_for_aloud(tmp_path: Path) 
         config = {"clusters": [server], "contexts": [context], "users": [user], "current-context": "one"}
         kubeconfig.write_text(json.dumps(config))
         ended = sshload("watch", "one", "--kubeconfig", kubeconfig, "--timeout", "0")
-    assert complaint(ended).startswith("sshload: one was not finished within 0 s")
+    assert complaint(ended).startswith("sshload: nothing is known of one after 0 s: no answer")
     assert ended.err.startswith("Waiting: for the API server: no answer")

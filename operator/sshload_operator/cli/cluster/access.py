@@ -48,6 +48,9 @@ def _check_kubeconfig(path: str) -> None:
     """Raise ClusterError where the kubeconfig that is named, or that would be taken, is not there."""
     if path and not Path(path).is_file():
         raise ClusterError(f"there is no kubeconfig {path}")
+    named = [one for one in os.environ.get("KUBECONFIG", "").split(os.pathsep) if one]
+    if not path and named and not any(Path(one).is_file() for one in named):
+        raise ClusterError(f"there is no kubeconfig {', '.join(named)}, which KUBECONFIG names: change or unset it")
     usual = Path("~/.kube/config").expanduser()
     if not (path or {"KUBECONFIG", "KUBERNETES_SERVICE_HOST"} & os.environ.keys()) and not usual.is_file():
         raise ClusterError(f"there is no kubeconfig {usual}: name yours with --kubeconfig or KUBECONFIG")

@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -52,11 +52,40 @@ COMPARISONS: Final = Followed(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class How:
-    """How long an object is followed (None: to its end), and how its result is printed."""
+    """How long objects are followed (None: to their ends), all together, and how their results are printed."""
 
     timeout_s: float | None
     output: str
     verbose: bool
+    began_s: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has been long enough."""
+        return self.timeout_s is not None and time.monotonic() >= self.began_s + self.timeout_s
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How following an object came to its end: the code, and the finished object, None where it was not reached."""
+
+    followed: Followed
+    name: str
+    code: ExitCode
+    found: Mapping[str, Any] | None = None
+
+    @property
+    def status(self) -> Any:
+        """The status of the finished object."""
+        return read_fitting(self.followed.shape, (self.found or {}).get("status"))
+
+    def page(self, *, verbose: bool) -> Page:
+        """Return the result as a page."""
+        return self.followed.page(self.name, self.status, verbose=verbose)
+
+    def rows(self) -> Iterable[Row]:
+        """Return the result as rows."""
+        return self.followed.rows(self.status)
 
 
 @click.command()
@@ -75,20 +104,31 @@ def watch(name: str, timeout: float | None, output: str, verbose: bool, **option
 
 def follow(followed: Followed, name: str, access: Access, how: How) -> ExitCode:
     """Wait until the object is finished, print its result and return its verdict's code."""
+    ended = to_its_end(followed, name, access, how)
+    print_ended(ended, how)
+    return ended.code
+
+
+def to_its_end(followed: Followed, name: str, access: Access, how: How) -> Ended:
+    """Wait until the object is finished; where that is not reached, say why."""
     view = progress_view()
     try:
-        finished = asyncio.run(_to_its_end(followed, name, access, how.timeout_s, view))
+        found = asyncio.run(_finished(followed, name, access, how, view))
     except ClusterError as error:
         view.close()
-        return failed(str(error))
+        return Ended(followed, name, failed(str(error)))
     except KeyboardInterrupt:
         view.close()
         complain(f"no longer watched; the {followed.kind.name} goes on in the cluster")
-        return ExitCode.INTERRUPTED
+        return Ended(followed, name, ExitCode.INTERRUPTED)
     view.close()
-    status = read_fitting(followed.shape, finished["status"])
-    print_result(how.output, finished, followed.page(name, status, verbose=how.verbose), followed.rows(status))
-    return exit_code(status.verdict)
+    return Ended(followed, name, exit_code(read_fitting(followed.shape, found["status"]).verdict), found)
+
+
+def print_ended(ended: Ended, how: How) -> None:
+    """Print the result of a finished object, nothing of another."""
+    if ended.found is not None:
+        print_result(how.output, ended.found, ended.page(verbose=how.verbose), ended.rows())
 
 
 async def read_object(cluster: Cluster, kind: Kind, namespace: str, name: str) -> Mapping[str, Any]:
@@ -106,21 +146,22 @@ async def read_object(cluster: Cluster, kind: Kind, namespace: str, name: str) -
     return found
 
 
-async def _to_its_end(
-    followed: Followed, name: str, access: Access, timeout_s: float | None, view: ProgressView
-) -> Mapping[str, Any]:
+async def _finished(followed: Followed, name: str, access: Access, how: How, view: ProgressView) -> Mapping[str, Any]:
     """Return the finished object as the API server has it; `view` is told each second where it stands.
 
     One whose spec was changed is not finished before the operator has seen the change.
     """
-    give_up_at_s = None if timeout_s is None else time.monotonic() + timeout_s
+    unanswered: ApiError | None = None
+    was_seen = False
     async with opened(access) as (cluster, namespace):
         while True:
             try:
                 found = await read_object(cluster, followed.kind, namespace, name)
             except ApiError as error:
+                unanswered = error
                 view.show(f"Waiting: for the API server: {error}")
             else:
+                was_seen = True
                 status = read_fitting(followed.shape, found.get("status"))
                 seen = (status.observed_generation or 0) >= found["metadata"]["generation"]
                 if seen and status.phase in _FINISHED:
@@ -129,11 +170,16 @@ async def _to_its_end(
                     view.show("Pending: the operator has not yet seen the change of the spec")
                 else:
                     followed.stand(view, status)
-            if give_up_at_s is not None and time.monotonic() >= give_up_at_s:
-                raise ClusterError(
-                    f"{name} was not finished within {timeout_s:.0f} s; it goes on in the cluster. Raise --timeout"
-                )
+            if how.is_over:
+                raise ClusterError(_given_up(name, how, None if was_seen else unanswered))
             await asyncio.sleep(_ASK_EVERY_S)
+
+
+def _given_up(name: str, how: How, unanswered: ApiError | None) -> str:
+    """Return what is known at the end of the timeout, and what to do."""
+    if unanswered is not None:
+        return f"nothing is known of {name} after {how.timeout_s:g} s: {unanswered}. Is the API server reachable?"
+    return f"{name} was not finished within {how.timeout_s:g} s; it goes on in the cluster. Raise --timeout"
 
 
 def _as_shown(found: Mapping[str, Any]) -> Mapping[str, Any]:

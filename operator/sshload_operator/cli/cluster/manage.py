@@ -7,20 +7,28 @@ from typing import Any, Final
 
 import click
 
-from sshload_operator.api.kinds import COMPARISON, KINDS, TEST, Kind
+from sshload_operator.api.kinds import COMPARISON, KINDS, SCHEDULE, TEST, Kind
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
+from sshload_operator.api.status.head import RunStatus
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.cli.cluster.access import Access, ClusterError, opened
+from sshload_operator.cli.cluster.follow import read_object
 from sshload_operator.cli.exit_code import ExitCode, complain, failed
 from sshload_operator.cli.options import cluster_options, output
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.page import Grid, Page
 from sshload_operator.cli.view.text import ABSENT, milliseconds
 from sshload_operator.control.api_server.cluster import ApiError
+from sshload_operator.decision.comparison.figures import MEASURED
+from sshload_operator.state import Phase
 
-_HEAD: Final = ("kind", "name", "phase", "verdict", "rate/s", "p99 ms", "capacity", "age")
+_HEAD: Final = ("kind", "name", "phase", "verdict", "rate/s", "p99 ms", "capacity", "tests", "age")
+_FIGURES: Final = 5
+"""How many of the last columns are figures."""
+
+_NO_FIGURES: Final = (ABSENT,) * 4
 _RERUN_TRIGGER: Final = "run-again"
 """The trigger that Argo CD's action sets, too."""
 
@@ -32,7 +40,10 @@ _AGES: Final = (("d", 86_400), ("h", 3_600), ("m", 60))
 @cluster_options
 @output()
 def list_command(all_namespaces: bool, output: str, **options: Any) -> ExitCode:  # noqa: FBT001 - as click passes it
-    """List the tests, schedules and comparisons of a namespace, with how they stand."""
+    """List the tests, schedules and comparisons of a namespace, with how they stand.
+
+    Figures are those of runs that measured them. A verdict is stale where the spec was changed since.
+    """
     access = Access.taken_from(options)
 
     async def asked() -> Sequence[tuple[Kind, Mapping[str, Any]]]:
@@ -49,7 +60,7 @@ def list_command(all_namespaces: bool, output: str, **options: Any) -> ExitCode:
     if not rows and output == "table":
         complain("there are none here; -A lists those of all namespaces")
         return ExitCode.PASSED
-    grid = Grid(head, rows, left=len(head) - 4)
+    grid = Grid(head, rows, left=len(head) - _FIGURES)
     whole = {"apiVersion": "v1", "kind": "List", "items": [one for _, one in found]}
     print_result(output, whole, Page("list", "", "", None, parts=(grid,)), _named(head, rows))
     return ExitCode.PASSED
@@ -67,7 +78,16 @@ def _named(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[Mappi
 def abort(name: str, comparison: bool, **options: Any) -> ExitCode:  # noqa: FBT001 - as click passes it
     """End the run of the SSHLoadTest NAME: its verdict is Aborted."""
     kind = COMPARISON if comparison else TEST
-    return _change(kind, name, Access.taken_from(options), {"abort": True}, "is being aborted")
+
+    def nothing_to_abort(found: Mapping[str, Any]) -> str:
+        status = _status(kind, found)
+        if not status.is_finished or _is_stale(found, status):
+            return ""
+        return f"its run is over, with the verdict {status.verdict or ABSENT}, and the abort would be that of the next"
+
+    return _change(
+        kind, name, Access.taken_from(options), {"abort": True}, done="is being aborted", refusal=nothing_to_abort
+    )
 
 
 @click.command()
@@ -76,25 +96,49 @@ def abort(name: str, comparison: bool, **options: Any) -> ExitCode:  # noqa: FBT
 @cluster_options
 def rerun(name: str, comparison: bool, **options: Any) -> ExitCode:  # noqa: FBT001 - as click passes it
     """Run the SSHLoadTest NAME again, with the spec that it has. An abort is taken back."""
-    now = datetime.now(UTC).isoformat(timespec="seconds")
+    now = datetime.now(UTC).isoformat(timespec="microseconds")  # two of them in a second are two runs
     if comparison:
-        return _change(COMPARISON, name, Access.taken_from(options), {"abort": False}, "runs again, if it was aborted")
+        done = "runs again, if it was aborted"
+        return _change(COMPARISON, name, Access.taken_from(options), {"abort": False}, done=done, refusal=lambda _: "")
     change = {"abort": False, "triggers": {_RERUN_TRIGGER: now}}
-    return _change(TEST, name, Access.taken_from(options), change, f"runs again: sshload watch {name} follows it")
+    done = f"runs again: sshload watch {name} follows it"
+    return _change(TEST, name, Access.taken_from(options), change, done=done, refusal=_made_by_an_owner)
 
 
-def _change(kind: Kind, name: str, access: Access, spec: Mapping[str, Any], done: str) -> ExitCode:
-    async def change() -> tuple[str, bool]:
+def _made_by_an_owner(found: Mapping[str, Any]) -> str:
+    """Return why a test is not run again by itself: its owner counts on it being as it made it."""
+    owner = next((one for one in found["metadata"].get("ownerReferences") or () if one.get("controller")), None)
+    if owner is None:
+        return ""
+    return (
+        f"it belongs to the {owner.get('kind')} {owner.get('name')}, which makes its tests itself. "
+        "sshload apply runs its spec under another name"
+    )
+
+
+def _change(  # noqa: PLR0913 - each of them is one of the two commands' own
+    kind: Kind,
+    name: str,
+    access: Access,
+    spec: Mapping[str, Any],
+    *,
+    done: str,
+    refusal: Callable[[Mapping[str, Any]], str],
+) -> ExitCode:
+    """Change the spec of an object, unless `refusal` says why not when it is shown the object."""
+
+    async def change() -> None:
         async with opened(access) as (cluster, namespace):
-            changed = await cluster.change_for_person(kind, namespace, name, {"spec": spec})
-            return namespace, changed is not None
+            why = refusal(await read_object(cluster, kind, namespace, name))
+            if why:
+                raise ClusterError(f"{name} is left as it is: {why}")
+            if await cluster.change_for_person(kind, namespace, name, {"spec": spec}) is None:
+                raise ClusterError(f"{name} was deleted just now")
 
     try:
-        namespace, was_there = _ask(change)
+        _ask(change)
     except ClusterError as error:
         return failed(str(error))
-    if not was_there:
-        return failed(f"there is no {kind.name} {name} in the namespace {namespace}: sshload list -A shows all")
     complain(f"{name} {done}")
     return ExitCode.PASSED
 
@@ -114,32 +158,53 @@ def _ask(asked: Callable[[], Awaitable[Any]]) -> Any:
 def _row(kind: Kind, one: Mapping[str, Any], *, with_namespace: bool) -> tuple[str, ...]:
     metadata, status = one["metadata"], one.get("status")
     namespace = (metadata["namespace"],) if with_namespace else ()
-    told = _schedule(status) if kind is not TEST and kind is not COMPARISON else _run(kind, status)
+    told = _schedule(status) if kind is SCHEDULE else _run(kind, one)
     return (*namespace, kind.word, metadata["name"], *told, _age(metadata.get("creationTimestamp")))
 
 
-def _run(kind: Kind, status: Any) -> tuple[str, ...]:
+def _run(kind: Kind, one: Mapping[str, Any]) -> tuple[str, ...]:
+    status = _status(kind, one)
+    stale = _is_stale(one, status)
+    verdict = ABSENT if status.verdict is None else f"{status.verdict}{' (stale)' if stale else ''}"
+    figures = _NO_FIGURES if stale else _figures(status)
+    return (status.phase or Phase.PENDING, verdict, *figures)
+
+
+def _status(kind: Kind, one: Mapping[str, Any]) -> TestStatus | ComparisonStatus:
     if kind is COMPARISON:
-        compared = read_fitting(ComparisonStatus, status)
-        return (compared.phase or "Pending", compared.verdict or ABSENT, ABSENT, ABSENT, compared.progress or ABSENT)
-    test = read_fitting(TestStatus, status)
-    figures = test.results or test.progress
+        return read_fitting(ComparisonStatus, one.get("status"))
+    return read_fitting(TestStatus, one.get("status"))
+
+
+def _is_stale(one: Mapping[str, Any], status: RunStatus) -> bool:
+    """Tell whether a status speaks of a spec that was changed since."""
+    generation: int = one["metadata"].get("generation", 0)
+    return (status.observed_generation or 0) < generation
+
+
+def _figures(status: TestStatus | ComparisonStatus) -> tuple[str, ...]:
+    """Return rate, p99, capacity and tests, `-` for what is of no concern or was not measured."""
+    if isinstance(status, ComparisonStatus):
+        return (ABSENT, ABSENT, ABSENT, status.progress or ABSENT)
+    if status.is_finished and status.verdict not in MEASURED:
+        return _NO_FIGURES
+    figures = status.results if status.is_finished else status.progress
     rate = ABSENT if figures is None else f"{figures.completed_rate:,.1f}"
-    capacity = test.capacity.in_words if test.capacity is not None else None
-    p99 = milliseconds(None if figures is None else figures.p99_ms)
-    return (test.phase or "Pending", test.verdict or ABSENT, rate, p99, capacity or ABSENT)
+    capacity = status.capacity.in_words if status.capacity is not None else None
+    return (rate, milliseconds(None if figures is None else figures.p99_ms), capacity or ABSENT, ABSENT)
 
 
 def _schedule(status: Any) -> tuple[str, ...]:
     schedule = read_fitting(ScheduleStatus, status)
-    latest = schedule.trend[-1] if schedule.trend else None
-    rate = ABSENT if latest is None or latest.completed_rate is None else f"{latest.completed_rate:,.1f}"
+    measured = next((one for one in schedule.trend[-1:] if one.verdict in MEASURED), None)
+    rate = ABSENT if measured is None or measured.completed_rate is None else f"{measured.completed_rate:,.1f}"
     return (
         f"{schedule.active_count} active" if schedule.active_count else "waiting",
         schedule.last_verdict or ABSENT,
         rate,
-        milliseconds(latest.p99_ms if latest is not None else None),
-        (latest.capacity_in_words if latest is not None else None) or ABSENT,
+        milliseconds(measured.p99_ms if measured is not None else None),
+        (measured.capacity_in_words if measured is not None else None) or ABSENT,
+        ABSENT,
     )
 
 

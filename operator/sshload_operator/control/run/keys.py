@@ -116,6 +116,7 @@ async def _ssh_keygen(*arguments: str) -> None:
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,  # a Ctrl-C that aborts the run is not for it
         )
     except FileNotFoundError as error:
         raise KeysError("ssh-keygen is not installed (Debian: openssh-client)") from error

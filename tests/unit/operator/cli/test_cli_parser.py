@@ -45,6 +45,11 @@ def test_what_is_no_target_is_refused(text: str) -> None:
         pytest.param(["run", "f", "--allow-target", "host:0"], id="bad target"),
         pytest.param(["watch", "name", "--timeout", "soon"], id="bad number"),
         pytest.param(["compare"], id="no comparison"),
+        pytest.param(["compare", "-f", "file", "--timeout", "9"], id="timeout of a comparison here"),
+        pytest.param(["compare", "-f", "file", "-n", "load"], id="namespace of a comparison here"),
+        pytest.param(["compare", "-f", "file", "--context", "one"], id="context of a comparison here"),
+        pytest.param(["compare", "sides", "--logs", "logs"], id="logs of a comparison in a cluster"),
+        pytest.param(["compare", "sides", "--identity", "key"], id="key for a comparison in a cluster"),
         pytest.param(["validate"], id="nothing to validate"),
     ],
 )

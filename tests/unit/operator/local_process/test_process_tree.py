@@ -117,3 +117,41 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert done.returncode == -9
     log = tmp_path / "child.log"
     passes(tmp_path, f"until(lambda: Path({str(log)!r}).read_text() == 'up\\ntold\\n')")
+
+
+def test_children_from_before_the_run_and_theirs_go_on(tmp_path: Path) -> None:
+    passes(
+        tmp_path,
+        """
+import subprocess
+words = subprocess.Popen(["sh", "-c", "sleep 1000 >/dev/null & echo $!; read line; echo $line"],
+    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+job = int(words.stdout.readline())
+daemon = subprocess.Popen(["sleep", "1000"], start_new_session=True)
+tree = ProcessTree(Path(sys.argv[1]))
+tree.start("leaver", ["sh", "-c", "setsid sleep 1000 & echo $!"])
+until(lambda: tree.exit_code("leaver") is not None)
+tree.end(grace_s=1)
+assert not alive(int(tree.log_path("leaver").read_text()))
+assert alive(job) and daemon.poll() is None
+daemon.kill()
+os.kill(job, signal.SIGKILL)
+assert words.communicate("goes on\\n", timeout=60)[0] == "goes on\\n"
+""",
+    )
+
+
+def test_what_a_child_from_before_starts_later_goes_on_though_its_parent_ends(tmp_path: Path) -> None:
+    passes(
+        tmp_path,
+        """
+import subprocess
+earlier = subprocess.Popen(["sh", "-c", "read line; sleep 1000 >&2 & echo $!"],
+    stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+tree = ProcessTree(Path(sys.argv[1]))
+orphan = int(earlier.communicate("start\\n", timeout=60)[0])
+tree.end(grace_s=1)
+assert alive(orphan)
+os.kill(orphan, signal.SIGKILL)
+""",
+    )

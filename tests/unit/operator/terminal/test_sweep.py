@@ -22,6 +22,11 @@ SPEC: dict[str, Any] = {"load": {"arrivals": {"stages": [{"rate": 5, "duration":
         pytest.param("spec.warmUp=1s,2s", Sweep(("warmUp",), ("1s", "2s")), id="with spec before it"),
         pytest.param("load.arrivals.rate=10..50:20", Sweep(("load", "arrivals", "rate"), (10, 30, 50)), id="range"),
         pytest.param("a.rate=0.5..1:0.25", Sweep(("a", "rate"), (0.5, 0.75, 1)), id="fractions"),
+        pytest.param("a.rate=0.1..0.3:0.1", Sweep(("a", "rate"), (0.1, 0.2, 0.3)), id="fractions to the last one"),
+        pytest.param("a.maxStartups=10:30:50,5", Sweep(("a", "maxStartups"), ("10:30:50", 5)), id="no base 60"),
+        pytest.param("a.b=010,on,~,.nan,NaN", Sweep(("a", "b"), ("010", "on", "~", ".nan", "NaN")), id="text"),
+        pytest.param("a.b=true,1e3,-2", Sweep(("a", "b"), (True, 1000.0, -2)), id="numbers and truth values"),
+        pytest.param("a.b=x=[1,2]", Sweep(("a", "b"), ("x=[1", "2]")), id="no YAML"),
         pytest.param("a.stages.0.rate=1,2", Sweep(("a", "stages", 0, "rate"), (1, 2)), id="item of a list"),
     ],
 )
@@ -30,10 +35,23 @@ def test_a_sweep_is_a_field_and_its_values(text: str, sweep: Sweep) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "rate", "=1,2", "rate=", "rate=1", "a..b=1,2", "a=1..9:0", "a=1..99999:1", "a=9..1:1", "a b=1,2"]
+    "text",
+    [
+        "",
+        "rate",
+        "=1,2",
+        "rate=",
+        "rate=1",
+        "a..b=1,2",
+        "a=1..9:0",
+        "a=1..99999:1",
+        "a=9..1:1",
+        "a b=1,2",
+        "a=1.2.3..4:1",
+    ],
 )
 def test_what_is_no_sweep_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is not FIELD|give 2 to"):
+    with pytest.raises(ValueError, match=r"is not FIELD|is not a number|give 2 to"):
         sweep_of(text)
 
 

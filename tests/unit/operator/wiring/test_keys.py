@@ -1,5 +1,7 @@
 import asyncio
+import os
 import re
+import shutil
 import subprocess
 import tempfile
 from datetime import datetime
@@ -101,3 +103,16 @@ def public_part(private: str, folder: Path) -> list[str]:
     path.write_text(private)
     shown = subprocess.run(["ssh-keygen", "-y", "-f", path], capture_output=True, check=True)
     return shown.stdout.decode().split()[:2]
+
+
+def test_an_interrupt_of_the_run_does_not_reach_ssh_keygen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = shutil.which("ssh-keygen")
+    session = tmp_path / "session"
+    wrapper = tmp_path / "ssh-keygen"
+    wrapper.write_text(f'#!/bin/sh\ncut -d" " -f6 /proc/$$/stat >> {session}\nexec {real} "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    asyncio.run(make_keys(KeysAsked(host="host", port=22, user="load", valid_s=60)))
+    sessions = session.read_text().split()
+    assert sessions
+    assert str(os.getsid(0)) not in sessions

@@ -1,0 +1,238 @@
+"""`sshload apply`, `watch`, `list`, `abort` and `rerun`: what they say and how they end, by the statuses they find."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree import ElementTree as ET
+
+import pytest
+import yaml
+from sshload_operator.cli import commands
+from sshload_operator.cli.cluster import follow
+from sshload_operator.cli.exit_code import ExitCode, worst
+from statuses import RESULTS
+from stored_objects import StoredObjects, stored_objects
+
+TESTS, COMPARISONS = "sshloadtests", "sshloadtestcomparisons"
+TIME = "2026-11-16T09:00:00Z"
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    code: object
+    out: str
+    err: str
+
+
+@pytest.fixture
+def stored(tmp_path: Path) -> Iterator[StoredObjects]:
+    with stored_objects(tmp_path) as stored:
+        yield stored
+
+
+@pytest.fixture
+def ask(stored: StoredObjects, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    def ask(*words: str | Path) -> Ended:
+        argv = ["sshload", *map(str, words), "--kubeconfig", str(stored.kubeconfig), "-n", "default"]
+        monkeypatch.setattr(sys, "argv", argv)
+        with pytest.raises(SystemExit) as ended:
+            commands.main()
+        return Ended(ended.value.code, *capsys.readouterr())
+
+    return ask
+
+
+def finished(verdict: str, run: int = 1, **more: Any) -> dict[str, Any]:
+    head = {"observedGeneration": run, "run": run, "phase": "Finished", "verdict": verdict, "reason": "Some"}
+    return {**head, "message": "why", "completionTime": TIME, **more}
+
+
+def write(folder: Path, *names: str, kind: str = "SSHLoadTest") -> Path:
+    path = folder / "objects.yaml"
+    head = {"apiVersion": "sshload.dev/v1alpha1", "kind": kind}
+    path.write_text(yaml.safe_dump_all([{**head, "metadata": {"name": name}, "spec": {}} for name in names]))
+    return path
+
+
+def test_an_unchanged_object_is_not_passed_off_as_run_again(stored: StoredObjects, ask: Any, tmp_path: Path) -> None:
+    stored.put(TESTS, "one", finished("Passed"))
+    ended = ask("apply", "-f", write(tmp_path, "one"), "--wait")
+    assert ended.code == ExitCode.PASSED
+    assert f"one: unchanged: this is the result of run 1, of {TIME}; sshload rerun one" in ended.err
+
+
+def test_a_result_that_came_after_the_object_was_applied_is_its_own(
+    stored: StoredObjects, ask: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = stored.put(TESTS, "one", {"observedGeneration": 1, "run": 1, "phase": "Running"})
+    read = follow.read_object
+
+    async def read_later(*asked: Any) -> Any:
+        kept["status"] = finished("Passed")
+        return await read(*asked)
+
+    monkeypatch.setattr(follow, "read_object", read_later)
+    ended = ask("apply", "-f", write(tmp_path, "one"), "--wait")
+    assert ended.code == ExitCode.PASSED
+    assert "unchanged" not in ended.err
+
+
+@pytest.fixture
+def three(stored: StoredObjects, tmp_path: Path) -> Path:
+    stored.put(TESTS, "one", finished("Inconclusive", results=RESULTS))
+    stored.put(TESTS, "two", finished("Failed", results=RESULTS))
+    stored.put(TESTS, "three", finished("Passed", results=RESULTS))
+    return write(tmp_path, "one", "two", "three")
+
+
+@pytest.mark.parametrize(("output", "read"), [("json", json.loads), ("yaml", yaml.safe_load)])
+def test_several_results_are_one_list(ask: Any, three: Path, output: str, read: Any) -> None:
+    ended = ask("apply", "-f", three, "--wait", "-o", output)
+    assert ended.code == ExitCode.FAILED
+    assert [one["metadata"]["name"] for one in read(ended.out)["items"]] == ["one", "two", "three"]
+
+
+def test_several_results_are_one_suite_with_a_case_for_each_verdict(ask: Any, three: Path) -> None:
+    suite = ET.fromstring(ask("apply", "-f", three, "--wait", "-o", "junit").out)  # noqa: S314 - our own
+    broken = {case.get("name"): case.find("failure") is not None for case in suite}
+    assert broken == {"one: verdict": True, "two: verdict": True, "three: verdict": False, "verdict": True}
+
+
+def test_several_results_are_rows_under_one_head(stored: StoredObjects, ask: Any, tmp_path: Path) -> None:
+    step = {"step": "total", "count": 600, "failures": 0, "rate": 20.0, "intervals": []}
+    for name in ("one", "two"):
+        stored.put(TESTS, name, finished("Passed", results={**RESULTS, "steps": [step]}))
+    ended = ask("apply", "-f", write(tmp_path, "one", "two"), "--wait", "-o", "csv")
+    rows = list(csv.DictReader(io.StringIO(ended.out)))
+    assert [(row["kind"], row["name"], row["step"]) for row in rows] == [
+        ("test", "one", "total"),
+        ("test", "two", "total"),
+    ]
+
+
+def test_the_worst_code_is_that_of_the_first_in_their_order() -> None:
+    order = ["INTERRUPTED", "FAILED", "ERROR", "INVALID", "ABORTED", "INCONCLUSIVE", "PASSED"]
+    assert [worst(map(ExitCode.__getitem__, reversed(order[at:]))).name for at in range(7)] == order
+    assert worst([]) is ExitCode.PASSED
+
+
+def test_an_interrupt_ends_the_watching_of_all(ask: Any, three: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    async def interrupted(_cluster: Any, _kind: Any, _namespace: str, name: str) -> Any:
+        asked.append(name)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(follow, "read_object", interrupted)
+    ended = ask("apply", "-f", three, "--wait")
+    assert (ended.code, asked) == (ExitCode.INTERRUPTED, ["one"])
+
+
+def test_the_timeout_is_that_of_all_together(stored: StoredObjects, ask: Any, tmp_path: Path) -> None:
+    stored.put(TESTS, "one", {"observedGeneration": 1, "phase": "Running"})
+    stored.put(TESTS, "two", finished("Passed"))
+    ended = ask("apply", "-f", write(tmp_path, "one", "two"), "--wait", "--timeout", "0", "-o", "json")
+    assert ended.code == ExitCode.ERROR
+    assert "one was not finished within 0 s; it goes on in the cluster" in ended.err
+    assert [one["metadata"]["name"] for one in json.loads(ended.out)["items"]] == ["two"]
+
+
+def test_a_server_that_never_answered_says_nothing_of_the_test(stored: StoredObjects, ask: Any) -> None:
+    config = yaml.safe_load(stored.kubeconfig.read_text())
+    config["clusters"][0]["cluster"]["server"] = "http://127.0.0.1:1"
+    stored.kubeconfig.write_text(yaml.safe_dump(config))
+    ended = ask("watch", "one", "--timeout", "0")
+    assert ended.code == ExitCode.ERROR
+    assert "goes on" not in ended.err
+    assert "no answer" in ended.err
+    assert "Is the API server reachable?" in ended.err
+
+
+@pytest.mark.parametrize("timeout", ["nan", "inf", "-1", "soon"])
+def test_a_timeout_that_never_ends_is_refused(ask: Any, timeout: str) -> None:
+    ended = ask("watch", "one", f"--timeout={timeout}")
+    assert ended.code == ExitCode.USAGE
+    assert "is not a number of seconds" in ended.err
+
+
+def row(ask: Any, name: str) -> dict[str, str]:
+    rows = csv.DictReader(io.StringIO(ask("list", "-o", "csv").out))
+    return next(one for one in rows if one["name"] == name)
+
+
+MEASURED = {**RESULTS, "p99Ms": 40.0}
+NOTHING = {"rate/s": "", "p99 ms": "", "capacity": ""}
+
+
+def test_the_progress_of_a_comparison_is_no_capacity(stored: StoredObjects, ask: Any) -> None:
+    stored.put(COMPARISONS, "sides", {"observedGeneration": 1, "phase": "Running", "progress": "3/6"})
+    found = row(ask, "sides")
+    assert found["tests"] == "3/6"
+    assert found.items() >= NOTHING.items()
+
+
+@pytest.mark.parametrize(
+    ("verdict", "rate"), [("Passed", "20.0"), ("Failed", "20.0"), ("Invalid", ""), ("Aborted", "")]
+)
+def test_figures_are_listed_of_what_was_measured_only(stored: StoredObjects, ask: Any, verdict: str, rate: str) -> None:
+    stored.put(TESTS, "one", finished(verdict, results=MEASURED))
+    assert row(ask, "one")["rate/s"] == rate
+
+
+def test_a_schedule_lists_no_figures_of_a_run_that_measured_nothing(stored: StoredObjects, ask: Any) -> None:
+    point = {"test": "n-1", "time": TIME, "verdict": "Invalid", "p99Ms": 4.0, "completedRate": 9.0}
+    stored.put("sshloadtestschedules", "nightly", {"observedGeneration": 1, "lastVerdict": "Invalid", "trend": [point]})
+    assert row(ask, "nightly").items() >= {"verdict": "Invalid", **NOTHING}.items()
+
+
+def test_the_verdict_on_an_older_spec_is_stale(stored: StoredObjects, ask: Any) -> None:
+    stored.put(TESTS, "one", finished("Passed", results=MEASURED), generation=2)
+    assert row(ask, "one").items() >= {"verdict": "Passed (stale)", **NOTHING}.items()
+
+
+@pytest.mark.parametrize(("plural", "options"), [(TESTS, []), (COMPARISONS, ["--comparison"])])
+def test_a_finished_run_is_not_aborted(stored: StoredObjects, ask: Any, plural: str, options: list[str]) -> None:
+    verdict = "Passed" if plural == TESTS else "Conclusive"
+    kept = stored.put(plural, "one", finished(verdict))
+    ended = ask("abort", "one", *options)
+    assert ended.code == ExitCode.ERROR
+    assert f"its run is over, with the verdict {verdict}" in ended.err
+    assert "abort" not in kept["spec"]
+
+
+def test_a_change_that_nobody_has_seen_yet_can_be_aborted(stored: StoredObjects, ask: Any) -> None:
+    kept = stored.put(TESTS, "one", finished("Passed"), generation=2)
+    assert ask("abort", "one").code == ExitCode.PASSED
+    assert kept["spec"]["abort"] is True
+
+
+def test_each_rerun_is_a_run(stored: StoredObjects, ask: Any) -> None:
+    kept = stored.put(TESTS, "one", finished("Passed"))
+    assert [ask("rerun", "one").code, ask("rerun", "one").code] == [ExitCode.PASSED] * 2
+    assert kept["metadata"]["generation"] == 3
+
+
+@pytest.mark.parametrize("kind", ["SSHLoadTestComparison", "SSHLoadTestSchedule"])
+def test_a_test_of_an_owner_is_not_run_again(stored: StoredObjects, ask: Any, kind: str) -> None:
+    owner = {"kind": kind, "name": "mine", "controller": True}
+    kept = stored.put(TESTS, "one", finished("Passed"), ownerReferences=[owner])
+    ended = ask("rerun", "one")
+    assert ended.code == ExitCode.ERROR
+    assert f"belongs to the {kind} mine" in ended.err
+    assert kept["spec"] == {}
+
+
+def test_a_kubeconfig_of_the_environment_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/nowhere/config")
+    monkeypatch.setattr(sys, "argv", ["sshload", "list"])
+    with pytest.raises(SystemExit):
+        commands.main()
+    said = capsys.readouterr().err
+    assert said == "sshload: there is no kubeconfig /nowhere/config, which KUBECONFIG names: change or unset it\n"

@@ -1,0 +1,164 @@
+"""A finished result is printed, whatever else of a local run cannot be: a file, standard error, the rest of a sweep."""
+
+import errno
+import io
+import json
+import os
+import pty
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from finished_runs import a_test
+from sshload_operator.api.load_test_file import Document
+from sshload_operator.cli import commands, compare, report, run, sweep
+from sshload_operator.cli.exit_code import ExitCode, failed_on
+from sshload_operator.cli.streams import Lasting
+from sshload_operator.local.run import LocalResult, stop_signals
+from statuses import RESULTS, read_test_status, step_json
+
+EXAMPLE = Path(__file__).parents[4] / "examples" / "01-quickstart.yaml"
+FULL = OSError(errno.ENOSPC, "No space left on device", "/home/me/.cache")
+PASSED = {
+    "observedGeneration": 1,
+    "phase": "Finished",
+    "verdict": "Passed",
+    "reason": "ThresholdsMet",
+    "results": {**RESULTS, "errorPercent": 0.0, "steps": [step_json("total", {50: 4.0})]},
+}
+
+
+def result() -> LocalResult:
+    return LocalResult(read_test_status(PASSED), None)
+
+
+def full_after(runs: int) -> Callable[..., Callable[[Document], LocalResult]]:
+    """Return what stands for `runner`: so many runs are measured, for the next there is no room."""
+    left = iter(range(runs))
+
+    def run_one(_: Document) -> LocalResult:
+        if next(left, None) is None:
+            raise FULL
+        return result()
+
+    return lambda *_: run_one
+
+
+@pytest.fixture
+def ask(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[Any, str, str]]:
+    def ask(*words: str | Path) -> tuple[Any, str, str]:
+        monkeypatch.setattr(sys, "argv", ["sshload", *map(str, words)])
+        with pytest.raises(SystemExit) as ended:
+            commands.main()
+        return ended.value.code, *capsys.readouterr()
+
+    return ask
+
+
+def test_a_sweep_that_cannot_go_on_prints_what_it_measured(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sweep, "runner", full_after(2))
+    code, out, err = ask("sweep", EXAMPLE, "--over", "workers.replicas=1,2,3", "-o", "json")
+    assert code == ExitCode.ERROR
+    assert len(json.loads(out)["items"]) == 2
+    assert "No space left on device. Make room there" in err
+
+
+def test_a_sweep_that_was_stopped_between_two_values_is_aborted(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopping(_asked: Any, _view: Any, stop: Any) -> Callable[[Document], LocalResult]:
+        def run_one(_: Document) -> LocalResult:
+            stop.ask(signal.SIGINT, None)
+            return result()
+
+        return run_one
+
+    monkeypatch.setattr(sweep, "runner", stopping)
+    assert ask("sweep", EXAMPLE, "--over", "workers.replicas=1,2")[0] == ExitCode.ABORTED
+
+
+@pytest.fixture
+def comparison(tmp_path: Path) -> Path:
+    path = tmp_path / "comparison.yaml"
+    spec = {
+        "base": yaml.safe_load(EXAMPLE.read_text())["spec"],
+        "variants": [{"name": "a"}, {"name": "b", "patch": {"workers": {"replicas": 1}}}],
+    }
+    head = {"apiVersion": "sshload.dev/v1alpha1", "kind": "SSHLoadTestComparison", "metadata": {"name": "sides"}}
+    path.write_text(yaml.safe_dump({**head, "spec": spec}))
+    return path
+
+
+def test_a_comparison_that_cannot_go_on_prints_what_it_measured(
+    ask: Any, monkeypatch: pytest.MonkeyPatch, comparison: Path
+) -> None:
+    monkeypatch.setattr(compare, "runner", full_after(2))
+    code, out, err = ask("compare", "-f", comparison, "-o", "json")
+    assert code == ExitCode.ERROR
+    assert len(json.loads(out)["status"]["tests"]) == 2
+    assert "No space left on device. Make room there" in err
+
+
+def test_a_comparison_of_which_nothing_ran_prints_nothing(
+    ask: Any, monkeypatch: pytest.MonkeyPatch, comparison: Path
+) -> None:
+    monkeypatch.setattr(compare, "runner", full_after(0))
+    code, out, _ = ask("compare", "-f", comparison, "-o", "json")
+    assert (code, out) == (ExitCode.ERROR, "")
+
+
+def test_a_file_that_cannot_be_written_costs_no_result(
+    ask: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(run, "run_locally", lambda *_: result())
+    code, out, err = ask("run", EXAMPLE, "--save", tmp_path / "missing" / "saved.json")
+    assert code == ExitCode.PASSED
+    assert out.startswith("Passed")
+    assert "saved.json: No such file or directory. It was not written; the result stands" in err
+
+
+@pytest.mark.parametrize(
+    ("error", "advice"),
+    [
+        (FULL, "Make room there"),
+        (OSError(errno.EACCES, "Permission denied", "/root/logs"), "Give this user the right to it, or another path"),
+        (OSError(errno.EACCES, "Permission denied", "test.yaml"), "Give the path of a file that can be read"),
+        (OSError(errno.ENOENT, "No such file or directory", "b"), "Give the path of a file that can be read"),
+    ],
+)
+def test_the_advice_is_about_what_went_wrong(error: OSError, advice: str, capsys: pytest.CaptureFixture[str]) -> None:
+    failed_on(Path("test.yaml"), error)
+    assert capsys.readouterr().err.endswith(f"{error.strerror}. {advice}\n")
+
+
+def test_a_terminal_that_is_hung_up_is_written_to_no_more() -> None:
+    outer, inner = pty.openpty()
+    errors = Lasting(io.TextIOWrapper(io.FileIO(inner, "w"), write_through=True))
+    assert errors.isatty()
+    os.close(outer)
+    for _ in range(2):
+        errors.write("still running\n")
+        errors.flush()
+
+
+def test_nohup_is_heeded() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stop_signals() as stop:
+            os.kill(os.getpid(), signal.SIGHUP)
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+            assert not stop.wanted
+            os.kill(os.getpid(), signal.SIGTERM)
+            assert stop.wanted
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_a_report_that_cannot_be_written_says_so(ask: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(report, "_saved", lambda _: a_test())
+    code, _, err = ask("report", "saved.json", "-o", tmp_path / "missing" / "report.md")
+    assert code == ExitCode.ERROR
+    assert err.endswith("report.md: No such file or directory. Name a file that can be written\n")
