@@ -21,6 +21,7 @@ from generator_reruns import rerun_while_lagging
 SSHLOAD = Path(sys.executable).parent / "sshload"
 ENDS_WITHIN_S = 180
 _MARK = "SSHLOAD_MARK"
+_COLUMNS = "200"  # so wide that no sentence of a table is wrapped
 _SAID_BYTES = 1_000_000
 _POLL_S = 0.05
 
@@ -106,7 +107,7 @@ def start(*arguments: str | Path, within: Sequence[str] = ()) -> Started:
         stdout=subprocess.PIPE,
         stderr=err,
         text=True,
-        env={**os.environ, _MARK: mark},
+        env={**os.environ, "COLUMNS": _COLUMNS, _MARK: mark},
     )
     return Started(process, mark, err)
 

@@ -73,6 +73,7 @@ class Operator:
 
         Raises CertificateError before that where the metrics cannot be served as they are to be.
         """
+        asyncio.get_running_loop().set_exception_handler(ignore_unclosed_watches)
         if self._certificate is not None:
             await self._certificate.context()
         await self._probes.start()
@@ -183,6 +184,16 @@ async def _until_served(cluster: Cluster) -> None:
             _LOG.warning("%s", problem)
         said = problem
         await asyncio.sleep(_SERVED_EVERY_S)
+
+
+def ignore_unclosed_watches(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Keep failures of the last step of a stop out of the log: all requests have ended by then.
+
+    kopf 1.45 leaves the generators of its watches to the event loop, which closes a generator and the one that it
+    waits for at the same time. Then one of them fails now and then.
+    """
+    if "asyncgen" not in context:
+        loop.default_exception_handler(context)
 
 
 async def _unless_told_to_stop(waiting: Coroutine[Any, Any, None]) -> None:
