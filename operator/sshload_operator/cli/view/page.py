@@ -14,6 +14,8 @@ from rich.text import Text
 from sshload_operator.cli.view.text import in_encoding, mark, printable
 
 COLUMNS: Final = 80
+_MOST_COLUMNS: Final = 1000
+_DIGITS: Final = 6
 _LEAST_COLUMNS: Final = 24
 """The width below which lines are left to the terminal to wrap."""
 _LEAST_TEXT: Final = 16
@@ -81,10 +83,19 @@ class Page:
 
 
 def show(page: Page, stream: TextIO) -> None:
-    """Print a page, in colour on a terminal unless NO_COLOR is set, and as wide as the terminal is."""
+    """Print a page, in colour on a terminal unless NO_COLOR is set.
+
+    It is as wide as the terminal, and elsewhere as wide as the environment's COLUMNS says, which is else 80.
+    """
     tty = stream.isatty()
-    width = os.get_terminal_size(stream.fileno()).columns if tty else COLUMNS
+    width = os.get_terminal_size(stream.fileno()).columns if tty else _wanted_columns()
     stream.write(in_encoding(_rendered(page, width or COLUMNS, tty=tty), stream.encoding or "ascii"))
+
+
+def _wanted_columns() -> int:
+    wanted = os.environ.get("COLUMNS", "")
+    is_number = wanted.isascii() and wanted.isdigit()
+    return min(int(wanted[:_DIGITS]), _MOST_COLUMNS) if is_number else COLUMNS
 
 
 def as_text(page: Page, width: int = COLUMNS) -> str:

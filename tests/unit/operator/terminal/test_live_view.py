@@ -1,6 +1,7 @@
 """What a terminal shows of a run: the live view, and results in colour."""
 
 import fcntl
+import io
 import os
 import pty
 import re
@@ -40,6 +41,8 @@ PROGRESS: dict[str, Any] = {
 }
 PAGE = Page("one", "Failed (ThresholdBroken)", "1 of 2 thresholds was broken", False,
             checks=(Check("p99 of total below 2 s", "2.4 s", "20 % above", False),))  # fmt: skip
+
+WIDE_PAGE = Page("one", "Failed (ThresholdBroken)", "and so on " * 200, False)
 
 
 @contextmanager
@@ -193,6 +196,14 @@ def test_a_page_is_as_wide_as_its_terminal() -> None:
         stream.flush()
         lines = ESCAPES.sub("", written(reads)).splitlines()
     assert 20 < max(map(len, lines)) <= 40
+
+
+@pytest.mark.parametrize(("columns", "most"), [("40", 40), ("", 80), ("-3", 80), ("²", 80), ("9" * 9000, 1000)])
+def test_a_page_in_a_file_is_as_wide_as_columns_says(columns: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    stream = io.StringIO()
+    show(WIDE_PAGE, stream)
+    assert most - 20 < max(map(len, stream.getvalue().splitlines())) <= most
 
 
 def test_what_a_stream_cannot_write_is_written_in_ascii() -> None:
