@@ -15,7 +15,6 @@ from sshload_operator.cli.view.text import in_encoding, mark, printable
 
 COLUMNS: Final = 80
 _MOST_COLUMNS: Final = 1000
-_DIGITS: Final = 6
 _LEAST_COLUMNS: Final = 24
 """The width below which lines are left to the terminal to wrap."""
 _LEAST_TEXT: Final = 16
@@ -94,8 +93,7 @@ def show(page: Page, stream: TextIO) -> None:
 
 def _wanted_columns() -> int:
     wanted = os.environ.get("COLUMNS", "")
-    is_number = wanted.isascii() and wanted.isdigit()
-    return min(int(wanted[:_DIGITS]), _MOST_COLUMNS) if is_number else COLUMNS
+    return min(int(wanted), _MOST_COLUMNS) if wanted.isascii() and wanted.isdigit() else COLUMNS
 
 
 def as_text(page: Page, width: int = COLUMNS) -> str:

@@ -198,7 +198,11 @@ def test_a_page_is_as_wide_as_its_terminal() -> None:
     assert 20 < max(map(len, lines)) <= 40
 
 
-@pytest.mark.parametrize(("columns", "most"), [("40", 40), ("", 80), ("-3", 80), ("²", 80), ("9" * 9000, 1000)])
+@pytest.mark.parametrize(
+    ("columns", "most"),
+    [("40", 40), ("", 80), ("-3", 80), ("wide", 80), ("99999", 1000)],
+    ids=["narrow", "empty", "negative", "no number", "endless"],
+)
 def test_a_page_in_a_file_is_as_wide_as_columns_says(columns: str, most: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", columns)
     stream = io.StringIO()
