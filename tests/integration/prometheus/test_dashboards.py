@@ -17,7 +17,7 @@ from operator_process import OperatorProcess
 from played_pods import READY, PlayedPods, ended
 from prometheus_server import Prometheus, prometheus
 from run_configs import NOWHERE, arrivals, run_config, scenario
-from running_target import TargetFolder, make_target_folder, ready_target
+from running_target import TargetFolder, make_target_folder, ready_target, wait_until
 from searches import found_118
 from sshload_contract.steps import ExecStep
 from sshload_contract.wire.run_config import RunConfig
@@ -27,6 +27,7 @@ from whole_run import whole_run
 DASHBOARDS = helm.CHART / "dashboards"
 RESULTS, RUN = DASHBOARDS / "results.json", DASHBOARDS / "run.json"
 OF_LOADS = {"namespace": "tests", "test": "loopback"}
+_DATA_WITHIN_S = 50.0
 SEARCH = {
     "load": {"capacity": {"arrivals": {"min": 10, "max": 500, "duration": "30s"}, "confirm": 1}},
     "thresholds": [{"errorRate": {"below": "1%"}}],
@@ -60,22 +61,30 @@ def _panels(dashboard: Path) -> list[dict[str, Any]]:
 
 
 def _find_data(server: Prometheus, asked: Iterator[Query]) -> None:
-    for query in asked:
-        server.wait_until(query.expression, bool, f"to have data, for the panel {query.panel!r}")
+    """Wait until each query has found data."""
+    silent = list(asked)
+
+    def all_found() -> bool:
+        silent[:] = [query for query in silent if not server.query(query.expression)]
+        return not silent
+
+    try:
+        wait_until(all_found, "data of all panels", _DATA_WITHIN_S)
+    except AssertionError as error:
+        raise AssertionError(f"{error}; without data: {silent}") from None
 
 
 @pytest.fixture
 def operator(operator: OperatorProcess, tmp_path: Path) -> Iterator[OperatorProcess]:
-    """Run an operator that posts the ends of runs."""
+    """Return an operator, not yet started, that posts the ends of runs."""
     with webhook_receiver() as receiver:
         operator.more_of_installation = f"webhook:\n  url: {receiver.url}\n  events: [test, schedule]\n"
         operator.more_arguments = [f"--webhook-secret={key_folder(tmp_path)}"]
-        operator.start()
         yield operator
 
 
-def _scheduled_test(cluster: LiveCluster) -> str:
-    """Return the name of the test that a schedule makes, because its last start is long ago."""
+def _apply_missed_schedule(cluster: LiveCluster) -> None:
+    """Apply a schedule that an operator makes a test for when it starts, because the last start is long ago."""
     template = {"spec": {**load_test("any")["spec"], **SEARCH}}
     cluster.apply(
         {
@@ -87,6 +96,10 @@ def _scheduled_test(cluster: LiveCluster) -> str:
     )
     last = f"{datetime.now(UTC) - timedelta(days=730):%Y-%m-%dT%H:%M:%SZ}"
     cluster.change("slts", "nightly", {"status": {"lastScheduleTime": last}}, "status")
+
+
+def _scheduled_test(cluster: LiveCluster) -> str:
+    """Return the name of the test that the schedule makes."""
     cluster.gone(lambda: not cluster.labelled("sshloadtests", "sshload.dev/schedule=nightly"), "lack of a test")
     (made,) = cluster.labelled("sshloadtests", "sshload.dev/schedule=nightly")
     return str(made["metadata"]["name"])
@@ -107,6 +120,8 @@ def _play(cluster: LiveCluster, proxy: ApiProxy, test: str) -> None:
 def test_every_panel_about_tests_and_schedules_finds_what_an_operator_publishes(
     cluster: LiveCluster, proxy: ApiProxy, operator: OperatorProcess, tmp_path: Path
 ) -> None:
+    _apply_missed_schedule(cluster)
+    operator.start()
     with prometheus(tmp_path, {"operator": operator.metrics_port}, {"operator": {"honor_labels": True}}) as server:
         _play(cluster, proxy, _scheduled_test(cluster))
         cluster.apply(load_test("under-way"))
