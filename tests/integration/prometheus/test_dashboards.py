@@ -158,7 +158,12 @@ def test_every_panel_about_a_live_run_finds_what_its_master_and_target_publish(t
         ports = {"target": folder.config.stats_port, "master": run.http_port}
         with prometheus(tmp_path, ports, {job: _scraped(port) for job, port in ports.items()}) as server:
             run.wait_until(lambda: run.iterations() >= 20, "20 iterations")
-            _find_data(server, queries(RUN, **OF_LOADS))
+            asked = tuple(queries(RUN, **OF_LOADS))
+            _find_data(server, iter(asked))
+            succeeded = next(
+                query.expression for query in asked if "rate(sshload_iterations_succeeded" in query.expression
+            )
+            server.wait_until(succeeded, lambda found: 9 < max(found.values(), default=0) < 11, "to be the load's rate")
 
 
 @pytest.mark.parametrize("path", [RESULTS, RUN], ids=lambda path: path.stem)
