@@ -30,6 +30,7 @@ def main() -> None:
         metrics_port=arguments.metrics_port,
         secure_metrics=arguments.metrics_secure,
         metrics_certificate=arguments.metrics_certificate,
+        webhook_secret=arguments.webhook_secret,
         health_port=arguments.health_port,
         lease_namespace=arguments.lease_namespace,
         lease=Terms(arguments.identity, arguments.lease_duration),
@@ -55,6 +56,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--metrics-certificate", type=Path, help="folder with tls.crt and tls.key for that; default: self-signed"
+    )
+    parser.add_argument(
+        "--webhook-secret",
+        type=Path,
+        default=Path("/etc/sshload-webhook"),
+        help="folder with the HMAC key of the installation's webhook, as the file key",
     )
     parser.add_argument("--health-port", type=int, default=8080, help="for /healthz and /readyz")
     parser.add_argument(

@@ -21,4 +21,13 @@ runPods:
   networkPolicies: {{ .Values.runNetworkPolicy.enabled }}
   extraEgress: {{ toJson .Values.runNetworkPolicy.extraEgress }}
 paused: {{ .Values.paused }}
+{{- with .Values.notifications.webhook }}
+{{- if .url }}
+webhook:
+  url: {{ toJson .url }}
+  events: {{ toJson .events }}
+  namespaces: {{ toJson .namespaces }}
+  maxAge: {{ .maxAgeHours | int64 }}h
+{{- end }}
+{{- end }}
 {{- end -}}

@@ -6,6 +6,12 @@
 - apiGroups: [sshload.dev]
   resources: [sshloadtestschedules, sshloadtestcomparisons]
   verbs: [get, list, watch]
+{{- if .Values.notifications.webhook.url }}
+# The annotation that says which end was delivered.
+- apiGroups: [sshload.dev]
+  resources: [sshloadtestcomparisons]
+  verbs: [patch]
+{{- end }}
 - apiGroups: [sshload.dev]
   resources: [sshloadtests/status, sshloadtestschedules/status, sshloadtestcomparisons/status]
   verbs: [patch]

@@ -25,6 +25,8 @@ from sshload_operator.control.live.kinds import LiveKinds
 from sshload_operator.control.metrics.bearer_check import BearerCheck
 from sshload_operator.control.metrics.server import Guard, MetricsServer, OperatorMetrics
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
+from sshload_operator.control.webhook.deliveries import Counts, Deliveries
+from sshload_operator.control.webhook.sender import Sender
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation
 
@@ -42,7 +44,7 @@ class Options:
     """How the operator runs. No namespaces: all of them, and then its Lease is in `lease_namespace`.
 
     `secure_metrics`: over TLS and for those only whom RBAC lets read them, with the certificate of
-    `metrics_certificate`, None for one of its own.
+    `metrics_certificate`, None for one of its own. `webhook_secret` is the folder of the webhook's HMAC key.
     """
 
     namespaces: tuple[str, ...]
@@ -50,6 +52,7 @@ class Options:
     metrics_port: int
     secure_metrics: bool
     metrics_certificate: Path | None
+    webhook_secret: Path
     health_port: int
     lease_namespace: str
     lease: Terms
@@ -128,8 +131,20 @@ class Operator:
         assert self._leases is not None  # noqa: S101 - `run` has taken them
         self._cluster = Cluster(await api_client(), self._metrics.count_api_request, self._leases.are_held)
         await self._server.start(self._guard(self._cluster))
-        self._live = LiveKinds(self._cluster, self._options.installation, self._metrics)  # from now on it says ready
+        deliveries = self._deliveries(self._cluster)
+        self._live = LiveKinds(
+            self._cluster, self._options.installation, self._metrics, deliveries
+        )  # from now on it says ready
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
+
+    def _deliveries(self, cluster: Cluster) -> Deliveries | None:
+        options, metrics = self._options, self._metrics
+        webhook = options.installation.webhook
+        if webhook is None:
+            return None
+        sender = Sender(webhook.url, options.webhook_secret)
+        counts = Counts(metrics.count_notification, metrics.set_pending_notifications)
+        return Deliveries(cluster, webhook, sender, options.namespaces, counts)
 
     def _guard(self, cluster: Cluster) -> Guard | None:
         return Guard(BearerCheck(cluster), self._certificate) if self._certificate is not None else None

@@ -6,8 +6,10 @@ from datetime import datetime
 from enum import StrEnum, unique
 from typing import Any, Generic, Protocol, TypeVar
 
-from sshload_operator.api.kinds import API_VERSION, TEST, Kind
+from sshload_operator.api.kinds import API_VERSION, COMPARISON, SCHEDULE, TEST, Kind
+from sshload_operator.api.names import is_name
 from sshload_operator.decision.life_cycle import Decision, Subject
+from sshload_operator.manifests.labels import controller
 from sshload_operator.state import Manifest
 
 
@@ -83,6 +85,16 @@ class Owner:
     namespace: str
     name: str
     uid: str
+
+
+def owner_of(metadata: Mapping[str, Any]) -> Owner | None:
+    """Return the schedule or comparison that controls a test with this metadata, None where there is none."""
+    reference = controller(metadata)
+    name, is_ours = str(reference.get("name", "")), reference.get("apiVersion") == API_VERSION
+    kind = next((kind for kind in (SCHEDULE, COMPARISON) if kind.name == reference.get("kind")), None)
+    if kind is None or not is_ours or not is_name(name):
+        return None
+    return Owner(kind, metadata["namespace"], name, str(reference.get("uid", "")))
 
 
 def owned_test(

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
 from typing import Annotated, Any, Final, TypeAlias
+from urllib.parse import urlsplit
 
 import yaml
 from sshload_contract.allow_list import AllowedTarget, AllowList, DeniedRange, entry_problem, range_problem
@@ -26,7 +27,7 @@ from sshload_operator.api.pods import LabelValue, Resources, Toleration
 from sshload_operator.api.shapes.errors import SpecError, shown
 from sshload_operator.api.shapes.reading import read
 from sshload_operator.api.spec import PERMISSIONS
-from sshload_operator.planning.plan import UNPRIVILEGED, Installation, Limits, Resolvers, RunPods
+from sshload_operator.planning.plan import UNPRIVILEGED, EndEvent, Installation, Limits, Resolvers, RunPods, Webhook
 
 _RANGES: Final = {
     "pods": "the cluster's pods",
@@ -197,6 +198,43 @@ class _WrittenLimits:
         )
 
 
+def _url_problem(text: str) -> str:
+    try:
+        url = urlsplit(text)
+        has_port = url.port != 0
+    except ValueError as error:
+        return str(error)
+    if url.scheme not in ("http", "https") or not url.hostname or not has_port:
+        return "it has no host, or is of another scheme"
+    return "it has a user or a password, which logs would show" if "@" in url.netloc else ""
+
+
+@dataclass(frozen=True, slots=True)
+class _WrittenWebhook:
+    """Where the ends of runs are posted."""
+
+    # What is wrong with it is said without it: a URL may have a token in its path.
+    url: Annotated[
+        str,
+        Text(shortest=1, longest=2_000, pattern=r"[!-~]+", wanted="a URL of http or https"),
+        Rule(
+            "",
+            "must be a URL of http or https without user and password",
+            lambda text: not _url_problem(text),
+            explain=lambda text: f"must be a URL of http or https: {_url_problem(text)}",
+        ),
+    ]
+    events: Annotated[
+        tuple[Annotated[str, Words(tuple(event.value for event in EndEvent))], ...], Items(least=1, most=len(EndEvent))
+    ]
+    namespaces: Annotated[tuple[ObjectName, ...], Items(most=1_000), Absent(())]
+    max_age_s: Annotated[float, Duration("1m", "720h"), Default("24h")]
+
+    def value(self) -> Webhook:
+        """Return the same for the deliveries."""
+        return Webhook(self.url, frozenset(map(EndEvent, self.events)), frozenset(self.namespaces), self.max_age_s)
+
+
 @dataclass(frozen=True, slots=True)
 class _WrittenInstallation:
     """What the installer settled."""
@@ -215,6 +253,7 @@ class _WrittenInstallation:
     run_pods: Annotated[RunPods, WrittenAs(_WrittenRunPods), Absent(UNPRIVILEGED)]
     limits: Annotated[Limits, WrittenAs(_WrittenLimits), Default({})]
     paused: Annotated[bool, Default(False)]
+    webhook: Annotated[Webhook | None, WrittenAs(_WrittenWebhook)]
 
 
 def read_installation(text_yaml: str) -> Installation:
@@ -245,4 +284,5 @@ def read_installation(text_yaml: str) -> Installation:
         run_pods=written.run_pods,
         limits=written.limits,
         paused=written.paused,
+        webhook=written.webhook,
     )

@@ -3,6 +3,7 @@
 import re
 import shlex
 import stat
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,6 +17,7 @@ from sshload_operator.api.load_test import parse as parse_test
 from sshload_operator.api.schedule.spec import parse_schedule
 from sshload_operator.api.spec import LoadTestSpec
 from sshload_operator.api.target import ExternalTarget
+from sshload_operator.control.webhook.sender import signed_headers
 from sshload_operator.planning.cautions import cautions
 from sshload_operator.planning.installation import read_installation
 from sshload_operator.planning.plan import Installation, TestIdentity, make_plan
@@ -134,8 +136,19 @@ def test_a_command_that_is_shown_exists(block: Block) -> None:
 
 
 def test_the_locustfile_that_is_shown_is_the_examples() -> None:
-    (block,) = blocks("python")
+    (block,) = (block for block in blocks("python") if "locust" in block.text)
     assert block.text == (ROOT / "examples/locustfiles/mixed.py").read_text()
+
+
+def test_the_check_of_a_signature_that_is_shown_takes_the_operators_and_no_other_one() -> None:
+    (block,) = (block for block in blocks("python") if "webhook-signature" in block.text)
+    shown: dict[str, Any] = {}
+    exec(block.text, shown)  # noqa: S102 - the guide's own program
+    key, body, now = b"k" * 24, b"{}", int(time.time())
+    assert shown["is_genuine"](key, signed_headers(key, "id", now, body), body)
+    assert not shown["is_genuine"](key, signed_headers(key, "id", now, body), b"{ }")
+    assert not shown["is_genuine"](b"l" * 24, signed_headers(key, "id", now, body), body)
+    assert not shown["is_genuine"](key, signed_headers(key, "id", now - 400, body), body)
 
 
 def script(path: str) -> str:

@@ -214,6 +214,23 @@ class Cluster:
         path = object_path(kind, metadata["namespace"], metadata["name"])
         return await self._apply_to_that_very_one(kind, metadata, kind.plural, path, {"spec": fields})
 
+    async def annotate(self, kind: Kind, metadata: Mapping[str, Any], annotations: Mapping[str, str]) -> bool:
+        """Set annotations of an object of a kind of ours; returns False where that very object is gone."""
+        path = object_path(kind, metadata["namespace"], metadata["name"])
+        change = {"metadata": {"uid": metadata["uid"], "annotations": annotations}}
+        query = [("fieldManager", FIELD_MANAGER)]
+        try:
+            await self._send(
+                _Request("patch", kind.plural, "PATCH", path, query, "application/merge-patch+json", change)
+            )
+        except ApiError as error:
+            if error.status == HTTPStatus.NOT_FOUND:
+                return False
+            if error.status == HTTPStatus.CONFLICT and not await self._is_there(kind, metadata):
+                return False
+            raise
+        return True
+
     async def _apply_to_that_very_one(
         self, kind: Kind, metadata: Mapping[str, Any], resource: str, path: str, said: Object
     ) -> Object | None:

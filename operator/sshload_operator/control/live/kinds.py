@@ -17,6 +17,7 @@ from sshload_operator.control.live.owners import LiveOwners
 from sshload_operator.control.live.tests import LiveTests
 from sshload_operator.control.metrics.published import Published
 from sshload_operator.control.metrics.server import OperatorMetrics
+from sshload_operator.control.webhook.deliveries import Deliveries
 from sshload_operator.decision.comparison.decide import ComparisonSubject
 from sshload_operator.decision.comparison.facts import ObservedTest, observed_test
 from sshload_operator.decision.comparison.plan import (
@@ -112,12 +113,19 @@ class _Owners:
 
 
 class LiveKinds:
-    """Everything that is worked on, and what is published of it."""
+    """Everything that is worked on, what is published of it, and what is posted to a webhook if there is one."""
 
-    def __init__(self, cluster: Cluster, installation: Installation, metrics: OperatorMetrics) -> None:
+    def __init__(
+        self,
+        cluster: Cluster,
+        installation: Installation,
+        metrics: OperatorMetrics,
+        deliveries: Deliveries | None = None,
+    ) -> None:
         failed = metrics.count_failed_pass
-        self.tests = LiveTests(cluster, installation, failed)
+        self.tests = LiveTests(cluster, installation, failed, metrics.count_started_run)
         self._metrics = metrics
+        self._deliveries = deliveries
         begin = self.tests.wake
         schedules, comparisons = ScheduleKind(), ComparisonKind(installation)
         self._owners: tuple[_Owners, ...] = (
@@ -131,6 +139,8 @@ class LiveKinds:
         self.tests.object_changed(event_type, test)
         for owners in self._owners:
             owners.live.test_changed(event_type, test)
+        if self._deliveries is not None:
+            self._deliveries.object_changed(TEST, test)
 
     def owner_changed(self, plural: str, event_type: str | None, body: Object) -> None:
         """Take in a watch event of an object that owns tests, of the kind with this plural."""
@@ -139,6 +149,8 @@ class LiveKinds:
                 if owners.published is not None:
                     owners.published.object_changed(event_type, body)
                 owners.live.object_changed(event_type, body)
+        if self._deliveries is not None and plural == COMPARISON.plural:
+            self._deliveries.object_changed(COMPARISON, body)
 
     def listed(self, listed: Listed) -> None:
         """Take in all objects of a kind that there are: those that are gone are forgotten."""
@@ -153,6 +165,8 @@ class LiveKinds:
 
     async def stop(self) -> None:
         """End all work, wherever it is."""
+        if self._deliveries is not None:
+            await self._deliveries.stop()
         for owners in self._owners:
             await owners.live.stop()
         await self.tests.stop()

@@ -53,11 +53,20 @@ class TestState:
 
 
 class LiveTests(LiveObjects[TestState]):
-    """All tests that are worked on, by namespace and name. `count_failure` is called for each pass that fails."""
+    """All tests that are worked on, by namespace and name.
 
-    def __init__(self, cluster: Cluster, installation: Installation, count_failure: Callable[[], None]) -> None:
+    `count_failure` is called for each pass that fails, `count_start` for each run that is started.
+    """
+
+    def __init__(
+        self,
+        cluster: Cluster,
+        installation: Installation,
+        count_failure: Callable[[], None],
+        count_start: Callable[[], None],
+    ) -> None:
         self._shared = Shared(cluster, Judging(), Room(installation.limits))
-        super().__init__(_TestReconciler(self._shared, installation), count_failure)
+        super().__init__(_TestReconciler(self._shared, installation, count_start), count_failure)
 
     async def stop(self) -> None:
         """End all tasks, and the thread that judges."""
@@ -107,6 +116,7 @@ class _TestReconciler(Reconciler[TestState]):
 
     shared: Shared
     installation: Installation
+    count_start: Callable[[], None]
 
     def first_state(self, body: Object | None) -> TestState:
         """Return the state of a test. Without a body it was named by a child or a timer: it may have children."""
@@ -144,6 +154,8 @@ class _TestReconciler(Reconciler[TestState]):
             if rest is not None:
                 return rest
         done = await reconcile(self.shared, body, subject, state.children)
+        if done.started:
+            self.count_start()
         if done.test is None:
             self.shared.room.leave(key)
             return Rest()

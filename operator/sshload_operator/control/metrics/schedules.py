@@ -24,6 +24,7 @@ class ScheduleFigures:
     verdict: str
     active: int
     suspended: bool
+    created_unix_s: float
 
 
 class SchedulesCollector(Published[ScheduleFigures]):
@@ -38,6 +39,7 @@ class SchedulesCollector(Published[ScheduleFigures]):
             verdict=str(status.last_verdict or ""),
             active=status.active_count or 0,
             suspended=bool(body["spec"].get("suspend")),
+            created_unix_s=datetime.fromisoformat(body["metadata"]["creationTimestamp"]).timestamp(),
         )
 
     def collect(self) -> Iterator[Metric]:
@@ -57,7 +59,11 @@ class SchedulesCollector(Published[ScheduleFigures]):
         suspended = GaugeMetricFamily(
             "sshload_schedule_suspended", "1 where no tests are started, else 0.", labels=_LABELS
         )
+        created = GaugeMetricFamily(
+            "sshload_schedule_created_timestamp_seconds", "When the schedule was created.", labels=_LABELS
+        )
         for key, figures in self.published.items():
+            created.add_metric(key, figures.created_unix_s)
             if figures.last_schedule_unix_s is not None:
                 scheduled.add_metric(key, figures.last_schedule_unix_s)
             if figures.last_passed_unix_s is not None:
@@ -66,7 +72,7 @@ class SchedulesCollector(Published[ScheduleFigures]):
                 verdict.add_metric((*key, figures.verdict), 1)
             active.add_metric(key, figures.active)
             suspended.add_metric(key, figures.suspended)
-        yield from (scheduled, passed, verdict, active, suspended)
+        yield from (created, scheduled, passed, verdict, active, suspended)
 
 
 def _unix_s(time: datetime | None) -> float | None:

@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Final
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry, Counter, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector, generate_latest
 
 from sshload_operator.control.metrics.bearer_check import BearerCheck
 from sshload_operator.control.metrics.schedules import SchedulesCollector
@@ -35,6 +35,22 @@ class OperatorMetrics:
             "Passes over an object that failed and were repeated.",
             registry=self._registry,
         )
+        self._started_runs = Counter(
+            "sshload_operator_started_runs",
+            "Runs of tests that this operator process started.",
+            registry=self._registry,
+        )
+        self._notifications = Counter(
+            "sshload_operator_notifications",
+            "Attempts to deliver the end of a run to the webhook, by outcome.",
+            ("outcome",),
+            registry=self._registry,
+        )
+        self._pending_notifications = Gauge(
+            "sshload_operator_notifications_pending",
+            "Ends of runs that wait for their delivery.",
+            registry=self._registry,
+        )
         ProcessCollector(registry=self._registry)
 
     def count_api_request(self, verb: str, resource: str) -> None:
@@ -44,6 +60,18 @@ class OperatorMetrics:
     def count_failed_pass(self) -> None:
         """Count one pass that failed."""
         self._failed_passes.inc()
+
+    def count_started_run(self) -> None:
+        """Count one run that was started."""
+        self._started_runs.inc()
+
+    def count_notification(self, outcome: str, times: int = 1) -> None:
+        """Count attempts to deliver an event; 0 of them make the outcome known."""
+        self._notifications.labels(outcome).inc(times)
+
+    def set_pending_notifications(self, count: int) -> None:
+        """Take in how many events wait for their delivery."""
+        self._pending_notifications.set(count)
 
     def render(self) -> Iterator[bytes]:
         """Return the whole page for Prometheus in its text format 0.0.4, in pieces."""

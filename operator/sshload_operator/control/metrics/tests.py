@@ -17,12 +17,14 @@ from prometheus_client.core import GaugeMetricFamily
 from sshload_contract.vocabulary import Verdict
 from sshload_contract.wire.codec import from_json, to_json
 
+from sshload_operator.api.kinds import COMPARISON, SCHEDULE
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results, StepResult
 from sshload_operator.control.metrics.published import Key, Published
-from sshload_operator.state import Phase
+from sshload_operator.decision.owner import Owner, owner_of
+from sshload_operator.state import Phase, Reason
 
 _PUBLISHED_RESULTS: Final = 100
 _QUANTILES: Final = (("0.5", 50), ("0.9", 90), ("0.95", 95), ("0.99", 99), ("0.999", 99.9))
@@ -99,7 +101,8 @@ class PublishedResults:
 class TestFigures:
     """What is published of one test. `completed_unix_s` is 0 before the end.
 
-    `packed_results` are packed because they are kept of all tests and published of few; empty for none.
+    `packed_results` are packed because they are kept of all tests and published of few; empty for none. `queued` tells
+    whether it waits for its turn to run. `owner` is None of a test that neither a schedule nor a comparison made.
     """
 
     __test__ = False  # not a pytest class
@@ -109,6 +112,8 @@ class TestFigures:
     completed_unix_s: float
     packed_results: bytes
     capacity: CapacityFigures | None
+    queued: bool
+    owner: Owner | None
 
 
 class TestsCollector(Published[TestFigures]):
@@ -118,12 +123,14 @@ class TestsCollector(Published[TestFigures]):
 
     def figures(self, body: Mapping[str, Any]) -> TestFigures:
         """Return what is published of a test."""
-        return test_figures(read_fitting(TestStatus, body.get("status")))
+        return test_figures(read_fitting(TestStatus, body.get("status")), owner_of(body["metadata"]))
 
     def collect(self) -> Iterator[Metric]:
         """Yield the families of all tests."""
         yield self._running()
+        yield self._queued()
         yield self._phase()
+        yield self._owners()
         yield from self._verdicts()
         searches = ((key, figures.capacity) for key, figures in self.published.items())
         yield from capacities((key, capacity) for key, capacity in searches if capacity is not None)
@@ -139,6 +146,29 @@ class TestsCollector(Published[TestFigures]):
             running[namespace] += figures.phase is not Phase.FINISHED
         for namespace, count in sorted(running.items()):
             family.add_metric((namespace,), count)
+        return family
+
+    def _queued(self) -> Metric:
+        family = GaugeMetricFamily(
+            "sshload_tests_queued", "Tests that wait for their turn to run.", labels=("namespace",)
+        )
+        queued = dict.fromkeys((namespace for namespace, _ in self.published), 0)
+        for (namespace, _), figures in self.published.items():
+            queued[namespace] += figures.queued
+        for namespace, count in sorted(queued.items()):
+            family.add_metric((namespace,), count)
+        return family
+
+    def _owners(self) -> Metric:
+        family = GaugeMetricFamily(
+            "sshload_test_owner_info",
+            "1 for a test that a schedule or a comparison made.",
+            labels=("namespace", "test", "schedule", "comparison"),
+        )
+        for key, figures in self.published.items():
+            if figures.owner is not None:
+                owners = (figures.owner.name if figures.owner.kind is kind else "" for kind in (SCHEDULE, COMPARISON))
+                family.add_metric((*key, *owners), 1)
         return family
 
     def _phase(self) -> Metric:
@@ -175,14 +205,16 @@ class TestsCollector(Published[TestFigures]):
         return [(key, _unpacked(one.packed_results)) for key, one in self.published.items() if key in newest]
 
 
-def test_figures(status: TestStatus) -> TestFigures:
-    """Return what is to be published of a test with this status."""
+def test_figures(status: TestStatus, owner: Owner | None) -> TestFigures:
+    """Return what is to be published of a test with this status and this owner."""
     return TestFigures(
         phase=status.phase or Phase.PENDING,
         verdict=status.verdict,
         completed_unix_s=status.completion_time.timestamp() if status.completion_time is not None else 0.0,
         packed_results=b"" if status.results is None else _packed(_published(status.results)),
         capacity=capacity_figures(status.capacity),
+        queued=status.phase is Phase.PENDING and status.reason == Reason.QUEUED,
+        owner=owner,
     )
 
 

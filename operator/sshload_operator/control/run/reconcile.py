@@ -55,10 +55,14 @@ class Shared:
 
 @dataclass(frozen=True, slots=True)
 class Reconciled:
-    """What came of a pass: the object as it is now (None: it is gone), and when to look again at the latest."""
+    """What came of a pass: the object as it is now (None: it is gone), and when to look again at the latest.
+
+    `started` tells whether the pass started a run.
+    """
 
     test: Object | None
     requeue_after_s: float | None
+    started: bool = False
 
 
 @dataclass(slots=True)
@@ -117,8 +121,11 @@ async def reconcile(shared: Shared, body: Object, subject: TestSubject, observat
         raise
     if not is_there:
         return Reconciled(test=None, requeue_after_s=None)
+    is_refused = decision.start and bool(observations.refused_message)
     return Reconciled(
-        world.newest, 0.0 if observations.refused_message and decision.start else decision.requeue_after_s
+        test=world.newest,
+        requeue_after_s=0.0 if is_refused else decision.requeue_after_s,
+        started=decision.start and not is_refused,
     )
 
 

@@ -46,7 +46,7 @@ def test_a_test_without_time_to_live_is_deleted_with_its_end(monkeypatch: pytest
 
         async with played_api(answer) as client:
             cluster = Cluster(client, lambda *_: None)
-            tests = LiveTests(cluster, INSTALLATION, lambda: None)
+            tests = LiveTests(cluster, INSTALLATION, lambda: None, lambda: None)
             tests.object_changed("ADDED", test)
             await asyncio.wait_for(deleted.wait(), _WITHIN_S)
             await tests.stop()

@@ -21,6 +21,11 @@ def finished(name: str = "t", completed: str = "2026-11-21T06:00:00Z", **status:
     return {"metadata": {"namespace": "ns", "name": name}, "status": {**done, **status}}
 
 
+def schedule(name: str, **spec: Any) -> dict[str, Any]:
+    created = "2026-11-21T05:00:00Z"
+    return {"metadata": {"namespace": "ns", "name": name, "creationTimestamp": created}, "spec": spec}
+
+
 def samples(metrics: OperatorMetrics, name: str) -> dict[tuple[str, ...], float]:
     """Return the values of a series by its labels' values, in the order of the labels' names, namespace left out."""
     found = {}
@@ -115,6 +120,34 @@ def test_tests_that_are_not_finished_are_counted() -> None:
     assert samples(metrics, "sshload_test_phase") == {("Running", "one"): 1, ("Pending", "two"): 1}
 
 
+def test_tests_that_wait_for_their_turn_are_counted_and_those_held_back_by_request_are_not() -> None:
+    metrics = OperatorMetrics()
+    for number, reason in enumerate(("Queued", "Queued", "Suspended", "InstallationPaused")):
+        status = {"phase": "Pending", "reason": reason}
+        metrics.tests.object_changed(None, {"metadata": {"namespace": "ns", "name": f"t{number}"}, "status": status})
+    assert samples(metrics, "sshload_tests_queued") == {(): 2}
+
+
+def test_the_owner_of_a_test_is_published_where_a_schedule_or_comparison_made_it() -> None:
+    metrics = OperatorMetrics()
+    for name, kind in (("s", "SSHLoadTestSchedule"), ("c", "SSHLoadTestComparison"), ("j", "Job")):
+        version = "batch/v1" if kind == "Job" else "sshload.dev/v1alpha1"
+        reference = {"apiVersion": version, "kind": kind, "name": f"of-{name}", "uid": "u", "controller": True}
+        body = finished(name)
+        metrics.tests.object_changed(None, {**body, "metadata": {**body["metadata"], "ownerReferences": [reference]}})
+    metrics.tests.object_changed(None, finished("alone"))
+    assert samples(metrics, "sshload_test_owner_info") == {("", "of-s", "s"): 1, ("of-c", "", "c"): 1}
+
+
+def test_a_schedule_says_when_it_was_created() -> None:
+    metrics = OperatorMetrics()
+    metrics.schedules.object_changed(None, schedule("nightly", suspend=True))
+    assert samples(metrics, "sshload_schedule_created_timestamp_seconds") == {("nightly",): 1795237200}
+    assert samples(metrics, "sshload_schedule_suspended") == {("nightly",): 1}
+    metrics.schedules.object_changed("DELETED", schedule("nightly"))
+    assert samples(metrics, "sshload_schedule_created_timestamp_seconds") == {}
+
+
 def test_nothing_is_published_of_a_deleted_test() -> None:
     metrics = OperatorMetrics()
     metrics.tests.object_changed("ADDED", finished())
@@ -167,7 +200,7 @@ def test_a_time_that_nobody_can_compute_with_keeps_no_other_figures_from_being_p
     metrics.tests.object_changed(None, finished(completed="0000-01-01T00:00:00Z"))
     assert samples(metrics, "sshload_test_verdict") == {("t", "Passed"): 1}
     never = {"lastScheduleTime": "0000-01-01T00:00:00Z", "lastSuccessfulTime": "2026-01-01t00:00:00z"}
-    body = {"metadata": {"namespace": "ns", "name": "s"}, "spec": {}, "status": {**never, "lastVerdict": "Passed"}}
+    body = {**schedule("s"), "status": {**never, "lastVerdict": "Passed"}}
     metrics.schedules.object_changed(None, body)
     assert samples(metrics, "sshload_schedule_last_verdict") == {("s", "Passed"): 1}
     assert samples(metrics, "sshload_schedule_last_schedule_timestamp_seconds") == {}

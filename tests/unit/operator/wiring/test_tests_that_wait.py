@@ -87,7 +87,7 @@ async def operator(served: Served, installation: Installation = INSTALLATION) ->
     """Run an operator's tests against that server."""
     async with played_api(served.answer) as client:
         cluster, failed = Cluster(client, lambda *_: None), list[None]()
-        live = LiveTests(cluster, installation, lambda: failed.append(None))
+        live = LiveTests(cluster, installation, lambda: failed.append(None), lambda: None)
         try:
             yield live
         finally:

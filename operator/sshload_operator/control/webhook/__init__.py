@@ -1,0 +1,1 @@
+"""The ends of runs, posted to the installation's webhook."""

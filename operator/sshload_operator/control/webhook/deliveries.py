@@ -1,0 +1,165 @@
+"""The deliveries that are under way: each end of a run at least once, beside the passes, which wait for none of them.
+
+A delivery is tried until the receiver takes it, or until it is too old. Then an annotation says on the object that it
+was delivered. What finds no room here stays on its object, and is listed once there is room again.
+"""
+
+import asyncio
+import logging
+import random
+from collections.abc import Callable, Sequence
+from contextvars import Context
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from sshload_operator.api.kinds import COMPARISON, TEST, Kind
+from sshload_operator.control.api_server.cluster import ApiError, Cluster, Object
+from sshload_operator.control.webhook.sender import Outcome, Sender
+from sshload_operator.decision.notification import NOTIFIED_ANNOTATION, Notification, back_off_s, due
+from sshload_operator.planning.plan import Webhook
+
+_LOG = logging.getLogger(__name__)
+_MOST_PENDING: Final = 1_000
+_POSTS_AT_ONCE: Final = 4
+# A watch may tell of versions from before the annotation, which then are not sent again.
+_MOST_REMEMBERED: Final = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Where deliveries are counted: attempts by outcome, and how many events are pending."""
+
+    attempt: Callable[[str, int], None]
+    pending: Callable[[int], None]
+
+
+@dataclass(slots=True)
+class Deliveries:
+    """All deliveries to one webhook. `namespaces` are those that the operator watches, none for all."""
+
+    cluster: Cluster
+    webhook: Webhook
+    sender: Sender
+    namespaces: Sequence[str]
+    counts: Counts
+    most_pending: int = _MOST_PENDING
+    _tasks: dict[str, asyncio.Task[None]] = field(default_factory=dict)
+    _done: dict[str, None] = field(default_factory=dict)
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(_POSTS_AT_ONCE))
+    _has_left_out: bool = False
+    _looking: asyncio.Task[None] | None = None
+    _last_problem: str = ""
+    _is_stopped: bool = False
+
+    def __post_init__(self) -> None:
+        for outcome in Outcome:
+            self.counts.attempt(outcome, 0)
+
+    def object_changed(self, kind: Kind, body: Object) -> None:
+        """Take in a version of an object, a deleted one too: begin a delivery where one is due."""
+        self._offer(due(kind, body, self.webhook, datetime.now(UTC)))
+
+    async def stop(self) -> None:
+        """End all deliveries, wherever they are. The objects say which were not made."""
+        self._is_stopped = True
+        tasks = [*self._tasks.values(), *([self._looking] if self._looking is not None else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _offer(self, found: Notification | None) -> None:
+        if found is None or found.id in self._tasks or found.id in self._done:
+            return
+        if len(self._tasks) >= self.most_pending:
+            self._has_left_out = True
+            return
+        # kopf's context has the body of the event, and would live as long as the task does.
+        task = asyncio.create_task(self._deliver(found), name=f"webhook {found.id}", context=Context())
+        self._tasks[found.id] = task
+        self.counts.pending(len(self._tasks))
+
+    async def _deliver(self, found: Notification) -> None:
+        try:
+            if await self._post_until_taken(found):
+                await self._mark(found)
+                self._remember(found.id)
+        finally:
+            del self._tasks[found.id]
+            self.counts.pending(len(self._tasks))
+            self._look_for_what_was_left_out()
+
+    async def _post_until_taken(self, found: Notification) -> bool:
+        """Return whether the receiver took the event before it was too old."""
+        failures = 0
+        while datetime.now(UTC) < found.until:
+            async with self._turns:
+                attempt = await self.sender.post(found.event, datetime.now(UTC))
+            self.counts.attempt(attempt.outcome, 1)
+            self._report(found, attempt.message)
+            if attempt.outcome is Outcome.DELIVERED:
+                return True
+            failures += 1
+            await asyncio.sleep(self._pause_s(failures))
+        self.counts.attempt(Outcome.GIVEN_UP, 1)
+        _LOG.error("%s/%s: the end of its run was not delivered in time, and is given up", found.namespace, found.name)
+        return False
+
+    async def _mark(self, found: Notification) -> None:
+        """Annotate the object with what was delivered, again and again while the API server does not take it."""
+        metadata = {"namespace": found.namespace, "name": found.name, "uid": found.uid}
+        failures = 0
+        while datetime.now(UTC) < found.until:
+            try:
+                await self.cluster.annotate(found.kind, metadata, {NOTIFIED_ANNOTATION: found.id})
+            except ApiError as error:
+                failures += 1
+                if failures == 1:
+                    _LOG.warning("%s/%s: cannot note what was delivered: %s", found.namespace, found.name, error)
+                await asyncio.sleep(self._pause_s(failures))
+            else:
+                return
+
+    def _remember(self, event_id: str) -> None:
+        self._done[event_id] = None
+        if len(self._done) > _MOST_REMEMBERED:
+            del self._done[next(iter(self._done))]
+
+    def _report(self, found: Notification, problem: str) -> None:
+        """Log a problem once, however many deliveries it befalls, and its end."""
+        if problem and problem != self._last_problem:
+            origin = self.sender.origin
+            _LOG.warning("%s/%s: %s did not take the end of its run: %s", found.namespace, found.name, origin, problem)
+        if not problem and self._last_problem:
+            _LOG.info("%s takes events again", self.sender.origin)
+        self._last_problem = problem
+
+    def _look_for_what_was_left_out(self) -> None:
+        is_looking = self._looking is not None and not self._looking.done()
+        has_room = len(self._tasks) <= self.most_pending // 2
+        if self._has_left_out and has_room and not is_looking and not self._is_stopped:
+            self._has_left_out = False
+            self._looking = asyncio.create_task(self._look(), name="webhook list", context=Context())
+            self._looking.add_done_callback(lambda _: self._look_for_what_was_left_out())
+
+    async def _look(self) -> None:
+        """Offer all that is due, as lists show it."""
+        failures = 0
+        for kind in (TEST, COMPARISON):
+            for namespace in self.namespaces or ("",):
+                while not await self._list(kind, namespace):
+                    failures += 1
+                    await asyncio.sleep(self._pause_s(failures))
+
+    async def _list(self, kind: Kind, namespace: str) -> bool:
+        """Offer what a list shows, page by page, and return whether it could be read to its end."""
+        try:
+            await self.cluster.list_ours(kind, namespace, "", partial(self.object_changed, kind))
+        except ApiError as error:
+            _LOG.warning("cannot list what is to be delivered, and tries again: %s", error)
+            return False
+        return True
+
+    def _pause_s(self, failures: int) -> float:
+        return back_off_s(failures, random.random())  # noqa: S311 - it spreads attempts, and keeps no secret

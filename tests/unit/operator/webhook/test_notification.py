@@ -1,0 +1,110 @@
+"""Which ends of runs are due, and what is posted of each."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+import statuses
+from sshload_operator.api.kinds import API_VERSION, COMPARISON, SCHEDULE, TEST, Kind
+from sshload_operator.decision.notification import NOTIFIED_ANNOTATION, back_off_s, due
+from sshload_operator.planning.plan import EndEvent, Webhook
+
+ENDED = datetime(2026, 11, 21, 6, tzinfo=UTC)
+NOW = ENDED + timedelta(minutes=1)
+WEBHOOK = Webhook("https://hooks.example.com/", frozenset(EndEvent), frozenset(), 3600.0)
+STATUS = {"phase": "Finished", "run": 3, "verdict": "Failed", "completionTime": "2026-11-21T06:00:00Z"}
+ID = "u1/3/2026-11-21T06:00:00Z"
+
+
+def ended(
+    annotations: dict[str, str] | None = None, owner: tuple[Kind, str] | None = None, **status: Any
+) -> dict[str, Any]:
+    """Return an object whose run has ended."""
+    metadata: dict[str, Any] = {"namespace": "ns", "name": "t", "uid": "u1", "annotations": annotations or {}}
+    if owner is not None:
+        kind, name = owner
+        reference = {"apiVersion": API_VERSION, "kind": kind.name, "name": name, "uid": "o1", "controller": True}
+        metadata["ownerReferences"] = [reference]
+    return {"metadata": metadata, "status": {**STATUS, **status}}
+
+
+def event_of(body: dict[str, Any], kind: Kind = TEST, webhook: Webhook = WEBHOOK) -> dict[str, Any]:
+    """Return the event that is due."""
+    found = due(kind, body, webhook, NOW)
+    assert found is not None
+    return dict(found.event)
+
+
+def test_an_end_says_whose_it_is_and_what_was_found() -> None:
+    results = {**statuses.RESULTS, "errorPercent": 2.5, "p99Ms": 480}
+    capacity = {"unit": "arrivals/s", "end": "found", "value": 118, "inWords": "118 arrivals/s", "trials": []}
+    body = ended(reason="ThresholdBroken", message="p99 is 480 ms", results=results, capacity=capacity)
+    event = event_of(body)
+    assert (event["id"], event["type"], event["time"]) == (ID, "dev.sshload.test.ended", "2026-11-21T06:00:00Z")
+    data = event["data"]
+    assert (data["verdict"], data["reason"], data["message"]) == ("Failed", "ThresholdBroken", "p99 is 480 ms")
+    assert data["capacity"] == {"inWords": "118 arrivals/s", "value": 118, "unit": "arrivals/s", "end": "found"}
+    rates = {"offeredRate": 20, "achievedRate": 20, "completedRate": 20}
+    assert data["results"] == {**rates, "errorPercent": 2.5, "p99Ms": 480}
+
+
+@pytest.mark.parametrize(
+    ("kind", "owner", "event"),
+    [
+        (TEST, None, EndEvent.TEST),
+        (TEST, (SCHEDULE, "nightly"), EndEvent.SCHEDULE),
+        (COMPARISON, None, EndEvent.COMPARISON),
+    ],
+)
+def test_each_end_is_of_one_event_which_can_be_left_out(
+    kind: Kind, owner: tuple[Kind, str] | None, event: EndEvent
+) -> None:
+    verdict = "Conclusive" if kind is COMPARISON else "Failed"
+    body = ended(owner=owner, verdict=verdict)
+    found = event_of(body, kind)
+    assert found["type"] == f"dev.sshload.{event}.ended"
+    assert found["data"]["verdict"] == verdict
+    assert found["data"].get("schedule") == (owner[1] if owner else None)
+    assert due(kind, body, replace(WEBHOOK, events=frozenset(EndEvent) - {event}), NOW) is None
+
+
+def test_the_end_of_a_comparisons_test_is_the_comparisons() -> None:
+    assert due(TEST, ended(owner=(COMPARISON, "two")), WEBHOOK, NOW) is None
+
+
+@pytest.mark.parametrize("phase", ["Running", "Pending", None, 7, ["Finished"]])
+def test_nothing_is_due_before_the_end(phase: Any) -> None:
+    assert due(TEST, ended(phase=phase), WEBHOOK, NOW) is None
+
+
+@pytest.mark.parametrize("status", [None, "Finished", [], {}, {**STATUS, "completionTime": "yesterday"}])
+def test_a_status_that_says_no_end_is_none(status: Any) -> None:
+    assert due(TEST, {**ended(), "status": status}, WEBHOOK, NOW) is None
+
+
+def test_what_was_delivered_is_not_due_and_the_end_of_the_next_run_is() -> None:
+    delivered = {NOTIFIED_ANNOTATION: ID}
+    assert due(TEST, ended(delivered), WEBHOOK, NOW) is None
+    assert event_of(ended(delivered, run=4))["id"] == "u1/4/2026-11-21T06:00:00Z"
+
+
+def test_only_the_named_namespaces_are_posted_about() -> None:
+    assert due(TEST, ended(), replace(WEBHOOK, namespaces=frozenset({"other"})), NOW) is None
+    assert due(TEST, ended(), replace(WEBHOOK, namespaces=frozenset({"ns"})), NOW) is not None
+
+
+def test_an_end_that_is_too_old_is_given_up() -> None:
+    found = due(TEST, ended(), WEBHOOK, NOW)
+    assert found is not None
+    assert found.until == ENDED + timedelta(hours=1)
+    assert due(TEST, ended(), WEBHOOK, found.until) is None
+
+
+def test_a_message_is_cut() -> None:
+    assert len(event_of(ended(message="m" * 4_000))["data"]["message"]) == 1_000
+
+
+def test_attempts_back_off_twice_as_long_each_time_up_to_five_minutes() -> None:
+    assert [back_off_s(failures, 0) for failures in range(1, 12)] == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300]
+    assert (back_off_s(3, 1), back_off_s(10_000, 0.5)) == (2, 225)

@@ -1,0 +1,28 @@
+"""The signature is that of Standard Webhooks, and a key that cannot protect is none."""
+
+from pathlib import Path
+
+import pytest
+from sshload_operator.control.webhook.sender import KeyFileError, Sender, read_key, signed_headers
+
+
+def test_a_signature_is_that_of_the_example_of_standard_webhooks() -> None:
+    key = read_key(b"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw\n")
+    headers = signed_headers(key, "msg_p5jXN8AQM9LWM0D4loKWxJek", 1614265330, b'{"test": 2432232314}')
+    assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_a_key_may_be_any_bytes_of_enough_length() -> None:
+    assert read_key(b"\x00" * 24) == b"\x00" * 24
+    assert read_key(b"0123456789abcdef01234567\r\n") == b"0123456789abcdef01234567"
+
+
+@pytest.mark.parametrize("content", [b"", b"\n" * 30, b"short", b"whsec_c2hvcnQ=", b"whsec_" + b"!" * 40, b"k" * 4097])
+def test_a_key_that_is_short_long_or_garbled_is_refused_in_words_without_it(content: bytes) -> None:
+    with pytest.raises(KeyFileError) as refused:
+        read_key(content)
+    assert content.strip().decode() not in str(refused.value) or not content.strip()
+
+
+def test_of_the_url_logs_have_no_path() -> None:
+    assert Sender("https://hooks.example.com:8443/T/secret?token=1", Path()).origin == "https://hooks.example.com:8443"
