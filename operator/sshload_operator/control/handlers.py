@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import kopf
 from aiohttp import web
@@ -28,6 +28,10 @@ from sshload_operator.control.metrics.serving_certificate import ServingCertific
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation
 
+if TYPE_CHECKING:
+    from sshload_operator.control.pages.index import Index
+    from sshload_operator.control.pages.server import PagesServer
+
 _LOG = logging.getLogger(__name__)
 # Short, so that an operator is back within 3 s of its API server, however long that was away.
 _ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
@@ -41,7 +45,7 @@ _NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
 class Options:
     """How the operator runs. No namespaces: all of them, and then its Lease is in `lease_namespace`.
 
-    `secure_metrics`: over TLS and for those only whom RBAC lets read them, with the certificate of
+    `pages` is None where none are served. `secure_metrics`: over TLS and for those only whom RBAC lets read them, with the certificate of
     `metrics_certificate`, None for one of its own.
     """
 
@@ -50,9 +54,18 @@ class Options:
     metrics_port: int
     secure_metrics: bool
     metrics_certificate: Path | None
+    pages: "PagesOptions | None"
     health_port: int
     lease_namespace: str
     lease: Terms
+
+
+@dataclass(frozen=True, slots=True)
+class PagesOptions:
+    """Where the pages are served, and the folder with their certificate, None for one of its own."""
+
+    port: int
+    certificate: Path | None
 
 
 class Operator:
@@ -66,6 +79,9 @@ class Operator:
         self._leases: Leases | None = None
         self._server = MetricsServer(options.metrics_port, self._metrics.render)
         self._certificate = ServingCertificate(options.metrics_certificate) if options.secure_metrics else None
+        self._index: Index | None = None
+        self._pages: PagesServer | None = None
+        self._pages_certificate = None if options.pages is None else ServingCertificate(options.pages.certificate)
         self._probes = ProbeServer(options.health_port, lambda: self._live is not None)
 
     async def run(self) -> None:
@@ -74,8 +90,9 @@ class Operator:
         Raises CertificateError before that where the metrics cannot be served as they are to be.
         """
         asyncio.get_running_loop().set_exception_handler(ignore_unclosed_watches)
-        if self._certificate is not None:
-            await self._certificate.context()
+        for certificate in (self._certificate, self._pages_certificate):
+            if certificate is not None:
+                await certificate.context()
         await self._probes.start()
         cluster = Cluster(await api_client(), self._metrics.count_api_request)
         options = self._options
@@ -128,8 +145,21 @@ class Operator:
         assert self._leases is not None  # noqa: S101 - `run` has taken them
         self._cluster = Cluster(await api_client(), self._metrics.count_api_request, self._leases.are_held)
         await self._server.start(self._guard(self._cluster))
+        if self._options.pages is not None and self._pages_certificate is not None:
+            await self._serve_pages(self._cluster, self._options.pages, self._pages_certificate)
         self._live = LiveKinds(self._cluster, self._options.installation, self._metrics)  # from now on it says ready
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
+
+    async def _serve_pages(self, cluster: Cluster, pages: PagesOptions, certificate: ServingCertificate) -> None:
+        # Imported here because most operators serve no pages, and need not have this in memory.
+        from sshload_operator.control.pages.index import Index  # noqa: PLC0415
+        from sshload_operator.control.pages.reports import RenderedReports  # noqa: PLC0415
+        from sshload_operator.control.pages.server import PagesServer  # noqa: PLC0415
+
+        self._index = Index()
+        check = BearerCheck(cluster, what="the pages")
+        self._pages = PagesServer(pages.port, self._index, check, RenderedReports(cluster))
+        await self._pages.start(certificate)
 
     def _guard(self, cluster: Cluster) -> Guard | None:
         return Guard(BearerCheck(cluster), self._certificate) if self._certificate is not None else None
@@ -140,6 +170,8 @@ class Operator:
         if self._cluster is not None:
             await self._cluster.close()
         await self._server.stop()
+        if self._pages is not None:
+            await self._pages.stop()
 
     async def _log_in(self, **_: Any) -> kopf.AiohttpSession:
         """Let kopf reach the API server exactly as the operator's own requests do."""
@@ -150,14 +182,20 @@ class Operator:
     def _listed(self, listed: Listed) -> None:
         if self._live is not None:
             self._live.listed(listed)
+        if self._index is not None:
+            self._index.forget(listed.plural, listed.lacks)
 
     async def _test_changed(self, event: kopf.RawEvent, **_: Any) -> None:
         if self._live is not None:
             self._live.test_changed(event["type"], event["object"])
+        if self._index is not None:
+            self._index.changed(TEST.plural, event["type"], event["object"])
 
     async def _owner_changed(self, resource: kopf.Resource, event: kopf.RawEvent, **_: Any) -> None:
         if self._live is not None:
             self._live.owner_changed(resource.plural, event["type"], event["object"])
+        if self._index is not None:
+            self._index.changed(resource.plural, event["type"], event["object"])
 
     async def _pod_changed(self, event: kopf.RawEvent, **_: Any) -> None:
         if self._live is not None:
