@@ -1,4 +1,4 @@
-"""What there are reports of besides runs: a comparison, a sweep, a schedule with its tests, and a run beside another."""
+"""What is reported besides runs: a comparison, a sweep, a schedule with its tests, and a run beside another."""
 
 from dataclasses import replace
 from typing import Any
@@ -62,19 +62,16 @@ def sweep_report() -> dict[str, Any]:
 
 def a_schedule() -> tuple[KeptObject, list[KeptObject]]:
     """Return a schedule of which four runs have ended, with its tests: each is held against the first one."""
-    world = SimSchedule(created=at("09:30"), now=at("09:30"), spec=schedule_spec(passedTestsHistoryLimit=10))
-    first = finished(slower(1.0), asked(), name="first")
-    tests = []
+    world = SimSchedule(created=at("09:30"), now=at("09:30"), spec=schedule_spec(successfulTestsHistoryLimit=10))
+    first = finished(slower(1.0), asked())
+    kept = []
     for hour, times in enumerate((1.0, 1.02, 1.3, 1.05), start=10):
         world.go_to(f"{hour}:00")
         name = world.active[-1]
-        against_first = run_to_end(asked(), slower(times), seen({**first, "metadata": {**first["metadata"], "name": "before"}}))
-        world.finish(name, **{**against_first.status, "verdict": str(against_first.status["verdict"])})
-        tests.append(name)
-    kept = [
-        kept_object({"metadata": {"name": name, "namespace": "load-tests"}, "spec": asked(), "status": world.tests[name]["status"]})
-        for name in tests
-    ]
+        against_first = run_to_end(asked(), slower(times), seen(first))
+        world.finish(name, **against_first.status)
+        metadata = {"name": name, "namespace": "load-tests"}
+        kept.append(kept_object({"metadata": metadata, "spec": asked(), "status": world.tests[name]["status"]}))
     body = {"metadata": {"name": "hourly", "namespace": "load-tests"}, "spec": world.spec, "status": dict(world.status)}
     return kept_object(body), kept
 
@@ -101,4 +98,3 @@ def beside_report() -> dict[str, Any]:
     """Return the report of a run beside an earlier one, which was faster."""
     run, other = with_cpu(finished_runs.a_test()), finished_runs.a_test(points=60)
     return report_document(run, RELEASE, replace(other, name="before"))
-

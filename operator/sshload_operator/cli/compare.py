@@ -36,7 +36,7 @@ _OF_CLUSTER: Final = ("namespace", "kubeconfig", "context")
 @click.option("--save", metavar="FILE", type=FILE, help="Write the comparison with its results there.")
 @output()
 @verbose()
-def command(
+def command(  # noqa: PLR0913 - click passes each option
     *,
     comparison: str | None,
     filename: Path | None,

@@ -45,8 +45,8 @@ _NOISY_LOGGERS: Final = ("kopf.objects", "kopf.activities", "aiohttp.access")
 class Options:
     """How the operator runs. No namespaces: all of them, and then its Lease is in `lease_namespace`.
 
-    `pages` is None where none are served. `secure_metrics`: over TLS and for those only whom RBAC lets read them, with the certificate of
-    `metrics_certificate`, None for one of its own.
+    `secure_metrics`: over TLS and for those only whom RBAC lets read them, with the certificate of
+    `metrics_certificate`, None for one of its own. `pages` is None where none are served.
     """
 
     namespaces: tuple[str, ...]

@@ -113,7 +113,13 @@ def _sweep_lines(document: Mapping[str, Any]) -> Iterator[str]:
 def _schedule_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _head(document["schedule"]["name"], document["verdict"])
     rows = (
-        (one["time"], one["test"], one["verdict"], one["capacityInWords"], *_stated(one, "completedRate", "p50Ms", "p99Ms"))
+        (
+            one["time"],
+            one["test"],
+            one["verdict"],
+            one["capacityInWords"],
+            *_stated(one, "completedRate", "p50Ms", "p99Ms"),
+        )
         for one in document["runs"]
     )
     yield from _table("Runs", ("scheduled for", "test", "verdict", "capacity", *_STATED_HEAD), rows)

@@ -89,7 +89,7 @@ def _server_point(point: ServerPoint) -> dict[str, Any]:
 
 
 def _stolen(points: Sequence[SeriesPoint]) -> Iterator[dict[str, Any]]:
-    """Yield the stretches in which so much CPU time was stolen from the workers' machines that latencies may show it."""
+    """Yield the stretches in which so much CPU time of workers' machines was stolen that latencies may show it."""
     for is_one, intervals in groupby(_with_begin(points), lambda interval: is_stolen(interval[1].stolen_share)):
         if is_one:
             (begin_s, first), *more = intervals

@@ -108,7 +108,7 @@ def kept_object(found: Any) -> KeptObject:
     parts = found if isinstance(found, dict) else {}
     metadata, spec, status = (parts.get(name) for name in ("metadata", "spec", "status"))
     if not (isinstance(metadata, dict) and isinstance(spec, dict) and isinstance(status, dict)):
-        raise ReportError("has no metadata, spec or status: wait until it was run")
+        raise ReportError("has no metadata, spec or status: wait until it is finished")
     name, namespace = metadata.get("name"), metadata.get("namespace", "")
     if not isinstance(name, str) or not isinstance(namespace, str):
         raise ReportError("has no name or namespace that is a text")

@@ -36,9 +36,7 @@ class SavedSweep:
     points: tuple[tuple[_Scalar, KeptObject], ...]
 
 
-def saved_sweep_text(
-    name: str, field: str, planned: int, points: Sequence[tuple[Any, Mapping[str, Any]]]
-) -> str:
+def saved_sweep_text(name: str, field: str, planned: int, points: Sequence[tuple[Any, Mapping[str, Any]]]) -> str:
     """Return a sweep as the text of a file: each value with its finished test, as `saved_sweep_of` reads it."""
     tests = [{"value": value, "test": test} for value, test in points]
     saved = {"version": SAVED_SWEEP_VERSION, "name": name, "field": field, "planned": planned, "points": tests}

@@ -18,7 +18,10 @@ DOCUMENTS = {
     "schedule": reported.schedule_report,
 }
 CHARTS = {
-    "beside": ["Rate", "Latency", "Errors", "Under way", "CPU of the server", "CPU stolen", "Distribution", "An iteration's parts"],
+    "beside": [
+        "Rate", "Latency", "Errors", "Under way", "CPU of the server", "CPU stolen", "Distribution",
+        "An iteration's parts",
+    ],
     "comparison": [
         *(f"{chart} of {variant}" for variant in "bcd" for chart in ("Ratios", "Differences")),
         "total.p50Ms by round",
@@ -59,7 +62,9 @@ def test_a_forest_plot_has_an_interval_for_each_ratio_and_says_in_words_what_it_
     document = reported.comparison_report()
     page = shown_document(document)
     assert page.text_content("#verdict") == "Conclusive"
-    known = [one for one in document["figures"] for beside in one["variants"] if beside["variant"] == "b" and beside["ratio"]]
+    known = [
+        one for one in document["figures"] for beside in one["variants"] if beside["variant"] == "b" and beside["ratio"]
+    ]
     plot = page.locator('figure svg[aria-label^="Ratios of b"]')
     assert plot.locator('g[data-mark="dot"] path').count() == len(known)
     words = {row[0]: row[5] for row in rows(page, "Figures of b")}

@@ -98,7 +98,13 @@ def _reported_s(totals: Totals, at_s: float, workers: int) -> float:
 
 
 NOTHING_YET = Progress(
-    at_s=0.0, reported_s=0.0, users=0, held=0, in_flight=0, counts=NO_COUNTS, totals_ok=LatencyHistogram(),
+    at_s=0.0,
+    reported_s=0.0,
+    users=0,
+    held=0,
+    in_flight=0,
+    counts=NO_COUNTS,
+    totals_ok=LatencyHistogram(),
     machine_cpu=MachineCpu(0.0, 0.0),
 )
 

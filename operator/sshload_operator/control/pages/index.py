@@ -27,9 +27,10 @@ _TREND: Final = 30
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One object in a list. `is_live` says that a run of it is under way, `is_over` that it has ended; `trend` has a schedule's figures, oldest first.
+    """One object in a list. `is_live` says that a run of it is under way, `is_over` that it has ended.
 
-    `version` is the object's resourceVersion: a page that was made of it is stale once there is another one.
+    `trend` has a schedule's figures, the oldest first. `version` is the object's resourceVersion: a page that was made
+    of it is stale once there is another one.
     """
 
     namespace: str
@@ -192,7 +193,7 @@ def _schedule_line(body: Mapping[str, Any]) -> Line:
     )
 
 
-def _line(
+def _line(  # noqa: PLR0913 - what the kinds say of their own
     body: Mapping[str, Any],
     *,
     is_live: bool,

@@ -23,7 +23,9 @@ def overview(index: Index, namespace: str) -> str:
     title = f"sshload: {namespace}" if namespace else "sshload"
     sections = "".join(_section(kind, list(index.lines(kind, namespace))) for kind in _TITLES)
     namespaces = sorted({line.namespace for kind in _TITLES for line in index.lines(kind)})
-    links = "" if namespace else "".join(f'<li><a href="/ui/{escape(one)}">{escape(one)}</a></li>' for one in namespaces)
+    links = (
+        "" if namespace else "".join(f'<li><a href="/ui/{escape(one)}">{escape(one)}</a></li>' for one in namespaces)
+    )
     within = (
         f'<nav aria-label="Namespaces"><ul class="inline">{links}</ul></nav>'
         if links
@@ -65,7 +67,9 @@ def login_page(following: str, problem: str = "") -> str:
 
 def error_page(title: str, message: str) -> str:
     """Return what is said where there is no page."""
-    return page(title, f'<h1>{escape(title)}</h1><p>{escape(message)}</p><p><a href="/ui">All tests</a></p>', logged_in=False)
+    return page(
+        title, f'<h1>{escape(title)}</h1><p>{escape(message)}</p><p><a href="/ui">All tests</a></p>', logged_in=False
+    )
 
 
 def page(title: str, body: str, *, logged_in: bool) -> str:
@@ -73,9 +77,10 @@ def page(title: str, body: str, *, logged_in: bool) -> str:
     leave = '<form method="post" action="/ui/-/logout"><button>Log out</button></form>' if logged_in else ""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
         f'<title>{escape(title)}</title><link rel="stylesheet" href="/ui/-/static/pages.css"></head>'
-        f'<body><main>{body}</main><footer>{leave}</footer></body></html>'
+        f"<body><main>{body}</main><footer>{leave}</footer></body></html>"
     )
 
 
@@ -84,7 +89,9 @@ def _section(kind: Kind, lines: list[Line]) -> str:
         return ""
     newest = sorted(lines, key=lambda line: (line.is_live, line.time, line.name), reverse=True)[:MOST_ROWS]
     shown = sorted(newest, key=lambda line: line.namespace)
-    tables = "".join(_table(kind, namespace, list(some)) for namespace, some in groupby(shown, lambda line: line.namespace))
+    tables = "".join(
+        _table(kind, namespace, list(some)) for namespace, some in groupby(shown, lambda line: line.namespace)
+    )
     left = len(lines) - len(newest)
     more = f'<p class="quiet">{left} older ones are not shown: open the page of a namespace.</p>' if left else ""
     return f"<section><h2>{_TITLES[kind]}</h2>{tables}{more}</section>"
@@ -139,4 +146,6 @@ def _parts(values: Sequence[float | None], most: float) -> Iterator[Sequence[str
     placed = ((number * step, value) for number, value in enumerate(values))
     for is_known, part in groupby(placed, lambda place: place[1] is not None):
         if is_known:
-            yield [f"{x:.1f},{_HEIGHT - 1 - (_HEIGHT - 2) * (y or 0.0) / most:.1f}" for x, y in islice(part, len(values))]
+            yield [
+                f"{x:.1f},{_HEIGHT - 1 - (_HEIGHT - 2) * (y or 0.0) / most:.1f}" for x, y in islice(part, len(values))
+            ]

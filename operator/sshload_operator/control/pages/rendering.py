@@ -1,7 +1,7 @@
 """`python -m sshload_operator.control.pages.rendering`: makes the page of a report of what it reads.
 
-A process of its own, so that no page holds up a pass, and the memory that one takes is gone when it is made. Its input
-is JSON on standard input, from API server and ConfigMap; its output the page's policy in a line, and the page with gzip.
+A process of its own, so that no page holds up a pass, and the memory that one takes is gone when it is made. It reads
+JSON, of what the API server gave, and writes the page's policy in a line, and the page with gzip.
 """
 
 import gzip
@@ -13,8 +13,8 @@ from importlib.metadata import version
 from typing import Any, Final
 
 from sshload_operator.report.comparison import comparison_document
-from sshload_operator.report.html_page import html_page, policy
 from sshload_operator.report.document import report_document
+from sshload_operator.report.html_page import html_page, policy
 from sshload_operator.report.saved_run import ReportError, finished_run, kept_object, summary_in
 from sshload_operator.report.schedule import schedule_document
 
@@ -25,7 +25,7 @@ _FAST: Final = 4
 
 
 def page_of(asked: Mapping[str, Any]) -> bytes:
-    """Return the policy and the page of what is asked for: its `kind`, the `object` with what belongs to it, and `home`.
+    """Return policy and page of what is asked for: its `kind`, the `object` with what belongs to it, and `home`.
 
     Raises ReportError.
     """

@@ -135,7 +135,11 @@ def _history(test: Object) -> Object:
     kept = {name: status[name] for name in _HISTORY if name in status}
     if isinstance(results, dict):
         steps = results.get("steps")
-        total = [step for step in steps if isinstance(step, dict) and step.get("step") == "total"] if isinstance(steps, list) else []
+        total = (
+            [step for step in steps if isinstance(step, dict) and step.get("step") == "total"]
+            if isinstance(steps, list)
+            else []
+        )
         plain = {name: value for name, value in results.items() if not isinstance(value, dict | list)}
         kept["results"] = {**plain, "steps": total}
     metadata = test["metadata"]

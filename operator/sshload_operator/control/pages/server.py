@@ -171,7 +171,9 @@ class PagesServer:
             return _page(error_page(error.status.phrase, str(error)), error.status)
         policy = {"Content-Security-Policy": f"{report.policy}; frame-ancestors 'none'"}
         if "gzip" not in request.headers.get("Accept-Encoding", ""):
-            return web.Response(body=gzip.decompress(report.packed), content_type="text/html", charset="utf-8", headers=policy)
+            return web.Response(
+                body=gzip.decompress(report.packed), content_type="text/html", charset="utf-8", headers=policy
+            )
         headers = {**policy, "Content-Encoding": "gzip"}
         return web.Response(body=report.packed, content_type="text/html", charset="utf-8", headers=headers)
 
@@ -183,7 +185,9 @@ class PagesServer:
         if self._line(TEST, request) is None:
             raise web.HTTPNotFound
         if self._streams >= _MOST_STREAMS:
-            return _page(error_page("Service Unavailable", "Too many live pages are open."), HTTPStatus.SERVICE_UNAVAILABLE)
+            return _page(
+                error_page("Service Unavailable", "Too many live pages are open."), HTTPStatus.SERVICE_UNAVAILABLE
+            )
         answer = web.StreamResponse(headers={**_HEADERS, "Content-Type": "text/event-stream"})
         await answer.prepare(request)
         key = (request.match_info["namespace"], request.match_info["name"])

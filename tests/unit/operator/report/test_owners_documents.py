@@ -15,6 +15,12 @@ from sshload_operator.report.saved_run import KeptObject, ReportError, kept_obje
 from sshload_operator.report.sweep import saved_sweep_of, saved_sweep_text, sweep_document
 
 PAGE_LIMIT_BYTES = 1_500_000
+VERSIONS = {
+    "beside": "report.v1",
+    "comparison": "comparisonReport.v1",
+    "sweep": "sweepReport.v1",
+    "schedule": "scheduleReport.v1",
+}
 DOCUMENTS = {
     "beside": reported.beside_report,
     "comparison": reported.comparison_report,
@@ -33,7 +39,7 @@ def figure(document: dict[str, Any], name: str, variant: str) -> dict[str, Any]:
 def test_each_document_is_json_with_a_version_of_its_own_and_becomes_a_page_and_markdown(name: str) -> None:
     document = DOCUMENTS[name]()
     assert json.loads(json_text(document)) == json.loads(json.dumps(document))
-    assert document["version"] == f"{'' if name == 'beside' else name}Report.v1".replace("Report", "report", name == "beside")
+    assert document["version"] == VERSIONS[name]
     assert len(html_page(document).encode()) <= PAGE_LIMIT_BYTES
     assert markdown_text(document).startswith("# ")
 
@@ -83,7 +89,10 @@ def test_markdown_of_a_comparison_has_a_table_for_each_variant_but_the_first() -
 def test_a_sweep_is_read_back_from_its_file_with_each_value() -> None:
     sweep = reported.a_sweep()
     tests = [
-        (value, {"metadata": {"name": test.name, "namespace": test.namespace}, "spec": test.spec, "status": test.status})
+        (
+            value,
+            {"metadata": {"name": test.name, "namespace": test.namespace}, "spec": test.spec, "status": test.status},
+        )
         for value, test in sweep.points
     ]
     text = saved_sweep_text(sweep.name, sweep.field, sweep.planned, tests)
@@ -154,8 +163,9 @@ def test_what_the_server_used_and_what_was_stolen_stand_over_time_and_steal_is_m
         "memoryBytes": 200_000_001,
     }
     assert document["overTime"]["intervals"][25]["stolenPercent"] == 20
-    assert {"fromSeconds": 20, "toSeconds": 30} == {
-        name: document["distorted"][0][name] for name in ("fromSeconds", "toSeconds")
+    assert {name: document["distorted"][0][name] for name in ("fromSeconds", "toSeconds")} == {
+        "fromSeconds": 20,
+        "toSeconds": 30,
     }
     assert "20%" in document["distorted"][0]["message"]
 
@@ -169,13 +179,28 @@ def test_hostile_texts_of_statuses_end_no_script(name: str) -> None:
 
 
 def test_the_largest_comparison_is_within_the_limit() -> None:
-    one = {"figure": "p99Ms", "value": 1234.567, "rounds": 20, "ratio": 1.2345, "low": 1.1, "high": 1.4, "difference": "slower"}
+    one = {
+        "figure": "p99Ms",
+        "value": 1234.567,
+        "rounds": 20,
+        "ratio": 1.2345,
+        "low": 1.1,
+        "high": 1.4,
+        "difference": "slower",
+    }
     figures = [{**one, "step": f"a-step-with-a-long-name-{number:03}.exec"} for number in range(200)]
     variants = [
-        {"name": f"variant-{number}", "tests": 20, "measured": 20, "verdicts": {}, "figures": figures} for number in range(10)
+        {"name": f"variant-{number}", "tests": 20, "measured": 20, "verdicts": {}, "figures": figures}
+        for number in range(10)
     ]
     tests = [
-        {"test": f"cmp-{number}", "round": number // 10 + 1, "variant": f"variant-{number % 10}", "verdict": "Passed", "problem": "x" * 500}
+        {
+            "test": f"cmp-{number}",
+            "round": number // 10 + 1,
+            "variant": f"variant-{number % 10}",
+            "verdict": "Passed",
+            "problem": "x" * 500,
+        }
         for number in range(200)
     ]
     status = {"phase": "Finished", "results": {"variants": variants}, "tests": tests}
