@@ -26,7 +26,7 @@ CHARTS = {
         *(f"{chart} of {variant}" for variant in "bcd" for chart in ("Ratios", "Differences")),
         "total.p50Ms by round",
     ],
-    "sweep": ["Rate", "Latency", "Errors"],
+    "sweep": ["Rate", "Latency"],
     "schedule": ["Latency", "Rate", "Drift"],
 }  # fmt: skip
 

@@ -34,6 +34,8 @@
     if (!rows.length) return null;
     const shown = [...rows.filter((one) => one.effect !== "none"), ...rows.filter((one) => one.effect === "none")].slice(0, MOST_ROWS).map((one) => one.name);
     const drawn = rows.filter((one) => shown.includes(one.name));
+    const [least, most] = d3.extent([at, ...drawn.flatMap((one) => [value(one), one.low, one.high])].filter((one) => !absent(one)));
+    const domain = least < most ? undefined : type === "log" ? [at / 1.1, at * 1.1] : [at - 1, at + 1];
     const marks = Object.entries(effects).flatMap(([effect, [colour, , symbol]]) => {
       const own = drawn.filter((one) => one.effect === effect);
       return [Plot.ruleY(own.filter((one) => !absent(one.low)), { y: "name", x1: "low", x2: "high", stroke: colour, strokeWidth: 2.2 }),
@@ -41,7 +43,7 @@
     });
     const left = rows.length - drawn.length;
     return element("div", {}, chart(label, description, {
-      height: 60 + 22 * drawn.length, marginLeft: 190, marginRight: 130, inset: 6, x: { type, label: axis, grid: true, tickFormat: (at) => figure(at) }, y: { label: null, domain: drawn.map((one) => one.name) },
+      height: 60 + 22 * drawn.length, marginLeft: 190, marginRight: 130, inset: 6, x: { type, domain, label: axis, grid: true, tickFormat: (at) => figure(at) }, y: { label: null, domain: drawn.map((one) => one.name) },
       marks: [Plot.ruleX([at], { stroke: "currentColor", strokeDasharray: "5 3" }), ...marks,
         Plot.text(drawn, { y: "name", frameAnchor: "right", dx: 120, textAnchor: "end", text: (one) => effects[one.effect][3], fill: (one) => effects[one.effect][0] })],
     }, [], null), left ? element("p", { class: "quiet" }, `The table below has ${left} figures more.`) : null);

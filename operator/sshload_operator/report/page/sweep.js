@@ -29,7 +29,7 @@
     element("p", { class: "quiet" }, "A hollow dot is a value at which the run failed. A broad bar is the 95 % interval of the one run."),
     curve("Rate", "Iterations completed per second, and asked for.", "per second", [["completed", (one) => one.completedRate], ["offered", plain((one) => one.offeredRate)]]),
     curve("Latency", "The whole iteration, successes only.", "ms", [["p50", (one) => one.p50Ms], ["p90", (one) => one.p90Ms], ["p99", (one) => one.p99Ms]]),
-    curve("Errors", "The share of failed iterations.", "% of iterations", [["errors", plain((one) => one.errorPercent)]]));
+    points.some((one) => one.errorPercent > 0) ? curve("Errors", "The share of failed iterations.", "% of iterations", [["errors", plain((one) => one.errorPercent)]]) : element("p", { class: "quiet" }, "No iteration failed in the runs that were measured."));
   section("values", "Values", table("Values", [
     [field, (one) => String(one.value)], ["verdict", verdictOf], ["completed/s", (one) => one.completedRate?.value, true], ["95 % interval", (one) => bounds(one.completedRate)],
     ["p50 ms", (one) => one.p50Ms?.value, true], ["95 % interval", (one) => bounds(one.p50Ms)], ["p99 ms", (one) => one.p99Ms?.value, true], ["95 % interval", (one) => bounds(one.p99Ms)],
