@@ -26,6 +26,13 @@ def machine_cpu(proc_stat: str) -> MachineCpu | None:
     return MachineCpu(sum(columns_s), columns_s[_STEAL_COLUMN])
 
 
+def passed_since(before: MachineCpu | None, after: MachineCpu | None) -> MachineCpu | None:
+    """Return the time between the two, None if either is unknown; a counter that has fallen counts as 0."""
+    if before is None or after is None:
+        return None
+    return MachineCpu(max(after.total_s - before.total_s, 0.0), max(after.stolen_s - before.stolen_s, 0.0))
+
+
 def stolen_share(before: MachineCpu | None, after: MachineCpu | None) -> float | None:
     """Return which share of the CPU time between the two was stolen, None if either is unknown."""
     if before is None or after is None or after.total_s <= before.total_s:

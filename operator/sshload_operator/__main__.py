@@ -11,7 +11,7 @@ import prometheus_client
 from sshload_contract.image_user import name_own_user
 
 from sshload_operator.control.api_server.lease import Terms
-from sshload_operator.control.handlers import Operator, Options
+from sshload_operator.control.handlers import Operator, Options, PagesOptions
 from sshload_operator.control.logs import FORMATS, set_up_log
 from sshload_operator.control.metrics.serving_certificate import CertificateError
 from sshload_operator.planning.installation import read_installation
@@ -31,6 +31,7 @@ def main() -> None:
         secure_metrics=arguments.metrics_secure,
         metrics_certificate=arguments.metrics_certificate,
         webhook_secret=arguments.webhook_secret,
+        pages=PagesOptions(arguments.ui_port, arguments.ui_certificate) if arguments.ui else None,
         health_port=arguments.health_port,
         lease_namespace=arguments.lease_namespace,
         lease=Terms(arguments.identity, arguments.lease_duration),
@@ -39,7 +40,7 @@ def main() -> None:
     try:
         asyncio.run(Operator(options).run())
     except CertificateError as error:
-        raise SystemExit(f"sshload-operator: the metrics cannot be served over TLS: {error}") from None
+        raise SystemExit(f"sshload-operator: metrics or pages cannot be served over TLS: {error}") from None
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -62,6 +63,13 @@ def _parser() -> argparse.ArgumentParser:
         type=Path,
         default=Path("/etc/sshload-webhook"),
         help="folder with the HMAC key of the installation's webhook, as the file key",
+    )
+    parser.add_argument(
+        "--ui", action="store_true", help="serve pages over TLS, to those only whom RBAC lets get /ui or /ui/NAMESPACE"
+    )
+    parser.add_argument("--ui-port", type=int, default=8443, help="for the pages")
+    parser.add_argument(
+        "--ui-certificate", type=Path, help="folder with tls.crt and tls.key for that; default: self-signed"
     )
     parser.add_argument("--health-port", type=int, default=8080, help="for /healthz and /readyz")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""Who may read guarded metrics: service accounts of a real API server, and the certificate that a reader checks."""
+"""Who may read what the operator guards: service accounts of a real API server; the certificate that they check."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,12 +18,16 @@ def token_of(cluster: LiveCluster, name: str) -> str:
 
 
 @contextmanager
-def token_of_reader(cluster: LiveCluster, name: str) -> Iterator[str]:
-    """Make a service account that RBAC lets get /metrics until the block ends, and return a token of it."""
+def token_of_reader(cluster: LiveCluster, name: str, *paths: str) -> Iterator[str]:
+    """Make a service account that RBAC lets get these paths, or /metrics, until the block ends; return its token."""
     token = token_of(cluster, name)
     role_name = f"{cluster.namespace}-metrics-{name}"
     rbac = {"apiVersion": f"{_RBAC}/v1", "metadata": {"name": role_name}}
-    role = {**rbac, "kind": "ClusterRole", "rules": [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]}
+    role = {
+        **rbac,
+        "kind": "ClusterRole",
+        "rules": [{"nonResourceURLs": list(paths) or ["/metrics"], "verbs": ["get"]}],
+    }
     binding = {
         **rbac,
         "kind": "ClusterRoleBinding",

@@ -30,6 +30,12 @@
 - apiGroups: [""]
   resources: [services, configmaps]
   verbs: [create, patch, delete]
+{{- if .Values.ui.enabled }}
+{{- /* The pages show what the ConfigMap of a test's results keeps. */}}
+- apiGroups: [""]
+  resources: [configmaps]
+  verbs: [get]
+{{- end }}
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [create, patch, delete]

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.bounds import Amount, Count, Ordinal, StageNumber
 
@@ -93,7 +94,8 @@ class Health:
     the share of time that the thread was runnable and not run (schedstat in proc(5)), and `stolen_share` the share of
     the machine's CPU time that its host gave to others; both are None where the kernel does not tell.
     `loop_lag_mean_us`, `loop_lag_p50_us`, `loop_lag_p99_us`, `loop_lag_p999_us` and `loop_lag_max_us` tell how late the
-    event loop woke; a percentile with too few samples is the maximum.
+    event loop woke; a percentile with too few samples is the maximum. `machine_cpu` is the time of the machine's CPUs
+    since the start of the run, None where the kernel does not tell.
     """
 
     cpu_share: Amount | None
@@ -107,6 +109,7 @@ class Health:
     ports_used: Count
     ports_available: Count
     overflows: Count
+    machine_cpu: MachineCpu | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from sshload_contract.wire.report import EncodedHistogram, ErrorCount, Negotiate
 from sshload_contract.wire.target import TargetStats
 
 RUN_SUMMARY_VERSION = 9
+SERVER_POINTS_LIMIT = 120
 _FEW_ERRORS = 100
 _SHORT_MESSAGE_CHARACTERS = 1_000
 
@@ -102,8 +103,9 @@ class SeriesPoint:
     `at_s` is the mean of the instants, since the start of the load, of the workers' last reports. Workers report in
     turn, and so the counts of a point are of as many seconds of the load as passed since the point before.
 
-    Percentiles are of the whole iteration, successes only. `failed_by` is how the failed ones ended. A master of
-    the release before says neither.
+    Percentiles are of the whole iteration, successes only. `failed_by` is how the failed ones ended. `stolen_share` is
+    the share of the CPU time of the workers' machines that their hosts gave to others, None where no kernel tells. A
+    master of a release before does not say all of these.
     """
 
     at_s: Amount
@@ -117,6 +119,22 @@ class SeriesPoint:
     p50_us: Count | None = None
     p90_us: Count | None = None
     failed_by: Mapping[Outcome, Count] = field(default_factory=dict)
+    stolen_share: Amount | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ServerPoint:
+    """One interval of what the managed target used, from the point before to `at_s` after the start of the load.
+
+    `cores` is CPU time per second and `stolen_share` that of its machine, both of the interval, the latter None where
+    the kernel does not tell; the rest is as it was at `at_s`.
+    """
+
+    at_s: Amount
+    cores: Amount
+    stolen_share: Amount | None
+    sessions: Count
+    memory_bytes: Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,6 +212,8 @@ class RunSummary:
     `login_failure` is that of a run that ended as LOGIN_FAILED, None in any other. `early_end` is None unless the load
     was ended for a broken threshold: such a run has COMPLETED, and its measured window ends there.
     `stages` are those of a load with several, as far as they were reached.
+    `server_series` has what the managed target used over time, at most SERVER_POINTS_LIMIT points; none of an external
+    one, and where a master of a release before does not say it.
     `omitted` names what was left out because the whole was too large. `run_json` is the RunConfig as the master read
     it, empty where a master of another release does not say it.
     """
@@ -221,6 +241,7 @@ class RunSummary:
     omitted: tuple[str, ...]
     run_json: str = ""
     stages: tuple[StageStats, ...] = ()
+    server_series: tuple[ServerPoint, ...] = ()
 
 
 def shortened_summaries(summary: RunSummary) -> Iterator[RunSummary]:
@@ -229,7 +250,7 @@ def shortened_summaries(summary: RunSummary) -> Iterator[RunSummary]:
     The time series goes first, then the histograms, then all but the first errors, then all but the totals.
     """
     yield summary
-    summary = replace(summary, series=(), omitted=(*summary.omitted, "series"))
+    summary = replace(summary, series=(), server_series=(), omitted=(*summary.omitted, "series"))
     yield summary
     summary = replace(summary, histograms=(), omitted=(*summary.omitted, "histograms"))
     yield summary

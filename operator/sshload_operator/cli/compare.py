@@ -1,5 +1,6 @@
 """`sshload compare`: a comparison in a cluster, followed to its end, or of a file, run here with variants in turns."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import written
 from sshload_operator.cli.exit_code import ExitCode, exit_code, failed_on
 from sshload_operator.cli.options import FILE, cluster_options, output, timeout, verbose
-from sshload_operator.cli.run import Given, given, local_options, local_run_options
+from sshload_operator.cli.run import Given, given, keep, local_options, local_run_options
 from sshload_operator.cli.view.comparison import comparison_page, comparison_progress, comparison_rows
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import ProgressView, progress_view
@@ -32,15 +33,17 @@ _OF_CLUSTER: Final = ("namespace", "kubeconfig", "context")
 @local_options
 @cluster_options
 @timeout
+@click.option("--save", metavar="FILE", type=FILE, help="Write the comparison with its results there.")
 @output()
 @verbose()
-def command(
+def command(  # noqa: PLR0913 - click passes each option
     *,
     comparison: str | None,
     filename: Path | None,
     timeout: float | None,
     output: str,
     verbose: bool,
+    save: Path | None,
     **options: Any,
 ) -> ExitCode:
     """Follow the SSHLoadTestComparison NAME in a cluster, or run that of FILE here; print its variants side by side.
@@ -52,7 +55,7 @@ def command(
     cluster = {name: options.pop(name) for name in _OF_CLUSTER}
     _refuse_others(here=filename is not None)
     if filename is not None:
-        return _here(given({"file": filename, **options}), output, verbose=verbose)
+        return _here(given({"file": filename, **options}), output, save, verbose=verbose)
     # The API client takes half a second to import, and a local run has no need of it.
     from sshload_operator.cli.cluster.access import Access  # noqa: PLC0415
     from sshload_operator.cli.cluster.follow import COMPARISONS, How, follow  # noqa: PLC0415
@@ -74,7 +77,7 @@ def _refuse_others(*, here: bool) -> None:
             raise click.UsageError(f"{one.opts[0]} is for {where}: leave it out")
 
 
-def _here(asked: Given, output: str, *, verbose: bool) -> ExitCode:
+def _here(asked: Given, output: str, save: Path | None, *, verbose: bool) -> ExitCode:
     """Run a comparison with processes of this machine."""
     view = progress_view()
     lost: list[Exception] = []
@@ -101,6 +104,8 @@ def _here(asked: Given, output: str, *, verbose: bool) -> ExitCode:
         "spec": document.spec,
         "status": written(status),
     }
+    if save is not None:
+        keep(save, json.dumps(finished, allow_nan=False))
     print_result(output, finished, comparison_page(document.name, status, verbose=verbose), comparison_rows(status))
     return failed_on(asked.file, lost[0]) if lost else exit_code(status.verdict)
 

@@ -1,4 +1,4 @@
-"""`sshload report`: a finished test as a page to look at, or the same as JSON or Markdown, in one file."""
+"""`sshload report`: what was found as a page to look at, or the same as JSON or Markdown, in one file."""
 
 import asyncio
 import json
@@ -9,24 +9,32 @@ from typing import Any, Final
 
 import click
 
-from sshload_operator.api.kinds import TEST
+from sshload_operator.api.kinds import COMPARISON, KINDS, SCHEDULE, TEST, Kind
+from sshload_operator.api.names import label_value
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.cli.cluster.access import Access, ClusterError, opened
 from sshload_operator.cli.exit_code import ExitCode, complain, failed, failed_on
 from sshload_operator.cli.options import FILE, cluster_options
-from sshload_operator.control.api_server.cluster import ApiError
+from sshload_operator.control.api_server.cluster import ApiError, Cluster
+from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
+from sshload_operator.report.comparison import comparison_document
 from sshload_operator.report.document import report_document
 from sshload_operator.report.html_page import html_page
 from sshload_operator.report.markdown import markdown_text
 from sshload_operator.report.saved_run import (
     SAVED_RUN_LIMIT_BYTES,
+    KeptObject,
     ReportError,
     SavedRun,
     finished_run,
-    read_saved_run,
+    kept_object,
+    saved_json,
+    saved_run_of,
     summary_in,
 )
+from sshload_operator.report.schedule import schedule_document
+from sshload_operator.report.sweep import SAVED_SWEEP_VERSION, saved_sweep_of, sweep_document
 
 _FORMS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     ".html": html_page,
@@ -34,59 +42,114 @@ _FORMS: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     ".md": markdown_text,
 }
 _NO_SUMMARY: Final = "the ConfigMap of its results is gone: the report has no course over time and no distribution"
+_WORDS: Final = {word: kind for kind in KINDS for word in (kind.word, kind.short, kind.plural)}
+Found = SavedRun | dict[str, Any]
+"""A run, which may be reported beside another one, or the whole report of anything else."""
 
 
 @click.command()
 @click.argument("name_or_file", metavar="NAME|FILE")
 @click.option(
+    "--against",
+    metavar="NAME|FILE",
+    help="Lay another test over this one, such as its baseline: both curves in each chart, figures side by side.",
+)
+@click.option(
     "-o", "--output", metavar="FILE", type=FILE, required=True, help="The file to write: *.html, *.json or *.md."
 )
 @cluster_options
-def command(name_or_file: str, output: Path, **options: Any) -> ExitCode:
-    """Write a report of a finished test: of the SSHLoadTest NAME in a cluster, or of a FILE of `sshload run --save`.
+def command(name_or_file: str, output: Path, against: str | None, **options: Any) -> ExitCode:
+    """Write a report of a finished test, a comparison, a sweep, or the history of a schedule.
 
-    The page needs no network: it can be mailed, attached or archived as it is.
+    NAME is a test in a cluster; comparison/NAME and schedule/NAME are the other kinds. FILE is what --save of `sshload
+    run`, `sweep` or `compare` wrote. The page needs no network: it can be mailed, attached or archived as it is.
     """
     written_as = _FORMS.get(output.suffix)
     if written_as is None:
         raise click.UsageError(f"{output} ends with none of {', '.join(_FORMS)}")
+    access = Access.taken_from(options)
+    asked = name_or_file
     try:
-        run = _saved(Path(name_or_file)) if _is_file(name_or_file) else _in_cluster(name_or_file, options)
+        found = _found(name_or_file, access)
+        if against is not None:
+            asked = against
+        document = _document(found, None if against is None else _found(against, access))
     except (ClusterError, ReportError) as error:
-        return failed(f"{name_or_file}: {error}")
+        return failed(f"{asked}: {error}")
     except OSError as error:
-        return failed_on(Path(name_or_file), error)
+        return failed_on(Path(asked), error)
     try:
-        output.write_text(written_as(report_document(run, version("sshload"))), encoding="utf-8")
+        output.write_text(written_as(document), encoding="utf-8")
     except OSError as error:
         return failed(f"{output}: {error.strerror or error}. Name a file that can be written")
     return ExitCode.PASSED
 
 
-def _is_file(name_or_file: str) -> bool:
-    """Return whether a file is meant: a name of an object has no slash, and rarely that suffix."""
-    return "/" in name_or_file or Path(name_or_file).suffix == ".json" or Path(name_or_file).is_file()
+def _document(found: Found, other: Found | None) -> dict[str, Any]:
+    if isinstance(found, SavedRun) and (other is None or isinstance(other, SavedRun)):
+        return report_document(found, version("sshload"), other)
+    if isinstance(found, SavedRun) or other is not None:
+        raise ReportError("--against lays one test over another: both have to be tests")
+    return found
 
 
-def _saved(path: Path) -> SavedRun:
-    with path.open("rb") as file:
-        return read_saved_run(file.read(SAVED_RUN_LIMIT_BYTES + 1))
-
-
-def _in_cluster(name: str, options: dict[str, Any]) -> SavedRun:
+def _found(name_or_file: str, access: Access) -> Found:
+    kind, name = _object_named(name_or_file)
+    if kind is None:
+        return _saved(Path(name_or_file))
     try:
-        return asyncio.run(_read(name, Access.taken_from(options)))
+        return asyncio.run(_read(kind, name, access))
     except ApiError as error:
         raise ClusterError(str(error)) from error
 
 
-async def _read(name: str, access: Access) -> SavedRun:
+def _object_named(name_or_file: str) -> tuple[Kind | None, str]:
+    """Return the kind and the name of an object, no kind where a file is meant.
+
+    A name of an object has no slash but that after its kind, and rarely the suffix of a file.
+    """
+    if Path(name_or_file).is_file():
+        return None, ""
+    word, slash, name = name_or_file.partition("/")
+    if slash and word.lower() in _WORDS and "/" not in name:
+        return _WORDS[word.lower()], name
+    return (None, "") if slash or Path(name_or_file).suffix == ".json" else (TEST, name_or_file)
+
+
+def _saved(path: Path) -> Found:
+    with path.open("rb") as file:
+        found = saved_json(file.read(SAVED_RUN_LIMIT_BYTES + 1))
+    parts = found if isinstance(found, dict) else {}
+    if parts.get("kind") == COMPARISON.name:
+        return comparison_document(kept_object(parts), version("sshload"))
+    if parts.get("version") == SAVED_SWEEP_VERSION:
+        return sweep_document(saved_sweep_of(parts), version("sshload"))
+    return saved_run_of(found)
+
+
+async def _read(kind: Kind, name: str, access: Access) -> Found:
     async with opened(access) as (cluster, namespace):
-        test = await cluster.read(TEST, namespace, name)
-        if test is None:
-            raise ClusterError(f"there is no {TEST.name} of this name in the namespace {namespace}")
-        kept = read_fitting(TestStatus, test.get("status")).results_config_map
-        config_map = await cluster.read_config_map(namespace, kept) if kept else None
-        if config_map is None:
-            complain(f"{name}: {_NO_SUMMARY}")
-        return finished_run(test, None if config_map is None else summary_in(config_map))
+        found = await cluster.read(kind, namespace, name)
+        if found is None:
+            raise ClusterError(f"there is no {kind.name} of this name in the namespace {namespace}")
+        if kind is COMPARISON:
+            return comparison_document(kept_object(found), version("sshload"))
+        if kind is SCHEDULE:
+            schedule = kept_object(found)
+            return schedule_document(schedule, await _tests_of(cluster, schedule), version("sshload"))
+        return await _run(cluster, namespace, found)
+
+
+async def _run(cluster: Cluster, namespace: str, test: Mapping[str, Any]) -> SavedRun:
+    kept = read_fitting(TestStatus, test.get("status")).results_config_map
+    config_map = await cluster.read_config_map(namespace, kept) if kept else None
+    if config_map is None:
+        complain(f"{test['metadata']['name']}: {_NO_SUMMARY}")
+    return finished_run(test, None if config_map is None else summary_in(config_map))
+
+
+async def _tests_of(cluster: Cluster, schedule: KeptObject) -> list[KeptObject]:
+    """Return the tests that a schedule has made, but for those that have no status yet."""
+    selector = f"{SCHEDULE_LABEL}={label_value(schedule.name)}"
+    found = await cluster.list_ours(TEST, schedule.namespace, selector, lambda test: test if "status" in test else None)
+    return [kept_object(test) for test in found if test is not None]

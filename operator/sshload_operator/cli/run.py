@@ -125,9 +125,9 @@ def command(output: str, verbose: bool, save: Path | None, **options: Any) -> Ex
     finally:
         line.close()
     if asked.logs is not None and result.summary is not None:
-        _keep(asked.logs / "summary.json", to_json(result.summary))
+        keep(asked.logs / "summary.json", to_json(result.summary))
     if save is not None:
-        _keep(save, saved_run_text(finished_test(document, result), result.summary))
+        keep(save, saved_run_text(finished_test(document, result), result.summary))
     if result.status.reason == Reason.TARGET_NOT_ALLOWED:
         complain("here, --allow-target HOST[:PORT] allows it")
     page = result_page(document.name, result.status, verbose=verbose)
@@ -173,7 +173,7 @@ def local_run_options(asked: Given, line: ProgressView) -> LocalOptions:
     )
 
 
-def _keep(path: Path, text: str) -> None:
+def keep(path: Path, text: str) -> None:
     """Write a file, or say why not: the result is still to be printed."""
     try:
         path.write_text(text, encoding="utf-8")

@@ -13,7 +13,7 @@ from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.cli.compare import runner
 from sshload_operator.cli.exit_code import ExitCode, exit_code, failed_on
 from sshload_operator.cli.options import FILE, Parsed, output
-from sshload_operator.cli.run import finished_test, given, local_options, only_test
+from sshload_operator.cli.run import finished_test, given, keep, local_options, only_test
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.progress import progress_view
 from sshload_operator.cli.view.sweep import sweep_page, sweep_rows
@@ -21,6 +21,7 @@ from sshload_operator.control.run.keys import KeysError
 from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.local.run import LocalResult, stop_signals
 from sshload_operator.local.sshd import LocalRunError
+from sshload_operator.report.sweep import saved_sweep_text
 
 
 def swept_field(text: str) -> Sweep:
@@ -42,8 +43,9 @@ def swept_field(text: str) -> Sweep:
     help="The field and its values: load.arrivals.rate=10,20,40 or =10..50:10.",
 )
 @local_options
+@click.option("--save", metavar="FILE", type=FILE, help="Write each value with its test there, for `sshload report`.")
 @output()
-def command(file: Path, swept: Sweep, output: str, **options: Any) -> ExitCode:
+def command(file: Path, swept: Sweep, output: str, save: Path | None, **options: Any) -> ExitCode:
     """Run the SSHLoadTest of FILE here at each value of one field, and print a table with a curve.
 
     The exit code is 0 where each value was measured, whatever was found, else that of the first that was not. What was
@@ -69,7 +71,11 @@ def command(file: Path, swept: Sweep, output: str, **options: Any) -> ExitCode:
     if lost is not None and not done:
         return failed_on(file, lost)
     statuses = [result.status for _, result in done]
-    whole = {"apiVersion": "v1", "kind": "List", "items": [finished_test(one, result) for one, result in done]}
+    finished = [finished_test(one, result) for one, result in done]
+    if save is not None:
+        points = list(zip(swept.values, finished, strict=False))
+        keep(save, saved_sweep_text(test.name, swept.field, len(swept.values), points))
+    whole = {"apiVersion": "v1", "kind": "List", "items": finished}
     swept_so_far = tuple(zip(swept.values, statuses, strict=False))
     page = sweep_page(test.name, swept.field, len(swept.values), swept_so_far)
     print_result(output, whole, page, sweep_rows(swept.field, swept_so_far))

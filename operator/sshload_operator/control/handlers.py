@@ -11,7 +11,7 @@ import signal
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import kopf
 from aiohttp import web
@@ -30,6 +30,10 @@ from sshload_operator.control.webhook.sender import Sender
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation
 
+if TYPE_CHECKING:
+    from sshload_operator.control.pages.index import Index
+    from sshload_operator.control.pages.server import PagesServer
+
 _LOG = logging.getLogger(__name__)
 # Short, so that an operator is back within 3 s of its API server, however long that was away.
 _ERROR_BACK_OFFS_S: Final = (1, 1, 2, 3, 3, 3, 3, 3)
@@ -44,7 +48,8 @@ class Options:
     """How the operator runs. No namespaces: all of them, and then its Lease is in `lease_namespace`.
 
     `secure_metrics`: over TLS and for those only whom RBAC lets read them, with the certificate of
-    `metrics_certificate`, None for one of its own. `webhook_secret` is the folder of the webhook's HMAC key.
+    `metrics_certificate`, None for one of its own. `webhook_secret` is the folder of the webhook's HMAC key. `pages` is
+    None where none are served.
     """
 
     namespaces: tuple[str, ...]
@@ -53,9 +58,18 @@ class Options:
     secure_metrics: bool
     metrics_certificate: Path | None
     webhook_secret: Path
+    pages: "PagesOptions | None"
     health_port: int
     lease_namespace: str
     lease: Terms
+
+
+@dataclass(frozen=True, slots=True)
+class PagesOptions:
+    """Where the pages are served, and the folder with their certificate, None for one of its own."""
+
+    port: int
+    certificate: Path | None
 
 
 class Operator:
@@ -69,6 +83,9 @@ class Operator:
         self._leases: Leases | None = None
         self._server = MetricsServer(options.metrics_port, self._metrics.render)
         self._certificate = ServingCertificate(options.metrics_certificate) if options.secure_metrics else None
+        self._index: Index | None = None
+        self._pages: PagesServer | None = None
+        self._pages_certificate = None if options.pages is None else ServingCertificate(options.pages.certificate)
         self._probes = ProbeServer(options.health_port, lambda: self._live is not None)
 
     async def run(self) -> None:
@@ -77,8 +94,9 @@ class Operator:
         Raises CertificateError before that where the metrics cannot be served as they are to be.
         """
         asyncio.get_running_loop().set_exception_handler(ignore_unclosed_watches)
-        if self._certificate is not None:
-            await self._certificate.context()
+        for certificate in (self._certificate, self._pages_certificate):
+            if certificate is not None:
+                await certificate.context()
         await self._probes.start()
         cluster = Cluster(await api_client(), self._metrics.count_api_request)
         options = self._options
@@ -131,10 +149,11 @@ class Operator:
         assert self._leases is not None  # noqa: S101 - `run` has taken them
         self._cluster = Cluster(await api_client(), self._metrics.count_api_request, self._leases.are_held)
         await self._server.start(self._guard(self._cluster))
+        if self._options.pages is not None and self._pages_certificate is not None:
+            await self._serve_pages(self._cluster, self._options.pages, self._pages_certificate)
         deliveries = self._deliveries(self._cluster)
-        self._live = LiveKinds(
-            self._cluster, self._options.installation, self._metrics, deliveries
-        )  # from now on it says ready
+        # From now on it says ready.
+        self._live = LiveKinds(self._cluster, self._options.installation, self._metrics, deliveries)
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
 
     def _deliveries(self, cluster: Cluster) -> Deliveries | None:
@@ -146,6 +165,17 @@ class Operator:
         counts = Counts(metrics.count_notification, metrics.set_pending_notifications)
         return Deliveries(cluster, webhook, sender, options.namespaces, counts)
 
+    async def _serve_pages(self, cluster: Cluster, pages: PagesOptions, certificate: ServingCertificate) -> None:
+        # Imported here because most operators serve no pages, and need not have this in memory.
+        from sshload_operator.control.pages.index import Index  # noqa: PLC0415
+        from sshload_operator.control.pages.reports import RenderedReports  # noqa: PLC0415
+        from sshload_operator.control.pages.server import PagesServer  # noqa: PLC0415
+
+        self._index = Index()
+        check = BearerCheck(cluster, what="the pages")
+        self._pages = PagesServer(pages.port, self._index, check, RenderedReports(cluster))
+        await self._pages.start(certificate)
+
     def _guard(self, cluster: Cluster) -> Guard | None:
         return Guard(BearerCheck(cluster), self._certificate) if self._certificate is not None else None
 
@@ -155,6 +185,8 @@ class Operator:
         if self._cluster is not None:
             await self._cluster.close()
         await self._server.stop()
+        if self._pages is not None:
+            await self._pages.stop()
 
     async def _log_in(self, **_: Any) -> kopf.AiohttpSession:
         """Let kopf reach the API server exactly as the operator's own requests do."""
@@ -165,14 +197,20 @@ class Operator:
     def _listed(self, listed: Listed) -> None:
         if self._live is not None:
             self._live.listed(listed)
+        if self._index is not None:
+            self._index.forget(listed.plural, listed.lacks)
 
     async def _test_changed(self, event: kopf.RawEvent, **_: Any) -> None:
         if self._live is not None:
             self._live.test_changed(event["type"], event["object"])
+        if self._index is not None:
+            self._index.changed(TEST.plural, event["type"], event["object"])
 
     async def _owner_changed(self, resource: kopf.Resource, event: kopf.RawEvent, **_: Any) -> None:
         if self._live is not None:
             self._live.owner_changed(resource.plural, event["type"], event["object"])
+        if self._index is not None:
+            self._index.changed(resource.plural, event["type"], event["object"])
 
     async def _pod_changed(self, event: kopf.RawEvent, **_: Any) -> None:
         if self._live is not None:

@@ -15,9 +15,11 @@ from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.shapes.forms import timestamp_text
 from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.comparison import ComparisonStatus, ComparisonVerdict
 from sshload_operator.api.status.figures import percent, rounded
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.report.against import against
 from sshload_operator.report.distribution import distributions
 from sshload_operator.report.over_time import MOST_POINTS, over_time
 from sshload_operator.report.saved_run import SavedRun
@@ -27,21 +29,22 @@ REPORT_VERSION: Final = "report.v1"
 _LIMIT_CHARACTERS: Final = 950_000
 """With the page's own scripts, a page stays below 1.5 MB."""
 
-_HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
+_HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False, ComparisonVerdict.CONCLUSIVE: True}
 _NO_SUMMARY: Final = "the summary of the run was not kept, so there is no course over time and no distribution"
-_NOT_OVER_TIME: Final = (
-    "the server's counts and the generator's steal and lag are known of the whole run, not over time"
-)
+_NOT_OVER_TIME: Final = "the generator's lag is known of the whole run, not over time"
+_NO_SERVER_OVER_TIME: Final = "what the server used is not known over time: it is external, or the run too short"
+_NO_STEAL_OVER_TIME: Final = "steal of the workers' machines is not known over time"
 _OLD_SERIES: Final = "the run is of a release that kept only the 99th percentile over time, and no outcomes"
 _TOO_LARGE: Final = {
     "overTime": "the course over time is left out: the report would be too large",
     "distributions": "the distributions are left out: the report would be too large",
     "waterfall": "the parts of an iteration are left out: the report would be too large",
+    "against": "the other run is left out: the report would be too large",
 }
 
 
-def report_document(run: SavedRun, release: str) -> dict[str, Any]:
-    """Return the report of a run, made by this release: JSON, at most a megabyte of it.
+def report_document(run: SavedRun, release: str, other: SavedRun | None = None) -> dict[str, Any]:
+    """Return the report of a run, made by this release, beside another one: JSON, at most a megabyte of it.
 
     Units stand in the names, as in a status. What is not known is absent or null, and `lacks` says so in words.
     `results`, `thresholds` and `capacity` are those of the status.
@@ -53,14 +56,7 @@ def report_document(run: SavedRun, release: str) -> dict[str, Any]:
         "version": REPORT_VERSION,
         "release": release,
         "test": {"name": run.name, "namespace": run.namespace},
-        "verdict": {
-            "word": status.verdict,
-            "reason": status.reason,
-            "message": status.message,
-            "passed": None if status.verdict is None else _HELD.get(status.verdict),
-            "startTime": _time(status.start_time),
-            "completionTime": _time(status.completion_time),
-        },
+        "verdict": verdict_of(status),
         "thresholds": stated.get("thresholds", []),
         "baseline": stated.get("baseline"),
         "results": stated.get("results"),
@@ -74,13 +70,34 @@ def report_document(run: SavedRun, release: str) -> dict[str, Any]:
         "server": None
         if summary is None
         else _server(summary.target_before, summary.target_held, summary.target_after),
-        "spec": yaml.safe_dump(json.loads(json.dumps(run.spec)), sort_keys=False, allow_unicode=True),
+        "spec": spec_text(run.spec),
         "lacks": list(_lacks(summary)),
     }
-    return _within_limit(document)
+    if other is not None:
+        document["against"] = against(run, other)
+        document["lacks"] += [f"of {other.name}, {said}" for said in _lacks(other.summary)]
+    return within_limit(document, _TOO_LARGE)
 
 
-def _time(moment: datetime | None) -> str | None:
+def verdict_of(status: TestStatus | ComparisonStatus) -> dict[str, Any]:
+    """Return what a run says, `passed` None where it says neither that it passed nor that it failed."""
+    return {
+        "word": status.verdict,
+        "reason": status.reason,
+        "message": status.message,
+        "passed": None if status.verdict is None else _HELD.get(status.verdict),
+        "startTime": time_text(status.start_time),
+        "completionTime": time_text(status.completion_time),
+    }
+
+
+def spec_text(spec: Mapping[str, Any]) -> str:
+    """Return a spec as YAML."""
+    return str(yaml.safe_dump(json.loads(json.dumps(spec)), sort_keys=False, allow_unicode=True))
+
+
+def time_text(moment: datetime | None) -> str | None:
+    """Return a time as a status has it."""
     return None if moment is None else timestamp_text(moment)
 
 
@@ -90,12 +107,14 @@ def json_text(document: Mapping[str, Any]) -> str:
     return plain.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _within_limit(document: dict[str, Any]) -> dict[str, Any]:
-    for name, said in _TOO_LARGE.items():
+def within_limit(document: dict[str, Any], parts: Mapping[str, str]) -> dict[str, Any]:
+    """Return a document without so many of its parts that its page is not too large; `lacks` then says which."""
+    for name, said in parts.items():
         if len(json_text(document)) <= _LIMIT_CHARACTERS:
             break
-        left: Any = None if name == "overTime" else []
-        document = {**document, name: left, "lacks": [*document["lacks"], said]}
+        if document.get(name):
+            left: Any = [] if isinstance(document[name], list) else None
+            document = {**document, name: left, "lacks": [*document["lacks"], said]}
     return document
 
 
@@ -114,6 +133,10 @@ def _lacks(summary: RunSummary | None) -> Iterator[str]:
     if len(summary.series) > MOST_POINTS:
         yield f"the course over time ends after its first {MOST_POINTS} intervals"
     yield _NOT_OVER_TIME
+    if summary.series and not summary.server_series:
+        yield _NO_SERVER_OVER_TIME
+    if summary.series and all(point.stolen_share is None for point in summary.series):
+        yield _NO_STEAL_OVER_TIME
     if any(point.p99_us is not None and point.p50_us is None for point in summary.series):
         yield _OLD_SERIES
         return
@@ -138,7 +161,8 @@ def _distorted(status: TestStatus, summary: RunSummary | None) -> Iterator[dict[
     if status.verdict is Verdict.INVALID:
         last_s = summary.series[:MOST_POINTS][-1].at_s
         yield {"fromSeconds": 0, "toSeconds": rounded(last_s), "message": f"the whole run: {status.reason}"}
-    yield from over_time(summary)["stalled"]
+    course = over_time(summary)
+    yield from sorted((*course["stalled"], *course["stolen"]), key=lambda one: float(one["fromSeconds"]))
 
 
 def _trials(summary: RunSummary) -> Iterator[dict[str, Any]]:

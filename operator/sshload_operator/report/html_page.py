@@ -1,4 +1,4 @@
-"""The report as one page of HTML that asks for nothing else: style, scripts and the document are inside."""
+"""A report as one page of HTML that asks for nothing else: style, scripts and the document are inside."""
 
 import base64
 import hashlib
@@ -7,24 +7,37 @@ from html import escape
 from importlib.resources import files
 from typing import Any, Final
 
-from sshload_operator.report.document import json_text
+from sshload_operator.report.comparison import COMPARISON_REPORT_VERSION
+from sshload_operator.report.document import REPORT_VERSION, json_text
+from sshload_operator.report.schedule import SCHEDULE_REPORT_VERSION
+from sshload_operator.report.sweep import SWEEP_REPORT_VERSION
 
-_SCRIPTS: Final = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "report.js")
+_SHARED_SCRIPTS: Final = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "draw.js")
+_SUBJECTS: Final = {
+    REPORT_VERSION: "test",
+    COMPARISON_REPORT_VERSION: "comparison",
+    SWEEP_REPORT_VERSION: "sweep",
+    SCHEDULE_REPORT_VERSION: "schedule",
+}
+"""What a document is about, by its version: the field with the name, and the script that draws it."""
 
 _NOTHING: Final = "default-src 'none'; base-uri 'none'; form-action 'none'"
 
 
-def html_page(document: Mapping[str, Any]) -> str:
-    """Return the page of a report. Its policy lets run no script but its own three, and load nothing."""
+def html_page(document: Mapping[str, Any], home: str = "") -> str:
+    """Return the page of a report, with a link to `home` if there is one.
+
+    Its policy lets run no script but its own, and load nothing.
+    """
+    subject = _SUBJECTS[document["version"]]
     page = files(__package__).joinpath("page")
-    scripts = [page.joinpath(*name.split("/")).read_text(encoding="utf-8") for name in _SCRIPTS]
-    hashes = " ".join(f"'sha256-{_sha256(script)}'" for script in scripts)
     parts = {
-        "@POLICY@": f"{_NOTHING}; script-src {hashes}; style-src 'unsafe-inline'",
-        "@TITLE@": escape(f"{document['test']['name']}: {document['verdict']['word'] or 'no verdict'}"),
+        "@POLICY@": policy(document),
+        "@TITLE@": escape(f"{document[subject]['name']}: {document['verdict']['word'] or 'no verdict'}"),
         "@STYLE@": page.joinpath("report.css").read_text(encoding="utf-8"),
+        "@HOME@": f'<p><a href="{escape(home)}">All tests</a></p>' if home else "",
         "@DOCUMENT@": json_text(document),
-        "@SCRIPTS@": "\n".join(f"<script>{script}</script>" for script in scripts),
+        "@SCRIPTS@": "\n".join(f"<script>{script}</script>" for script in _scripts(document)),
     }
     found = page.joinpath("report.html").read_text(encoding="utf-8")
     pieces: list[str] = []
@@ -32,6 +45,18 @@ def html_page(document: Mapping[str, Any]) -> str:
         before, _, found = found.partition(name)
         pieces += (before, text)
     return "".join((*pieces, found))
+
+
+def policy(document: Mapping[str, Any]) -> str:
+    """Return the Content-Security-Policy of the page of a report."""
+    hashes = " ".join(f"'sha256-{_sha256(script)}'" for script in _scripts(document))
+    return f"{_NOTHING}; script-src {hashes}; style-src 'unsafe-inline'"
+
+
+def _scripts(document: Mapping[str, Any]) -> list[str]:
+    page = files(__package__).joinpath("page")
+    names = (*_SHARED_SCRIPTS, f"{_SUBJECTS[document['version']]}.js")
+    return [page.joinpath(*name.split("/")).read_text(encoding="utf-8") for name in names]
 
 
 def _sha256(script: str) -> str:

@@ -1,7 +1,7 @@
-"""The report as Markdown, for a ticket or a pull request: what fits into tables."""
+"""A report as Markdown, for a ticket or a pull request: what fits into tables."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from sshload_operator.api.shapes.reading import read_fitting
@@ -9,8 +9,15 @@ from sshload_operator.api.status.capacity import CapacityStatus
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results
+from sshload_operator.report.comparison import COMPARISON_REPORT_VERSION
+from sshload_operator.report.document import REPORT_VERSION
+from sshload_operator.report.schedule import SCHEDULE_REPORT_VERSION
+from sshload_operator.report.sweep import SWEEP_REPORT_VERSION
 
 _OF_STATUS: Final = ("results", "thresholds", "capacity")
+_APART: Final = {True: "apart", False: "overlap", None: None}
+_EFFECT_WORDS: Final = {"better": "better", "worse": "worse", "none": "no difference", "unknown": None, None: None}
+_STATED_HEAD: Final = ("completed/s", "p50 ms", "p99 ms")
 _SIGNS: Final = {True: "met", False: "broken", None: "cannot be said"}
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
 _STEP_HEAD: Final = ("step", "count", "failures", "p50 ms", "p90 ms", "p99 ms", "max ms")
@@ -18,15 +25,19 @@ _TRIAL_HEAD: Final = ("trial", "load", "state", "completed/s", "p99 ms", "why")
 
 
 def markdown_text(document: Mapping[str, Any]) -> str:
-    """Return the verdict, the thresholds, and what was measured, as Markdown."""
-    return "\n".join(_lines(document)).rstrip() + "\n"
+    """Return the verdict and what was measured, as Markdown."""
+    return "\n".join(_LINES[document["version"]](document)).rstrip() + "\n"
 
 
-def _lines(document: Mapping[str, Any]) -> Iterator[str]:
-    status = read_fitting(TestStatus, {name: document[name] for name in _OF_STATUS})
-    verdict = document["verdict"]
-    yield f"# {_plain(document['test']['name'])}: {_plain(verdict['word'])} ({_plain(verdict['reason'])})\n"
+def _head(name: str, verdict: Mapping[str, Any]) -> Iterator[str]:
+    reason = f" ({_plain(verdict['reason'])})" if verdict["reason"] else ""
+    yield f"# {_plain(name)}: {_plain(verdict['word'] or 'no verdict')}{reason}\n"
     yield f"{_plain(verdict['message'])}\n"
+
+
+def _test_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    status = read_fitting(TestStatus, {name: document[name] for name in _OF_STATUS})
+    yield from _head(document["test"]["name"], document["verdict"])
     rows = [(one.threshold, one.observed, _SIGNS[one.passed]) for one in status.thresholds]
     yield from _table("Thresholds", ("threshold", "seen", "verdict"), rows)
     if status.capacity is not None:
@@ -36,7 +47,97 @@ def _lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _table("Server", ("figure", "value"), (document["server"] or {}).items())
     if status.results is not None and status.results.generator is not None:
         yield from _table("Generator", ("figure", "value"), written(status.results.generator).items())
+    if document.get("against"):
+        yield from _against(document["against"])
+    yield from _lacks(document)
+
+
+def _lacks(document: Mapping[str, Any]) -> Iterator[str]:
     yield from (f"- {_plain(said)}" for said in document["lacks"])
+
+
+def _against(other: Mapping[str, Any]) -> Iterator[str]:
+    rows = (
+        (one["figure"], one["here"]["value"], one["there"]["value"], one["ratio"], _APART[one["apart"]])
+        for one in other["figures"]
+    )
+    head = ("figure", "this run", "the other run", "ratio", "intervals")
+    yield from _table(f"Beside {_plain(other['test']['name'])}", head, rows)
+    if other["difference"]:
+        yield f"The two did not measure the same: {_plain(other['difference'])}\n"
+
+
+def _comparison_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    yield from _head(document["comparison"]["name"], document["verdict"])
+    names = [one["name"] for one in document["variants"]]
+    for variant in names[1:]:
+        rows = (_compared(one, names[0], variant) for one in document["figures"] or ())
+        head = ("figure", names[0], variant, "ratio", "95 % interval", "difference")
+        yield from _table(f"{_plain(variant)} beside {_plain(names[0])}", tuple(map(_plain, head)), rows)
+    tests = (
+        (one["round"], one["variant"], one["test"], one["verdict"], one["problem"] or one["reason"])
+        for one in document["tests"] or ()
+    )
+    yield from _table("Rounds", ("round", "variant", "test", "verdict", "why"), tests)
+    yield from _lacks(document)
+
+
+def _compared(figure: Mapping[str, Any], first: str, variant: str) -> Sequence[Any]:
+    found = {one["variant"]: one for one in figure["variants"]}
+    here, there = found.get(variant), found.get(first)
+    value = None if there is None else there["value"]
+    if here is None:
+        return figure["figure"], value, None, None, None, None
+    change = f"{here['points']:+.3g} points" if here["points"] is not None else here["ratio"]
+    return figure["figure"], value, here["value"], change, _range(here), _EFFECT_WORDS[here["effect"]]
+
+
+def _range(found: Mapping[str, Any] | None) -> str | None:
+    """Return an interval in words, None where it has no bounds."""
+    if found is None or found["low"] is None or found["high"] is None:
+        return None
+    return f"{found['low']:,.4g} to {found['high']:,.4g}"
+
+
+def _sweep_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    yield from _head(document["sweep"]["name"], document["verdict"])
+    rows = (
+        (one["value"], one["verdict"]["word"], *_stated(one, "completedRate", "p50Ms", "p99Ms"), one["errorPercent"])
+        for one in document["points"]
+    )
+    field = _plain(document["sweep"]["field"])
+    yield from _table("Values", (field, "verdict", *_STATED_HEAD, "errors %"), rows)
+    yield from _lacks(document)
+
+
+def _schedule_lines(document: Mapping[str, Any]) -> Iterator[str]:
+    yield from _head(document["schedule"]["name"], document["verdict"])
+    rows = (
+        (
+            one["time"],
+            one["test"],
+            one["verdict"],
+            one["capacityInWords"],
+            *_stated(one, "completedRate", "p50Ms", "p99Ms"),
+        )
+        for one in document["runs"]
+    )
+    yield from _table("Runs", ("scheduled for", "test", "verdict", "capacity", *_STATED_HEAD), rows)
+    drift = (
+        (one["time"], one["test"], one["figure"], one["percent"], _range(one), one["limit"], _SIGNS[one["passed"]])
+        for one in document["drift"] or ()
+    )
+    head = ("scheduled for", "test", "figure", "% from the baseline", "95 % interval", "limit %", "verdict")
+    yield from _table("Drift", head, drift)
+    yield from _lacks(document)
+
+
+def _stated(row: Mapping[str, Any], *names: str) -> Iterator[Any]:
+    """Yield figures of a row with their intervals, in words."""
+    for name in names:
+        found = row[name]
+        bounds = _range(found)
+        yield None if found is None else f"{found['value']:,.4g}{f' ({bounds})' if bounds else ''}"
 
 
 def _capacity(found: CapacityStatus) -> Iterator[str]:
@@ -80,3 +181,11 @@ def _plain(value: Any) -> str:
         return "-"
     text = f"{value:,.6g}" if isinstance(value, float) else str(value)
     return _SPECIAL.sub(r"\\\1", "".join(one if one.isprintable() else " " for one in text))
+
+
+_LINES: Final[Mapping[str, Callable[[Mapping[str, Any]], Iterator[str]]]] = {
+    REPORT_VERSION: _test_lines,
+    COMPARISON_REPORT_VERSION: _comparison_lines,
+    SWEEP_REPORT_VERSION: _sweep_lines,
+    SCHEDULE_REPORT_VERSION: _schedule_lines,
+}

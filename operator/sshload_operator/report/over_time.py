@@ -1,14 +1,15 @@
-"""The course of a run: its intervals with rates, latencies and failures, and which of them are not to be trusted."""
+"""The course of a run: its intervals with rates, latencies, failures and CPU, and which are not to be trusted."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, Final
 
+from sshload_contract.judgement.own_delay import is_stolen
 from sshload_contract.vocabulary import Outcome
-from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
+from sshload_contract.wire.run_summary import SERVER_POINTS_LIMIT, RunSummary, SeriesPoint, ServerPoint
 
-from sshload_operator.api.status.figures import milliseconds, rounded
+from sshload_operator.api.status.figures import milliseconds, percent, rounded
 
 MOST_POINTS: Final = 600
 """What a master keeps of a run, however long it is. No master makes more, and no more are read."""
@@ -20,17 +21,21 @@ _PERCENT: Final = 100.0
 
 
 def over_time(summary: RunSummary) -> dict[str, Any]:
-    """Return the intervals, each from the end of the one before to `atSeconds`, and the stretches without reports.
+    """Return the intervals, each from the end of the one before to `atSeconds`, and what of them is not to be trusted.
 
     Rates are per second of the load that was reported. `errorPercent` is the share of failed iterations among those
     that ended, and `failedPercent` the same by how they ended: the most frequent outcomes of the run, and `other`.
+    `stolenPercent` is of the workers' machines, in `server` of the managed target's. `stalled` and `stolen` are the
+    stretches in which workers did not report, or their hosts gave CPU time to others.
     """
     points = summary.series[:MOST_POINTS]
     named = _most_frequent(points)
     return {
         "intervalSeconds": summary.series_interval_s,
         "intervals": [_interval(before_s, point, named) for before_s, point in _with_begin(points)],
+        "server": [_server_point(point) for point in summary.server_series[:SERVER_POINTS_LIMIT]],
         "stalled": list(_stalled(points, summary.series_interval_s)),
+        "stolen": list(_stolen(points)),
     }
 
 
@@ -69,7 +74,31 @@ def _interval(before_s: float, point: SeriesPoint, named: frozenset[Outcome]) ->
         "users": point.users,
         "held": point.held,
         "inFlight": point.in_flight,
+        "stolenPercent": percent(point.stolen_share),
     }
+
+
+def _server_point(point: ServerPoint) -> dict[str, Any]:
+    return {
+        "atSeconds": rounded(point.at_s),
+        "cores": rounded(point.cores),
+        "stolenPercent": percent(point.stolen_share),
+        "sessions": point.sessions,
+        "memoryBytes": point.memory_bytes,
+    }
+
+
+def _stolen(points: Sequence[SeriesPoint]) -> Iterator[dict[str, Any]]:
+    """Yield the stretches in which so much CPU time of workers' machines was stolen that latencies may show it."""
+    for is_one, intervals in groupby(_with_begin(points), lambda interval: is_stolen(interval[1].stolen_share)):
+        if is_one:
+            (begin_s, first), *more = intervals
+            worst = max(point.stolen_share or 0.0 for point in (first, *(point for _, point in more)))
+            yield {
+                "fromSeconds": rounded(begin_s),
+                "toSeconds": rounded(more[-1][1].at_s if more else first.at_s),
+                "message": f"hosts of workers' machines gave up to {worst:.0%} of their CPU time to others (steal)",
+            }
 
 
 def _stalled(points: Sequence[SeriesPoint], interval_s: float) -> Iterator[dict[str, Any]]:

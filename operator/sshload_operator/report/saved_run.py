@@ -47,6 +47,16 @@ class SavedRun:
     summary: RunSummary | None
 
 
+@dataclass(frozen=True, slots=True)
+class KeptObject:
+    """An object of one of the kinds, with its spec and its status as they were written."""
+
+    name: str
+    namespace: str
+    spec: Mapping[str, Any]
+    status: Mapping[str, Any]
+
+
 def saved_run_text(test: Mapping[str, Any], summary: RunSummary | None) -> str:
     """Return a finished test and its summary as the text of a file, which `read_saved_run` reads."""
     plain = None if summary is None else to_plain(summary)
@@ -55,39 +65,60 @@ def saved_run_text(test: Mapping[str, Any], summary: RunSummary | None) -> str:
 
 def read_saved_run(text: bytes) -> SavedRun:
     """Return the run that a file holds, or what `sshload run -o json` printed; raises ReportError."""
+    return saved_run_of(saved_json(text))
+
+
+def saved_json(text: bytes) -> Any:
+    """Return what the JSON of a saved file says; raises ReportError."""
     if len(text) > SAVED_RUN_LIMIT_BYTES:
         raise ReportError(f"is larger than {SAVED_RUN_LIMIT_BYTES} bytes, which no run is")
     try:
-        found = parse_json(text.decode())
+        return parse_json(text.decode())
+    except (ContractError, UnicodeDecodeError) as error:
+        raise ReportError(f"is no run: {error}. sshload run --save writes one") from error
+
+
+def saved_run_of(found: Any) -> SavedRun:
+    """Return the run that the JSON of a file says; raises ReportError."""
+    try:
         if isinstance(found, dict) and found.get("kind") == TEST.name:
             return finished_run(found, None)
         if not isinstance(found, dict) or found.get("version") != _VERSION:
             raise ReportError(f"is no run: sshload run --save writes one ({_VERSION})")
         plain = found.get("summary")
         return finished_run(found.get("test"), None if plain is None else from_plain(RunSummary, plain, tolerant=True))
-    except (ContractError, UnicodeDecodeError) as error:
+    except ContractError as error:
         raise ReportError(f"is no run: {error}. sshload run --save writes one") from error
 
 
 def finished_run(test: Any, summary: RunSummary | None) -> SavedRun:
-    """Return a test of a cluster or a file with its summary; raises ReportError where it is none, or not finished."""
-    parts = test if isinstance(test, dict) else {}
+    """Return a test with its summary; raises ReportError where it is none, or not finished."""
+    kept = kept_object(test)
+    try:
+        check_size(kept.spec)
+    except SpecError as error:
+        raise ReportError(f"is no run: {error}") from error
+    if not head_of({"status": kept.status}).is_finished:
+        raise ReportError("is not finished: sshload watch waits for it")
+    return SavedRun(kept.name, kept.namespace, kept.spec, kept.status, summary)
+
+
+def kept_object(found: Any) -> KeptObject:
+    """Return an object of a cluster or a file; raises ReportError where it is none, or has no status yet."""
+    parts = found if isinstance(found, dict) else {}
     metadata, spec, status = (parts.get(name) for name in ("metadata", "spec", "status"))
     if not (isinstance(metadata, dict) and isinstance(spec, dict) and isinstance(status, dict)):
-        raise ReportError("has no metadata, spec or status of a test: wait until it is finished")
+        raise ReportError("has no metadata, spec or status: wait until it is finished")
     name, namespace = metadata.get("name"), metadata.get("namespace", "")
     if not isinstance(name, str) or not isinstance(namespace, str):
         raise ReportError("has no name or namespace that is a text")
     try:
         check_name(name)
-        check_size(spec)
     except SpecError as error:
         raise ReportError(f"is no run: {error}") from error
     if _is_nested_too_deeply(spec):
         raise ReportError(f"is no run: its spec is nested more than {_MOST_LEVELS} levels deep")
-    if not head_of(parts).is_finished:
-        raise ReportError("is not finished: sshload watch waits for it")
-    return SavedRun(name, namespace, spec, status, summary)
+    return KeptObject(name, namespace, spec, status)
 
 
 def _is_nested_too_deeply(spec: Any) -> bool:

@@ -2,16 +2,21 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
+from operator_fixtures import operator, proxy
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 from sshload_operator.report.document import report_document
 from sshload_operator.report.html_page import html_page
 from sshload_operator.report.saved_run import SavedRun
 
+__all__ = ["operator", "proxy"]
+
 Shown = Callable[[SavedRun], Page]
+ShownDocument = Callable[[Mapping[str, Any]], Page]
 _SCREENSHOTS = Path(os.environ.get("SSHLOAD_SCREENSHOTS", Path(__file__).parents[3] / "dist/screenshots"))
 
 
@@ -35,12 +40,18 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
 
 
 @pytest.fixture
-def shown(context: BrowserContext, tmp_path: Path) -> Shown:
-    """What shows the report of a run as a file; a complaint of the browser, or a request, fails the test."""
+def shown(shown_document: ShownDocument) -> Shown:
+    """What shows the report of a run."""
+    return lambda run: shown_document(report_document(run, "0.1.0"))
 
-    def show(run: SavedRun) -> Page:
+
+@pytest.fixture
+def shown_document(context: BrowserContext, tmp_path: Path) -> ShownDocument:
+    """What shows a report as a file; a complaint of the browser, or a request, fails the test."""
+
+    def show(document: Mapping[str, Any]) -> Page:
         file = tmp_path / "report.html"
-        file.write_text(html_page(report_document(run, "0.1.0")), encoding="utf-8")
+        file.write_text(html_page(document), encoding="utf-8")
         page, said = context.new_page(), []
         page.on("console", lambda message: said.append(message.text))
         page.on("pageerror", lambda error: said.append(str(error)))

@@ -7,6 +7,7 @@ from time import monotonic
 
 import gevent
 from gevent.event import Event
+from gevent.pool import Group
 from sshload_contract.vocabulary import RunEnd
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.master_log import Snapshot, Stage, snapshot_line, summary_lines
@@ -215,7 +216,9 @@ class Master:
             return False
         start_s = now_s + self.config.start_lead_s
         self._start(trial, start_s)
-        asking = gevent.spawn(self._ask_while_held, trial, start_s)
+        asking = Group()
+        asking.spawn(self._ask_while_held, trial, start_s)
+        asking.spawn(self._ask_over_time, trial, start_s)
         self._await_end(trial)
         trial.end(monotonic(), time.time())
         asking.kill()
@@ -248,6 +251,18 @@ class Master:
         stats = self._target.stats()
         if monotonic() < end_s:
             trial.target_held = stats
+
+    def _ask_over_time(self, trial: TrialCourse, start_s: float) -> None:
+        """Fetch the target's counts from the start of the load to its end, for what the target used over time."""
+        if not self.config.stats_url:
+            return
+        due_s = start_s
+        while True:
+            gevent.sleep(max(due_s - monotonic(), 0))
+            stats = self._target.stats()
+            if stats is not None:
+                trial.server_series.add(max(monotonic() - start_s, 0.0), stats)
+            due_s = max(due_s + trial.server_series.interval_s, monotonic())
 
     def _await_end(self, trial: TrialCourse) -> None:
         """Wait for all final reports; after an early end, or when they are overdue, only for a short while."""

@@ -13,7 +13,7 @@ from time import monotonic, monotonic_ns, thread_time
 import gevent
 from gevent.pool import Group
 from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
-from sshload_contract.steal import machine_cpu, stolen_share
+from sshload_contract.steal import machine_cpu, passed_since, stolen_share
 from sshload_contract.wire.report import Health
 
 from sshload_worker.recording.histogram import LatencyHistogram
@@ -62,6 +62,7 @@ class HealthMonitor:
     def health(self, *, connections: int, overflows: int) -> Health:
         """Return the figures since the start. `connections` are those open now."""
         self._ports_used = max(self._ports_used, connections + waiting_ports())
+        machine_now = machine_cpu(_read_proc_file(_STAT))
         delay_ns = run_delay_ns()
         elapsed_ns = max(monotonic_ns() - self._begin_ns, 1)  # read last, so that no wait is longer than what passed
         run_delay_share = None
@@ -70,7 +71,7 @@ class HealthMonitor:
         return Health(
             cpu_share=self._cpu_share,
             run_delay_share=run_delay_share,
-            stolen_share=stolen_share(self._machine_before, machine_cpu(_read_proc_file(_STAT))),
+            stolen_share=stolen_share(self._machine_before, machine_now),
             loop_lag_mean_us=round(self._lag.mean_us() or 0),
             loop_lag_p50_us=self._lag_percentile_us(50),
             loop_lag_p99_us=self._lag_percentile_us(99),
@@ -79,6 +80,7 @@ class HealthMonitor:
             ports_used=self._ports_used,
             ports_available=available_ports(),
             overflows=overflows,
+            machine_cpu=passed_since(self._machine_before, machine_now),
         )
 
     def _lag_percentile_us(self, percentile: float) -> int:

@@ -1,9 +1,10 @@
 """The progress of a run: the series of its marks, its stage, the time that remains, and the Snapshot of these."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from sshload_contract.steal import MachineCpu, stolen_share
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.master_log import (
     MOST_FAILURE_KINDS,
@@ -41,6 +42,7 @@ class Progress:
     totals_ok: LatencyHistogram
     failure_kinds: tuple[FailureKind, ...] = ()
     failed_by: Mapping[Outcome, int] = field(default_factory=dict)
+    machine_cpu: MachineCpu | None = None
 
 
 def progress(totals: Totals, at_s: float, workers: int) -> Progress:
@@ -59,7 +61,17 @@ def progress(totals: Totals, at_s: float, workers: int) -> Progress:
         totals_ok=latencies,
         failure_kinds=_failure_kinds(totals),
         failed_by=_failed_by(totals),
+        machine_cpu=_machine_cpu(report.health.machine_cpu for report in latest),
     )
+
+
+def _machine_cpu(told: Iterable[MachineCpu | None]) -> MachineCpu | None:
+    """Return the CPU time of all workers' machines since the start, added up; None where one does not tell."""
+    every = tuple(told)
+    if not every or None in every:
+        return None
+    known = tuple(one for one in every if one is not None)
+    return MachineCpu(sum(one.total_s for one in known), sum(one.stolen_s for one in known))
 
 
 def _failed_by(totals: Totals) -> dict[Outcome, int]:
@@ -86,7 +98,14 @@ def _reported_s(totals: Totals, at_s: float, workers: int) -> float:
 
 
 NOTHING_YET = Progress(
-    at_s=0.0, reported_s=0.0, users=0, held=0, in_flight=0, counts=NO_COUNTS, totals_ok=LatencyHistogram()
+    at_s=0.0,
+    reported_s=0.0,
+    users=0,
+    held=0,
+    in_flight=0,
+    counts=NO_COUNTS,
+    totals_ok=LatencyHistogram(),
+    machine_cpu=MachineCpu(0.0, 0.0),
 )
 
 
@@ -128,6 +147,7 @@ class Series:
 
     def points(self) -> tuple[SeriesPoint, ...]:
         """Return the intervals, the oldest first."""
+        begins = (NOTHING_YET, *(interval.end for interval in self._intervals))
         return tuple(
             SeriesPoint(
                 at_s=interval.end.reported_s,
@@ -141,8 +161,9 @@ class Series:
                 p50_us=interval.latencies.percentile_us(50),
                 p90_us=interval.latencies.percentile_us(90),
                 failed_by=interval.failed_by,
+                stolen_share=stolen_share(before.machine_cpu, interval.end.machine_cpu),
             )
-            for interval in self._intervals
+            for before, interval in zip(begins, self._intervals, strict=False)
         )
 
     def _join_pairs(self) -> None:

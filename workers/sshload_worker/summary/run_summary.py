@@ -21,6 +21,7 @@ from sshload_contract.wire.run_summary import (
     LoadStats,
     RunSummary,
     SeriesPoint,
+    ServerPoint,
     StageStats,
     StepStats,
 )
@@ -100,6 +101,7 @@ class RunCourse:
     held_least: int | None
     series_interval_s: float
     series: tuple[SeriesPoint, ...]
+    server_series: tuple[ServerPoint, ...] = ()
 
 
 def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSummary:
@@ -132,6 +134,7 @@ def run_summary(config: RunConfig, totals: Totals, course: RunCourse) -> RunSumm
         ),
         omitted=(),
         stages=tuple(_stages(config, totals, durations[Window.MEASURED])),
+        server_series=course.server_series,
     )
 
 

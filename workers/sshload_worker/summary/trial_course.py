@@ -14,6 +14,7 @@ from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.summary.early_end import unrecoverable_threshold
 from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, adds_enough, progress
 from sshload_worker.summary.run_summary import RunCourse, run_summary
+from sshload_worker.summary.server_series import ServerSeries
 from sshload_worker.summary.totals import Totals
 
 _LOOK_AGAIN_AFTER_S = 5.0
@@ -46,7 +47,8 @@ if TYPE_CHECKING:
 class TrialCourse:
     """One trial: its totals, its time series and the target's counts around it. `config` is the trial's own.
 
-    `start_s` is the agreed start instant, None before the order. `target_activity` is what the trial began beside.
+    `start_s` is the agreed start instant, None before the order. `target_activity` is what the trial began beside,
+    `server_series` what the target used meanwhile.
     """
 
     def __init__(self, order: TrialOrder, run: RunConfig, mark_interval_s: float) -> None:
@@ -60,6 +62,7 @@ class TrialCourse:
         self.target_after: TargetStats | None = None
         self._mark_interval_s = mark_interval_s
         self._series = Series(mark_interval_s)
+        self.server_series = ServerSeries(self.planned_s)
         self._held = HeldRange(self.config)
         self._before = self._last = NOTHING_YET
         self.start_s: float | None = None
@@ -175,4 +178,5 @@ class TrialCourse:
             held_least=self._held.least,
             series_interval_s=self._series.interval_s,
             series=self._series.points(),
+            server_series=self.server_series.points(),
         )

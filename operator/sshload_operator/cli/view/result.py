@@ -12,12 +12,12 @@ from sshload_operator.cli.view.capacity import capacity_parts
 from sshload_operator.cli.view.measured import measured_parts, steps_as_rows
 from sshload_operator.cli.view.page import Check, Facts, Grid, Page, Paste
 from sshload_operator.cli.view.text import ABSENT
+from sshload_operator.decision.baseline.judge import BASELINE_UNIT
 from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.state import Phase, Reason
 
 _HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
 _SAY_TOTALS: Final = (Reason.THRESHOLDS_MET, Reason.NO_THRESHOLDS)
-_OF_BASELINE: Final = "% of the baseline"
 _PERCENT: Final = "%"
 _CAPACITY: Final = "capacity"
 _AT_THE_LIMIT: Final = "at the limit"
@@ -75,7 +75,7 @@ def _margin(one: ThresholdStatus) -> str:
     if one.value is None or one.limit is None or one.kind is None:
         return _why_unseen(one) if one.passed is None and not one.observed else ""
     below = one.kind in _UPPER_LIMITS
-    if one.unit == _OF_BASELINE:
+    if one.unit == BASELINE_UNIT:
         room = one.limit - one.value if below else one.limit + one.value
         return f"{_points(room)} {'to spare' if room > 0 else 'too many'}" if room else _AT_THE_LIMIT
     apart = one.value - one.limit
@@ -88,7 +88,7 @@ def _margin(one: ThresholdStatus) -> str:
 
 
 def _why_unseen(one: ThresholdStatus) -> str:
-    if one.unit == _OF_BASELINE:
+    if one.unit == BASELINE_UNIT:
         return "not held against a baseline"
     return "no capacity is known" if one.kind == _CAPACITY else "too few samples"
 

@@ -62,10 +62,13 @@ class Reviews(Protocol):
 
 
 class BearerCheck:
-    """The check before all that an HTTP server of the operator serves. `admit` is the middleware."""
+    """The check before all that an HTTP server of the operator serves: `what`. `admit` is the middleware."""
 
-    def __init__(self, reviews: Reviews, clock_s: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, reviews: Reviews, clock_s: Callable[[], float] = time.monotonic, what: str = "the metrics"
+    ) -> None:
         self._reviews = reviews
+        self._what = what
         self._salt = secrets.token_bytes(32)
         self._allowed = _Memory(ALLOWED_KEEPS_S, clock_s)
         self._refused = _Memory(REFUSED_KEEPS_S, clock_s)
@@ -124,8 +127,9 @@ class BearerCheck:
         if self._is_answered:
             self._is_answered = False
             _LOG.warning(
-                "cannot ask who may read the metrics, and serves them to nobody (%s %s): the operator needs create on"
+                "cannot ask who may read %s, and serves them to nobody (%s %s): the operator needs create on"
                 " tokenreviews and subjectaccessreviews",
+                self._what,
                 error.status or "no answer",
                 error.reason,
             )

@@ -35,7 +35,7 @@ from sshload_operator.state import ObservedBaseline, Reason
 # Beyond so many times the length, a longer load is no advice.
 _MOST_TIMES_LONGER = 100
 _PERCENT = 100
-_UNIT = "% of the baseline"
+BASELINE_UNIT = "% of the baseline"
 _BEST_FIRST = (True, None, False)
 _MEASURED = (Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE)
 
@@ -86,8 +86,8 @@ def unjudged(threshold: RelativeThreshold) -> ThresholdResult:
 def _terms(threshold: RelativeThreshold) -> Terms:
     limit = threshold.within * _PERCENT
     if isinstance(threshold, RelativeLatency):
-        return Terms("latency", limit, _UNIT, threshold.step, threshold.percentile)
-    return Terms("throughput" if isinstance(threshold, RelativeThroughput) else "capacity", limit, _UNIT)
+        return Terms("latency", limit, BASELINE_UNIT, threshold.step, threshold.percentile)
+    return Terms("throughput" if isinstance(threshold, RelativeThroughput) else "capacity", limit, BASELINE_UNIT)
 
 
 def _change(ratio: float) -> float | None:

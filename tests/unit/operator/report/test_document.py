@@ -166,7 +166,7 @@ def test_no_text_of_a_run_ends_the_script_that_holds_the_document() -> None:
     inside = re.search(r'<script type="application/json" id="document">(.*?)</script>', page, re.DOTALL)
     assert inside is not None
     assert json.loads(inside[1])["results"]["errors"][0]["firstMessage"] == finished_runs.HOSTILE
-    assert page.count("</script>") == 4
+    assert page.count("</script>") == 5
     assert "<img" not in page
 
 

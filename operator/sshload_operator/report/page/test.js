@@ -1,84 +1,14 @@
-// Draws the report from the document that stands in the page. Texts reach the page as text nodes only.
+// Draws the report of a test from the document that stands in the page.
 "use strict";
 (() => {
-  const report = JSON.parse(document.getElementById("document").textContent);
-  const main = document.getElementById("report");
-  const contents = [];
-  const colours = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((number) => `var(--c${number})`);
-  const dashes = ["none", "7 4", "2 3", "10 3 2 3", "5 2", "1 4", "12 4", "4 4 1 4", "3 1"];
-  const WIDTH = 1040;
-  const MARGINS = { width: WIDTH, marginLeft: 60, marginRight: 20, marginBottom: 44 };
-
-  // Figures as text: what is absent is a dash.
-  const absent = (value) => value === undefined || value === null;
-  const figure = (value) => (absent(value) ? "-" : typeof value === "number" ? value.toLocaleString("en", { maximumSignificantDigits: 4 }) : String(value));
-  const exact = (value) => (absent(value) ? "-" : typeof value === "number" ? value.toLocaleString("en", { maximumFractionDigits: 9 }) : String(value));
-  const bytes = (value) => (absent(value) ? "-" : value >= 1e9 ? `${figure(value / 1e9)} GB` : value >= 1e6 ? `${figure(value / 1e6)} MB` : `${figure(value / 1e3)} kB`);
-  const words = (name) => name.replace(/([A-Z])/g, (letter) => ` ${letter.toLowerCase()}`);
-
-  function element(name, attributes = {}, ...children) {
-    const made = document.createElement(name);
-    for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-    made.append(...children.filter((child) => !absent(child)));
-    return made;
-  }
-
-  // A table: columns are [head, value of a row, whether it is a number].
-  function table(caption, columns, rows, { tall = false, digits = figure } = {}) {
-    const head = element("tr", {}, ...columns.map(([name, , number]) => element("th", { scope: "col", ...(number ? { class: "number" } : {}) }, name)));
-    const body = rows.map((row) => element("tr", {}, ...columns.map(([, value, number]) => {
-      const found = value(row);
-      return element("td", number ? { class: "number" } : {}, found instanceof Node ? found : number ? digits(found) : absent(found) ? "-" : String(found));
-    })));
-    return element("div", { class: tall ? "wide tall" : "wide", tabindex: "0", role: "group", "aria-label": `${caption}: a table` },
-      element("table", { "aria-label": caption }, element("thead", {}, head), element("tbody", {}, ...body)));
-  }
-
-  function section(id, title, ...children) {
-    contents.push([id, title]);
-    main.append(element("section", { id, "aria-labelledby": `${id}-title` }, element("h2", { id: `${id}-title` }, title), ...children));
-  }
-
-  // A chart with its legend, and its data as a table; without `data` a table stands beside it.
-  function chart(label, description, options, legend, data) {
-    const drawn = Plot.plot({ ...MARGINS, style: { fontSize: "12px", background: "transparent" }, ...options });
-    const svg = drawn.tagName === "svg" ? drawn : drawn.querySelector("svg");
-    for (const group of svg.querySelectorAll("[aria-label]")) { // of an image's parts nobody is told
-      group.dataset.mark = group.getAttribute("aria-label");
-      group.removeAttribute("aria-label");
-    }
-    svg.setAttribute("role", "img");
-    svg.setAttribute("aria-label", `${label}. ${description} A table below has its data.`);
-    const entries = legend.map(([name, colour, dash]) => element("li", {}, key(colour, dash), name));
-    return element("div", {}, element("h3", {}, label), element("p", { class: "quiet" }, description),
-      legend.length > 1 ? element("ul", { class: "legend", "aria-label": `Lines of ${label}` }, ...entries) : null,
-      element("figure", {}, drawn),
-      data ? element("details", {}, element("summary", {}, `${label} as a table`), data) : null);
-  }
-
-  function key(colour, dash = "none") {
-    const svg = d3.create("svg").attr("width", 26).attr("height", 10).attr("aria-hidden", "true");
-    svg.append("line").attr("x1", 0).attr("x2", 26).attr("y1", 5).attr("y2", 5)
-      .attr("stroke", colour).attr("stroke-width", 2.5).attr("stroke-dasharray", dash);
-    return svg.node();
-  }
-
-  function figures(pairs) {
-    return element("dl", { class: "figures" }, ...pairs.filter(([, value]) => !absent(value)).map(([name, value]) =>
-      element("div", {}, element("dt", {}, name), element("dd", { "data-figure": name }, figure(value)))));
-  }
-
-  const mark = (passed) => (passed === true ? ["passed", "✓ met"] : passed === false ? ["failed", "✗ broken"] : ["unknown", "? cannot be said"]);
+  const { report, colours, dashes, absent, figure, exact, bytes, words, element, table, section, chart, figures, mark, bounds } = draw;
+  const other = report.against;
+  const MOST_CAUTIONS = 10;
 
   function head() {
-    const { verdict, test } = report;
-    const [kind] = mark(verdict.passed);
-    document.getElementById("head").append(
-      element("h1", {}, element("span", { class: `verdict ${kind}`, id: "verdict" }, verdict.word ?? "No verdict"), test.name),
-      element("p", { class: "message" }, verdict.message || verdict.reason),
-      element("p", { class: "quiet" }, [test.namespace && `namespace ${test.namespace}`, verdict.reason, verdict.startTime && `${verdict.startTime} to ${verdict.completionTime ?? "?"}`].filter(Boolean).join(" · ")));
+    draw.verdict(report.test, report.verdict);
     if (report.thresholds.length)
-      document.getElementById("head").append(element("h2", { class: "plain" }, "Thresholds"), table("Thresholds", [
+      draw.head.append(element("h2", { class: "plain" }, "Thresholds"), table("Thresholds", [
         ["verdict", (one) => { const [name, text] = mark(one.passed); return element("strong", { class: name }, text); }],
         ["threshold", (one) => one.threshold],
         ["seen", (one) => one.observed],
@@ -87,12 +17,13 @@
         ["unit", (one) => one.unit],
       ], report.thresholds));
     const results = report.results;
-    if (results) document.getElementById("head").append(figures([
+    if (results) draw.head.append(figures([
       ["capacity", report.capacity?.inWords], ["offered/s", results.offeredRate], ["completed/s", results.completedRate],
       ["errors %", results.errorPercent], ["p50 ms", percentile("total", 50)], ["p90 ms", percentile("total", 90)], ["p99 ms", results.p99Ms],
     ]));
-    for (const one of report.distorted)
-      document.getElementById("head").append(element("p", { class: "caution" }, `Not to be trusted, ${figure(one.fromSeconds)} s to ${figure(one.toSeconds)} s: ${one.message}`));
+    if (report.distorted.length > MOST_CAUTIONS) draw.head.append(element("p", { class: "caution" }, `${report.distorted.length} stretches are not to be trusted; the first ${MOST_CAUTIONS} are:`));
+    for (const one of report.distorted.slice(0, MOST_CAUTIONS))
+      draw.head.append(element("p", { class: "caution" }, `Not to be trusted, ${figure(one.fromSeconds)} s to ${figure(one.toSeconds)} s: ${one.message}`));
   }
 
   function percentile(name, wanted) {
@@ -109,23 +40,32 @@
     return marks;
   }
 
-  function lines(intervals, series) {
-    return series.map(([name, value], index) => Plot.lineY(intervals, {
-      x: "atSeconds", y: (one) => value(one) ?? NaN, stroke: colours[index], strokeWidth: 1.8, strokeDasharray: dashes[index],
+  // A line is [name, its intervals, value of one, whether it is the other run's]: that is thinner, and fainter.
+  function lines(shown) {
+    return shown.map(([, intervals, value, isOther], index) => Plot.lineY(intervals, {
+      x: "atSeconds", y: (one) => value(one) ?? NaN, stroke: colours[index], strokeWidth: isOther ? 1.2 : 1.8, strokeOpacity: isOther ? 0.75 : 1, strokeDasharray: dashes[index],
     }));
   }
 
-  function timeChart(label, description, unit, series, scale = {}) {
-    const intervals = report.overTime.intervals;
-    const domain = [0, intervals[intervals.length - 1].atSeconds];
-    const shown = series.filter(([, value]) => intervals.some((one) => !absent(value(one))));
-    if (!shown.length) return null;
+  function timeChart(label, description, unit, series, { intervals = report.overTime.intervals, others = other?.overTime?.intervals ?? [], scale = {} } = {}) {
+    const shown = [
+      ...series.map(([name, value]) => [name, intervals, value, false]),
+      ...series.map(([name, value]) => [`${name} of ${other?.test.name}`, others, value, true]),
+    ].filter(([, points, value]) => points.some((one) => !absent(value(one))));
+    if (!shown.some(([, , , isOther]) => !isOther)) return null;
+    const domain = [0, d3.max([report.overTime.intervals, ...shown.map(([, points]) => points)], (points) => points[points.length - 1].atSeconds)];
+    const rows = (isOther) => {
+      const [first] = shown.filter((one) => one[3] === isOther);
+      if (!first) return null;
+      const name = isOther ? `${label} of ${other.test.name}` : label;
+      return table(name, [["to second", (one) => one.atSeconds, true],
+        ...shown.filter((one) => one[3] === isOther).map(([title, , value]) => [`${title} (${unit})`, value, true])], first[1], { tall: true, digits: exact });
+    };
+    const theirs = rows(true);
     return chart(label, description, {
       height: 220, x: { label: "seconds since the start of the load", domain }, y: { label: unit, grid: true, ...scale },
-      marks: [...timeMarks(domain), ...lines(intervals, shown)],
-    }, shown.map(([name], index) => [name, colours[index], dashes[index]]), table(label, [
-      ["to second", (one) => one.atSeconds, true], ...shown.map(([name, value]) => [`${name} (${unit})`, value, true]),
-    ], intervals, { tall: true, digits: exact }));
+      marks: [...timeMarks(domain), ...lines(shown)],
+    }, shown.map(([name], index) => [name, colours[index], dashes[index]]), theirs ? element("div", {}, rows(false), theirs) : rows(false));
   }
 
   function overTime() {
@@ -136,10 +76,26 @@
       timeChart("Rate", "Iterations begun and completed in each second.", "per second", [["completed", (one) => one.completedRate], ["begun", (one) => one.begunRate]]),
       timeChart("Latency", "Whole iterations that succeeded, by when they ended.", "ms", [["p50", (one) => one.p50Ms], ["p90", (one) => one.p90Ms], ["p99", (one) => one.p99Ms]]),
       outcomes.length
-        ? timeChart("Errors", "The share of the iterations that ended, by how they failed.", "% of iterations", outcomes.map((name) => [name, (one) => one.failedPercent[name] ?? (absent(one.errorPercent) ? null : 0)]))
+        ? timeChart("Errors", "The share of the iterations that ended, by how they failed.", "% of iterations", outcomes.map((name) => [name, (one) => one.failedPercent[name] ?? (absent(one.errorPercent) ? null : 0)]), { others: [] })
         : element("p", { class: "quiet" }, "No iteration failed."),
       timeChart("Under way", "Iterations under way, users, and sessions held.", "at once", [["in flight", "inFlight"], ["users", "users"], ["sessions held", "held"]]
-        .filter(([, name]) => intervals.some((one) => one[name])).map(([title, name]) => [title, (one) => one[name]])));
+        .filter(([, name]) => intervals.some((one) => one[name])).map(([title, name]) => [title, (one) => one[name]]), { others: [] }),
+      timeChart("CPU of the server", "Cores that the managed target used.", "cores", [["cores", (one) => one.cores]],
+        { intervals: report.overTime.server, others: other?.overTime?.server ?? [], scale: { zero: true } }),
+      stealChart());
+  }
+
+  // Steal of both sides: the workers' machines tell in each report, the target's only as often as it is asked.
+  function stealChart() {
+    const { intervals, server } = report.overTime;
+    const lines = [["workers' machines", intervals], ["server's machine", server]].filter(([, points]) => points.some((one) => !absent(one.stolenPercent)));
+    if (!lines.length) return null;
+    const domain = [0, d3.max(lines, ([, points]) => points[points.length - 1].atSeconds)];
+    return chart("CPU stolen", "The share of the machines' CPU time that their hosts gave to others.", {
+      height: 180, x: { label: "seconds since the start of the load", domain }, y: { label: "% of CPU time", grid: true, zero: true },
+      marks: [...timeMarks(domain), ...lines.map(([, points], index) => Plot.lineY(points, { x: "atSeconds", y: (one) => one.stolenPercent ?? NaN, stroke: colours[index], strokeWidth: 1.8, strokeDasharray: dashes[index] }))],
+    }, lines.map(([name], index) => [name, colours[index], dashes[index]]),
+    element("div", {}, ...lines.map(([name, points]) => table(`CPU stolen, ${name}`, [["to second", (one) => one.atSeconds, true], ["%", (one) => one.stolenPercent, true]], points, { tall: true, digits: exact }))));
   }
 
   // HdrHistogram's axis: the logarithm of what lies above a percentile.
@@ -148,13 +104,14 @@
   function distribution() {
     const all = report.distributions;
     if (!all.length) return;
-    const shown = all.slice(0, 4);
-    const rows = shown.flatMap(({ step, points, statedTo }) => points.filter(([percent, ms]) => percent < 100 && ms > 0)
-      .map(([percent, ms]) => ({ step, percent, ms, at: nines(percent), stated: percent <= statedTo })));
+    const theirs = (other?.distributions ?? []).filter(({ step }) => step === "total" || step === "login").map((one) => ({ ...one, name: `${one.step} of ${other.test.name}` }));
+    const shown = [...all.slice(0, theirs.length ? 2 : 4).map((one) => ({ ...one, name: one.step })), ...theirs];
+    const rows = shown.flatMap(({ name, points, statedTo }) => points.filter(([percent, ms]) => percent < 100 && ms > 0)
+      .map(([percent, ms]) => ({ name, percent, ms, at: nines(percent), stated: percent <= statedTo })));
     if (!rows.length) return;
     const ticks = [0, 50, 90, 99, 99.9, 99.99, 99.999, 99.9999].filter((percent) => nines(percent) <= d3.max(rows, (row) => row.at));
-    const marks = shown.flatMap(({ step }, index) => {
-      const own = rows.filter((row) => row.step === step);
+    const marks = shown.flatMap(({ name }, index) => {
+      const own = rows.filter((row) => row.name === name);
       const beyond = own.filter((row, at) => !row.stated || (own[at + 1] && !own[at + 1].stated));
       return [Plot.lineY(own.filter((row) => row.stated), { x: "at", y: "ms", stroke: colours[index], strokeWidth: 2, strokeDasharray: dashes[index] }),
         Plot.lineY(beyond, { x: "at", y: "ms", stroke: colours[index], strokeWidth: 1, strokeOpacity: 0.45 })];
@@ -162,8 +119,8 @@
     section("distribution", "Latency by percentile", chart("Distribution", "The percentile's axis is logarithmic, as HdrHistogram plots it. Faint: too few samples to state a percentile.", {
       height: 300, x: { label: "percentile", ticks: ticks.map(nines), tickFormat: (at) => String(ticks.find((percent) => nines(percent) === at)), grid: true },
       y: { type: "log", label: "ms", grid: true, tickFormat: (ms) => figure(ms) }, marks,
-    }, shown.map(({ step, count }, index) => [`${step} (${figure(count)} samples)`, colours[index], dashes[index]]),
-    element("div", {}, ...all.map(({ step, points, statedTo }) => element("div", {}, element("h3", {}, step), table(`Distribution of ${step}`, [
+    }, shown.map(({ name, count }, index) => [`${name} (${figure(count)} samples)`, colours[index], dashes[index]]),
+    element("div", {}, ...[...all.map((one) => ({ ...one, name: one.step })), ...theirs].map(({ name, points, statedTo }) => element("div", {}, element("h3", {}, name), table(`Distribution of ${name}`, [
       ["percentile", ([percent]) => percent, true], ["ms", ([, ms]) => ms, true], ["note", ([percent]) => (percent > statedTo && percent < 100 ? "too few samples" : percent === 100 ? "maximum" : "")],
     ], points, { tall: true, digits: exact }))))));
   }
@@ -228,11 +185,23 @@
   function rest() {
     const agreed = report.results?.negotiated ?? [];
     if (agreed.length) section("algorithms", "Negotiated algorithms", table("Negotiated algorithms", [["key exchange", (one) => one.kex], ["cipher", (one) => one.cipher], ["MAC", (one) => one.mac], ["host key", (one) => one.hostKey], ["server", (one) => one.serverVersion], ["logins", (one) => one.count, true]], agreed));
-    section("spec", "The spec", element("pre", { tabindex: "0", role: "group", "aria-label": "The text of the spec" }, report.spec));
-    if (report.lacks.length) section("lacks", "What this report lacks", element("ul", { class: "notes" }, ...report.lacks.map((said) => element("li", {}, said))));
+    draw.finish(report);
+  }
+
+  // The figures of this run beside those of the other one.
+  function beside() {
+    if (!other) return;
+    const { test, verdict, difference } = other;
+    const said = (one) => (absent(one.apart) ? null : one.apart ? "apart" : "overlap");
+    section("beside", `Beside ${test.name}`,
+      element("p", {}, `${test.name}${test.namespace ? ` in ${test.namespace}` : ""}: ${verdict.word ?? "no verdict"}${verdict.reason ? ` (${verdict.reason})` : ""}${verdict.completionTime ? `, ${verdict.completionTime}` : ""}.`),
+      difference ? element("p", { class: "caution" }, `The two did not measure the same: ${difference}`) : null,
+      element("p", { class: "quiet" }, "An interval tells of the chance within one run, and nothing of what differs from one run to the next. sshload compare measures that."),
+      table("Figures of both runs", [["figure", (one) => one.figure], ["this run", (one) => one.here.value, true], ["95 % interval", (one) => bounds(one.here)], [test.name, (one) => one.there.value, true], ["95 % interval", (one) => bounds(one.there)], ["ratio", (one) => one.ratio, true], ["intervals", said]], other.figures));
   }
 
   head();
+  beside();
   search();
   overTime();
   distribution();
@@ -241,7 +210,4 @@
   server();
   generator();
   rest();
-  document.getElementById("contents").append(element("ul", {}, ...contents.map(([id, title]) => element("li", {}, element("a", { href: `#${id}` }, title)))));
-  document.getElementById("foot").append(element("p", { class: "quiet" }, `${report.version}, by sshload ${report.release}`));
-  document.documentElement.dataset.rendered = "yes";
 })();

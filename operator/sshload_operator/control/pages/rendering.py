@@ -1,0 +1,52 @@
+"""`python -m sshload_operator.control.pages.rendering`: makes the page of a report of what it reads.
+
+A process of its own, so that no page holds up a pass, and the memory that one takes is gone when it is made. It reads
+JSON, of what the API server gave, and writes the page's policy in a line, and the page with gzip.
+"""
+
+import gzip
+import json
+import resource
+import sys
+from collections.abc import Mapping
+from importlib.metadata import version
+from typing import Any, Final
+
+from sshload_operator.report.comparison import comparison_document
+from sshload_operator.report.document import report_document
+from sshload_operator.report.html_page import html_page, policy
+from sshload_operator.report.saved_run import ReportError, finished_run, kept_object, summary_in
+from sshload_operator.report.schedule import schedule_document
+
+MEMORY_LIMIT_BYTES: Final = 320 * 1024 * 1024
+"""Of addresses. A summary can be made to take more than the operator's pod has; then there is no page."""
+
+_FAST: Final = 4
+
+
+def page_of(asked: Mapping[str, Any]) -> bytes:
+    """Return policy and page of what is asked for: its `kind`, the `object` with what belongs to it, and `home`.
+
+    Raises ReportError.
+    """
+    document = _document(asked)
+    text = html_page(document, asked["home"])
+    return policy(document).encode() + b"\n" + gzip.compress(text.encode(), _FAST)
+
+
+def _document(asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    release = version("sshload")
+    if asked["kind"] == "comparison":
+        return comparison_document(kept_object(asked["object"]), release)
+    if asked["kind"] == "schedule":
+        return schedule_document(kept_object(asked["object"]), tuple(map(kept_object, asked["tests"])), release)
+    config_map = asked.get("configMap")
+    return report_document(finished_run(asked["object"], summary_in(config_map) if config_map else None), release)
+
+
+if __name__ == "__main__":
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_LIMIT_BYTES, MEMORY_LIMIT_BYTES))
+    try:
+        sys.stdout.buffer.write(page_of(json.load(sys.stdin.buffer)))
+    except (ReportError, MemoryError) as error:
+        sys.exit(f"there is no page: {error or 'it would take too much memory'}")

@@ -1,0 +1,146 @@
+"""The pages of reports: what is read for one, the process that makes it, and those that are kept.
+
+One page is made at a time, and few may wait for their turn, so that no number of readers costs the API server or the
+machine more than that.
+"""
+
+import asyncio
+import json
+import logging
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any, Final, Protocol
+
+from sshload_operator.api.kinds import SCHEDULE, TEST, Kind
+from sshload_operator.api.names import label_value
+from sshload_operator.control.api_server.cluster import ApiError, Cluster, Object
+from sshload_operator.control.pages.index import Line
+from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
+
+_LOG = logging.getLogger(__name__)
+_MOST_KEPT: Final = 16
+_MOST_WAITING: Final = 16
+_MADE_WITHIN_S: Final = 60.0
+_HISTORY: Final = ("verdict", "reason", "message", "thresholds", "baseline")
+_MAKE: Final = ("-m", "sshload_operator.control.pages.rendering")
+
+
+class NoReportError(Exception):
+    """There is no page; the text says why, and what to do. `status` is that of the answer."""
+
+    def __init__(self, status: HTTPStatus, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A page, with gzip, and the Content-Security-Policy that it needs."""
+
+    policy: str
+    packed: bytes
+
+
+class Reports(Protocol):
+    """Where pages of reports come from."""
+
+    async def page(self, kind: Kind, line: Line) -> Report:
+        """Return the page of an object; raises NoReportError."""
+
+
+class RenderedReports:
+    """The pages of reports, made by processes of their own."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._kept: dict[tuple[str, str, str], Report] = {}
+        self._turn = asyncio.Semaphore(1)
+        self._waiting = 0
+
+    async def page(self, kind: Kind, line: Line) -> Report:
+        """Return the page of an object as it is now; raises NoReportError."""
+        key = (kind.plural, line.uid, line.version)
+        if key in self._kept:
+            return self._kept[key]
+        if self._waiting >= _MOST_WAITING:
+            raise NoReportError(HTTPStatus.SERVICE_UNAVAILABLE, "too many pages are being made: try again")
+        self._waiting += 1
+        try:
+            async with self._turn:
+                if key not in self._kept:
+                    self._keep(key, await self._made(await self._read(kind, line)))
+        except ApiError as error:
+            raise NoReportError(HTTPStatus.BAD_GATEWAY, f"the API server gave no object: {error}") from error
+        finally:
+            self._waiting -= 1
+        return self._kept[key]
+
+    def _keep(self, key: tuple[str, str, str], report: Report) -> None:
+        self._kept[key] = report
+        if len(self._kept) > _MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+
+    async def _read(self, kind: Kind, line: Line) -> Mapping[str, Any]:
+        """Return what the page is made of; raises ApiError, and NoReportError where it is gone."""
+        found = await self._cluster.read(kind, line.namespace, line.name)
+        if found is None:
+            raise NoReportError(HTTPStatus.NOT_FOUND, f"the {kind.word} {line.name} is gone")
+        asked: dict[str, Any] = {"kind": kind.word, "object": found, "home": f"/ui/{line.namespace}"}
+        if kind is TEST:
+            asked["configMap"] = await self._config_map(found)
+        if kind is SCHEDULE:
+            selector = f"{SCHEDULE_LABEL}={label_value(line.name)}"
+            asked["tests"] = await self._cluster.list_ours(TEST, line.namespace, selector, _history)
+        return asked
+
+    async def _config_map(self, test: Object) -> Object | None:
+        """Return the ConfigMap of a test's results, None where there is none or the operator may not read it."""
+        name = (test.get("status") or {}).get("resultsConfigMap")
+        if not isinstance(name, str) or not name:
+            return None
+        try:
+            return await self._cluster.read_config_map(test["metadata"]["namespace"], name)
+        except ApiError as error:
+            if error.status != HTTPStatus.FORBIDDEN:
+                raise
+            _LOG.warning("a page lacks what ConfigMap %s keeps: the operator needs get on configmaps", name)
+            return None
+
+    async def _made(self, asked: Mapping[str, Any]) -> Report:
+        making = await asyncio.create_subprocess_exec(
+            sys.executable, *_MAKE, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, env={}
+        )
+        try:
+            made, _ = await asyncio.wait_for(making.communicate(json.dumps(asked).encode()), _MADE_WITHIN_S)
+        except TimeoutError:
+            raise NoReportError(HTTPStatus.GATEWAY_TIMEOUT, "the page took too long to make") from None
+        finally:
+            if making.returncode is None:
+                making.kill()
+                await making.wait()
+        if making.returncode:
+            raise NoReportError(
+                HTTPStatus.BAD_GATEWAY, "the page could not be made: the operator's log says why. sshload report may"
+            )
+        policy, _, packed = made.partition(b"\n")
+        return Report(policy.decode("ascii"), packed)
+
+
+def _history(test: Object) -> Object:
+    """Return of a schedule's test what its history shows, so that few bytes of many are held."""
+    status = test.get("status") or {}
+    results = status.get("results")
+    kept = {name: status[name] for name in _HISTORY if name in status}
+    if isinstance(results, dict):
+        steps = results.get("steps")
+        total = (
+            [step for step in steps if isinstance(step, dict) and step.get("step") == "total"]
+            if isinstance(steps, list)
+            else []
+        )
+        plain = {name: value for name, value in results.items() if not isinstance(value, dict | list)}
+        kept["results"] = {**plain, "steps": total}
+    metadata = test["metadata"]
+    return {"metadata": {"name": metadata["name"], "namespace": metadata["namespace"]}, "spec": {}, "status": kept}

@@ -1,0 +1,260 @@
+"""The operator's pages over HTTPS, to those whom RBAC lets get them: lists, reports, and runs that are under way.
+
+Nothing is changed by a request but who is logged in. RBAC is asked of `/ui` for what is of all namespaces, and of
+`/ui/NAMESPACE` for what is of one.
+"""
+
+import asyncio
+import gzip
+import json
+import logging
+import re
+from collections.abc import Mapping
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any, Final
+
+from aiohttp import web
+
+from sshload_operator.api.kinds import KINDS, TEST, Kind
+from sshload_operator.control.metrics.bearer_check import BearerCheck, Handler, Review, bearer_token
+from sshload_operator.control.metrics.serving_certificate import ServingCertificate
+from sshload_operator.control.pages.index import Index, Line
+from sshload_operator.control.pages.markup import error_page, live_page, login_page, overview
+from sshload_operator.control.pages.reports import NoReportError, Reports
+from sshload_operator.control.pages.sessions import COOKIE, Sessions
+
+_LOG = logging.getLogger(__name__)
+_HOME: Final = "/ui"
+# No namespace has such a name.
+_LOGIN, _LOGOUT, _STATIC = f"{_HOME}/-/login", f"{_HOME}/-/logout", f"{_HOME}/-/static"
+_PUBLIC: Final = "public"
+_NAMESPACE: Final = f"{_HOME}/{{namespace:[a-z0-9][-a-z0-9]*}}"
+_PATH: Final = re.compile(r"/ui(/[a-z0-9][-a-z0-9.]*){0,3}")
+_FORM_LIMIT_BYTES: Final = 16_384
+_MOST_STREAMS: Final = 50
+_STREAM_LASTS_S: Final = 600.0
+_WRITTEN_WITHIN_S: Final = 10.0
+_SILENT_S: Final = 15.0
+_OWN_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
+)
+_HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_STATIC_TYPES: Final = {"pages.css": "text/css", "live.js": "text/javascript"}
+_KINDS: Final = {f"{kind.word}s": kind for kind in KINDS}
+_SAID: Final = {
+    Review.UNAUTHENTICATED: "The API server of the cluster does not accept this token.",
+    Review.FORBIDDEN: "This user may not: RBAC has to allow get on the nonResourceURL {path}.",
+    Review.UNDECIDED: "The API server of the cluster does not say who may read this: try again.",
+}
+
+
+class PagesServer:
+    """Serves on all addresses from `start` to `stop`."""
+
+    def __init__(self, port: int, index: Index, check: BearerCheck, reports: Reports) -> None:
+        self._port = port
+        self._index = index
+        self._check = check
+        self._reports = reports
+        self._sessions = Sessions()
+        self._streams = 0
+        self._ending = asyncio.Event()
+        self._runner: web.AppRunner | None = None
+        self._following: asyncio.Task[None] | None = None
+
+    async def start(self, certificate: ServingCertificate) -> None:
+        """Listen; raises OSError where the port is taken, and CertificateError."""
+        tls = await certificate.context()
+        app = web.Application(middlewares=(self._admit,), client_max_size=_FORM_LIMIT_BYTES)
+        app.add_routes(
+            [
+                web.get(_HOME, self._overview),
+                web.post(_LOGIN, self._log_in, name=f"{_PUBLIC}-login"),
+                web.post(_LOGOUT, self._log_out, name=f"{_PUBLIC}-logout"),
+                web.get(f"{_STATIC}/{{name}}", self._static, name=f"{_PUBLIC}-static"),
+                web.get(_NAMESPACE, self._overview),
+                web.get(f"{_NAMESPACE}/{{kind}}/{{name}}", self._object),
+                web.get(f"{_NAMESPACE}/tests/{{name}}/events", self._events, allow_head=False),
+            ]
+        )
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.5)
+        await self._runner.setup()
+        await web.TCPSite(self._runner, port=self._port, ssl_context=tls).start()
+        self._following = asyncio.create_task(certificate.follow())
+
+    async def stop(self) -> None:
+        """Stop listening and close all connections."""
+        self._ending.set()
+        if self._following is not None:
+            self._following.cancel()
+        if self._runner is not None:
+            await self._runner.cleanup()
+
+    @web.middleware
+    async def _admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        """Serve a request that is allowed; answer another one with 401 and the form, 403 or 503."""
+        try:
+            answer = await self._answer(request, handler)
+        except web.HTTPException as error:
+            answer = _page(error_page(error.reason, "There is no such page."), error.status_code)
+            if "Allow" in error.headers:
+                answer.headers["Allow"] = error.headers["Allow"]
+        if not answer.prepared:
+            answer.headers.update(_HEADERS)
+        return answer
+
+    async def _answer(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if (request.match_info.route.name or "").startswith(_PUBLIC):
+            return await handler(request)
+        token = bearer_token(request.headers.getall("Authorization", ()))
+        token = token or self._sessions.token(request.cookies.get(COOKIE, ""))
+        path = _reviewed_path(request)
+        review = await self._check.review(token, "get", path)
+        if review is Review.ALLOWED:
+            return await handler(request)
+        if review is Review.UNAUTHENTICATED:
+            return _unauthenticated(request, _SAID[review] if token else "")
+        return _page(error_page(HTTPStatus(review.value).phrase, _SAID[review].format(path=path)), review.value)
+
+    async def _log_in(self, request: web.Request) -> web.StreamResponse:
+        """Begin a session for a token that may get what was asked for, and lead there."""
+        if not _is_own_form(request):
+            return _page(error_page("Forbidden", "The form of another site is not taken."), HTTPStatus.FORBIDDEN)
+        form = await request.post()
+        token = bearer_token([f"Bearer {form.get('token', '')}"])
+        following = str(form.get("next", ""))
+        following = following if _PATH.fullmatch(following) else _HOME
+        path = "/".join(following.split("/")[:3])
+        review = await self._check.review(token, "get", path)
+        if review is not Review.ALLOWED:
+            return _page(login_page(following, _SAID[review].format(path=path)), review.value)
+        answer = web.Response(status=HTTPStatus.SEE_OTHER, headers={"Location": following})
+        name = self._sessions.begin(token)
+        answer.set_cookie(COOKIE, name, path="/", secure=True, httponly=True, samesite="Strict")
+        return answer
+
+    async def _log_out(self, request: web.Request) -> web.StreamResponse:
+        if not _is_own_form(request):
+            return _page(error_page("Forbidden", "The form of another site is not taken."), HTTPStatus.FORBIDDEN)
+        self._sessions.end(request.cookies.get(COOKIE, ""))
+        answer = _page(login_page(_HOME), HTTPStatus.OK)
+        answer.del_cookie(COOKIE, path="/", secure=True, httponly=True, samesite="Strict")
+        return answer
+
+    async def _static(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        if name not in _STATIC_TYPES:
+            raise web.HTTPNotFound
+        text = files(__package__).joinpath("static", name).read_text(encoding="utf-8")
+        return web.Response(text=text, content_type=_STATIC_TYPES[name])
+
+    async def _overview(self, request: web.Request) -> web.StreamResponse:
+        return _page(overview(self._index, request.match_info.get("namespace", "")))
+
+    async def _object(self, request: web.Request) -> web.StreamResponse:
+        kind = _KINDS.get(request.match_info["kind"])
+        line = None if kind is None else self._line(kind, request)
+        if kind is None or line is None:
+            raise web.HTTPNotFound
+        if kind is TEST and not line.is_over:
+            return _page(live_page(line))
+        try:
+            report = await self._reports.page(kind, line)
+        except NoReportError as error:
+            return _page(error_page(error.status.phrase, str(error)), error.status)
+        policy = {"Content-Security-Policy": f"{report.policy}; frame-ancestors 'none'"}
+        if "gzip" not in request.headers.get("Accept-Encoding", ""):
+            return web.Response(
+                body=gzip.decompress(report.packed), content_type="text/html", charset="utf-8", headers=policy
+            )
+        headers = {**policy, "Content-Encoding": "gzip"}
+        return web.Response(body=report.packed, content_type="text/html", charset="utf-8", headers=headers)
+
+    def _line(self, kind: Kind, request: web.Request) -> Line | None:
+        return self._index.find(kind, (request.match_info["namespace"], request.match_info["name"]))
+
+    async def _events(self, request: web.Request) -> web.StreamResponse:
+        """Send how a run stands whenever that changes, to its end. A reader that is slow misses what was between."""
+        if self._line(TEST, request) is None:
+            raise web.HTTPNotFound
+        if self._streams >= _MOST_STREAMS:
+            return _page(
+                error_page("Service Unavailable", "Too many live pages are open."), HTTPStatus.SERVICE_UNAVAILABLE
+            )
+        answer = web.StreamResponse(headers={**_HEADERS, "Content-Type": "text/event-stream"})
+        await answer.prepare(request)
+        key = (request.match_info["namespace"], request.match_info["name"])
+        changed = self._index.follow(key)
+        self._streams += 1
+        try:
+            async with asyncio.timeout(_STREAM_LASTS_S):
+                await self._send_course(answer, key, changed)
+        except (TimeoutError, ConnectionError):
+            pass  # the browser asks again, if it is still there
+        finally:
+            self._streams -= 1
+            self._index.unfollow(key, changed)
+        return answer
+
+    async def _send_course(self, answer: web.StreamResponse, key: tuple[str, str], changed: asyncio.Event) -> None:
+        name = "whole"
+        while not self._ending.is_set():
+            changed.clear()
+            line, course = self._index.find(TEST, key), self._index.course(key)
+            if line is None or line.is_over:
+                await _send(answer, "end", {})
+                return
+            points = [] if course is None else course.points
+            standing = {"phase": line.state, "message": line.message, **({} if course is None else course.standing)}
+            told: dict[str, Any] = {"standing": standing}
+            told |= {"points": points} if name == "whole" else {"point": points[-1] if points else None}
+            await _send(answer, name, told)
+            name = "update"
+            while not await _is_set(changed, _SILENT_S):
+                await asyncio.wait_for(answer.write(b":\n\n"), _WRITTEN_WITHIN_S)
+
+
+async def _is_set(changed: asyncio.Event, within_s: float) -> bool:
+    try:
+        await asyncio.wait_for(changed.wait(), within_s)
+    except TimeoutError:
+        return False
+    return True
+
+
+async def _send(answer: web.StreamResponse, name: str, told: Mapping[str, Any]) -> None:
+    text = f"event: {name}\ndata: {json.dumps(told, allow_nan=False)}\n\n"
+    await asyncio.wait_for(answer.write(text.encode()), _WRITTEN_WITHIN_S)
+
+
+def _reviewed_path(request: web.Request) -> str:
+    """Return the path that RBAC is asked about: that of the namespace which the route has found, never the raw one."""
+    namespace = request.match_info.get("namespace", "")
+    return f"{_HOME}/{namespace}" if namespace else _HOME
+
+
+def _is_own_form(request: web.Request) -> bool:
+    """Tell whether a form is one of ours, as the browser says it."""
+    site, origin = request.headers.get("Sec-Fetch-Site", "same-origin"), request.headers.get("Origin")
+    return site == "same-origin" and origin in (None, f"https://{request.host}")
+
+
+def _unauthenticated(request: web.Request, problem: str) -> web.Response:
+    """Return the form to log in, or a plain answer to a program."""
+    if "text/html" not in request.headers.get("Accept", ""):
+        words = "a bearer token is needed that the API server of the cluster accepts\n"
+        return web.Response(status=HTTPStatus.UNAUTHORIZED, text=words, headers={"WWW-Authenticate": "Bearer"})
+    following = request.path if _PATH.fullmatch(request.path) else _HOME
+    return _page(login_page(following, problem), HTTPStatus.UNAUTHORIZED)
+
+
+def _page(text: str, status: int = HTTPStatus.OK) -> web.Response:
+    policy = {"Content-Security-Policy": f"{_OWN_POLICY}; frame-ancestors 'none'"}
+    return web.Response(status=status, text=text, content_type="text/html", headers=policy)

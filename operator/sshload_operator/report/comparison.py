@@ -1,0 +1,120 @@
+"""The report of a comparison as a JSON document, `comparisonReport.v1`: the source of its page and of its Markdown."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.comparison import (
+    ComparedFigure,
+    ComparisonStatus,
+    ComparisonVerdict,
+    Difference,
+    TestRun,
+    VariantResult,
+)
+from sshload_operator.decision.comparison.figures import CAPACITY, COMPLETED_RATE, place
+from sshload_operator.report.document import spec_text, verdict_of, within_limit
+from sshload_operator.report.saved_run import KeptObject
+
+COMPARISON_REPORT_VERSION: Final = "comparisonReport.v1"
+_MORE_IS_BETTER: Final = (COMPLETED_RATE, CAPACITY)
+_EFFECTS: Final = {Difference.NONE: "none", Difference.FASTER: "better", Difference.SLOWER: "worse"}
+_OF_ROUNDS: Final = frozenset(
+    {CAPACITY, COMPLETED_RATE, "errorPercent", "cpuPerLoginMs", "memoryPeakBytes", "memoryPerSessionBytes"}
+    | {f"{step}.{name}" for step in ("login", "total") for name in ("p50Ms", "p90Ms", "p99Ms")}
+)
+_TOO_LARGE: Final = {
+    "spec": "the spec is left out: the report would be too large",
+    "tests": "the tests of the rounds are left out: the report would be too large",
+    "figures": "the figures are left out: the report would be too large",
+}
+_NOT_ALL_OF_ROUNDS: Final = "of each round the figures of whole tests, of the login and of the whole iteration only"
+
+
+def comparison_document(comparison: KeptObject, release: str) -> dict[str, Any]:
+    """Return the report of a comparison, which may be under way, made by this release: at most a megabyte of JSON.
+
+    Units stand in the names of figures, as in a status. A figure's `effect` is what the interval of its ratio (or, of
+    shares of errors, of the difference in points) says: better, worse, none, or unknown. Rates and capacities are
+    better the higher they are, all else the lower it is.
+    """
+    status = read_fitting(ComparisonStatus, comparison.status)
+    variants = () if status.results is None else status.results.variants
+    document = {
+        "version": COMPARISON_REPORT_VERSION,
+        "release": release,
+        "comparison": {"name": comparison.name, "namespace": comparison.namespace},
+        "verdict": verdict_of(status),
+        "phase": status.phase,
+        "progress": status.progress,
+        "variants": [
+            {"name": one.name, "tests": one.tests, "measured": one.measured, "verdicts": dict(one.verdicts)}
+            for one in variants
+        ],
+        "figures": list(_figures(variants)),
+        "tests": [_test(one) for one in status.tests],
+        "spec": spec_text(comparison.spec),
+        "lacks": list(_lacks(status)),
+    }
+    return within_limit(document, _TOO_LARGE)
+
+
+def _figures(variants: tuple[VariantResult, ...]) -> Iterator[dict[str, Any]]:
+    """Yield each figure with what each variant has of it, in the variants' order."""
+    of_variants = [{_key(one): one for one in variant.figures} for variant in variants]
+    for key in sorted({key for figures in of_variants for key in figures}, key=place):
+        beside = [
+            _beside(variant.name, figures[key], is_first=number == 0)
+            for number, (variant, figures) in enumerate(zip(variants, of_variants, strict=True))
+            if key in figures
+        ]
+        yield {"figure": key, "inPoints": any(one["points"] is not None for one in beside), "variants": beside}
+
+
+def _key(one: ComparedFigure) -> str:
+    return ".".join(filter(None, (one.step, one.figure)))
+
+
+def _beside(variant: str, one: ComparedFigure, *, is_first: bool) -> dict[str, Any]:
+    return {
+        "variant": variant,
+        "value": one.value,
+        "rounds": one.rounds,
+        "ratio": one.ratio,
+        "points": one.points,
+        "low": one.low,
+        "high": one.high,
+        "difference": one.difference,
+        "effect": None if is_first else effect(one),
+    }
+
+
+def effect(one: ComparedFigure) -> str:
+    """Return what the interval of a figure says: better, worse, none or unknown."""
+    if one.difference in (None, Difference.UNKNOWN):
+        return "unknown"
+    if one.difference in _EFFECTS:
+        return _EFFECTS[one.difference]
+    return "better" if (one.difference is Difference.HIGHER) == (one.figure in _MORE_IS_BETTER) else "worse"
+
+
+def _test(run: TestRun) -> dict[str, Any]:
+    figures: Mapping[str, float] = {key: value for key, value in run.figures.items() if key in _OF_ROUNDS}
+    return {
+        "test": run.test,
+        "round": run.round,
+        "variant": run.variant,
+        "verdict": run.verdict,
+        "reason": run.reason,
+        "problem": run.problem,
+        "figures": dict(sorted(figures.items(), key=lambda item: place(item[0]))),
+    }
+
+
+def _lacks(status: ComparisonStatus) -> Iterator[str]:
+    if status.verdict is None:
+        yield f"the comparison is not finished: {status.progress or 'none'} of its tests are over"
+    elif status.verdict is not ComparisonVerdict.CONCLUSIVE:
+        yield "the verdict is not Conclusive: some tests gave no figures, or there were too few rounds for an interval"
+    if status.tests:
+        yield _NOT_ALL_OF_ROUNDS

@@ -1,0 +1,89 @@
+// Draws the report of a comparison from the document that stands in the page.
+"use strict";
+(() => {
+  const { report, colours, dashes, absent, figure, exact, element, table, section, chart, bounds } = draw;
+  const [first, ...others] = report.variants.map((one) => one.name);
+  const all = report.figures ?? [];
+  const tests = report.tests ?? [];
+  const MOST_ROWS = 30;
+  const MOST_LINES = 9;
+  const effects = {
+    better: ["var(--passed)", "passed", "circle", "better"],
+    worse: ["var(--failed)", "failed", "times", "worse"],
+    none: ["var(--quiet)", "quiet", "square", "no difference"],
+    unknown: ["var(--unknown)", "unknown", "diamond", "no interval"],
+  };
+  const of = (one, variant) => one.variants.find((found) => found.variant === variant);
+  const effectText = (one) => (one ? element("strong", { class: effects[one.effect][1] }, effects[one.effect][3]) : null);
+
+  function head() {
+    draw.verdict(report.comparison, report.verdict, report.phase !== "Finished" && report.phase, report.progress && `${report.progress} tests`);
+    if (!others.length) return;
+    draw.head.append(element("h2", { class: "plain" }, "Variants"), table("Variants", [
+      ["variant", (one) => one.name], ["tests over", (one) => one.tests, true], ["measured", (one) => one.measured, true],
+      ["verdicts", (one) => Object.entries(one.verdicts).map(([word, count]) => `${count} ${word}`).join(", ")],
+      ["better", (one) => count(one, "better"), true], ["worse", (one) => count(one, "worse"), true], ["no difference", (one) => count(one, "none"), true],
+    ], report.variants));
+  }
+
+  const count = ({ name }, effect) => (name === first ? null : all.filter((one) => of(one, name)?.effect === effect).length);
+
+  // One row per figure: the ratio with its interval, and a line at what says no difference.
+  function forest(label, description, variant, figures, { at, value, axis, type }) {
+    const rows = figures.map((one) => ({ name: one.figure, ...of(one, variant) })).filter((one) => !absent(value(one)));
+    if (!rows.length) return null;
+    const shown = [...rows.filter((one) => one.effect !== "none"), ...rows.filter((one) => one.effect === "none")].slice(0, MOST_ROWS).map((one) => one.name);
+    const drawn = rows.filter((one) => shown.includes(one.name));
+    const [least, most] = d3.extent([at, ...drawn.flatMap((one) => [value(one), one.low, one.high])].filter((one) => !absent(one)));
+    const domain = least < most ? undefined : type === "log" ? [at / 1.1, at * 1.1] : [at - 1, at + 1];
+    const marks = Object.entries(effects).flatMap(([effect, [colour, , symbol]]) => {
+      const own = drawn.filter((one) => one.effect === effect);
+      return [Plot.ruleY(own.filter((one) => !absent(one.low)), { y: "name", x1: "low", x2: "high", stroke: colour, strokeWidth: 2.2 }),
+        Plot.dot(own, { x: value, y: "name", symbol, r: 4.5, stroke: colour, fill: effect === "worse" ? "none" : colour, strokeWidth: 2 })];
+    });
+    const left = rows.length - drawn.length;
+    return element("div", {}, chart(label, description, {
+      height: 60 + 22 * drawn.length, marginLeft: 190, marginRight: 130, inset: 6, x: { type, domain, label: axis, grid: true, tickFormat: (at) => figure(at) }, y: { label: null, domain: drawn.map((one) => one.name) },
+      marks: [Plot.ruleX([at], { stroke: "currentColor", strokeDasharray: "5 3" }), ...marks,
+        Plot.text(drawn, { y: "name", frameAnchor: "right", dx: 120, textAnchor: "end", text: (one) => effects[one.effect][3], fill: (one) => effects[one.effect][0] })],
+    }, [], null), left ? element("p", { class: "quiet" }, `The table below has ${left} figures more.`) : null);
+  }
+
+  function variantSection(variant, number) {
+    const known = all.filter((one) => of(one, variant));
+    const points = known.filter((one) => one.inPoints);
+    section(`variant-${number}`, `${variant} beside ${first}`,
+      element("p", { class: "quiet" }, "● better · × worse · ■ no difference · ◆ no interval. A bar is the 95 % interval over the rounds."),
+      forest(`Ratios of ${variant}`, `${variant} to ${first}: 1 is as ${first}. Rates and capacities are better to the right, all else to the left.`, variant,
+        known.filter((one) => !one.inPoints), { at: 1, value: (one) => one.ratio, axis: `ratio to ${first}`, type: "log" }),
+      forest(`Differences of ${variant}`, `Percentage points: 0 is as ${first}. To the left is better.`, variant, points,
+        { at: 0, value: (one) => one.points, axis: "percentage points", type: "linear" }),
+      table(`Figures of ${variant}`, [
+        ["figure", (one) => one.figure], [first, (one) => of(one, first)?.value, true], [variant, (one) => of(one, variant).value, true],
+        ["ratio, or points", (one) => of(one, variant).points ?? of(one, variant).ratio, true], ["95 % interval", (one) => bounds(of(one, variant))],
+        ["difference", (one) => effectText(of(one, variant))], ["rounds", (one) => of(one, variant).rounds, true],
+      ], known, { tall: true }));
+  }
+
+  // The figure of which most rounds tell, by round: what drifts shows here, and cancels out of the ratios.
+  function rounds() {
+    if (!tests.length) return;
+    const keys = [...new Set(tests.flatMap((one) => Object.keys(one.figures)))];
+    const told = ["capacity", "total.p99Ms", "total.p90Ms", "total.p50Ms", "completedRate"].find((key) => keys.includes(key)) ?? keys[0];
+    const names = [first, ...others].filter(Boolean).slice(0, MOST_LINES);
+    const rows = tests.filter((one) => told && !absent(one.figures[told]));
+    section("rounds", "Rounds",
+      rows.length ? chart(`${told} by round`, "Each round tests every variant once.", {
+        height: 240, inset: 10, x: { label: "round", ticks: [...new Set(rows.map((one) => one.round))].slice(0, 30), tickFormat: "d" }, y: { label: told, grid: true, zero: true },
+        marks: names.flatMap((name, index) => [Plot.line(rows.filter((one) => one.variant === name), { x: "round", y: (one) => one.figures[told], stroke: colours[index], strokeDasharray: dashes[index], strokeWidth: 1.6 }),
+          Plot.dot(rows.filter((one) => one.variant === name), { x: "round", y: (one) => one.figures[told], r: 3.5, fill: colours[index] })]),
+      }, names.map((name, index) => [name, colours[index], dashes[index]]), null) : null,
+      table("Tests of the rounds", [["round", (one) => one.round, true], ["variant", (one) => one.variant], ["test", (one) => one.test], ["verdict", (one) => one.verdict], ["why", (one) => one.problem || one.reason],
+        ...keys.map((key) => [key, (one) => one.figures[key], true])], tests, { tall: true, digits: exact }));
+  }
+
+  head();
+  others.forEach(variantSection);
+  rounds();
+  draw.finish(report);
+})();

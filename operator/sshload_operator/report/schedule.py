@@ -1,0 +1,124 @@
+"""The history of a schedule as a JSON document, `scheduleReport.v1`: the source of its page and of its Markdown."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from sshload_contract.vocabulary import Verdict
+
+from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.load_test import TestStatus, ThresholdStatus
+from sshload_operator.api.status.schedule import MOST_POINTS, ScheduleCondition, ScheduleStatus, TrendPoint
+from sshload_operator.decision.baseline.judge import BASELINE_UNIT
+from sshload_operator.decision.comparison.figures import MEASURED
+from sshload_operator.report.document import spec_text, time_text, within_limit
+from sshload_operator.report.saved_run import KeptObject
+
+SCHEDULE_REPORT_VERSION: Final = "scheduleReport.v1"
+_PERCENTILES: Final = (50, 99)
+_TOO_LARGE: Final = {
+    "spec": "the spec is left out: the report would be too large",
+    "drift": "the drift is left out: the report would be too large",
+}
+_ONLY_KEPT: Final = "runs beyond the schedule's limits of kept tests are not here"
+
+
+def schedule_document(schedule: KeptObject, tests: Sequence[KeptObject], release: str) -> dict[str, Any]:
+    """Return the history of a schedule, of its status's trend and the tests that it owns: at most a megabyte of JSON.
+
+    `runs` are the finished ones, the oldest first. `drift` has how far each was from its baseline, in percent, with the
+    threshold that it was held against.
+    """
+    status = read_fitting(ScheduleStatus, schedule.status)
+    statuses = {test.name: read_fitting(TestStatus, test.status) for test in tests}
+    trend = status.trend[-MOST_POINTS:]
+    runs = [_run(point, statuses.get(point.test)) for point in trend]
+    document = {
+        "version": SCHEDULE_REPORT_VERSION,
+        "release": release,
+        "schedule": {"name": schedule.name, "namespace": schedule.namespace},
+        "verdict": {
+            "word": status.last_verdict,
+            "reason": "",
+            "message": _message(status),
+            "passed": None if status.last_verdict is None else _passed(status.last_verdict),
+            "completionTime": time_text(status.last_completion_time),
+        },
+        "calendar": status.calendar,
+        "nextScheduleTime": time_text(status.next_schedule_time),
+        "active": [one.name for one in status.active],
+        "runs": runs,
+        "drift": [drift for point in trend for drift in _drift(point, statuses.get(point.test))],
+        "spec": spec_text(schedule.spec),
+        "lacks": list(_lacks(trend, statuses)),
+    }
+    return within_limit(document, _TOO_LARGE)
+
+
+def _message(status: ScheduleStatus) -> str:
+    return next((one.message for one in status.conditions if one.type is ScheduleCondition.READY), "")
+
+
+def _passed(verdict: Verdict) -> bool | None:
+    return {Verdict.PASSED: True, Verdict.FAILED: False}.get(verdict)
+
+
+def _run(point: TrendPoint, status: TestStatus | None) -> dict[str, Any]:
+    is_measured = point.verdict in MEASURED
+    results = status.results if status is not None and is_measured else None
+    total = None if results is None else results.step("total")
+    found = {percentile: None if total is None else total.percentile(percentile) for percentile in _PERCENTILES}
+    return {
+        "test": point.test,
+        "time": time_text(point.time),
+        "verdict": point.verdict,
+        "passed": None if point.verdict is None else _passed(point.verdict),
+        "reason": "" if status is None else status.reason,
+        "message": "" if status is None else status.message,
+        "capacity": point.capacity,
+        "capacityInWords": point.capacity_in_words,
+        "completedRate": _interval(
+            point.completed_rate if is_measured else None,
+            None if results is None else results.completed_rate_low,
+            None if results is None else results.completed_rate_high,
+        ),
+        "errorPercent": None if results is None else results.error_percent,
+        **{
+            f"p{percentile}Ms": None if one is None else _interval(one.ms, one.low_ms, one.high_ms)
+            for percentile, one in found.items()
+        },
+        **({} if found[99] is not None else {"p99Ms": _interval(point.p99_ms if is_measured else None, None, None)}),
+    }
+
+
+def _interval(value: float | None, low: float | None, high: float | None) -> dict[str, Any] | None:
+    return None if value is None else {"value": value, "low": low, "high": high}
+
+
+def _drift(point: TrendPoint, status: TestStatus | None) -> Iterator[dict[str, Any]]:
+    if status is None:
+        return
+    for one in status.thresholds:
+        if one.unit == BASELINE_UNIT and one.value is not None:
+            yield {
+                "test": point.test,
+                "time": time_text(point.time),
+                "figure": _figure(one),
+                "threshold": one.threshold,
+                "percent": one.value,
+                "low": one.low,
+                "high": one.high,
+                "limit": one.limit,
+                "passed": one.passed,
+                "baseline": None if status.baseline is None else status.baseline.test,
+            }
+
+
+def _figure(one: ThresholdStatus) -> str:
+    return f"{one.step} p{one.percentile:g}" if one.step and one.percentile is not None else one.kind or one.threshold
+
+
+def _lacks(trend: Sequence[TrendPoint], statuses: Mapping[str, TestStatus]) -> Iterator[str]:
+    yield _ONLY_KEPT
+    gone = sum(point.test not in statuses for point in trend)
+    if gone:
+        yield f"{gone} of the tests could not be read: of these there is what the schedule's status keeps"
