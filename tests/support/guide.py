@@ -62,11 +62,11 @@ def commands(block: Block) -> Iterator[list[str]]:
             yield words
 
 
-def yaml_file(page: Path, name: str) -> Block:
+def yaml_file(page: Path, name: str) -> Block | None:
     """Return the block that a command of a page means by a YAML file of the reader's.
 
     It is the block that the page says to save so, else the one whose object has that name, else, of `test.yaml`, the
-    page's first object, or the README's where the page shows none; raises LookupError.
+    page's first object; else the README's of that name; None where there is none of these.
     """
     shown = tuple(blocks_of(page, "yaml"))
     stem = name.removesuffix(".yaml")
@@ -76,6 +76,4 @@ def yaml_file(page: Path, name: str) -> Block:
     if stem == "test":
         found += objects
     found += [block for block in blocks_of(ROOT / "README.md", "yaml") if block.document["metadata"]["name"] == stem]
-    if not found:
-        raise LookupError(f"{page}: no block is {name}")
-    return found[0]
+    return next(iter(found), None)

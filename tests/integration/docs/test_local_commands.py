@@ -7,6 +7,7 @@ asks for a password is left out.
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,19 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "arrivals": {"stages": [{"rate": 10, "duration": "2s"}]},
     "users": {"stages": [{"users": 2, "duration": "2s"}]},
 }
+SMALL: dict[str, Any] = {
+    "apiVersion": "sshload.dev/v1alpha1",
+    "kind": "SSHLoadTest",
+    "metadata": {"name": "small"},
+    "spec": {
+        "target": {"managed": {}},
+        "scenario": {"steps": [{"exec": {"command": "true"}}]},
+        "load": {"arrivals": {"rate": 10, "duration": "1s"}},
+        "warmUp": "0s",
+    },
+}
+"""The reader's `test.yaml` of a page that shows none."""
+
 SSHD_LOG = "".join(
     f"2026-11-16T09:{second // 60:02}:{second % 60:02}.500000+00:00 host sshd[{second + 1}]: "
     f"Connection from 192.0.2.7 port {40_000 + second} on 192.0.2.1 port 22\n"
@@ -71,7 +85,8 @@ class Reader:
             authorized = self.server.identity.with_suffix(".pub")
             authorized.write_text(authorized.read_text() + (self.folder / public).read_text())
             return
-        words = [self._here(word) for word in words]
+        made = {after for before, after in pairwise(words) if before == "-o"}
+        words = [word if word in made else self._here(word) for word in words]
         run = self._sshload if words[0] == ".venv/bin/sshload" else self._ssh_program
         said = run(words[1:] if words[0] == ".venv/bin/sshload" else words)
         if output:
@@ -88,7 +103,8 @@ class Reader:
         if word.startswith("examples/"):
             return self._written(Path(word).name, short_example(Path(word).stem))
         if word.endswith(".yaml") and not word.startswith("-") and not (self.folder / word).exists():
-            return self._written(word, [self._on_loopback(yaml_file(self.page, word).document)])
+            shown = yaml_file(self.page, word)
+            return self._written(word, [SMALL if shown is None else self._on_loopback(shown.document)])
         word = word.replace(f"{HOST}:22", f"127.0.0.1:{self.server.port}").replace(HOST, "127.0.0.1")
         return str(self.server.port) if word == "22" else word
 
