@@ -12,7 +12,7 @@ import yaml
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-_SAVED = re.compile(r"^Save this as `([\w.-]+)`:\n\n\Z", re.MULTILINE)
+_SAVED = re.compile(r"\bSave this as `([\w.-]+)`:\n\n\Z", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
