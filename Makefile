@@ -13,7 +13,7 @@ ALL_LAYERS := lint unit simulation golden integration e2e
 QUICK_LAYERS := lint unit simulation golden
 
 .PHONY: help generate demo test test-quick lint test-unit test-simulation test-golden test-integration test-e2e test-families test-gitops test-oldest chaos chaos-network chaos-cluster fuzz bench bench-libraries bench-master bench-windows bench-operator bench-scale bench-hostile bench-held bench-search \
-        images sbom cluster-build cluster-up cluster-down lock venv clean
+        images sbom docs cluster-build cluster-up cluster-down lock venv clean
 
 help: ## show this
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' Makefile
@@ -119,6 +119,9 @@ images: ## build the three images and load them into the cluster
 sbom: venv ## build the three images from nothing, and write them and their bills of materials into dist
 	@scripts/images archive dist
 	@$(PYTHON) scripts/sbom.py dist/*.tar
+
+docs: venv ## the documentation as a web site, into dist/docs; fails on a broken link
+	@scripts/docs dist/docs
 
 cluster-up: ## start Kubernetes from plain processes (compiled the first time, about 8 minutes)
 	@$(CLUSTER) up

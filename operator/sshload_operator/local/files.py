@@ -39,8 +39,8 @@ MASTER: Final = "master"
 _LOOPBACK = "127.0.0.1"
 _PORTS = range(10_240, 65_536)
 _OUTGOING_PORTS = Path("/proc/sys/net/ipv4/ip_local_port_range")
-_LIBRARIES = ("gevent", "hdrh", "locust", "prometheus_client", "ssh2")
-_CLIENT_LIBRARIES = {Library.PARAMIKO: ("paramiko",), Library.ASYNCSSH: ("asyncssh",)}
+LIBRARIES = ("gevent", "locust", "prometheus_client", "ssh2")
+CLIENT_LIBRARIES = {Library.PARAMIKO: ("paramiko",), Library.ASYNCSSH: ("asyncssh",)}
 _SECRET_MODE = 0o600
 _OWN_VERSION = "+sshload"  # what scripts/ssh2-wheel adds to the release's version
 _CIPHERS = ("aes128-gcm@openssh.com", "aes256-gcm@openssh.com")
@@ -127,12 +127,12 @@ async def prepare(plan: Plan, own: OwnFiles, folder: Path) -> LocalPlan:
 
 
 def _require_libraries(client: Library) -> None:
-    wanted = (*_LIBRARIES, *_CLIENT_LIBRARIES.get(client, ()))
+    wanted = (*LIBRARIES, *CLIENT_LIBRARIES.get(client, ()))
     missing = [name for name in wanted if find_spec(name) is None]
     if missing:
         raise LocalRunError(
             f"the workers and the target need {', '.join(missing)}, which is not installed here: install sshload with "
-            f"its extras cli, operator, worker and target"
+            "its extra local, as `make venv` does"
         )
 
 

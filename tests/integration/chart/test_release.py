@@ -4,6 +4,7 @@ import json
 import re
 import shlex
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import helm
 import pytest
 import yaml
 from api_server import ApiServer
+from guide import PAGES, yaml_file
 from live_cluster import LiveCluster, load_test
 
 pytestmark = pytest.mark.xdist_group("own_api_server")
@@ -81,26 +83,55 @@ def test_upgrading_the_chart_upgrades_the_crd(release: Release, tmp_path: Path) 
     assert "Newer" in {found["name"] for found in columns}
 
 
-@pytest.mark.parametrize("page", ["charts/sshload/README.md", "README.md", "docs/how-to/upgrade.md"])
-def test_the_helm_commands_of_a_page_work_as_written_in_their_order(cluster: LiveCluster, page: str) -> None:
-    """Nothing waits, for no kubelet makes anything ready here. Objects of other tests' releases are taken over."""
+FIRST_PAGE = "charts/sshload/README.md"
+"""The only page that begins with nothing installed."""
+
+
+def helm_commands(page: Path) -> list[str]:
+    """Return the commands of a page that install, upgrade or uninstall, each on one line."""
+    text = re.sub(r"\\\n\s*", "", page.read_text(encoding="utf-8"))
+    return re.findall(r"^ *(helm (?:upgrade|uninstall|rollback) .*)$", text, re.MULTILINE)
+
+
+HELM_PAGES = [str(path.relative_to(helm.ROOT)) for path in (helm.ROOT / FIRST_PAGE, *PAGES) if helm_commands(path)]
+
+
+@pytest.mark.parametrize("page", HELM_PAGES)
+def test_the_helm_commands_of_a_page_work_as_written_in_their_order(
+    cluster: LiveCluster, page: str, tmp_path: Path
+) -> None:
+    """Nothing waits, for no kubelet makes anything ready here. Objects of other tests' releases are taken over.
+
+    There is no Prometheus operator here, so what a command makes that wants its objects is only rendered.
+    """
     where = (f"--kubeconfig={cluster.kubeconfig}",)
     taken = ("--take-ownership", "--force-conflicts", "--set", "crds.install=false")
     namespace = f"--namespace={helm.NAMESPACE}"
-    if page != "charts/sshload/README.md":  # the only page that begins with nothing installed
+    if page != FIRST_PAGE:
         needed = ("--values", helm.NEEDED_VALUES, "--create-namespace", namespace)
         helm.helm("upgrade", "--install", helm.RELEASE, helm.CHART, *needed, *taken, *where)
-    for command in helm_commands(page):
-        words = [word for word in shlex.split(command)[1:] if word != "--wait"]
-        done = helm.helm(*words, *(taken if words[0] == "upgrade" else ()), *where)
+    for command in helm_commands(helm.ROOT / page):
+        words = [here(helm.ROOT / page, word, tmp_path) for word in shlex.split(command)[1:] if word != "--wait"]
+        if "monitoring." in command:
+            rendered = [word for word in words[1:] if word != "--reset-then-reuse-values"]
+            done = helm.helm("template", *rendered, "--values", helm.NEEDED_VALUES)
+        else:
+            done = helm.helm(*words, *(taken if words[0] == "upgrade" else ()), *where)
         assert done.returncode == 0, f"{command}: {done.stderr}"
     helm.helm("uninstall", helm.RELEASE, "--ignore-not-found", namespace, *where)
 
 
-def helm_commands(page: str) -> Iterator[str]:
-    """Yield the commands of a page that install, upgrade or uninstall, each on one line."""
-    text = re.sub(r"\\\n\s*", "", (helm.ROOT / page).read_text(encoding="utf-8"))
-    yield from re.findall(r"^ *(helm (?:upgrade|uninstall|rollback) .*)$", text, re.MULTILINE)
+def here(page: Path, word: str, folder: Path) -> str:
+    """Return a word of a command, with the path of the file that it names: values of the page, or a packaged chart."""
+    if word.endswith(".tgz"):
+        registry = "registry.example.com/sshload"
+        package = [helm.ROOT / "scripts/chart-package", registry, folder]
+        return subprocess.run(package, capture_output=True, text=True, check=True, timeout=300).stdout.strip()
+    shown = yaml_file(page, word) if word.endswith(".yaml") and "/" not in word else None
+    if shown is None:
+        return word
+    (folder / word).write_text(shown.text, encoding="utf-8")
+    return str(folder / word)
 
 
 def test_what_the_notes_tell_to_apply_is_a_valid_test(cluster: LiveCluster) -> None:

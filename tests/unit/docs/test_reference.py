@@ -177,7 +177,7 @@ def test_every_shortage_is_explained_with_its_limits() -> None:
 
 
 def test_the_room_for_more_workers_is_the_codes() -> None:
-    text, part = section(page("validity.md"), "How many workers it would take"), AIMED_PART_OF_LIMIT
+    text, part = section(page("validity.md"), "How many workers are needed"), AIMED_PART_OF_LIMIT
     assert f"{part:.0%} of the limit".replace("%", " %") in text
     assert own_delay.CPU_SHARE_LIMIT == validity.PORTS_SHARE_LIMIT
     assert f"({own_delay.CPU_SHARE_LIMIT * part:.0%} of a\ncore".replace("%", " %") in text
