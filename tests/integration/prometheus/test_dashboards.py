@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -182,6 +183,8 @@ def test_a_dashboard_names_no_data_source_and_no_test_and_each_panel_has_title_w
         assert panel["targets"]
         for part in (panel, *panel["targets"]):
             assert part["datasource"] == {"type": "prometheus", "uid": "${datasource}"}
+            for taken in re.findall(r"\[([^\]]+)\]", part.get("expr", "")):
+                assert taken in {"$__rate_interval", "$__range"}
     boxes = [panel["gridPos"] for panel in dashboard["panels"]]
     assert all(box["x"] + box["w"] <= 24 for box in boxes)
     cells = [(box["x"] + x, box["y"] + y) for box in boxes for x in range(box["w"]) for y in range(box["h"])]

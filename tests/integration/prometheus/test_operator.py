@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from api_proxy import ApiProxy
+from api_proxy import ApiProxy, ApiRequest, GoneInStream, Meddling
 from live_cluster import LiveCluster, load_test
 from master_words import says_running, says_summary
 from operator_process import OperatorProcess
@@ -14,6 +14,8 @@ from prometheus_server import Prometheus, prometheus, promtool_faults
 BOUNDED_LABELS = {
     *("__name__", "job", "instance", "namespace", "test", "step", "phase", "verdict", "quantile", "verb", "resource"),
 }
+MOST_SERIES_OF_A_TEST = 12
+MOST_SERIES_OF_A_STEP = 9
 
 
 @pytest.fixture(name="operator")
@@ -57,10 +59,43 @@ def test_prometheus_knows_a_tests_phase_verdict_and_results_until_it_is_deleted(
     (total,) = [step for step in results["steps"] if step["step"] == "total"]
     (p99_ms,) = [one["ms"] for one in total["intervals"] if one["percentile"] == 99]
     server.wait_for(f'sshload_test_step_latency_seconds{{quantile="0.99",step="total",{test[1:]}', p99_ms / 1000)
+    (every,) = server.query(f'count({{__name__=~"sshload_.*",{test[1:]})').values()
+    assert every <= MOST_SERIES_OF_A_TEST + MOST_SERIES_OF_A_STEP * len(results["steps"])
     assert server.label_names('{__name__=~"sshload_.*"}') <= BOUNDED_LABELS
     assert promtool_faults(operator.metrics()) == ""
     cluster.kubectl("delete", "sshloadtest", "scraped", "--timeout=60s")
     server.wait_for(f'count(sshload_test_verdict{{namespace="{cluster.namespace}"}}) or vector(0)', 0)
+
+
+@pytest.mark.parametrize("is_too_old", [False, True], ids=["the watch goes on", "the watch begins anew"])
+def test_metrics_of_what_was_deleted_while_the_watch_was_away_disappear(
+    cluster: LiveCluster, proxy: ApiProxy, operator: OperatorProcess, *, is_too_old: bool
+) -> None:
+    template = {"spec": load_test("any")["spec"]}
+    for name in ("gone", "kept"):
+        schedule = {"schedule": "0 0 1 1 *", "testTemplate": template}
+        cluster.apply(load_test(name, abort=True))
+        cluster.apply({**load_test(name), "kind": "SSHLoadTestSchedule", "spec": schedule})
+        cluster.finished(name)
+        for label in ("test", "schedule"):
+            cluster.gone(
+                lambda label=label, name=name: f'{label}="{name}"' not in operator.metrics(), "lack of metrics"
+            )  # type: ignore[misc]
+    proxy.go_away()
+    for kind in ("sshloadtest", "sshloadtestschedule"):
+        cluster.delete(kind, "gone")
+    begun_anew: set[str] = set()
+
+    def gone_once(asked: ApiRequest) -> Meddling | None:
+        is_first = is_too_old and asked.verb == "watch" and asked.resource not in begun_anew
+        begun_anew.add(asked.resource)
+        return GoneInStream() if is_first else None
+
+    proxy.meddle = gone_once
+    proxy.come_back()
+    cluster.gone(lambda: '"gone"' in operator.metrics(), "metrics of what was deleted")
+    for label in ("test", "schedule"):
+        assert f'{label}="kept"' in operator.metrics()
 
 
 def test_an_operator_without_tests_has_a_page_that_promtool_takes(operator: OperatorProcess) -> None:

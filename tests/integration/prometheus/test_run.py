@@ -8,11 +8,16 @@ from prometheus_server import Prometheus, prometheus, promtool_faults
 from run_configs import NOWHERE, arrivals, run_config, scenario
 from running_target import TargetFolder, make_target_folder, ready_target
 from sshload_contract.steps import ExecStep
+from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.run_config import RunConfig
 from whole_run import WholeRun, whole_run
 
 BOUNDED_LABELS = {"__name__", "job", "instance", "namespace", "test", "step", "outcome", "le", "reason", "version"}
 WORKERS = 2
+SERIES_OF_A_RUN = 18
+SERIES_OF_BUCKETS = 16
+STEPS_OF_ONE_COMMAND = 13
+SERIES_OF_ONE_COMMAND = 266
 TEST = '{namespace="tests",test="loopback"}'
 
 
@@ -42,6 +47,25 @@ def _check_while_it_runs(run: WholeRun, server: Prometheus) -> None:
     server.wait_for(_most(f"sshload_held_sessions{TEST}"), 0)
     moved = _most(f'sshload_step_bytes_total{{step="echo.command",{TEST[1:]}')
     server.wait_for(f"{moved} >= bool 200", 1)
+    _check_the_number_of_series(server)
+
+
+def _check_the_number_of_series(server: Prometheus) -> None:
+    """As docs/reference/metrics.md states it, so that nobody's Prometheus is surprised."""
+    of_steps = {name: _count(server, f"sshload_{name}") for name in ("steps_total", "step_bytes_total")}
+    (steps,) = server.query(f"count(sshload_step_latency_seconds_count{TEST})").values()
+    buckets = _count(server, "sshload_step_latency_seconds_bucket")
+    assert buckets == SERIES_OF_BUCKETS * steps
+    assert steps <= of_steps["steps_total"] <= len(Outcome) * steps
+    assert of_steps["step_bytes_total"] <= steps
+    (every,) = server.query(f'count({{__name__=~"sshload_.*",{TEST[1:]})').values()
+    assert every == SERIES_OF_A_RUN + buckets + 2 * steps + sum(of_steps.values())
+    assert (steps, every) == (STEPS_OF_ONE_COMMAND, SERIES_OF_ONE_COMMAND)
+
+
+def _count(server: Prometheus, name: str) -> float:
+    (found,) = server.query(f"count({name}{TEST})").values()
+    return found
 
 
 def _most(series: str) -> str:

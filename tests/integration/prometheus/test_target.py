@@ -5,6 +5,7 @@ from pathlib import Path
 from prometheus_server import prometheus, promtool_faults
 from running_target import make_target_folder, ready_target
 
+MOST_SERIES = 20
 BOUNDED_LABELS = {"__name__", "job", "instance", "reason", "version"}
 FAMILIES = {
     "sshload_target_sshd_info",
@@ -40,6 +41,8 @@ def test_prometheus_knows_what_the_target_saw(tmp_path: Path) -> None:
         server.wait_for("sshload_target_cpu_seconds_total > bool 0", 1)
         server.wait_for("sshload_target_memory_working_set_bytes > bool 1000000", 1)
         server.wait_for(f'sshload_target_sshd_info{{version="{target.stats().sshd_version}"}}', 1)
+        (series,) = server.query('count({__name__=~"sshload_target_.*"})').values()
+        assert series <= MOST_SERIES
         assert server.label_names('{__name__=~"sshload_.*"}') <= BOUNDED_LABELS
 
 

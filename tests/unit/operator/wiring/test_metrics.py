@@ -148,6 +148,13 @@ def test_a_schedule_says_when_it_was_created() -> None:
     assert samples(metrics, "sshload_schedule_created_timestamp_seconds") == {}
 
 
+def test_a_schedule_has_six_series() -> None:
+    metrics = OperatorMetrics()
+    times = dict.fromkeys(("lastScheduleTime", "lastSuccessfulTime"), "2026-11-21T06:00:00Z")
+    metrics.schedules.object_changed(None, {**schedule("s"), "status": {**times, "lastVerdict": "Passed"}})
+    assert b"".join(metrics.schedules.render()).count(b'schedule="s"') == 6
+
+
 def test_nothing_is_published_of_a_deleted_test() -> None:
     metrics = OperatorMetrics()
     metrics.tests.object_changed("ADDED", finished())
