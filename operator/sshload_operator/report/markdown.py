@@ -17,6 +17,8 @@ from sshload_operator.report.sweep import SWEEP_REPORT_VERSION
 _OF_STATUS: Final = ("results", "thresholds", "capacity")
 _APART: Final = {True: "apart", False: "overlap", None: None}
 _EFFECT_WORDS: Final = {"better": "better", "worse": "worse", "none": "no difference", "unknown": None, None: None}
+_STATED: Final = ("completedRate", "p50Ms", "p99Ms")
+_STATED: Final = ("completedRate", "p50Ms", "p99Ms")
 _STATED_HEAD: Final = ("completed/s", "p50 ms", "p99 ms")
 _SIGNS: Final = {True: "met", False: "broken", None: "cannot be said"}
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
@@ -102,7 +104,7 @@ def _range(found: Mapping[str, Any] | None) -> str | None:
 def _sweep_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _head(document["sweep"]["name"], document["verdict"])
     rows = (
-        (one["value"], one["verdict"]["word"], *_stated(one, "completedRate", "p50Ms", "p99Ms"), one["errorPercent"])
+        (one["value"], one["verdict"]["word"], *_stated(one, _STATED), *_values(one, ("errorPercent",)))
         for one in document["points"]
     )
     field = _plain(document["sweep"]["field"])
@@ -113,13 +115,7 @@ def _sweep_lines(document: Mapping[str, Any]) -> Iterator[str]:
 def _schedule_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _head(document["schedule"]["name"], document["verdict"])
     rows = (
-        (
-            one["time"],
-            one["test"],
-            one["verdict"],
-            one["capacityInWords"],
-            *_stated(one, "completedRate", "p50Ms", "p99Ms"),
-        )
+        (*_values(one, ("time", "test", "verdict", "capacityInWords")), *_stated(one, _STATED))
         for one in document["runs"]
     )
     yield from _table("Runs", ("scheduled for", "test", "verdict", "capacity", *_STATED_HEAD), rows)
@@ -132,7 +128,11 @@ def _schedule_lines(document: Mapping[str, Any]) -> Iterator[str]:
     yield from _lacks(document)
 
 
-def _stated(row: Mapping[str, Any], *names: str) -> Iterator[Any]:
+def _values(row: Mapping[str, Any], names: Iterable[str]) -> Iterator[Any]:
+    return (row[name] for name in names)
+
+
+def _stated(row: Mapping[str, Any], names: Iterable[str]) -> Iterator[Any]:
     """Yield figures of a row with their intervals, in words."""
     for name in names:
         found = row[name]

@@ -121,7 +121,7 @@ def _message(sweep: SavedSweep, points: Sequence[Mapping[str, Any]]) -> str:
 def _lacks(sweep: SavedSweep, points: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     if len(points) < sweep.planned:
         yield f"{sweep.planned - len(points)} of {sweep.planned} values were not run"
-    lost = ", ".join(str(one["value"]) for one in points if one["completedRate"] is None)
+    lost = ", ".join(str(one["value"]) for one in points if one["verdict"]["word"] not in MEASURED)
     if lost:
         yield f"the runs at {lost} were not measured, and have no figures"
     yield "the spec is that of the first value"

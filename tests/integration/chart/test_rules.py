@@ -146,6 +146,15 @@ def test_an_operator_whose_metrics_are_guarded_may_ask_who_reads_them_too(
     assert allowed(cluster, FORBIDDEN) == set()
 
 
+def test_an_operator_that_serves_pages_may_ask_who_reads_them_and_read_the_results(
+    cluster: LiveCluster, applied: list[dict[str, Any]]
+) -> None:
+    apply(cluster, applied, "--set", "ui.enabled=true")
+    wanted = (*REVIEWS, "get configmaps")
+    cluster.gone(lambda: set(wanted) - allowed(cluster, wanted), "lack of permission")
+    assert allowed(cluster, FORBIDDEN) == {"get configmaps"}
+
+
 @pytest.mark.parametrize("namespaced", ["true", "false"])
 def test_no_rule_reads_secrets_or_has_a_wildcard(namespaced: str) -> None:
     found = [rule for role in rules("--set", f"namespaced={namespaced}") for rule in role.get("rules", ())]

@@ -5,6 +5,7 @@ from run_configs import NOWHERE, TOKEN, arrivals, run_config
 from runs import target_stats
 from sshload_contract.judgement.validity import defects
 from sshload_contract.load import ArrivalProcess, ArrivalsLoad, ArrivalsStage, BurstLoad, HoldLoad, Load
+from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, Window
 from sshload_contract.wire.codec import from_json, to_json
 from sshload_contract.wire.master_log import read_master_log, summary_lines
@@ -211,6 +212,26 @@ def test_a_series_point_says_how_the_iterations_of_its_interval_failed() -> None
         {Outcome.RESET_BEFORE_BANNER: 4},
     ]
     assert [(point.p50_us, point.p90_us) for point in series.points()] == [(5, None)] * 3
+
+
+def test_a_series_point_says_what_was_stolen_in_its_interval_of_all_workers_machines() -> None:
+    series = Series(1.0)
+    for second, stolen_s in ((1.0, 0.0), (2.0, 1.0), (3.0, 1.0)):
+        series.observe(replace(mark(second, int(second)), machine_cpu=MachineCpu(4 * second, stolen_s)))
+    series.observe(mark(4.0, 4))
+    assert [point.stolen_share for point in series.points()] == [0.0, 0.25, 0.0, None]
+
+
+def test_what_was_stolen_is_known_where_each_worker_tells() -> None:
+    def told(*machines: MachineCpu | None) -> MachineCpu | None:
+        totals = Totals()
+        for worker, machine in enumerate(machines):
+            health = replace(HEALTHY, machine_cpu=machine)
+            totals.add(Recorder("test-run", worker).take_report(health, until_s=1.0, final=False))
+        return progress(totals, 1.0, workers=len(machines)).machine_cpu
+
+    assert told(MachineCpu(4.0, 1.0), MachineCpu(2.0, 0.5)) == MachineCpu(6.0, 1.5)
+    assert told(MachineCpu(4.0, 1.0), None) is None
 
 
 def test_joined_intervals_have_the_failures_of_both() -> None:

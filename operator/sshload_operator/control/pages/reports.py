@@ -9,12 +9,16 @@ import json
 import logging
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Any, Final, Protocol
 
 from sshload_operator.api.kinds import SCHEDULE, TEST, Kind
 from sshload_operator.api.names import label_value
+from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.head import written
+from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.results import Results
 from sshload_operator.control.api_server.cluster import ApiError, Cluster, Object
 from sshload_operator.control.pages.index import Line
 from sshload_operator.decision.schedule.facts import SCHEDULE_LABEL
@@ -23,7 +27,6 @@ _LOG = logging.getLogger(__name__)
 _MOST_KEPT: Final = 16
 _MOST_WAITING: Final = 16
 _MADE_WITHIN_S: Final = 60.0
-_HISTORY: Final = ("verdict", "reason", "message", "thresholds", "baseline")
 _MAKE: Final = ("-m", "sshload_operator.control.pages.rendering")
 
 
@@ -97,8 +100,8 @@ class RenderedReports:
 
     async def _config_map(self, test: Object) -> Object | None:
         """Return the ConfigMap of a test's results, None where there is none or the operator may not read it."""
-        name = (test.get("status") or {}).get("resultsConfigMap")
-        if not isinstance(name, str) or not name:
+        name = read_fitting(TestStatus, test.get("status")).results_config_map
+        if not name:
             return None
         try:
             return await self._cluster.read_config_map(test["metadata"]["namespace"], name)
@@ -129,18 +132,24 @@ class RenderedReports:
 
 
 def _history(test: Object) -> Object:
-    """Return of a schedule's test what its history shows, so that few bytes of many are held."""
-    status = test.get("status") or {}
-    results = status.get("results")
-    kept = {name: status[name] for name in _HISTORY if name in status}
-    if isinstance(results, dict):
-        steps = results.get("steps")
-        total = (
-            [step for step in steps if isinstance(step, dict) and step.get("step") == "total"]
-            if isinstance(steps, list)
-            else []
-        )
-        plain = {name: value for name, value in results.items() if not isinstance(value, dict | list)}
-        kept["results"] = {**plain, "steps": total}
+    """Return of a schedule's test what its history shows, so that little of many is held."""
+    found = read_fitting(TestStatus, test.get("status"))
+    kept = TestStatus(
+        verdict=found.verdict,
+        reason=found.reason,
+        message=found.message,
+        thresholds=found.thresholds,
+        baseline=found.baseline,
+        results=None if found.results is None else _in_short(found.results),
+    )
     metadata = test["metadata"]
-    return {"metadata": {"name": metadata["name"], "namespace": metadata["namespace"]}, "spec": {}, "status": kept}
+    return {
+        "metadata": {"name": metadata["name"], "namespace": metadata["namespace"]},
+        "spec": {},
+        "status": written(kept),
+    }
+
+
+def _in_short(results: Results) -> Results:
+    total = results.step("total")
+    return replace(results, steps=() if total is None else (total,), stages=(), errors=(), negotiated=())

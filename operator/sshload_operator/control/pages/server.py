@@ -42,7 +42,8 @@ _OWN_POLICY: Final = (
 _HEADERS: Final = {
     "Cache-Control": "no-store",
     "Cross-Origin-Opener-Policy": "same-origin",
-    "Referrer-Policy": "no-referrer",
+    # With no-referrer browsers would call the origin of our own form null.
+    "Referrer-Policy": "same-origin",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }

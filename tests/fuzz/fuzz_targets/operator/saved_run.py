@@ -17,7 +17,7 @@ from sshload_operator.report.markdown import markdown_text
 from sshload_operator.report.saved_run import ReportError, SavedRun, read_saved_run, saved_run_text
 
 _PAGE_LIMIT_BYTES = 1_500_000
-_SCRIPTS = 4
+_SCRIPTS = 5
 
 
 def seeds() -> Iterator[bytes]:
