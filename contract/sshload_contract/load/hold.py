@@ -27,11 +27,12 @@ ProbeRate: TypeAlias = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class HoldLoad(LoadModel):
-    """Many idle sessions, while a few fresh iterations of the scenario (probes) show how the server responds meanwhile.
+    """Many idle sessions, while a few new iterations of the scenario (probes) show how the server responds meanwhile.
 
-    The sessions log in evenly within `ramp_up_s` and are held for `duration_s` after that. Only the probes count as
-    iterations. They begin in the warm-up too, with nothing held yet. The held sessions' logins are timed under the name
-    `held`, the checks as `held.keepAlive`, and how long each was held as `held.hold`, which a lost one fails.
+    The sessions log in evenly within the ramp-up and are held for the duration after that. Only the probes count as
+    iterations. They also run in the warm-up, without held sessions. The logins of the held sessions are timed under the
+    name `held`, the checks as `held.keepAlive`, and the time for which each was held as `held.hold`, which a lost
+    session fails.
     """
 
     kind: ClassVar[str] = "hold"

@@ -142,7 +142,7 @@ class Baseline:
 
 @dataclass(frozen=True, slots=True)
 class WrittenBaseline:
-    """The test that thresholds with within are held against: exactly one of testRef and lastPassed."""
+    """The test that thresholds with within compare with: exactly one of testRef and lastPassed."""
 
     rules: ClassVar[tuple[Rule, ...]] = (exactly_one(testRef="test_ref", lastPassed="last_passed"),)
     test_ref: Annotated[str | None, WrittenAs(_TestName)]
@@ -159,7 +159,7 @@ class WrittenBaseline:
 
 @dataclass(frozen=True, slots=True)
 class Workers(Pods):
-    """The pods that make the load. `processes_per_pod` None means one for each whole CPU that a pod asks for."""
+    """The pods that make the load, each with one worker process per whole CPU that it requests, or as many as set."""
 
     replicas: Annotated[
         int,
@@ -249,7 +249,7 @@ class LoadTestSpec:
 
 @dataclass(frozen=True, slots=True)
 class WrittenSpec:
-    """What is to be measured."""
+    """What is measured."""
 
     target: Annotated[Target, "The server under test: exactly one of managed and external."]
     via: Annotated[
@@ -264,7 +264,7 @@ class WrittenSpec:
     scenario: WrittenScenario
     load: Annotated[
         UsersLoad | ArrivalsLoad | BurstLoad | HoldLoad | ReplayLoad | Search,
-        "How many iterations begin when: exactly one of users, arrivals, burst, hold, replay and capacity.",
+        "How many iterations start, and when: exactly one of users, arrivals, burst, hold, replay and capacity.",
     ]
     login_before_load: Annotated[
         bool,
@@ -284,8 +284,8 @@ class WrittenSpec:
         tuple[WrittenThreshold, ...],
         Items(most=20),
         Absent(()),
-        "The limits that the server must keep. Without any, a run passes that completes with less than 10 % of its"
-        " attempts failed.",
+        "The conditions that the result must meet. Without any, a run passes if it completes with less than 10 %"
+        " failed attempts.",
     ]
     baseline: WrittenBaseline | None
     workers: Annotated[Workers, Default({})]
@@ -306,15 +306,15 @@ class WrittenSpec:
         Mapping[str, Annotated[str, Text(longest=253), "Any text."]],
         Entries(20),
         Absent({}),
-        "Any texts by any names. They change nothing of what is measured, but a change of them is a new run: the"
+        "Any texts by any names. They are not part of the measurement, but a change of them starts a new run: the"
         " version of a server that the spec only names, or the time at which somebody asked for another run.",
     ]
     abort: Annotated[bool, Default(False), "True ends the run, with the verdict Aborted."]
     suspend: Annotated[
         bool,
         Default(False),
-        "True holds the test back until it is false again: no run begins, and one that is under way ends without a"
-        " verdict and starts again later. A test that has ended keeps its verdict.",
+        "True holds the test until it is false again: no run starts, and a current run ends without a verdict and"
+        " starts again later. A test that has ended keeps its verdict.",
     ]
 
     def value(self) -> LoadTestSpec:

@@ -108,7 +108,7 @@ class ManagedTarget(Pods):
 
 @dataclass(frozen=True, slots=True)
 class ExternalTarget:
-    """A server that exists. It is refused unless the installation's list of allowed targets names it.
+    """An existing server. It is refused unless the installation allows it (externalTargets).
 
     The credentials' Secret holds what client.auth needs: `id` (a private key in OpenSSH's or PEM format) for publickey,
     certificate and agent, with `passphrase` beside it for an encryptedKey and `id-cert.pub` for certificate; `password`

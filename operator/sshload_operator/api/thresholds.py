@@ -139,8 +139,8 @@ class WrittenThreshold:
     abort_on_fail: Annotated[
         bool,
         Default(False),
-        "With latency.below or errorRate: end the load as soon as this threshold is broken whatever the rest of the"
-        " load brings. The test is then Failed, with what was measured so far. The warm-up does not count. Not with"
+        "With latency.below or errorRate: end the load as soon as this threshold is certainly broken. The test is"
+        " then Failed, with what was measured so far. The warm-up does not count. Not with"
         " load.hold and load.capacity; with a locustfile only for errorRate and the step total.",
     ]
     latency: _Latency | None

@@ -135,7 +135,7 @@ class _WrittenSweep:
 
 @dataclass(frozen=True, slots=True)
 class WrittenComparison:
-    """What is to be compared."""
+    """What is compared."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(

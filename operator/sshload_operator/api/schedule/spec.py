@@ -152,15 +152,15 @@ class WrittenSchedule:
         int,
         _KEPT,
         Default(3),
-        "How many tests that passed are kept. They also make up the trend. What the next test is held against"
+        "How many tests that passed are kept. They also make up the trend. The baseline of the next test"
         " (baseline.lastPassed) is kept in any case.",
     ]
     failed_tests_history_limit: Annotated[
         int,
         _KEPT,
         Default(1),
-        "How many finished tests of any other verdict are kept. What the next test is held against"
-        " (baseline.lastPassed) is kept in any case.",
+        "How many finished tests of any other verdict are kept. The baseline of the next test (baseline.lastPassed)"
+        " is kept in any case.",
     ]
     jitter_s: Annotated[
         float,

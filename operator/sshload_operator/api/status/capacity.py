@@ -17,7 +17,7 @@ _TRIAL_MESSAGE = Text(TRIAL_MESSAGE_CHARACTERS)
 
 @dataclass(frozen=True, slots=True)
 class SearchStatus:
-    """Where the search for the capacity stands (load.capacity only). The figures beside are of its trial."""
+    """The state of the search for the capacity (load.capacity only). The other figures are of its trial."""
 
     trial: Annotated[Count, "The number of the trial under way, from 1."]
     amount: Annotated[Amount, "Its amount of load."]
@@ -36,7 +36,7 @@ class ShortageStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limitation:
-    """What gives way at the upper bound. Absent where no amount is known to fail."""
+    """What limits the server at the upper bound. Absent if no amount is known to fail."""
 
     amount: Annotated[Amount, "The upper bound, at which it was seen."]
     threshold: Annotated[
@@ -71,7 +71,7 @@ class TrialStatus:
     start_seconds: Annotated[Amount, "When it began, from the start of the first."]
     completed_rate: Annotated[Amount, "Iterations per second that succeeded inside its measured window."]
     error_percent: Annotated[
-        Percent | None, "The share of failed iterations. Absent of held sessions, which heldLeast tells of."
+        Percent | None, "The share of failed iterations. Absent for held sessions, which have heldLeast."
     ] = None
     held_least: Annotated[Count | None, "The fewest sessions that were held at once after the ramp (hold only)."] = None
     p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration, successes only."] = None
@@ -79,33 +79,29 @@ class TrialStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapacityStatus:
-    """What the search for the capacity found (load.capacity only).
-
-    The results beside are those of one of its trials.
-    """
+    """What the search for the capacity found (load.capacity only). The results are those of one of its trials."""
 
     in_words: Annotated[
         str | None,
         Text(64),
-        "What is known of the capacity, with its unit. Only one that was found is a plain amount, such as 118"
+        "The capacity in words, with its unit. Only a capacity that was found is a plain amount, such as 118"
         " arrivals/s.",
     ] = None
     value: Annotated[
         Amount | None,
-        "The highest amount of load that was tried and keeps every threshold. It is the capacity where end is found;"
-        " else the capacity is as much or more.",
+        "The highest amount of load that was tried and met every threshold. It is the capacity if end is found;"
+        " otherwise the capacity is this or more.",
     ] = None
     unit: Annotated[str, _UNIT, "What the amounts count."]
     lower_bound: Annotated[Amount | None, "The value again, as the lower of the two bounds."] = None
-    upper_bound: Annotated[Amount | None, "The lowest amount above it that was tried and breaks a threshold."] = None
+    upper_bound: Annotated[Amount | None, "The lowest amount above it that was tried and broke a threshold."] = None
     end: Annotated[
         SearchEnd,
-        "Why the search ended: the bounds are as near as asked (found), even the most keeps every threshold (mostHeld),"
-        " even the least breaks one (leastBroken), the generator gave out (generatorLimit), or it was cut short.",
+        "Why the search ended: the bounds have the requested precision (found), even the largest amount meets every"
+        " threshold (mostHeld), even the smallest breaks one (leastBroken), the generator reached its own limit"
+        " (generatorLimit), or the search did not finish.",
     ]
-    reported_trial: Annotated[
-        Ordinal | None, "The number of the trial that the results and the thresholds beside are of."
-    ] = None
+    reported_trial: Annotated[Ordinal | None, "The number of the trial that results and thresholds describe."] = None
     limited_by: Limitation | None = None
     trials: Annotated[
         tuple[TrialStatus, ...],

@@ -131,8 +131,8 @@ class VariantResult:
 
     name: Annotated[_VariantName, "Its name."]
     value: Annotated[str, Text(200), Absent(""), "Its value of the field that is swept. Absent where none is."] = ""
-    tests: Annotated[Count, "Its tests that are over."]
-    measured: Annotated[Count, "Those of them that gave figures."]
+    tests: Annotated[Count, "Its finished tests."]
+    measured: Annotated[Count, "Those of them that were measured."]
     verdicts: Annotated[
         Mapping[str, Annotated[Count, "The number of tests."]],
         Entries(most=6),
@@ -207,15 +207,15 @@ class ComparisonStatus(RunStatus):
     phase: Annotated[ComparisonPhase | None, "Where the comparison stands. Only Finished is terminal."] = None
     verdict: Annotated[
         ComparisonVerdict | None,
-        "How far the results can be taken: Conclusive (every test gave its figures, in three rounds or more),"
-        " Inconclusive (some gave none, or there were fewer rounds), Error (a variant was not measured at all),"
-        " Aborted. It says nothing of which variant is better.",
+        "Whether you can rely on the results: Conclusive (every test was measured, in three rounds or more),"
+        " Inconclusive (some were not, or there were fewer rounds), Error (a variant was not measured at all),"
+        " Aborted. It does not say which variant is better.",
     ] = None
     reason: Annotated[ReasonWord, Absent(""), "Why the status is as it is, in one word for machines."] = ""
     start_time: Annotated[Time | None, "When the current run was started."] = None
     round: Annotated[Count, Absent(0), "The round that is under way, or was the last."] = 0
     test: Annotated[ObjectName, Absent(""), "The SSHLoadTest that is under way."] = ""
-    progress: Annotated[str, Text(20), Absent(""), "Tests that are over, of all."] = ""
+    progress: Annotated[str, Text(20), Absent(""), "Finished tests, of all."] = ""
     conditions: Annotated[
         tuple[Condition[ComparisonCondition], ...],
         Items(most=4, key=("type",)),
@@ -227,7 +227,7 @@ class ComparisonStatus(RunStatus):
         tuple[TestRun, ...],
         Items(most=200),
         Absent(()),
-        "Each test that is over, with the figures that the results are made of.",
+        "Each finished test, with the figures that the results are made of.",
     ] = ()
 
     @property

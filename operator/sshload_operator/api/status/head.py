@@ -50,7 +50,7 @@ class ObjectStatus:
 
     observed_generation: Annotated[
         Generation | None,
-        "The metadata.generation that this status speaks of. It is -1 until the operator has seen the object.",
+        "The metadata.generation that this status describes. It is -1 until the operator has seen the object.",
     ] = None
 
 

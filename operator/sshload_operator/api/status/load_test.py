@@ -36,7 +36,7 @@ class FailuresSoFar:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How a run that is under way stands."""
+    """The progress of the current run."""
 
     stage: Annotated[Stage | None, "Which part of the run it is."] = None
     elapsed_seconds: Annotated[Amount, "Time since the start of the load."]
@@ -69,8 +69,8 @@ class ThresholdStatus:
     """One threshold."""
 
     threshold: Annotated[str, Text(200), "The threshold in words."]
-    observed: Annotated[str | None, Text(200), "What was seen. Absent where there were too few samples."] = None
-    passed: Annotated[bool | None, "Whether it held. Absent where that cannot be said."] = None
+    observed: Annotated[str | None, Text(200), "The measured value. Absent if there were too few samples."] = None
+    passed: Annotated[bool | None, "Whether it was met. Absent if that cannot be judged."] = None
     kind: Annotated[str | None, Text(20), "Its kind, as in the spec: latency, errorRate, throughput or capacity."] = (
         None
     )
@@ -94,11 +94,11 @@ class ThresholdStatus:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineStatus:
-    """The test that the thresholds with within were held against, or were to be."""
+    """The test that the thresholds with within compare with."""
 
     test: Annotated[ObjectName, "Its name."]
     uid: Annotated[str, Text(64), Absent(""), "Its uid. Another test of the same name has another one."] = ""
-    verdict: Annotated[Verdict | None, "What it said."] = None
+    verdict: Annotated[Verdict | None, "Its verdict."] = None
     completion_time: Annotated[Time | None, "When its run was finished."] = None
 
 

@@ -23,7 +23,7 @@ _Version = Text(VERSION_CHARACTERS)
 
 @dataclass(frozen=True, slots=True)
 class EndedEarly:
-    """Only of a load that ended before its time: a threshold was broken whatever the rest of the load might bring."""
+    """Only if the load ended early, because a threshold was certainly broken."""
 
     after_seconds: Annotated[Amount, "When it ended, in seconds from its start, warm-up included."]
     threshold: Annotated[str, Text(THRESHOLD_CHARACTERS), "The threshold, as status.thresholds has it."]
@@ -33,7 +33,7 @@ class EndedEarly:
 class WarmUp:
     """The warm-up, which is measured and not judged."""
 
-    iterations: Annotated[Count | None, "Iterations that ended, well or ill."] = None
+    iterations: Annotated[Count | None, "Iterations that ended, successful or failed."] = None
     failures: Annotated[Count | None, "Failed iterations."] = None
     p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration, successes only."] = None
 
@@ -92,7 +92,7 @@ class StageResult:
     duration_seconds: Annotated[Amount, "How long it lasted."]
     offered_rate: Annotated[Amount, "Iterations per second that the load model asked for, on average."]
     completed_rate: Annotated[Amount, "Iterations per second that succeeded before the stage did."]
-    iterations: Annotated[Count, "Iterations that ended, well or ill."]
+    iterations: Annotated[Count, "Iterations that ended, successful or failed."]
     failures: Annotated[Count, "Failed iterations."]
     p50_ms: Annotated[Amount | None, "The median of the whole iteration, successes only."] = None
     p90_ms: Annotated[Amount | None, "The 90th percentile."] = None
@@ -106,7 +106,7 @@ class FailureCount:
     step: Annotated[StepName, "The step that failed."]
     outcome: Annotated[str, Text(64), "How it ended (refused, throttled, authRejected and so on)."]
     count: Annotated[Ordinal, "How often."]
-    first_message: Annotated[str | None, Text(FIRST_MESSAGE_CHARACTERS), "What was said the first time."] = None
+    first_message: Annotated[str | None, Text(FIRST_MESSAGE_CHARACTERS), "The first message."] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,7 +124,7 @@ class FreshLogin:
 
 @dataclass(frozen=True, slots=True)
 class HoldResult:
-    """What became of the held sessions after the ramp (load.hold only)."""
+    """The held sessions after the ramp (load.hold only)."""
 
     held_most: Annotated[Count, "The most that were held at once."]
     held_least: Annotated[Count, "The fewest that were held at once."]
@@ -133,7 +133,7 @@ class HoldResult:
 
 @dataclass(frozen=True, slots=True)
 class BurstResult:
-    """What became of the bursts' connections (load.burst only)."""
+    """The connections of the bursts (load.burst only)."""
 
     attempted: Annotated[Count, "Connections begun."]
     established: Annotated[Count, "Connections that were logged in."]
@@ -170,7 +170,7 @@ class GeneratorResult:
     )
     stolen_percent: Annotated[
         Amount | None,
-        "The share of a machine's CPU time that its host gave to others (steal), of the worker that had it worst.",
+        "The share of a machine's CPU time that its host gave to others (steal), of the worst worker.",
     ] = None
     loop_lag_p99_ms: Annotated[Amount | None, "How late the event loop woke, 99th percentile."] = None
     loop_lag_max_ms: Annotated[Amount | None, "How late the event loop woke, at worst."] = None
@@ -180,7 +180,7 @@ class GeneratorResult:
         " with another run.",
     ] = None
     ports_used: Annotated[Count | None, "Source ports in use at the end, those in TIME_WAIT too."] = None
-    ports_available: Annotated[Count | None, "Source ports that there are."] = None
+    ports_available: Annotated[Count | None, "Available source ports."] = None
     overflows: Annotated[Count | None, "Samples outside the histogram's range."] = None
 
 
@@ -214,15 +214,14 @@ class TargetResult:
     memory_peak_bytes: Annotated[Count | None, "The largest working set."] = None
     memory_per_session_bytes: Annotated[
         Count | None,
-        "How much more memory it took with the held sessions than before, by how many sessions it had then (load.hold"
-        " only).",
+        "How much more memory it took with the held sessions than before, divided by their number (load.hold only).",
     ] = None
     memory_per_session_upper_bound: Annotated[
         bool | None,
         "True where memory that processes share counts for each of them (sshload run), so that it may be less.",
     ] = None
     processes_per_session: Annotated[
-        Amount | None, "How many more processes it had then, by the same number (load.hold only)."
+        Amount | None, "How many more processes it had then, divided by the same number (load.hold only)."
     ] = None
     oom_kills: Annotated[Count | None, "Processes that were killed for lack of memory."] = None
     refused_forks: Annotated[Count | None, "Processes that could not be started, for a limit of their number."] = None
@@ -231,7 +230,7 @@ class TargetResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MaxStartupsAdvice:
-    """What sshd's MaxStartups did to this run, what explains it, and which setting would lose nothing.
+    """What sshd's MaxStartups did to this run, what explains it, and which setting would drop nothing.
 
     Of the measured window; absent where the run is not valid. docs/explanation/max-startups.md has the formula and its
     assumptions.
@@ -260,12 +259,12 @@ class MaxStartupsAdvice:
     ] = None
     observed_is_lower_bound: Annotated[
         bool | None,
-        "True where others were closed before the banner without a word, which may have been drops.",
+        "True if others were closed before the banner without a message, which may have been drops.",
     ] = None
     needed_start: Annotated[
         Count | None,
-        "The least start with which at most one in a million connections finds so many others. Absent where no setting"
-        " loses nothing.",
+        "The least start with which at most one in a million connections finds so many others. Absent if every"
+        " setting drops some.",
     ] = None
     recommended: Annotated[
         str | None,
@@ -294,7 +293,7 @@ class Results:
         Amount | None,
         "The upper bound of the 95 % confidence interval of completedRate, by the count of iterations.",
     ] = None
-    iterations: Annotated[Count, "Iterations that ended, well or ill."]
+    iterations: Annotated[Count, "Iterations that ended, successful or failed."]
     failures: Annotated[Count, "Failed iterations."]
     error_percent: Annotated[Percent | None, "The share of failed iterations."] = None
     p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration (step total), successes only."] = None
@@ -323,7 +322,7 @@ class Results:
         tuple[Agreement, ...],
         Items(most=MOST_NEGOTIATED),
         Absent(()),
-        "What the handshakes agreed on, the most frequent first. More than one entry means that they differed.",
+        "The negotiated algorithms, the most frequent first. More than one entry means that they differed.",
     ] = ()
     generator: GeneratorResult | None = None
     target: TargetResult | None = None

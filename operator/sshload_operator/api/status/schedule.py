@@ -73,7 +73,7 @@ class TrendPoint:
     capacity_in_words: Annotated[
         str | None,
         Text(64),
-        "What is known of the capacity, with its unit. Only one that was found is a plain amount, such as 118"
+        "The capacity in words, with its unit. Only a capacity that was found is a plain amount, such as 118"
         " arrivals/s.",
     ] = None
     p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration, in milliseconds."] = None
@@ -101,7 +101,7 @@ class ScheduleStatus(ObjectStatus):
     ] = None
     last_successful_time: Annotated[Time | None, "When a run last ended as Passed."] = None
     last_completion_time: Annotated[Time | None, "When a run last ended."] = None
-    last_verdict: Annotated[Verdict | None, "What the run that ended last says."] = None
+    last_verdict: Annotated[Verdict | None, "The verdict of the run that ended last."] = None
     next_schedule_time: Annotated[
         Time | None, "The scheduled time of the next test, before jitter. Absent while the schedule is suspended."
     ] = None
@@ -126,7 +126,7 @@ class ScheduleStatus(ObjectStatus):
         tuple[Condition[ScheduleCondition], ...],
         Items(most=8, key=("type",)),
         Absent(()),
-        "Valid: the spec can be carried out. Passed: the last run passed; Unknown where it says nothing about the"
+        "Valid: the spec is valid. Passed: the last run passed; Unknown where it says nothing about the"
         " server. Ready: tests are started as scheduled, or the schedule is suspended. Reconciling and Stalled as"
         " kstatus has them, for Argo CD, Flux and `kubectl wait`.",
     ] = ()
