@@ -24,7 +24,11 @@ class StoredObjects:
 
     def put(self, plural: str, name: str, status: Mapping[str, Any] | None = None, **metadata: Any) -> Json:
         """Keep an object of generation 1, and return it as it is kept."""
-        kept = {"metadata": {"name": name, "namespace": "default", "generation": 1, **metadata}, "spec": {}}
+        kept = {
+            "apiVersion": "sshload.dev/v1alpha1",
+            "metadata": {"name": name, "namespace": "default", "generation": 1, **metadata},
+            "spec": {},
+        }
         self.by_path[f"/apis/sshload.dev/v1alpha1/namespaces/default/{plural}/{name}"] = kept
         if status is not None:
             kept["status"] = dict(status)
@@ -33,7 +37,10 @@ class StoredObjects:
     def apply(self, path: str, change: Json) -> Json:
         """Merge a change into an object, which begins another generation where that changes its spec."""
         name = path.rpartition("/")[2]
-        kept = self.by_path.setdefault(path, {"metadata": {"name": name, "namespace": "default", "generation": 0}})
+        kept = self.by_path.setdefault(
+            path,
+            {"apiVersion": "sshload.dev/v1alpha1", "metadata": {"name": name, "namespace": "default", "generation": 0}},
+        )
         spec = {**kept.get("spec", {}), **change.get("spec", {})}
         if spec != kept.get("spec"):
             kept["metadata"]["generation"] += 1

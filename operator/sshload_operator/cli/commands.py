@@ -16,7 +16,7 @@ import click
 from click.shell_completion import ShellComplete, get_completion_class
 
 from sshload_operator.cli.exit_code import ExitCode, failed
-from sshload_operator.cli.streams import Lasting, let_go
+from sshload_operator.cli.streams import Lasting, let_go, open_closed
 
 _NO_FILES = 4
 """What kubectl understands as: these, and no names of files."""
@@ -146,6 +146,7 @@ def kubectl_completion() -> None:
 
 
 def _run(program: str) -> NoReturn:
+    open_closed()
     with redirect_stderr(cast("TextIO", Lasting(sys.stderr))):
         try:
             code = _code(program)

@@ -14,7 +14,7 @@ from sshload_operator.api.load_test_file import Document, read_objects
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.head import written
 from sshload_operator.cli.exit_code import ExitCode, exit_code, failed_on
-from sshload_operator.cli.options import FILE, cluster_options, output, timeout, verbose
+from sshload_operator.cli.options import FILE, Parsed, cluster_options, object_name, output, timeout, verbose
 from sshload_operator.cli.run import Given, given, keep, local_options, local_run_options
 from sshload_operator.cli.view.comparison import comparison_page, comparison_progress, comparison_rows
 from sshload_operator.cli.view.formats import print_result
@@ -28,7 +28,7 @@ _OF_CLUSTER: Final = ("namespace", "kubeconfig", "context")
 
 
 @click.command()
-@click.argument("comparison", metavar="[NAME]", required=False)
+@click.argument("comparison", metavar="[NAME]", type=Parsed("NAME", object_name), required=False)
 @click.option("-f", "--filename", metavar="FILE", type=FILE, help="Run the SSHLoadTestComparison of this file here.")
 @local_options
 @cluster_options
@@ -61,7 +61,7 @@ def command(  # noqa: PLR0913 - click passes each option
     from sshload_operator.cli.cluster.follow import COMPARISONS, How, follow  # noqa: PLC0415
 
     how = How(timeout_s=timeout, output=output, verbose=verbose)
-    return follow(COMPARISONS, comparison or "", Access(**cluster), how)
+    return follow(COMPARISONS, comparison or "", Access.taken_from(cluster), how)
 
 
 def _refuse_others(*, here: bool) -> None:
@@ -81,32 +81,32 @@ def _here(asked: Given, output: str, save: Path | None, *, verbose: bool) -> Exi
     """Run a comparison with processes of this machine."""
     view = progress_view()
     lost: list[Exception] = []
-    try:
-        document = _only_comparison(asked)
-        with stop_signals() as stop:
+    with stop_signals() as stop:  # to the last line: a second Ctrl-C must not cost what was measured
+        try:
+            document = _only_comparison(asked)
             status = compare_locally(
                 document,
                 _run_or_lost(runner(asked, view, stop), lost),
                 lambda status: view.say(comparison_progress(status)),
                 asked.allow_target,
             )
-    except (SpecError, OSError) as error:
-        view.close()
-        return failed_on(asked.file, error)
-    finally:
-        view.close()
-    if lost and not status.tests:
-        return failed_on(asked.file, lost[0])
-    finished = {
-        "apiVersion": API_VERSION,
-        "kind": COMPARISON.name,
-        "metadata": {"name": document.name, "namespace": document.namespace or "default"},
-        "spec": document.spec,
-        "status": written(status),
-    }
-    if save is not None:
-        keep(save, json.dumps(finished, allow_nan=False))
-    print_result(output, finished, comparison_page(document.name, status, verbose=verbose), comparison_rows(status))
+        except (SpecError, OSError) as error:
+            view.close()
+            return failed_on(asked.file, error)
+        finally:
+            view.close()
+        if lost and not status.tests:
+            return failed_on(asked.file, lost[0])
+        finished = {
+            "apiVersion": API_VERSION,
+            "kind": COMPARISON.name,
+            "metadata": {"name": document.name, "namespace": document.namespace or "default"},
+            "spec": document.spec,
+            "status": written(status),
+        }
+        if save is not None:
+            keep(save, json.dumps(finished, allow_nan=False))
+        print_result(output, finished, comparison_page(document.name, status, verbose=verbose), comparison_rows(status))
     return failed_on(asked.file, lost[0]) if lost else exit_code(status.verdict)
 
 

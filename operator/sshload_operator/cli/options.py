@@ -11,6 +11,8 @@ from typing import Any, Final, TypeVar
 import click
 from sshload_contract.allow_list import AllowedTarget, entry_problem
 
+from sshload_operator.api.names import is_name
+
 _HOST_AND_PORT = re.compile(r"(?:\[(?P<bracketed>[^\[\]]+)\]|(?P<plain>[^:\[\]]+))(?::(?P<port>\d{1,5}))?")
 _MAX_PORT: Final = 65_535
 FORMATS: Final = ("table", "json", "yaml", "junit", "markdown", "csv")
@@ -90,10 +92,19 @@ output: Final = partial(
 verbose: Final = partial(click.option, "-v", "--verbose", is_flag=True, help="Show every row of the result.")
 
 
+def object_name(text: str) -> str:
+    """Return the name of an object or of a namespace; raises ValueError where no object can have it."""
+    if not is_name(text):
+        raise ValueError(f"{text!r} is no name of an object")
+    return text
+
+
 def cluster_options(function: F) -> F:
     """Add the options that say which cluster and namespace, as kubectl has them."""
     for option in (
-        click.option("-n", "--namespace", default="", help="The namespace. [default: the context's]"),
+        click.option(
+            "-n", "--namespace", type=Parsed("NAMESPACE", object_name), help="The namespace. [default: the context's]"
+        ),
         click.option(
             "--kubeconfig",
             metavar="FILE",

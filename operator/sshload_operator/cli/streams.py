@@ -2,6 +2,7 @@
 
 import io
 import os
+import sys
 from typing import TextIO
 
 
@@ -41,6 +42,14 @@ class Lasting(io.TextIOBase):
     def fileno(self) -> int:
         """Return the stream's own number."""
         return self._stream.fileno()
+
+
+def open_closed() -> None:
+    """Put /dev/null in place of a standard stream that the shell has closed (`>&-`), which Python has as None."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            setattr(sys, name, os.fdopen(nowhere, "r" if name == "stdin" else "w"))
 
 
 def let_go(stream: TextIO) -> None:

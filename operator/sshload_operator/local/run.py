@@ -93,8 +93,11 @@ def run_locally(document: Document, options: LocalOptions, stop: "Stop | None" =
     SIGINT, SIGTERM and SIGHUP abort it, with what was measured until then; the second of them without. `stop` is what
     hears them where several tests are run after each other, and which of them is under way is nobody's concern.
 
-    Raises LocalRunError or KeysError when this machine cannot take it, and OSError when its files cannot be written.
+    Raises LocalRunError or KeysError when this machine cannot take it, OSError when its files cannot be written, and
+    SpecError for a test that is suspended.
     """
+    if document.spec.get("suspend"):
+        raise SpecError("spec.suspend", "is true, and nobody would set it to false here: leave it out")
     test = TestIdentity(namespace=document.namespace or _NAMESPACE, name=document.name, uid=str(uuid4()), generation=1)
     plan = _held_against(options.baseline, _plan(test, document, options.allowed_targets))
     with _private_folder() as folder, stop_signals() if stop is None else nullcontext(stop) as asked:

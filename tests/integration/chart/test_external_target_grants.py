@@ -76,6 +76,7 @@ HARMLESS: Mapping[str, tuple[Kind, Spec]] = {
     "free code without a server": (TEST, {**LOCUSTFILE, "workers": {"image": "registry.example.com/own:1"}}),
     "a schedule": (SCHEDULE, schedule_spec()),
     "a comparison": (COMPARISON, comparison(SMALL, {"target": None, "via": None, "scenario": None})),
+    "a sweep": (COMPARISON, {"base": SMALL, "sweep": {"field": "load.arrivals.rate", "values": "1,2"}}),
     "a patch of nulls": (
         COMPARISON,
         comparison(SMALL, {"target": {"managed": None, "external": None}, "scenario": {"steps": None}}),
@@ -167,6 +168,18 @@ def test_a_server_may_be_named_by_whom_it_was_granted_to_and_by_nobody_else(team
 def test_a_spec_that_names_no_server_needs_no_grant(team: Team, what: str) -> None:
     kind, spec = HARMLESS[what]
     assert team.refusal(kind, spec) == ""
+
+
+@pytest.mark.parametrize(
+    "field", ["target.external.host", "via.0.host", "scenario.steps.1.forward.host", "scenario.locustfile.key",
+              "workers.image", "target.managed.image", "target.external", "via"]
+)  # fmt: skip
+def test_a_sweep_of_a_server_or_of_free_code_needs_all_servers(team: Team, field: str) -> None:
+    spec = {"base": SMALL, "sweep": {"field": field, "values": "bastion.example.com,other.example.com"}}
+    team.grant("alice", "bastion.example.com", "other.example.com")
+    assert f"alice may not sweep {field}" in team.refusal(COMPARISON, spec)
+    team.grant("alice")
+    assert team.refusal(COMPARISON, spec) == ""
 
 
 def test_a_name_that_is_written_otherwise_or_an_address_is_another_server(team: Team) -> None:

@@ -118,7 +118,15 @@ BAD: Mapping[str, tuple[Spec, str]] = {
     "a sweep of a path that leads nowhere": (swept("load.arrivals.stages.7.rate"), "spec.sweep.field: the spec has no"),
     "a sweep of the end of its tests": (swept("abort", "true,false"), "spec.sweep.field: must not be abort"),
     "a sweep of one value": (swept(values="5"), "spec.sweep.values: are not valid: 1 values"),
-    "a sweep of eleven values": (swept(values="1..11:1"), "spec.sweep.values: are 11, and at most 10"),
+    "a sweep of eleven values": (swept(values="1..11:1"), "spec.sweep.values: are not valid: more than 10 values"),
+    "a sweep of an object": (
+        swept("target", '{"external":{"host":"secret"}},{}'),
+        "spec.sweep.values: are not valid: {",
+    ),
+    "a sweep of half a letter": (
+        swept("scenario.steps.0.exec.command", '"\\ud800",uptime'),
+        "spec.sweep.values: are not valid: ",
+    ),
     "a sweep of half a range": (swept(values="1..x:1"), "spec.sweep.values: are not valid: 1 values"),
     "a sweep of too many tests": (swept(values="1..10:1", repeats=21), "spec.repeats: times the values makes 210"),
     "a sweep of a value that is refused": (
@@ -141,6 +149,8 @@ PATCHED = (
     "a sweep of the end of its tests",
     "a sweep of one value",
     "a sweep of eleven values",
+    "a sweep of an object",
+    "a sweep of half a letter",
     "a sweep of half a range",
     "a sweep of too many tests",
     "a sweep of a value that is refused",

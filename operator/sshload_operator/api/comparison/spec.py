@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Final
 
 from sshload_contract.declared import Absent, Default, FreeForm, Items, Rule, Text, Whole, Words
 
-from sshload_operator.api.comparison.sweep import FIELD_PATTERN, Sweep, sweep_of
+from sshload_operator.api.comparison.sweep import FIELD_PATTERN, Sweep, sweep_of, value_text
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import Problem, SpecError, collect
 from sshload_operator.api.shapes.reading import read
@@ -21,7 +21,7 @@ MOST_TESTS: Final = 200
 MOST_VARIANTS: Final = 10
 _LONGEST_NAME: Final = 20
 
-_NOT_IN_TESTS: Final[Mapping[str, str]] = {
+NOT_IN_TESTS: Final[Mapping[str, str]] = {
     "abort": "spec.abort ends the whole comparison",
     "suspend": "the tests of a comparison run one after the other",
     "ttlAfterFinished": "the tests are kept as long as the comparison, which needs their figures",
@@ -42,7 +42,7 @@ def _not_in_base(field: str, is_set: str) -> Rule:
     """Return the rule that the base does not set a field: to its default it may, which the API server fills in."""
     return Rule(
         f"!({is_set})",
-        f"must not be set: {_NOT_IN_TESTS[field]}",
+        f"must not be set: {NOT_IN_TESTS[field]}",
         lambda comparison: comparison.base.get(field) in (None, False, {}),
         at=f".base.{field}",
     )
@@ -220,14 +220,12 @@ def _values_of(written: _WrittenSweep | None, repeats: int) -> Sweep:
     if written is None:
         return Sweep((), ())
     top = written.field.partition(".")[0]
-    if top in _NOT_IN_TESTS:
-        raise SpecError("spec.sweep.field", f"must not be {top}: {_NOT_IN_TESTS[top]}")
+    if top in NOT_IN_TESTS:
+        raise SpecError("spec.sweep.field", f"must not be {top}: {NOT_IN_TESTS[top]}")
     try:
-        sweep = sweep_of(written.field, written.values)
+        sweep = sweep_of(written.field, written.values, MOST_VARIANTS)
     except ValueError as error:
         raise SpecError("spec.sweep.values", f"are not valid: {error}") from error
-    if len(sweep.values) > MOST_VARIANTS:
-        raise SpecError("spec.sweep.values", f"are {len(sweep.values)}, and at most {MOST_VARIANTS} can be compared")
     tests = repeats * len(sweep.values)
     if tests > MOST_TESTS:
         raise SpecError("spec.repeats", f"times the values makes {tests} tests, and at most {MOST_TESTS} can be kept")
@@ -236,9 +234,10 @@ def _values_of(written: _WrittenSweep | None, repeats: int) -> Sweep:
 
 def named_values(values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
     """Yield each value with a name of its own that a label takes: 0.5 is 0-5. They are counted where names collide."""
-    names = [re.sub("[^a-z0-9]+", "-", str(value).lower()).strip("-") for value in values]
+    names = [re.sub("[^a-z0-9]+", "-", value_text(value).lower()).strip("-") for value in values]
     are_names = all(0 < len(name) <= _LONGEST_NAME for name in names) and len(set(names)) == len(names)
-    yield from zip(names if are_names else map(str, range(1, len(names) + 1)), values, strict=True)
+    counted = (f"v{number}" for number in range(1, len(names) + 1))
+    yield from zip(names if are_names else counted, values, strict=True)
 
 
 def _at_value(base: Mapping[str, Any], sweep: Sweep, value: Any, name: str) -> Variant:
@@ -246,11 +245,11 @@ def _at_value(base: Mapping[str, Any], sweep: Sweep, value: Any, name: str) -> V
         body = sweep.spec_at(base, value)
     except SpecError as error:
         raise SpecError("spec.sweep.field", error.problem) from error
-    return _parsed(name, body, "spec.sweep", str(value))
+    return _parsed(name, body, "spec.sweep", value_text(value))
 
 
 def _patched(base: Mapping[str, Any], written: _WrittenVariant, path: str) -> Variant:
-    for field, why in _NOT_IN_TESTS.items():
+    for field, why in NOT_IN_TESTS.items():
         if field in written.patch:
             raise SpecError(f"{path}.patch.{field}", f"must not be set: {why}")
     return _parsed(

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
@@ -29,48 +28,65 @@ class Sweep:
 
     def spec_at(self, spec: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
         """Return the spec with this value; raises SpecError where the path leads to no field."""
-        changed = dict(deepcopy(spec))
-        _set(changed, self.path, value, self.field)
+        changed: Mapping[str, Any] = _changed(spec, self.path, value, self.field)
         return changed
 
 
-def sweep_of(field: str, values: str) -> Sweep:
-    """Return the sweep of a field such as `load.arrivals.rate` over `10,20,40` or `10..50:10`; raises ValueError."""
+def sweep_of(field: str, values: str, most: int = MOST_VALUES) -> Sweep:
+    """Return the sweep of a field such as `load.arrivals.rate` over `10,20,40` or `10..50:10`.
+
+    Raises ValueError, also for more than `most` values.
+    """
     if not re.fullmatch(FIELD_PATTERN, field):
         raise ValueError(f"{field!r} is not the path of a field, such as load.arrivals.rate")
     path = tuple(int(part) if part.isdigit() else part for part in field.split("."))
     found = _RANGE.fullmatch(values)
-    taken = tuple(_range(*map(_number, found.groups()))) if found else tuple(map(_value, values.split(",")))
-    if not 1 < len(taken) <= MOST_VALUES:
-        raise ValueError(f"{len(taken)} values of {field}: give 2 to {MOST_VALUES}")
+    taken = tuple(_range(*map(_number, found.groups()), most=most)) if found else tuple(map(_value, values.split(",")))
+    if len(taken) > most:
+        raise ValueError(f"more than {most} values of {field}: give 2 to {most}")
+    if len(taken) <= 1:
+        raise ValueError(f"{len(taken)} values of {field}: give 2 to {most}")
     return Sweep(path, taken)
 
 
-def _set(within: Any, path: tuple[str | int, ...], value: Any, field: str) -> None:
-    """Set what a path leads to; raises SpecError where it leads nowhere. Missing objects on the way are made."""
-    *way, last = path
-    for key in way:
-        if isinstance(within, dict) and isinstance(key, str):
-            within = within.setdefault(key, {})
-        elif isinstance(within, list) and isinstance(key, int) and key < len(within):
-            within = within[key]
-        else:
-            raise SpecError("", f"the spec has no {field}: {key} leads nowhere")
-    in_list = isinstance(within, list) and isinstance(last, int) and last < len(within)
-    if not in_list and not (isinstance(within, dict) and isinstance(last, str)):
-        raise SpecError("", f"the spec has no {field}: {last} leads nowhere")
-    within[last] = value
+def _changed(within: Any, path: tuple[str | int, ...], value: Any, field: str) -> Any:
+    """Return a copy in which the path leads to the value; raises SpecError where it leads nowhere.
+
+    Only what lies on the path is copied, so that no other field changes where YAML aliases make two fields one object.
+    Missing objects on the way are made.
+    """
+    if not path:
+        return value
+    key, *rest = path
+    if isinstance(within, Mapping) and isinstance(key, str):
+        return {**within, key: _changed(within.get(key, {}), tuple(rest), value, field)}
+    if isinstance(within, list) and isinstance(key, int) and key < len(within):
+        return [*within[:key], _changed(within[key], tuple(rest), value, field), *within[key + 1 :]]
+    raise SpecError("", f"the spec has no {field}: {key} leads nowhere")
 
 
 def _value(text: str) -> Any:
-    """Return a number or a truth value where a text is one as JSON writes it, else the text: the spec's parser judges.
+    """Return a number, a truth value or a string where a text is one as JSON writes it, else the text.
 
-    YAML 1.1 would make 37850 of the 10:30:50 of MaxStartups, 8 of 010, and a truth value of on.
+    Raises ValueError for a list, an object or null: a sweep sets one field. YAML 1.1 would make 37850 of the 10:30:50
+    of MaxStartups, 8 of 010, and a truth value of on.
     """
     try:
-        return json.loads(text, parse_constant=str)
+        value = json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
         return text
+    if value is None or isinstance(value, list | dict):
+        raise ValueError(f"{text} is no number, truth value or text")
+    try:
+        str(value).encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"{text} has half of a surrogate pair") from None
+    return value
+
+
+def value_text(value: Any) -> str:
+    """Return a value as a person writes it."""
+    return value if isinstance(value, str) else json.dumps(value)
 
 
 def _number(text: str) -> Decimal:
@@ -81,10 +97,11 @@ def _number(text: str) -> Decimal:
         raise ValueError(f"{text!r} is not a number") from None
 
 
-def _range(first: Decimal, last: Decimal, step: Decimal) -> Iterator[float | int]:
+def _range(first: Decimal, last: Decimal, step: Decimal, *, most: int) -> Iterator[float | int]:
+    """Yield the values, but no more than one beyond `most`."""
     if step <= 0:
         return
-    for number in range(MOST_VALUES + 1):
+    for number in range(most + 1):
         value = first + number * step
         if value > last:
             return

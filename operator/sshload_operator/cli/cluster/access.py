@@ -26,7 +26,7 @@ class Access:
     @classmethod
     def taken_from(cls, options: dict[str, Any]) -> "Access":
         """Return what the options say, and take them away."""
-        return cls(**{name: options.pop(name) for name in ("namespace", "kubeconfig", "context")})
+        return cls(**{name: options.pop(name) or "" for name in ("namespace", "kubeconfig", "context")})
 
 
 @asynccontextmanager

@@ -25,6 +25,8 @@ from sshload_operator.control.api_server.cluster import ApiError
 _FOLLOWED: Final = {TEST: TESTS, COMPARISON: COMPARISONS}
 _ONE_AFTER_THE_OTHER: Final = ("table", "markdown")
 """The formats for people. A program reads one document."""
+_TITLES: Final = {"table": "{} {}\n", "markdown": "# {} {}\n"}
+"""What stands above each of several results."""
 
 _KINDS: Final = {kind.name: kind for kind in KINDS}
 Manifest = Mapping[str, Any]
@@ -55,6 +57,8 @@ def command(  # noqa: PLR0913 - as click passes it
     With --wait the exit code is that of the worst verdict: Failed, Error, Invalid, Aborted, Inconclusive, Passed.
     """
     access = Access.taken_from(options)
+    if not wait and (timeout is not None or output != "table"):
+        raise click.UsageError("--timeout and --output are for the results that --wait waits for")
     try:
         manifests = _manifests(filename)
         applied = asyncio.run(_apply(manifests, access, force=force_conflicts))
@@ -85,6 +89,8 @@ def _wait(applied: Sequence[_Applied], access: Access, how: How) -> ExitCode:
         ended = to_its_end(_FOLLOWED[one.kind], one.name, within, how)
         _say_if_earlier(one, ended)
         if at_once:
+            if len(applied) > 1:
+                click.echo(_TITLES[how.output].format(one.kind.word, one.name))
             print_ended(ended, how)
         ends.append(ended)
         if ended.code is ExitCode.INTERRUPTED:

@@ -15,7 +15,7 @@ from sshload_operator.api.status.comparison import ComparisonPhase, ComparisonSt
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.cli.cluster.access import Access, ClusterError, opened
 from sshload_operator.cli.exit_code import ExitCode, complain, exit_code, failed
-from sshload_operator.cli.options import cluster_options, output, timeout, verbose
+from sshload_operator.cli.options import Parsed, cluster_options, object_name, output, timeout, verbose
 from sshload_operator.cli.view.comparison import comparison_page, comparison_progress, comparison_rows
 from sshload_operator.cli.view.formats import Row, print_result
 from sshload_operator.cli.view.page import Page
@@ -89,7 +89,7 @@ class Ended:
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", type=Parsed("NAME", object_name))
 @cluster_options
 @timeout
 @output()

@@ -16,7 +16,7 @@ from sshload_operator.api.status.schedule import ScheduleStatus
 from sshload_operator.cli.cluster.access import Access, ClusterError, opened
 from sshload_operator.cli.cluster.follow import read_object
 from sshload_operator.cli.exit_code import ExitCode, complain, failed
-from sshload_operator.cli.options import cluster_options, output
+from sshload_operator.cli.options import Parsed, cluster_options, object_name, output
 from sshload_operator.cli.view.formats import print_result
 from sshload_operator.cli.view.page import Grid, Page
 from sshload_operator.cli.view.text import ABSENT, milliseconds
@@ -72,7 +72,7 @@ def _named(head: Sequence[str], rows: Sequence[Sequence[str]]) -> Sequence[Mappi
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", type=Parsed("NAME", object_name))
 @click.option("--comparison", is_flag=True, help="NAME is an SSHLoadTestComparison.")
 @cluster_options
 def abort(name: str, comparison: bool, **options: Any) -> ExitCode:  # noqa: FBT001 - as click passes it
@@ -91,22 +91,31 @@ def abort(name: str, comparison: bool, **options: Any) -> ExitCode:  # noqa: FBT
 
 
 @click.command()
-@click.argument("name")
+@click.argument("name", type=Parsed("NAME", object_name))
 @click.option("--comparison", is_flag=True, help="NAME is an SSHLoadTestComparison that was aborted.")
 @cluster_options
 def rerun(name: str, comparison: bool, **options: Any) -> ExitCode:  # noqa: FBT001 - as click passes it
     """Run the SSHLoadTest NAME again, with the spec that it has. An abort is taken back."""
     now = datetime.now(UTC).isoformat(timespec="microseconds")  # two of them in a second are two runs
+    access = Access.taken_from(options)
     if comparison:
-        done = "runs again, if it was aborted"
-        return _change(COMPARISON, name, Access.taken_from(options), {"abort": False}, done=done, refusal=lambda _: "")
+        return _change(COMPARISON, name, access, {"abort": False}, done="runs again", refusal=_was_not_aborted)
     change = {"abort": False, "triggers": {_RERUN_TRIGGER: now}}
     done = f"runs again: sshload watch {name} follows it"
-    return _change(TEST, name, Access.taken_from(options), change, done=done, refusal=_made_by_an_owner)
+    return _change(TEST, name, access, change, done=done, refusal=_cannot_run_again)
 
 
-def _made_by_an_owner(found: Mapping[str, Any]) -> str:
-    """Return why a test is not run again by itself: its owner counts on it being as it made it."""
+def _was_not_aborted(found: Mapping[str, Any]) -> str:
+    """Return why a comparison does not run again: only a change of its spec makes one begin that was not aborted."""
+    if found["spec"].get("abort"):
+        return ""
+    return "its spec.abort is not set, and only a comparison that was aborted runs again as it is: change its spec"
+
+
+def _cannot_run_again(found: Mapping[str, Any]) -> str:
+    """Return why a test is not run again: it is held back, or its owner counts on it being as it made it."""
+    if found["spec"].get("suspend"):
+        return "spec.suspend holds it back: set that to false"
     owner = next((one for one in found["metadata"].get("ownerReferences") or () if one.get("controller")), None)
     if owner is None:
         return ""

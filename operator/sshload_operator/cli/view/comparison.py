@@ -14,12 +14,14 @@ from sshload_operator.api.status.comparison import (
 )
 from sshload_operator.cli.view.page import Facts, Grid, Page
 from sshload_operator.cli.view.text import ABSENT, bar, milliseconds, printable, size_text
-from sshload_operator.decision.comparison.figures import COMPLETED_RATE, ERROR_PERCENT, place
+from sshload_operator.decision.comparison.figures import CAPACITY, COMPLETED_RATE, ERROR_PERCENT, place
 
 _GROUPED_FROM: Final = 100.0
-_BAR: Final = 16
+_BAR: Final = 6
+_CAPACITY: Final = ("", CAPACITY)
 _MEDIAN: Final = ("total", "p50Ms")
 _OF_CURVE: Final = (("", COMPLETED_RATE), ("", ERROR_PERCENT), _MEDIAN, ("total", "p99Ms"))
+_CURVE_HEAD: Final = ("completed/s", "errors %", "p50 ms", "p99 ms")
 _WORDS: Final = {Difference.NONE: "no difference", Difference.UNKNOWN: ABSENT, None: ABSENT}
 
 
@@ -77,18 +79,21 @@ def _parts(status: ComparisonStatus, *, verbose: bool) -> Iterator[Grid]:
 
 def _curve(results: ComparisonResults) -> Grid:
     """Return a row for each value of the swept field, with a bar as long as the median is high."""
-    medians = [_figure_of(one, _MEDIAN) for one in results.variants]
+    is_search = any(_figure_of(one, _CAPACITY) for one in results.variants)
+    told, main = ((_CAPACITY,), _CAPACITY) if is_search else (_OF_CURVE, _MEDIAN)
+    medians = [_figure_of(one, main) for one in results.variants]
     most = max((one.value for one in medians if one is not None), default=0.0)
     rows = tuple(
         (
             variant.value,
-            *(_value(_figure_of(variant, key)) for key in _OF_CURVE),
+            *(_value(_figure_of(variant, key)) for key in told),
             *((ABSENT, ABSENT) if median is None else (_change(median), _interval(median))),
             "" if median is None else bar(median.value, most, _BAR),
         )
         for variant, median in zip(results.variants, medians, strict=True)
     )
-    head = (results.swept.rpartition(".")[2], *map(_name, _OF_CURVE), "ratio of p50", "95 % interval", "")
+    names = ("capacity",) if is_search else _CURVE_HEAD
+    head = (results.swept.rpartition(".")[2], *names, "ratio" if is_search else "p50 ratio", "95 % interval", "")
     return Grid(head, rows, left=1, last_left=True, note="-v shows all figures of each value")
 
 
@@ -99,7 +104,8 @@ def _figure_of(variant: VariantResult, key: tuple[str, str]) -> ComparedFigure |
 def _tables(status: ComparisonStatus, *, verbose: bool) -> Iterator[Grid]:
     variants = () if status.results is None else status.results.variants
     for variant in variants[1:]:
-        head = ("figure", variants[0].name, variant.name, "ratio", "95 % interval", "difference")
+        first, other = (one.value or one.name for one in (variants[0], variant))
+        head = ("figure", first, other, "ratio", "95 % interval", "difference")
         keyed = dict(_rows(_by_key(variants[0]), _by_key(variant)))
         shown = {name: row for name, row in keyed.items() if verbose or row[-1] != _WORDS[Difference.NONE]} or keyed
         left_out = len(keyed) - len(shown)

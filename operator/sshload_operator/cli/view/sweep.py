@@ -13,7 +13,7 @@ from sshload_operator.decision.comparison.figures import MEASURED
 from sshload_operator.state import Reason
 
 _HELD: Final = {Verdict.PASSED: True, Verdict.FAILED: False}
-_BAR: Final = 16
+_BAR: Final = 12
 Swept = Sequence[tuple[Any, TestStatus]]
 
 
@@ -22,14 +22,16 @@ def sweep_page(name: str, field: str, planned: int, swept: Swept) -> Page:
 
     A run that was not measured has no figures, whatever its results state.
     """
-    medians = [_median_ms(status) or 0.0 for _, status in swept]
+    is_search = any(status.capacity is not None for _, status in swept)
+    medians = [(_capacity(status) if is_search else _median_ms(status)) or 0.0 for _, status in swept]
     most = max(medians, default=0.0)
     rows = tuple(
-        (mark(_held(status)), str(value), *_cells(status), bar(median, most, _BAR))
+        (mark(_held(status)), str(value), *(_found(status) if is_search else _cells(status)), bar(median, most, _BAR))
         for (value, status), median in zip(swept, medians, strict=True)
     )
     lost = (f"at {value}: {_said(one)}" for value, one in swept if one.verdict not in MEASURED)
-    head = ("", field.rpartition(".")[2], "completed/s", "p50 ms", "p99 ms", "errors %", "")
+    figures = ("capacity", "search") if is_search else ("completed/s", "p50 ms", "p99 ms", "errors %")
+    head = ("", field.rpartition(".")[2], *figures, "")
     grid = Grid(head, rows, left=1, last_left=True, note=". ".join(lost))
     sentence = f"{len(swept)} of {planned} values of {field}{_first_failed(swept)}"
     verdicts = tuple(Check(f"{field} = {value}", _said(one), "", _held(one)) for value, one in swept)
@@ -39,16 +41,28 @@ def sweep_page(name: str, field: str, planned: int, swept: Swept) -> Page:
 def sweep_rows(field: str, swept: Swept) -> Iterator[Mapping[str, object]]:
     """Yield each value with its figures, for a spreadsheet."""
     for value, status in swept:
-        results = _results(status)
+        results = None if status.capacity is not None else _results(status)  # a search's are those of one trial
         yield {
             field: value,
             "verdict": status.verdict,
             "reason": status.reason,
             "completedRate": None if results is None else results.completed_rate,
             "errorPercent": None if results is None else results.error_percent,
-            "p50Ms": _median_ms(status),
+            "p50Ms": None if results is None else _median_ms(status),
             "p99Ms": None if results is None else results.p99_ms,
+            "capacity": _capacity(status),
         }
+
+
+def _capacity(status: TestStatus) -> float | None:
+    """Return the capacity that a search has found, None where it has found none or there was no search."""
+    return None if status.capacity is None or status.verdict not in MEASURED else status.capacity.found
+
+
+def _found(status: TestStatus) -> tuple[str, str]:
+    """Return what a search has found, in words, and how it ended."""
+    found = status.capacity
+    return (ABSENT, ABSENT) if found is None else (found.in_words or ABSENT, str(found.end))
 
 
 def _held(status: TestStatus) -> bool | None:

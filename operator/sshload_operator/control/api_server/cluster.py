@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
+from urllib.parse import quote
 
 import aiohttp
 from kubernetes.aio.client import ApiClient
@@ -418,12 +419,12 @@ def collection_path(api_version: str, namespace: str, plural: str) -> str:
     prefix = "/api/v1" if api_version == "v1" else f"/apis/{api_version}"
     if not namespace:
         return f"{prefix}/{plural}"
-    return f"{prefix}/namespaces/{namespace}/{plural}"
+    return f"{prefix}/namespaces/{quote(namespace, safe='')}/{plural}"
 
 
 def object_path(kind: Kind, namespace: str, name: str) -> str:
     """Return the URL path of an object of a kind of ours."""
-    return f"{collection_path(API_VERSION, namespace, kind.plural)}/{name}"
+    return f"{collection_path(API_VERSION, namespace, kind.plural)}/{quote(name, safe='')}"
 
 
 def lease_path(namespace: str, name: str) -> str:

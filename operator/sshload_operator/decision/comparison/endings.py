@@ -59,7 +59,8 @@ def ending(plan: ComparisonPlan, ended: Sequence[TestRun], results: Mapping[str,
             return _unmeasured(variant.name, mine)
     repeats = plan.spec.repeats
     first = plan.spec.variants[0].name
-    sentences = (sentence(variant, first, found) for variant, found in results.items() if variant != first)
+    said = {variant.name: variant.value or variant.name for variant in plan.spec.variants}
+    sentences = (sentence(said[variant], said[first], found) for variant, found in results.items() if variant != first)
     found = f"over {repeats} rounds, {'. '.join(sentences)}"
     lost = [run for run in ended if run.problem]
     if lost:

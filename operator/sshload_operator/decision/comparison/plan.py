@@ -63,7 +63,9 @@ def make_comparison_plan(comparison: TestIdentity, spec: ComparisonSpec, run: in
 
 def comparison_hash(spec: ComparisonSpec) -> str:
     """Return a hash of what is compared: the variants' names and what their tests measure, and how often."""
-    compared = [spec.repeats, [(variant.name, spec_hash(variant.spec)) for variant in spec.variants]]
+    compared: list[Any] = [spec.repeats, [(variant.name, spec_hash(variant.spec)) for variant in spec.variants]]
+    if spec.swept:
+        compared.append([spec.swept, [variant.value for variant in spec.variants]])
     return hashlib.sha256(json.dumps(compared).encode()).hexdigest()[:_HASH_CHARACTERS]
 
 

@@ -38,7 +38,8 @@ def stored(tmp_path: Path) -> Iterator[StoredObjects]:
 @pytest.fixture
 def ask(stored: StoredObjects, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
     def ask(*words: str | Path) -> Ended:
-        argv = ["sshload", *map(str, words), "--kubeconfig", str(stored.kubeconfig), "-n", "default"]
+        namespace = () if "--namespace" in words else ("-n", "default")
+        argv = ["sshload", *map(str, words), "--kubeconfig", str(stored.kubeconfig), *namespace]
         monkeypatch.setattr(sys, "argv", argv)
         with pytest.raises(SystemExit) as ended:
             commands.main()
@@ -225,6 +226,48 @@ def test_a_test_of_an_owner_is_not_run_again(stored: StoredObjects, ask: Any, ki
     assert ended.code == ExitCode.ERROR
     assert f"belongs to the {kind} mine" in ended.err
     assert kept["spec"] == {}
+
+
+def test_a_test_that_is_held_back_is_not_run_again(stored: StoredObjects, ask: Any) -> None:
+    kept = stored.put(TESTS, "one", finished("Passed"))
+    kept["spec"]["suspend"] = True
+    ended = ask("rerun", "one")
+    assert (ended.code, kept["spec"]) == (ExitCode.ERROR, {"suspend": True})
+    assert "spec.suspend holds it back" in ended.err
+
+
+def test_a_comparison_runs_again_only_where_it_was_aborted(stored: StoredObjects, ask: Any) -> None:
+    kept = stored.put(COMPARISONS, "one", finished("Conclusive"))
+    ended = ask("rerun", "one", "--comparison")
+    assert ended.code == ExitCode.ERROR
+    assert "only a comparison that was aborted runs again" in ended.err
+    kept["spec"]["abort"] = True
+    assert ask("rerun", "one", "--comparison").code == ExitCode.PASSED
+    assert kept["spec"]["abort"] is False
+
+
+@pytest.mark.parametrize("words", [
+    ("abort", "../sshloadtestcomparisons/one"), ("rerun", "../../other/sshloadtests/one"), ("abort", "one?dryRun=All"),
+    ("watch", ""), ("compare", ""), ("list", "--namespace", "a/b", "--context", "one"),
+])  # fmt: skip
+def test_what_is_no_name_is_not_asked_for(stored: StoredObjects, ask: Any, words: tuple[str, ...]) -> None:
+    kept = stored.put(TESTS, "one", finished("Passed"))
+    ended = ask(*words)
+    assert ended.code == ExitCode.USAGE
+    assert "is no name of an object" in ended.err
+    assert kept["spec"] == {}
+
+
+@pytest.mark.parametrize("option", [("-o", "json"), ("--timeout", "5")])
+def test_what_is_for_results_is_refused_where_none_is_waited_for(
+    stored: StoredObjects, ask: Any, tmp_path: Path, option: tuple[str, str]
+) -> None:
+    del stored
+    file = tmp_path / "one.yaml"
+    file.write_text((Path(__file__).parents[4] / "examples/01-quickstart.yaml").read_text(encoding="utf-8"))
+    ended = ask("apply", "-f", str(file), *option)
+    assert ended.code == ExitCode.USAGE
+    assert "for the results that --wait waits for" in ended.err
 
 
 def test_a_kubeconfig_of_the_environment_that_is_not_there_is_named(

@@ -67,6 +67,9 @@ def test_a_sweep_is_a_row_for_each_value_and_its_tables_are_for_who_asks() -> No
     assert next(row for row in rows if row[:1] == ["5"])[3:6] == ["40.0", "-", "-"]
     assert next(row for row in rows if row[:1] == ["10"])[3:6] == ["80.0", "-", "2.000"]
     assert "login p50 ms" not in brief
+    assert max(map(len, as_text(comparison_page("cmp", status)).splitlines())) <= 80
+    assert "completed/s" in as_text(comparison_page("cmp", status))
+    assert " 10 differs from 5 " in status.message
     assert "login p50 ms" in verbose
     assert {row["variant"]: row["sweptValue"] for row in comparison_rows(status)} == {"5": "5", "10": "10"}
 

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import signal
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -77,6 +78,41 @@ def test_a_sweep_that_was_stopped_between_two_values_is_aborted(ask: Any, monkey
 
     monkeypatch.setattr(sweep, "runner", stopping)
     assert ask("sweep", EXAMPLE, "--over", "workers.replicas=1,2")[0] == ExitCode.ABORTED
+
+
+def test_a_second_signal_costs_a_sweep_nothing_that_it_has_measured(ask: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def printed(*_: Any, **__: Any) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        sys.stdout.write("the result\n")
+
+    monkeypatch.setattr(sweep, "runner", full_after(2))
+    monkeypatch.setattr(sweep, "print_result", printed)
+    assert ask("sweep", EXAMPLE, "--over", "workers.replicas=1,2")[:2] == (ExitCode.PASSED, "the result\n")
+
+
+@pytest.mark.parametrize("field", ["abort", "suspend", "ttlAfterFinished", "baseline"])
+def test_what_begins_or_ends_a_test_cannot_be_swept(ask: Any, field: str) -> None:
+    code, out, err = ask("sweep", EXAMPLE, "--over", f"{field}=true,false")
+    assert (code, out) == (ExitCode.ERROR, "")
+    assert f"{field} cannot be swept" in err
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
+def test_a_closed_stream_is_no_verdict(closed: str) -> None:
+    sshload = Path(sys.executable).parent / "sshload"
+    ended = subprocess.run(["sh", "-c", f'"$0" validate "$1" {closed}', sshload, EXAMPLE],
+                           check=False, capture_output=True, text=True)  # fmt: skip
+    assert (ended.returncode, "Traceback" in ended.stderr) == (0, False), ended.stderr
+
+
+def test_a_suspended_test_does_not_wait_here_for_ever(ask: Any, tmp_path: Path) -> None:
+    file = tmp_path / "suspended.yaml"
+    document = yaml.safe_load(EXAMPLE.read_text())
+    document["spec"]["suspend"] = True
+    file.write_text(yaml.safe_dump(document))
+    code, _, err = ask("run", file)
+    assert code == ExitCode.ERROR
+    assert "spec.suspend: is true, and nobody would set it to false here" in err
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ from sshload_contract.load import BurstLoad
 from sshload_operator.api.comparison.spec import named_values, parse_comparison
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
+from sshload_operator.decision.comparison.plan import comparison_hash
 
 
 def refusal(spec: dict[str, Any]) -> str:
@@ -29,6 +30,26 @@ def test_what_the_tests_are_given_is_the_merged_object() -> None:
     spec = parse_comparison(with_second(patch={"client": {"library": "paramiko"}}))
     assert spec.variants[1].body == quickstart(client={"library": "paramiko"})
     assert spec.variants[1].spec.client.library is Library.PARAMIKO
+
+
+def test_a_sweep_changes_its_field_alone_where_yaml_aliases_make_two_fields_one() -> None:
+    stage = {"rate": 5, "duration": "9s"}
+    base = {**quickstart(), "load": {"arrivals": {"stages": [stage, stage]}}}
+    spec = parse_comparison({**swept(values="6,7"), "base": base})
+    assert [one["rate"] for one in spec.variants[0].body["load"]["arrivals"]["stages"]] == [6, 5]
+    assert stage["rate"] == 5
+
+
+def test_a_sweep_of_the_same_specs_is_another_comparison() -> None:
+    variants = [{"name": str(rate), "patch": {"load": {"arrivals": {"stages": [{"rate": rate, "duration": "30s"}]}}}}
+                for rate in (5, 10)]  # fmt: skip
+    base = {**quickstart(), "load": {"arrivals": {"stages": [{"rate": 5, "duration": "30s"}]}}}
+    by_hand, as_sweep = (
+        parse_comparison({"base": base, "repeats": 3, **more})
+        for more in ({"variants": variants}, {"sweep": swept(values="5,10")["sweep"]})
+    )
+    assert [one.spec for one in by_hand.variants] == [one.spec for one in as_sweep.variants]
+    assert comparison_hash(by_hand) != comparison_hash(as_sweep)
 
 
 def test_a_variant_without_a_patch_is_the_base() -> None:
@@ -70,8 +91,8 @@ def test_a_sweep_has_a_variant_for_each_value_named_by_it() -> None:
     ("values", "names"),
     [
         pytest.param("10:30:100,20:30:200", ["10-30-100", "20-30-200"], id="texts"),
-        pytest.param("1:2:3,1-2-3,9:9:9", ["1", "2", "3"], id="names that collide"),
-        pytest.param(f"1:2:{'3' * 30},1:2:3", ["1", "2"], id="too long for a name"),
+        pytest.param("1:2:3,1-2-3,9:9:9", ["v1", "v2", "v3"], id="names that collide"),
+        pytest.param(f"1:2:{'3' * 30},1:2:3", ["v1", "v2"], id="too long for a name"),
     ],
 )
 def test_each_value_has_a_name_that_a_label_takes(values: str, names: list[str]) -> None:

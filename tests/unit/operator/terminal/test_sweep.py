@@ -73,6 +73,20 @@ def status(verdict: str, p50_ms: float = 20.0, reason: str = "ThresholdBroken") 
     return read_test_status({"phase": "Finished", "verdict": verdict, "reason": reason, "results": results})
 
 
+def test_a_sweep_of_searches_shows_capacities_and_no_figures_of_a_trial() -> None:
+    found = {"value": 42.0, "inWords": "42 arrivals/s", "end": "found", "unit": "arrivals/s", "trials": []}
+    search = read_test_status(
+        {"phase": "Finished", "verdict": "Passed", "reason": "CapacityFound", "capacity": found,
+         "results": {**RESULTS, "steps": [step_json("total", {50: 9.0})], "errorPercent": 0.0, "p99Ms": 90.0}}
+    )  # fmt: skip
+    swept = [("a", search), ("b", search)]
+    row = as_text(sweep_page("one", "client.library", 2, swept), 120).splitlines()[3]
+    assert "42 arrivals/s" in row
+    assert "9.0" not in row
+    (first, _) = sweep_rows("client.library", swept)
+    assert (first["capacity"], first["p99Ms"], first["completedRate"]) == (42.0, None, None)
+
+
 def test_each_value_has_a_row_and_a_bar_as_long_as_its_median() -> None:
     lost = read_test_status({"phase": "Finished", "verdict": "Error", "reason": "TargetFailed", "message": "no sshd"})
     swept = [(10, status("Passed", 20.0)), (20, status("Failed", 80.0)), (30, lost)]
