@@ -46,7 +46,7 @@ class Receiver:
     """A receiver on a port of its own, which listens from `open` to `shut`.
 
     `answers` are the statuses of the next answers, then `answer`; 0 lets the request hang. `location` is where
-    redirects lead to. With `tls` it speaks HTTPS.
+    redirects lead to. Each answer takes `delay_s`. With `tls` it speaks HTTPS.
     """
 
     port: int = field(default_factory=free_port)
@@ -54,6 +54,7 @@ class Receiver:
     answers: list[int] = field(default_factory=list)
     answer: int = 204
     location: str = ""
+    delay_s: float = 0.0
     tls: ssl.SSLContext | None = None
     _released: threading.Event = field(default_factory=threading.Event)
     _server: ThreadingHTTPServer | None = None
@@ -105,6 +106,7 @@ class Receiver:
         if not status:
             self._released.wait(_HUNG_AT_MOST_S)
             return
+        self._released.wait(self.delay_s)
         request.send_response(status)
         if self.location:
             request.send_header("Location", self.location)

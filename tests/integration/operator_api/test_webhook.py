@@ -134,6 +134,20 @@ def test_a_receiver_that_hangs_holds_up_no_run_and_no_other_delivery(
     assert attempts(operator, "unreachable") == 1
 
 
+def test_a_slow_receiver_gets_each_end_once(
+    cluster: LiveCluster, operator: OperatorProcess, receiver: Receiver
+) -> None:
+    receiver.delay_s = 2.0
+    operator.start()
+    names = [f"slow-{number}" for number in range(6)]
+    for name in names:
+        end_a_run(cluster, name)
+    for name in names:
+        receiver.wait_until_taken(name)
+    cluster.gone(lambda: attempts(operator, "delivered") != len(names), "lack of deliveries")
+    assert sorted(found.event["data"]["name"] for found in receiver.received) == names
+
+
 def test_a_receiver_that_was_away_gets_what_it_missed(
     cluster: LiveCluster, operator: OperatorProcess, receiver: Receiver
 ) -> None:
