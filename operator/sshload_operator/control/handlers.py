@@ -131,10 +131,8 @@ class Operator:
         assert self._leases is not None  # noqa: S101 - `run` has taken them
         self._cluster = Cluster(await api_client(), self._metrics.count_api_request, self._leases.are_held)
         await self._server.start(self._guard(self._cluster))
-        deliveries = self._deliveries(self._cluster)
-        self._live = LiveKinds(
-            self._cluster, self._options.installation, self._metrics, deliveries
-        )  # from now on it says ready
+        installation, deliveries = self._options.installation, self._deliveries(self._cluster)
+        self._live = LiveKinds(self._cluster, installation, self._metrics, deliveries)  # from now on it says ready
         _LOG.info("watching %s", ", ".join(self._options.namespaces) or "all namespaces")
 
     def _deliveries(self, cluster: Cluster) -> Deliveries | None:
