@@ -3,7 +3,7 @@
 import json
 import shutil
 import subprocess
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -89,16 +89,20 @@ class Prometheus:
 
 @contextmanager
 def prometheus(
-    folder: Path, ports_by_job: Mapping[str, int], more_by_job: Mapping[str, Mapping[str, Any]] = MappingProxyType({})
+    folder: Path,
+    ports_by_job: Mapping[str, int],
+    more_by_job: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
+    rules: Sequence[Path] = (),
 ) -> Iterator[Prometheus]:
-    """Run a Prometheus that scrapes /metrics at these ports of loopback each second.
+    """Run a Prometheus that scrapes /metrics at these ports of loopback each second, and evaluates the files of rules.
 
     `more_by_job` is what its configuration says more of a job, such as the credentials.
     """
     program = shutil.which("prometheus")
     assert program is not None, _INSTALL
     config = folder / "prometheus.yml"
-    config.write_text(json.dumps(_config(ports_by_job, more_by_job)))  # JSON is YAML
+    written = {**_config(ports_by_job, more_by_job), "rule_files": list(map(str, rules))}
+    config.write_text(json.dumps(written))  # JSON is YAML
     port = free_port()
     command = [program, f"--config.file={config}", f"--storage.tsdb.path={folder / 'tsdb'}",
                f"--web.listen-address=127.0.0.1:{port}", "--log.level=warn"]  # fmt: skip

@@ -1,14 +1,22 @@
 """A receiver of webhooks that takes events, refuses them, keeps them waiting, or is not there."""
 
 import json
+import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.x509.oid import NameOID
 from free_ports import free_port
 from running_target import wait_until
 
@@ -38,7 +46,7 @@ class Receiver:
     """A receiver on a port of its own, which listens from `open` to `shut`.
 
     `answers` are the statuses of the next answers, then `answer`; 0 lets the request hang. `location` is where
-    redirects lead to.
+    redirects lead to. Each answer takes `delay_s`. With `tls` it speaks HTTPS.
     """
 
     port: int = field(default_factory=free_port)
@@ -46,13 +54,15 @@ class Receiver:
     answers: list[int] = field(default_factory=list)
     answer: int = 204
     location: str = ""
+    delay_s: float = 0.0
+    tls: ssl.SSLContext | None = None
     _released: threading.Event = field(default_factory=threading.Event)
     _server: ThreadingHTTPServer | None = None
 
     @property
     def url(self) -> str:
         """Where it listens."""
-        return f"http://127.0.0.1:{self.port}{PATH}"
+        return f"{'https' if self.tls else 'http'}://127.0.0.1:{self.port}{PATH}"
 
     def open(self) -> None:
         """Listen."""
@@ -67,6 +77,8 @@ class Receiver:
 
         self._released.clear()
         self._server = ThreadingHTTPServer(("127.0.0.1", self.port), Handler)
+        if self.tls is not None:
+            self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True)
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def shut(self) -> None:
@@ -94,6 +106,7 @@ class Receiver:
         if not status:
             self._released.wait(_HUNG_AT_MOST_S)
             return
+        self._released.wait(self.delay_s)
         request.send_response(status)
         if self.location:
             request.send_header("Location", self.location)
@@ -102,14 +115,34 @@ class Receiver:
 
 
 @contextmanager
-def webhook_receiver() -> Iterator[Receiver]:
+def webhook_receiver(tls: ssl.SSLContext | None = None) -> Iterator[Receiver]:
     """Return a receiver that listens, and shut it at the end."""
-    receiver = Receiver()
+    receiver = Receiver(tls=tls)
     receiver.open()
     try:
         yield receiver
     finally:
         receiver.shut()
+
+
+def own_certificate(folder: Path) -> tuple[ssl.SSLContext, bytes]:
+    """Return what a receiver on loopback serves with, and its certificate, which is its own authority."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "receiver")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+        .public_bytes(Encoding.PEM)
+    )
+    path = folder / "receiver.pem"
+    path.write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()) + certificate)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(path)
+    return context, certificate
 
 
 def key_folder(folder: Path) -> Path:

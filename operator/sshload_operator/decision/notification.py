@@ -75,9 +75,10 @@ def due(kind: Kind, body: Mapping[str, Any], webhook: Webhook, now: datetime) ->
         return None
     if webhook.namespaces and metadata["namespace"] not in webhook.namespaces:
         return None
-    until = head.completion_time + timedelta(seconds=webhook.max_age_s)
+    # Who may write a status can state any time.
+    until = min(head.completion_time, now) + timedelta(seconds=webhook.max_age_s)
     event_id = f"{metadata['uid']}/{head.run}/{timestamp_text(head.completion_time)}"
-    delivered = metadata.get("annotations", {}).get(NOTIFIED_ANNOTATION)
+    delivered = (metadata.get("annotations") or {}).get(NOTIFIED_ANNOTATION)
     if until <= now or delivered == event_id:
         return None
     envelope = {

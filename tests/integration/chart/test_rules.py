@@ -155,6 +155,20 @@ def test_an_operator_that_serves_pages_may_ask_who_reads_them_and_read_the_resul
     assert allowed(cluster, FORBIDDEN) == {"get configmaps"}
 
 
+@pytest.mark.parametrize("is_namespaced", [True, False])
+def test_an_operator_that_posts_to_a_webhook_may_annotate_comparisons_too(
+    cluster: LiveCluster,
+    applied: list[dict[str, Any]],
+    is_namespaced: bool,  # noqa: FBT001 - as parametrised
+) -> None:
+    some = ("--set", "namespaced=true", "--set", f"watchNamespaces={{{cluster.namespace}}}")
+    webhook = "notifications.webhook.url=https://hooks.example.com,notifications.webhook.secret=webhook"
+    apply(cluster, applied, "--set", webhook, *(some if is_namespaced else ()))
+    annotate = "patch sshloadtestcomparisons.sshload.dev"
+    cluster.gone(lambda: not allowed(cluster, (annotate,)), "lack of permission")
+    assert allowed(cluster, FORBIDDEN) == {annotate}
+
+
 @pytest.mark.parametrize("namespaced", ["true", "false"])
 def test_no_rule_reads_secrets_or_has_a_wildcard(namespaced: str) -> None:
     found = [rule for role in rules("--set", f"namespaced={namespaced}") for rule in role.get("rules", ())]

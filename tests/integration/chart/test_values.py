@@ -71,6 +71,23 @@ def test_lint_finds_nothing(arguments: tuple[str | Path, ...]) -> None:
         pytest.param("dns.pods[0].podSelector.matchLabels.a=b", "/dns/pods/0", id="a resolver of no namespace"),
         pytest.param("lease.namespace=Kube_System", "/lease/namespace", id="a namespace of the Lease that is none"),
         pytest.param("monitoring.podMonitor.interval=often", "/monitoring/podMonitor/interval", id="an odd interval"),
+        pytest.param(
+            "monitoring.prometheusRule.capacityFloors[0].floor=5",
+            "/monitoring/prometheusRule/capacityFloors/0': missing property 'unit'",
+            id="a floor without unit",
+        ),
+        pytest.param(
+            "monitoring.prometheusRule.notPassedVerdicts={Passed}",
+            "/monitoring/prometheusRule/notPassedVerdicts/0",
+            id="an alert for a pass",
+        ),
+        pytest.param("notifications.webhook.url=ftp://a", "/notifications/webhook/url", id="a URL that is none"),
+        pytest.param(
+            "notifications.webhook.url=https://u:p@a,notifications.webhook.secret=s",
+            "/notifications/webhook/url",
+            id="a URL with a password",
+        ),
+        pytest.param("notifications.webhook.url=https://a", "/notifications/webhook/secret", id="no key"),
         pytest.param("worker.resources.limits.cpu=many", "/worker/resources/limits/cpu", id="an amount that is none"),
         pytest.param("worker.resources.claims={gpu}", "/worker/resources", id="resources that are none"),
         pytest.param("networkPolicy.apiServerPorts=null", "/networkPolicy", id="no API server port"),

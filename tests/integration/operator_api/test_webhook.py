@@ -134,6 +134,20 @@ def test_a_receiver_that_hangs_holds_up_no_run_and_no_other_delivery(
     assert attempts(operator, "unreachable") == 1
 
 
+def test_a_slow_receiver_gets_each_end_once(
+    cluster: LiveCluster, operator: OperatorProcess, receiver: Receiver
+) -> None:
+    receiver.delay_s = 2.0
+    operator.start()
+    names = [f"slow-{number}" for number in range(6)]
+    for name in names:
+        end_a_run(cluster, name)
+    for name in names:
+        receiver.wait_until_taken(name)
+    cluster.gone(lambda: attempts(operator, "delivered") != len(names), "lack of deliveries")
+    assert sorted(found.event["data"]["name"] for found in receiver.received) == names
+
+
 def test_a_receiver_that_was_away_gets_what_it_missed(
     cluster: LiveCluster, operator: OperatorProcess, receiver: Receiver
 ) -> None:
@@ -214,3 +228,26 @@ def test_the_end_of_a_test_that_is_deleted_at_once_is_posted(
     cluster.delete("sshloadtest", "deleted")
     receiver.wait_until_taken("deleted")
     assert "cannot note" not in operator.logs()
+
+
+def test_the_end_of_a_comparison_is_posted_once_and_those_of_its_tests_are_not(
+    cluster: LiveCluster, operator: OperatorProcess, receiver: Receiver
+) -> None:
+    operator.start()
+    spec = {"base": load_test("any")["spec"], "variants": [{"name": "one"}, {"name": "two"}], "repeats": 1}
+    cluster.apply({**load_test("compared"), "kind": "SSHLoadTestComparison", "spec": spec})
+    cluster.gone(lambda: not cluster.exists("slt", "compared-1-one"), "lack of a test")
+    cluster.change("sltc", "compared", {"spec": {"abort": True}})
+    assert cluster.finished("compared-1-one")["verdict"] == "Aborted"
+    (received,) = receiver.wait_until_taken("compared")
+    assert received.event["type"] == "dev.sshload.comparison.ended"
+    assert received.event["data"]["verdict"] == cluster.get("sltc", "compared")["status"]["verdict"]
+    cluster.gone(
+        lambda: (
+            cluster.get("sltc", "compared")["metadata"].get("annotations", {}).get(NOTIFIED) != received.event["id"]
+        ),
+        "lack of the note of the delivery",
+    )
+    end_a_run(cluster, "next")
+    receiver.wait_until_taken("next")
+    assert {found.event["data"]["name"] for found in receiver.received} == {"compared", "next"}

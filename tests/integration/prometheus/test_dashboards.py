@@ -1,4 +1,4 @@
-"""Every query of every panel finds data in a Prometheus that scraped a real operator, or a real run."""
+"""Every query of every panel, and the rules, find data in a Prometheus that scraped a real operator, or a real run."""
 
 import getpass
 import json
@@ -84,6 +84,15 @@ def operator(operator: OperatorProcess, tmp_path: Path) -> Iterator[OperatorProc
         yield operator
 
 
+def _rules(folder: Path) -> Path:
+    """Return a file with the chart's rules, evaluated each second."""
+    made = helm.objects("--set", "monitoring.prometheusRule.enabled=true,monitoring.prometheusRule.interval=1s")
+    (rule,) = (found for found in made if found["kind"] == "PrometheusRule")
+    path = folder / "rules.json"
+    path.write_text(json.dumps(rule["spec"]), encoding="utf-8")
+    return path
+
+
 def _apply_missed_schedule(cluster: LiveCluster) -> None:
     """Apply a schedule that an operator makes a test for when it starts, because the last start is long ago."""
     template = {"spec": {**load_test("any")["spec"], **SEARCH}}
@@ -123,13 +132,21 @@ def test_every_panel_about_tests_and_schedules_finds_what_an_operator_publishes(
 ) -> None:
     _apply_missed_schedule(cluster)
     operator.start()
-    with prometheus(tmp_path, {"operator": operator.metrics_port}, {"operator": {"honor_labels": True}}) as server:
+    port, job = operator.metrics_port, {"operator": {"honor_labels": True}}
+    with prometheus(tmp_path, {"operator": port}, job, [_rules(tmp_path)]) as server:
         _play(cluster, proxy, _scheduled_test(cluster))
         cluster.apply(load_test("under-way"))
         cluster.wait("under-way", lambda status: status.get("phase") == "PreparingTarget", "start")
         _find_data(server, queries(RESULTS, namespace=cluster.namespace))
         (started,) = server.query("sum(sshload_operator_started_runs_total)").values()
         assert started == 2
+        of_schedule = f'{{namespace="{cluster.namespace}",schedule="nightly"}}'
+        server.wait_for(f"test:sshload_capacity:newest{of_schedule}", 118)
+        server.wait_for(f"schedule:sshload_since_last_pass:seconds{of_schedule} < bool 600", 1)
+        cluster.apply(load_test("aborted", abort=True))
+        fires = f'ALERTS{{alertname="SSHLoadNotPassed",namespace="{cluster.namespace}",alertstate="firing"}}'
+        server.wait_for(fires, 1)
+        assert [*server.query(f"count by (test, verdict) ({fires})")] == [("aborted", "Aborted")]
 
 
 def _run_config(folder: TargetFolder) -> RunConfig:

@@ -1,12 +1,13 @@
 """The status of each of our kinds, which the operator reads back, and whoever has the right to may patch.
 
 Input: the kind's plural and a line end, then the status' JSON. One that the API server refuses is passed over.
-Oracle: nothing is raised by reading it, whether for a decision, for metrics or for a terminal.
+Oracle: nothing is raised by reading it, whether for a decision, for metrics, for a webhook or for a terminal.
 """
 
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
 from api_server_json import RefusedError, handed_on
@@ -18,6 +19,7 @@ from schedules import quick
 from searches import failed, passed, searched
 from sim_comparison import SimComparison, measured
 from specs.search import SEARCHES
+from sshload_operator.api.kinds import COMPARISON, TEST
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import remembered
 from sshload_operator.api.status.load_test import TestStatus
@@ -31,7 +33,9 @@ from sshload_operator.cli.view.result import result_page, result_rows
 from sshload_operator.control.metrics.schedules import SchedulesCollector
 from sshload_operator.control.metrics.tests import TestsCollector
 from sshload_operator.decision.comparison.facts import observed_test
+from sshload_operator.decision.notification import Notification, due
 from sshload_operator.decision.schedule import facts
+from sshload_operator.planning.plan import EndEvent, Webhook
 from sshload_operator.state import Role
 from statuses import read_comparison_status, read_test_status
 
@@ -44,6 +48,10 @@ _DATE_TIME = re.compile(
 )
 """What the API server takes for `format: date-time`, but for the last days of months."""
 
+_WEBHOOK = Webhook("https://hooks.example.com/", frozenset(EndEvent), frozenset(), 3600.0)
+_NOW = datetime(2026, 11, 22, 11, tzinfo=UTC)
+# What CloudEvents asks every receiver to take.
+_LARGEST_EVENT_BYTES = 65_536
 _METADATA = {
     "name": "one",
     "namespace": "load-tests",
@@ -108,6 +116,7 @@ def _read_test(status: Mapping[str, Any]) -> None:
     collector = TestsCollector()
     collector.object_changed("MODIFIED", body)
     collector.render()
+    _post(due(TEST, body, _WEBHOOK, _NOW))
     progress_text(read_test_status(status))
     if "verdict" in status:
         whole = read_test_status(status)
@@ -125,10 +134,17 @@ def _read_schedule(status: Mapping[str, Any]) -> None:
 
 def _read_comparison(status: Mapping[str, Any]) -> None:
     remembered(ComparisonStatus, status)
+    body = {"metadata": _METADATA, "spec": {}, "status": status}
+    _post(due(COMPARISON, body, _WEBHOOK, _NOW))
     if "verdict" in status:
         compared = read_comparison_status(status)
         page = comparison_page("one", compared)
         as_text(page), as_markdown(page), as_junit(page), as_csv(comparison_rows(compared))
+
+
+def _post(found: Notification | None) -> None:
+    if found is not None:
+        assert len(json.dumps(found.event, allow_nan=False)) < _LARGEST_EVENT_BYTES
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], None]] = {

@@ -101,6 +101,12 @@ def test_an_end_that_is_too_old_is_given_up() -> None:
     assert due(TEST, ended(), WEBHOOK, found.until) is None
 
 
+def test_an_end_in_the_future_is_given_up_as_if_it_was_now() -> None:
+    found = due(TEST, ended(completionTime="9999-12-31T23:59:59Z"), WEBHOOK, NOW)
+    assert found is not None
+    assert found.until == NOW + timedelta(hours=1)
+
+
 def test_a_message_is_cut() -> None:
     assert len(event_of(ended(message="m" * 4_000))["data"]["message"]) == 1_000
 

@@ -1,9 +1,12 @@
 """The signature is that of Standard Webhooks, and a key that cannot protect is none."""
 
+import asyncio
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from sshload_operator.control.webhook.sender import KeyFileError, Sender, read_key, signed_headers
+from sshload_operator.control.webhook.sender import KeyFileError, Outcome, Sender, read_key, signed_headers
+from webhook_receiver import PATH, key_folder, own_certificate, webhook_receiver
 
 
 def test_a_signature_is_that_of_the_example_of_standard_webhooks() -> None:
@@ -26,3 +29,16 @@ def test_a_key_that_is_short_long_or_garbled_is_refused_in_words_without_it(cont
 
 def test_of_the_url_logs_have_no_path() -> None:
     assert Sender("https://hooks.example.com:8443/T/secret?token=1", Path()).origin == "https://hooks.example.com:8443"
+
+
+def test_https_is_spoken_with_a_receiver_of_ones_own_authority_and_with_no_stranger(tmp_path: Path) -> None:
+    context, certificate = own_certificate(tmp_path)
+    folder = key_folder(tmp_path)
+    with webhook_receiver(context) as receiver:
+        sender = Sender(receiver.url, folder)
+        stranger = asyncio.run(sender.post({"id": "one"}, datetime.now(UTC)))
+        (folder / "ca.crt").write_bytes(certificate)
+        known = asyncio.run(sender.post({"id": "two"}, datetime.now(UTC)))
+    assert (stranger.outcome, known.outcome) == (Outcome.UNREACHABLE, Outcome.DELIVERED)
+    assert PATH not in stranger.message
+    assert [found.event["id"] for found in receiver.received] == ["two"]
