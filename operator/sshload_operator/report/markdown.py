@@ -18,7 +18,6 @@ _OF_STATUS: Final = ("results", "thresholds", "capacity")
 _APART: Final = {True: "apart", False: "overlap", None: None}
 _EFFECT_WORDS: Final = {"better": "better", "worse": "worse", "none": "no difference", "unknown": None, None: None}
 _STATED: Final = ("completedRate", "p50Ms", "p99Ms")
-_STATED: Final = ("completedRate", "p50Ms", "p99Ms")
 _STATED_HEAD: Final = ("completed/s", "p50 ms", "p99 ms")
 _SIGNS: Final = {True: "met", False: "broken", None: "cannot be said"}
 _SPECIAL: Final = re.compile(r"([\\`*_{}\[\]<>#|~!&])")
