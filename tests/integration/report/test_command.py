@@ -10,9 +10,10 @@ from local_cli import measured, sshload, write_test
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small run, kept."""
+    """A small run, kept, which is long enough for two answers of the target."""
     folder = tmp_path_factory.mktemp("saved")
-    ended = measured(write_test(folder), "--save", folder / "run.json")
+    load = {"users": {"stages": [{"users": 2, "duration": "5s"}], "thinkTime": {"min": "100ms", "max": "200ms"}}}
+    ended = measured(write_test(folder, load=load), "--save", folder / "run.json")
     assert ended.code == 0, ended.err
     return folder / "run.json"
 
@@ -83,7 +84,7 @@ def test_a_managed_target_tells_what_it_used_over_time(saved: Path, tmp_path: Pa
 
 
 def test_a_sweep_is_saved_and_reported(tmp_path: Path) -> None:
-    file = write_test(tmp_path)
+    file = write_test(tmp_path, load={"arrivals": {"rate": 5, "duration": "2s"}})
     swept = ("sweep", file, "--over", "load.arrivals.rate=5,10", "--save", tmp_path / "sweep.json")
     ended = sshload(*swept)
     assert ended.code == 0, ended.err
