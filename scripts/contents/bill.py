@@ -37,7 +37,7 @@ def bill_of_materials(component: str, image: Image, root: Path) -> str:
     `image` has the files that tell of packages, `root` is the folder of the project that the image was built from.
     Raises UnlockedError.
     """
-    lock = read_lock(root / f"requirements/{component}.txt", root / "requirements/ssh2-source.txt")
+    lock = read_lock(*sorted((root / "requirements").glob("*.txt")))
     packages = tuple(python_packages(image.files))
     patches = tuple(read_heads(root / "patches"))
     parts = {package.name: _python(package, lock, patches) for package in packages}

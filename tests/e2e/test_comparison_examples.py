@@ -44,6 +44,18 @@ def test_each_variant_agreed_on_its_own_key_exchange(cluster: LiveCluster) -> No
     assert agreed == {"curve25519": {"curve25519-sha256"}, "mlkem768": {"mlkem768x25519-sha256"}}
 
 
+def test_each_value_of_a_sweep_is_offered(cluster: LiveCluster) -> None:
+    objects = one_round("25-rates")
+    objects[0]["spec"]["sweep"]["values"] = "10,20"
+    rates = compared(cluster, objects)
+    assert every_test_was_measured(rates), rates.status
+    results = rates.status["results"]
+    assert results["swept"] == "load.arrivals.rate"
+    assert [(one["name"], one["value"]) for one in results["variants"]] == [("10", "10"), ("20", "20")]
+    offered = {variant: rates.of(variant)[0]["results"]["offeredRate"] for variant in rates.variants}
+    assert offered == {"10": pytest.approx(10, rel=0.1), "20": pytest.approx(20, rel=0.1)}
+
+
 def key(folder: Path, name: str) -> Path:
     path = folder / name
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "", "-f", path], check=True)

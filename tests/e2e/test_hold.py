@@ -1,4 +1,4 @@
-"""Thousands of idle sessions on two cores, as the guide has it: all of them held, and what they cost is told."""
+"""A thousand idle sessions on two cores, as the guide has it: all of them held, and what they cost is told."""
 
 from typing import Any
 
@@ -27,9 +27,9 @@ def _status(guides_test: dict[str, Any], module_cluster: LiveCluster) -> dict[st
     return module_cluster.run(guides_test, within_s=400)
 
 
-def test_two_thousand_sessions_are_held_to_the_last(status: dict[str, Any], guides_test: dict[str, Any]) -> None:
+def test_a_thousand_sessions_are_held_to_the_last(status: dict[str, Any], guides_test: dict[str, Any]) -> None:
     asked = guides_test["spec"]["load"]["hold"]["sessions"]
-    assert asked == 2_000
+    assert asked == 1_000
     assert status["verdict"] == "Passed", status["message"]
     hold = status["results"]["hold"]
     assert (hold["heldLeast"], hold["heldMost"]) == (asked, asked)
@@ -43,7 +43,7 @@ def test_what_a_session_takes_of_the_target_is_told(status: dict[str, Any]) -> N
     assert target["processesPerSession"] == pytest.approx(2.0, abs=0.1)
     assert 0.5 * MB < target["memoryPerSessionBytes"] < 3 * MB
     assert target["memoryPerSessionUpperBound"] is False
-    assert target["memoryPerSessionBytes"] * 2_000 < target["memoryPeakBytes"]
+    assert target["memoryPerSessionBytes"] * 1_000 < target["memoryPeakBytes"]
     assert (target["oomKills"], target["refusedForks"]) == (0, 0)
 
 
@@ -58,4 +58,4 @@ def test_each_held_session_gave_its_signs_of_life(status: dict[str, Any]) -> Non
     """Each asks every ten seconds, and all are held for twenty at least."""
     (asked,) = (step for step in status["results"]["steps"] if step["step"] == "held.keepAlive")
     assert asked["failures"] == 0
-    assert asked["count"] >= 2 * 2_000
+    assert asked["count"] >= 2 * 1_000

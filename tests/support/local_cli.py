@@ -102,8 +102,8 @@ def start(*arguments: str | Path, within: Sequence[str] = ()) -> Started:
     mark = uuid4().hex
     err = tempfile.TemporaryFile("w+")  # noqa: SIM115 - it lives as long as the command is looked at
     process = subprocess.Popen(
-        # As from a terminal: a shell that runs this in the background hands down a SIGINT that is ignored.
-        [*within, "env", "--default-signal=INT", SSHLOAD, *arguments],
+        # As from a terminal: a shell in the background hands down an ignored SIGINT, and nohup an ignored SIGHUP.
+        [*within, "env", "--default-signal=INT,HUP", SSHLOAD, *arguments],
         stdout=subprocess.PIPE,
         stderr=err,
         text=True,

@@ -49,6 +49,7 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "22-api-burst": {"burst": {"connections": 30, "repeat": 1}},
     "23-replay": {"replay": {"duration": "14s"}},
     "24-rsync": {"arrivals": {"stages": [{"rate": 5, "duration": "7s"}]}},
+    "25-rates": {"arrivals": {"duration": "4s"}},
 }
 """A merge patch for the load of each example, by the name of its file. The others run as they are written."""
 

@@ -1,17 +1,12 @@
 """`sshload sweep`: a test at one value of a field after the other, here, as a table and a curve."""
 
-import json
-import re
-from collections.abc import Iterator, Mapping
-from copy import deepcopy
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import click
 from sshload_contract.vocabulary import Verdict
 
+from sshload_operator.api.comparison.sweep import Sweep, sweep_of
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.load_test_file import Document
 from sshload_operator.api.shapes.errors import SpecError
@@ -28,44 +23,13 @@ from sshload_operator.local.run import LocalResult, stop_signals
 from sshload_operator.local.sshd import LocalRunError
 from sshload_operator.report.sweep import saved_sweep_text
 
-MOST_VALUES: Final = 50
-_RANGE = re.compile(r"(?P<first>-?[\d.]+)\.\.(?P<last>-?[\d.]+):(?P<step>[\d.]+)")
-_PATH = re.compile(r"[A-Za-z][A-Za-z0-9]*(\.([A-Za-z][A-Za-z0-9]*|\d{1,3}))*")
 
-
-@dataclass(frozen=True, slots=True)
-class Sweep:
-    """One field of a spec, by the keys and indexes that lead to it, and its values in their order."""
-
-    path: tuple[str | int, ...]
-    values: tuple[Any, ...]
-
-    @property
-    def field(self) -> str:
-        """The field as a person writes it."""
-        return ".".join(map(str, self.path))
-
-    def spec_at(self, spec: Mapping[str, Any], value: Any) -> Mapping[str, Any]:
-        """Return the spec with this value; raises SpecError where the path leads to no field."""
-        changed = dict(deepcopy(spec))
-        _set(changed, self.path, value, self.field)
-        return changed
-
-
-def sweep_of(text: str) -> Sweep:
+def swept_field(text: str) -> Sweep:
     """Return what FIELD=V1,V2,... or FIELD=FROM..TO:STEP says; raises ValueError."""
-    field, equals, written = text.partition("=")
-    field = field.removeprefix("spec.")
-    if not equals or not _PATH.fullmatch(field):
-        raise ValueError(
-            f"{text!r} is not FIELD=V1,V2,... or FIELD=FROM..TO:STEP, such as load.arrivals.rate=10..50:10"
-        )
-    path = tuple(int(part) if part.isdigit() else part for part in field.split("."))
-    found = _RANGE.fullmatch(written)
-    values = tuple(_range(*map(_number, found.groups()))) if found else tuple(map(_value, written.split(",")))
-    if not 1 < len(values) <= MOST_VALUES:
-        raise ValueError(f"{len(values)} values of {field}: give 2 to {MOST_VALUES}")
-    return Sweep(path, values)
+    field, equals, values = text.partition("=")
+    if not equals:
+        raise ValueError(f"{text!r} is not FIELD=VALUES, such as load.arrivals.rate=10,20 or =10..50:10")
+    return sweep_of(field.removeprefix("spec."), values)
 
 
 @click.command()
@@ -74,7 +38,7 @@ def sweep_of(text: str) -> Sweep:
     "--over",
     "swept",
     metavar="FIELD=VALUES",
-    type=Parsed("FIELD=VALUES", sweep_of),
+    type=Parsed("FIELD=VALUES", swept_field),
     required=True,
     help="The field and its values: load.arrivals.rate=10,20,40 or =10..50:10.",
 )
@@ -129,48 +93,3 @@ def _at(test: Document, swept: Sweep, number: int, value: Any) -> Document:
     except SpecError as error:
         raise SpecError("", f"{swept.field} = {value}: {error}") from error
     return Document(test.kind, f"{test.name}-{number}", test.namespace, spec)
-
-
-def _set(within: Any, path: tuple[str | int, ...], value: Any, field: str) -> None:
-    """Set what a path leads to; raises SpecError where it leads nowhere. Missing objects on the way are made."""
-    *way, last = path
-    for key in way:
-        if isinstance(within, dict) and isinstance(key, str):
-            within = within.setdefault(key, {})
-        elif isinstance(within, list) and isinstance(key, int) and key < len(within):
-            within = within[key]
-        else:
-            raise SpecError("", f"the spec has no {field}: {key} leads nowhere")
-    in_list = isinstance(within, list) and isinstance(last, int) and last < len(within)
-    if not in_list and not (isinstance(within, dict) and isinstance(last, str)):
-        raise SpecError("", f"the spec has no {field}: {last} leads nowhere")
-    within[last] = value
-
-
-def _value(text: str) -> Any:
-    """Return a number or a truth value where a text is one as JSON writes it, else the text: the spec's parser judges.
-
-    YAML 1.1 would make 37850 of the 10:30:50 of MaxStartups, 8 of 010, and a truth value of on.
-    """
-    try:
-        return json.loads(text, parse_constant=str)
-    except (ValueError, RecursionError):
-        return text
-
-
-def _number(text: str) -> Decimal:
-    """Return a number as it is written, of which no sum is rounded; raises ValueError."""
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        raise ValueError(f"{text!r} is not a number") from None
-
-
-def _range(first: Decimal, last: Decimal, step: Decimal) -> Iterator[float | int]:
-    if step <= 0:
-        return
-    for number in range(MOST_VALUES + 1):
-        value = first + number * step
-        if value > last:
-            return
-        yield int(value) if value == int(value) else float(value)

@@ -18,6 +18,13 @@ def with_second(**variant: Any) -> Spec:
     return spec
 
 
+def swept(field: str = "load.arrivals.stages.0.rate", values: str = "5,10,20", **changes: Any) -> Spec:
+    """Return a spec whose variants are the values of a field."""
+    spec = comparison_spec(sweep={"field": field, "values": values}, **changes)
+    del spec["variants"]
+    return spec
+
+
 def nested(levels: int) -> Spec:
     """Return an object inside an object, and so on."""
     found: Spec = {}
@@ -37,6 +44,9 @@ GOOD: Mapping[str, Spec] = {
     ),
     "in words": comparison_spec(order="interleaved", abort=True),
     "names": comparison_spec("1", "a-1", "z" * 20),
+    "a sweep of a list": swept(),
+    "a sweep of a range": swept(values="10..100:10", repeats=20),
+    "a sweep of texts": swept("target.managed.sshd.maxStartups", "10:30:100,20:30:200"),
 }
 # What is refused, and how `parse` begins to say so. The CRD refuses it too, but for PATCHED.
 BAD: Mapping[str, tuple[Spec, str]] = {
@@ -95,15 +105,43 @@ BAD: Mapping[str, tuple[Spec, str]] = {
         "spec.base.ttlAfterFinished: must not be set",
     ),
     "a base that is no test": (comparison_spec(base={"target": {"managed": {}}}), "spec.base.scenario: is required"),
+    "neither variants nor a sweep": ({"base": quickstart(), "repeats": 3}, "spec: give variants or sweep"),
+    "variants and a sweep": (
+        comparison_spec(sweep={"field": "workers.replicas", "values": "1,2"}),
+        "spec: give variants or sweep",
+    ),
+    "a sweep of no path": (swept("load..rate"), "spec.sweep.field"),
+    "a sweep of a field that no test has": (
+        swept("load.arrivals.speed"),
+        "spec.sweep: makes an invalid test of variant 5: spec.load.arrivals.speed: unknown field",
+    ),
+    "a sweep of a path that leads nowhere": (swept("load.arrivals.stages.7.rate"), "spec.sweep.field: the spec has no"),
+    "a sweep of the end of its tests": (swept("abort", "true,false"), "spec.sweep.field: must not be abort"),
+    "a sweep of one value": (swept(values="5"), "spec.sweep.values: are not valid: 1 values"),
+    "a sweep of eleven values": (swept(values="1..11:1"), "spec.sweep.values: are 11, and at most 10"),
+    "a sweep of half a range": (swept(values="1..x:1"), "spec.sweep.values: are not valid: 1 values"),
+    "a sweep of too many tests": (swept(values="1..10:1", repeats=21), "spec.repeats: times the values makes 210"),
+    "a sweep of a value that is refused": (
+        swept(values="5,-1"),
+        "spec.sweep: makes an invalid test of variant 1: spec.load.arrivals.stages[0].rate",
+    ),
     "a name with capitals": (comparison_spec("A", "b"), "spec.variants[0].name"),
 }
 
 
-# What only the sum of base and patch shows, which the CRD never sees.
+# What only the sum of base and patch or value shows, which the CRD never sees.
 PATCHED = (
     "a patch that contradicts the base",
     "a patch with a threshold of no kind",
     "a patch that sets abort",
     "a patch with a time to live",
     "removing what is not there",
+    "a sweep of a field that no test has",
+    "a sweep of a path that leads nowhere",
+    "a sweep of the end of its tests",
+    "a sweep of one value",
+    "a sweep of eleven values",
+    "a sweep of half a range",
+    "a sweep of too many tests",
+    "a sweep of a value that is refused",
 )

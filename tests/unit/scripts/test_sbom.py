@@ -1,6 +1,7 @@
 """A bill of materials says what is in an image, also what package managers do not see, and which flaws are mended."""
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -56,7 +57,11 @@ def own_library() -> dict[str, str]:
     }
 
 
-PROJECT = distribution("sshload", "0.1.0", "License-Expression: Apache-2.0")
+VENDOR = ROOT / "operator/sshload_operator/report/page/vendor"
+PROJECT = {
+    **distribution("sshload", "0.1.0", "License-Expression: Apache-2.0"),
+    f"{SITE}/sshload-0.1.0.dist-info/sboms/scripts.cdx.json": (VENDOR / "scripts.cdx.json").read_text(encoding="utf-8"),
+}
 WORKER = (
     {"var/lib/dpkg/status": DEBIAN, "etc/passwd": "root"},
     {
@@ -68,11 +73,11 @@ WORKER = (
 )
 
 
-def bill(folder: Path, *layers: Mapping[str, str | bytes]) -> dict[str, Any]:
-    """Return the worker's bill of materials."""
-    archive = folder / "worker.tar"
+def bill(folder: Path, *layers: Mapping[str, str | bytes], of: str = "worker") -> dict[str, Any]:
+    """Return an image's bill of materials."""
+    archive = folder / "image.tar"
     write_image(archive, layers)
-    made: dict[str, Any] = json.loads(bill_of_materials("worker", read_image(archive, tells_of_packages), ROOT))
+    made: dict[str, Any] = json.loads(bill_of_materials(of, read_image(archive, tells_of_packages), ROOT))
     return made
 
 
@@ -141,6 +146,20 @@ def test_libssh2_stands_on_the_library_compiled_in_and_on_debians_zlib(worker: d
     ssh2 = component(worker, "ssh2-python")
     below = {component(ssh2, "aws-lc")["bom-ref"], component(worker, "zlib1g")["bom-ref"]}
     assert set(edges[component(ssh2, "libssh2")["bom-ref"]]) == below
+
+
+@pytest.mark.parametrize(("file", "name"), [("d3.min.js", "d3"), ("plot.umd.min.js", "@observablehq/plot")])
+def test_the_scripts_of_a_report_are_parts_of_the_project(worker: dict[str, Any], file: str, name: str) -> None:
+    found = component(component(worker, "sshload"), name)
+    first_line = (VENDOR / file).read_text(encoding="utf-8").partition("\n")[0]
+    assert f"v{found['version']} Copyright" in first_line
+
+
+def test_the_operators_image_has_what_the_command_needs_too(tmp_path: Path) -> None:
+    rich = re.search(r"^rich==(\S+)", (ROOT / "requirements/cli.txt").read_text(encoding="utf-8"), re.MULTILINE)
+    assert rich is not None
+    made = bill(tmp_path, WORKER[0], {**distribution("rich", rich[1]), **PROJECT}, of="operator")
+    assert component(made, "rich")["externalReferences"]
 
 
 def test_what_a_later_layer_removes_or_replaces_is_not_there(tmp_path: Path) -> None:

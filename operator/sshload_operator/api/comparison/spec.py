@@ -3,19 +3,23 @@
 What the patches make of the base is known to the parser only: the CRD sees the base and each patch, but not their sum.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, ClassVar, Final
 
 from sshload_contract.declared import Absent, Default, FreeForm, Items, Rule, Text, Whole, Words
 
+from sshload_operator.api.comparison.sweep import FIELD_PATTERN, Sweep, sweep_of
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import Problem, SpecError, collect
 from sshload_operator.api.shapes.reading import read
 from sshload_operator.api.spec import LoadTestSpec
 
 MOST_TESTS: Final = 200
+MOST_VARIANTS: Final = 10
+_LONGEST_NAME: Final = 20
 
 _NOT_IN_TESTS: Final[Mapping[str, str]] = {
     "abort": "spec.abort ends the whole comparison",
@@ -46,23 +50,29 @@ def _not_in_base(field: str, is_set: str) -> Rule:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """One of the sides: its name, the whole spec of its tests as it is written to them, and the same as values."""
+    """One of the sides: its name, the whole spec of its tests as it is written to them, and the same as values.
+
+    `value` is that of the swept field, empty where no field is swept.
+    """
 
     name: str
     body: Mapping[str, Any]
     spec: LoadTestSpec
+    value: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ComparisonSpec:
     """A whole SSHLoadTestComparison spec. The others are compared with the first variant, over `repeats` rounds.
 
-    In every round each variant is tested once.
+    In every round each variant is tested once. `swept` is the field whose values the variants are, empty where they
+    are written one by one.
     """
 
     variants: tuple[Variant, ...]
     repeats: int
     abort: bool
+    swept: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +82,7 @@ class _WrittenVariant:
     name: Annotated[
         str,
         Text(
-            longest=20,
+            longest=_LONGEST_NAME,
             shortest=1,
             pattern="[a-z0-9]([-a-z0-9]*[a-z0-9])?",
             wanted="lower-case letters, digits and hyphens, beginning and ending with a letter or digit",
@@ -108,12 +118,33 @@ class _WrittenVariant:
 
 
 @dataclass(frozen=True, slots=True)
+class _WrittenSweep:
+    """One field, with a variant for each of its values."""
+
+    field: Annotated[
+        str,
+        Text(longest=200, shortest=1, pattern=FIELD_PATTERN, wanted="the path of a field, such as load.arrivals.rate"),
+        "The path of the field in the base. The items of a list have their index, such as load.users.stages.0.users.",
+    ]
+    values: Annotated[
+        str,
+        Text(longest=200, shortest=1),
+        f"Its values, 2 to {MOST_VARIANTS}: 10,20,40 or 10..90:10, which is from 10 to 90 by 10.",
+    ]
+
+
+@dataclass(frozen=True, slots=True)
 class WrittenComparison:
     """What is to be compared."""
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            f"self.repeats * self.variants.size() <= {MOST_TESTS}",
+            "has(self.variants) != has(self.sweep)",
+            "give variants or sweep, and not both",
+            lambda comparison: bool(comparison.variants) != (comparison.sweep is not None),
+        ),
+        Rule(
+            f"!has(self.variants) || self.repeats * self.variants.size() <= {MOST_TESTS}",
             f"repeats times the variants must be at most {MOST_TESTS} tests",
             lambda comparison: comparison.repeats * len(comparison.variants) <= MOST_TESTS,
             at=".repeats",
@@ -127,8 +158,14 @@ class WrittenComparison:
     base: Annotated[Mapping[str, Any], FreeForm()]  # the CRD has the schema of a test's spec here
     variants: Annotated[
         tuple[_WrittenVariant, ...],
-        Items(least=2, most=10, key=("name",)),
+        Items(least=2, most=MOST_VARIANTS, key=("name",)),
+        Absent(()),
         "What is compared. All others are compared with the first.",
+    ]
+    sweep: Annotated[
+        _WrittenSweep | None,
+        "In place of variants, one field with a variant for each of its values. The first one is what the others are"
+        " compared with.",
     ]
     repeats: Annotated[
         int,
@@ -161,25 +198,71 @@ def parse_comparison(body_spec: Mapping[str, Any]) -> ComparisonSpec:
     parsed = collect(lambda: parse(base, "spec.base"), problems) if isinstance(base, Mapping) else None
     if written is None or parsed is None:
         raise SpecError.of(problems)
-    variants = [
-        collect(partial(_variant, written.base, one, f"spec.variants[{place}]"), problems)
-        for place, one in enumerate(written.variants)
+    swept = collect(lambda: _values_of(written.sweep, written.repeats), problems)
+    if swept is None:
+        raise SpecError.of(problems)
+    made = [
+        *(
+            partial(_patched, written.base, one, f"spec.variants[{place}]")
+            for place, one in enumerate(written.variants)
+        ),
+        *(partial(_at_value, written.base, swept, value, name) for name, value in named_values(swept.values)),
     ]
+    variants = [collect(one, problems) for one in made]
     if problems:
         raise SpecError.of(problems)
-    return ComparisonSpec(tuple(one for one in variants if one is not None), written.repeats, written.abort)
+    compared = tuple(one for one in variants if one is not None)
+    return ComparisonSpec(compared, written.repeats, written.abort, swept.field)
 
 
-def _variant(base: Mapping[str, Any], written: _WrittenVariant, path: str) -> Variant:
+def _values_of(written: _WrittenSweep | None, repeats: int) -> Sweep:
+    """Return the values of a sweep, of none where nothing is swept."""
+    if written is None:
+        return Sweep((), ())
+    top = written.field.partition(".")[0]
+    if top in _NOT_IN_TESTS:
+        raise SpecError("spec.sweep.field", f"must not be {top}: {_NOT_IN_TESTS[top]}")
+    try:
+        sweep = sweep_of(written.field, written.values)
+    except ValueError as error:
+        raise SpecError("spec.sweep.values", f"are not valid: {error}") from error
+    if len(sweep.values) > MOST_VARIANTS:
+        raise SpecError("spec.sweep.values", f"are {len(sweep.values)}, and at most {MOST_VARIANTS} can be compared")
+    tests = repeats * len(sweep.values)
+    if tests > MOST_TESTS:
+        raise SpecError("spec.repeats", f"times the values makes {tests} tests, and at most {MOST_TESTS} can be kept")
+    return sweep
+
+
+def named_values(values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
+    """Yield each value with a name of its own that a label takes: 0.5 is 0-5. They are counted where names collide."""
+    names = [re.sub("[^a-z0-9]+", "-", str(value).lower()).strip("-") for value in values]
+    are_names = all(0 < len(name) <= _LONGEST_NAME for name in names) and len(set(names)) == len(names)
+    yield from zip(names if are_names else map(str, range(1, len(names) + 1)), values, strict=True)
+
+
+def _at_value(base: Mapping[str, Any], sweep: Sweep, value: Any, name: str) -> Variant:
+    try:
+        body = sweep.spec_at(base, value)
+    except SpecError as error:
+        raise SpecError("spec.sweep.field", error.problem) from error
+    return _parsed(name, body, "spec.sweep", str(value))
+
+
+def _patched(base: Mapping[str, Any], written: _WrittenVariant, path: str) -> Variant:
     for field, why in _NOT_IN_TESTS.items():
         if field in written.patch:
             raise SpecError(f"{path}.patch.{field}", f"must not be set: {why}")
-    body = merged(_without(base, written.remove, f"{path}.remove"), written.patch)
+    return _parsed(
+        written.name, merged(_without(base, written.remove, f"{path}.remove"), written.patch), f"{path}.patch"
+    )
+
+
+def _parsed(name: str, body: Mapping[str, Any], path: str, value: str = "") -> Variant:
     try:
-        return Variant(written.name, body, parse(body))
+        return Variant(name, body, parse(body), value)
     except SpecError as error:
-        problem = f"makes an invalid test of variant {written.name}: {error}"
-        raise SpecError(f"{path}.patch", problem) from error
+        raise SpecError(path, f"makes an invalid test of variant {name}: {error}") from error
 
 
 def _without(base: Mapping[str, Any], remove: tuple[str, ...], path: str) -> Mapping[str, Any]:

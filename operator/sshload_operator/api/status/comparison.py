@@ -130,6 +130,7 @@ class VariantResult:
     """One variant."""
 
     name: Annotated[_VariantName, "Its name."]
+    value: Annotated[str, Text(200), Absent(""), "Its value of the field that is swept. Absent where none is."] = ""
     tests: Annotated[Count, "Its tests that are over."]
     measured: Annotated[Count, "Those of them that gave figures."]
     verdicts: Annotated[
@@ -149,6 +150,9 @@ class ComparisonResults:
     """The variants beside each other, as far as their tests are over."""
 
     variants: Annotated[tuple[VariantResult, ...], Items(most=10), "Each variant, the first one first."]
+    swept: Annotated[
+        str, Text(200), Absent(""), "The field of which each variant has a value. Absent where none is."
+    ] = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The result of a comparison as a page, from its status alone: one table for each variant but the first."""
+"""The result of a comparison as a page, from its status alone: a table for each variant but the first, or a curve."""
 
 from collections.abc import Iterator, Mapping
 from typing import Final
@@ -6,16 +6,20 @@ from typing import Final
 from sshload_operator.api.status.comparison import (
     ComparedFigure,
     ComparisonPhase,
+    ComparisonResults,
     ComparisonStatus,
     ComparisonVerdict,
     Difference,
     VariantResult,
 )
 from sshload_operator.cli.view.page import Facts, Grid, Page
-from sshload_operator.cli.view.text import ABSENT, milliseconds, printable, size_text
-from sshload_operator.decision.comparison.figures import place
+from sshload_operator.cli.view.text import ABSENT, bar, milliseconds, printable, size_text
+from sshload_operator.decision.comparison.figures import COMPLETED_RATE, ERROR_PERCENT, place
 
 _GROUPED_FROM: Final = 100.0
+_BAR: Final = 16
+_MEDIAN: Final = ("total", "p50Ms")
+_OF_CURVE: Final = (("", COMPLETED_RATE), ("", ERROR_PERCENT), _MEDIAN, ("total", "p99Ms"))
 _WORDS: Final = {Difference.NONE: "no difference", Difference.UNKNOWN: ABSENT, None: ABSENT}
 
 
@@ -31,7 +35,7 @@ def comparison_page(name: str, status: ComparisonStatus, *, verbose: bool = Fals
         verdict=f"{status.verdict or ABSENT} ({status.reason or ABSENT})",
         sentence=status.message,
         passed=True if status.verdict is ComparisonVerdict.CONCLUSIVE else None,
-        parts=(*_tables(status, verbose=verbose), *_unmeasured(status)),
+        parts=(*_parts(status, verbose=verbose), *_unmeasured(status)),
     )
 
 
@@ -41,6 +45,7 @@ def comparison_rows(status: ComparisonStatus) -> Iterator[Mapping[str, object]]:
         for one in variant.figures:
             yield {
                 "variant": variant.name,
+                "sweptValue": variant.value,
                 "step": one.step,
                 "figure": one.figure,
                 "value": one.value,
@@ -59,6 +64,36 @@ def comparison_progress(status: ComparisonStatus) -> str:
     said = f"{tests}{status.message}"
     phase = status.phase or ComparisonPhase.PENDING
     return printable(f"{phase}: {said}" if said else phase)
+
+
+def _parts(status: ComparisonStatus, *, verbose: bool) -> Iterator[Grid]:
+    """Yield the curve of a sweep, and the tables of the variants, which a sweep has only with `verbose`."""
+    results = status.results
+    if results is not None and results.swept:
+        yield _curve(results)
+    if results is None or not results.swept or verbose:
+        yield from _tables(status, verbose=verbose)
+
+
+def _curve(results: ComparisonResults) -> Grid:
+    """Return a row for each value of the swept field, with a bar as long as the median is high."""
+    medians = [_figure_of(one, _MEDIAN) for one in results.variants]
+    most = max((one.value for one in medians if one is not None), default=0.0)
+    rows = tuple(
+        (
+            variant.value,
+            *(_value(_figure_of(variant, key)) for key in _OF_CURVE),
+            *((ABSENT, ABSENT) if median is None else (_change(median), _interval(median))),
+            "" if median is None else bar(median.value, most, _BAR),
+        )
+        for variant, median in zip(results.variants, medians, strict=True)
+    )
+    head = (results.swept.rpartition(".")[2], *map(_name, _OF_CURVE), "ratio of p50", "95 % interval", "")
+    return Grid(head, rows, left=1, last_left=True, note="-v shows all figures of each value")
+
+
+def _figure_of(variant: VariantResult, key: tuple[str, str]) -> ComparedFigure | None:
+    return _by_key(variant).get(key)
 
 
 def _tables(status: ComparisonStatus, *, verbose: bool) -> Iterator[Grid]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import exp, log
 from statistics import median
 
+from sshload_operator.api.comparison.spec import ComparisonSpec, Variant
 from sshload_operator.api.status.comparison import (
     MOST_FIGURES,
     ComparedFigure,
@@ -123,19 +124,27 @@ def _difference(key: str, found: Interval) -> Difference:
     return Difference.FASTER if is_latency else Difference.LOWER
 
 
-def results_status(results: Results, tests: Sequence[TestRun]) -> ComparisonResults:
+def results_status(spec: ComparisonSpec, results: Results, tests: Sequence[TestRun]) -> ComparisonResults:
     """Return `status.results`: for each variant, the first one first, its tests' verdicts and its figures."""
     return ComparisonResults(
         tuple(
-            VariantResult(
-                name=variant,
-                tests=sum(run.variant == variant for run in tests),
-                measured=sum(run.variant == variant and not run.problem for run in tests),
-                verdicts=dict(sorted(Counter(str(run.verdict) for run in tests if run.variant == variant).items())),
-                figures=tuple(_figure(one, is_first=index == 0) for one in found),
+            _variant_result(
+                variant, results[variant.name], [run for run in tests if run.variant == variant.name], index
             )
-            for index, (variant, found) in enumerate(results.items())
-        )
+            for index, variant in enumerate(spec.variants)
+        ),
+        spec.swept,
+    )
+
+
+def _variant_result(variant: Variant, found: Sequence[Compared], tests: Sequence[TestRun], index: int) -> VariantResult:
+    return VariantResult(
+        name=variant.name,
+        value=variant.value,
+        tests=len(tests),
+        measured=sum(not run.problem for run in tests),
+        verdicts=dict(sorted(Counter(str(run.verdict) for run in tests).items())),
+        figures=tuple(_figure(one, is_first=index == 0) for one in found),
     )
 
 

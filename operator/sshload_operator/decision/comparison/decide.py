@@ -233,7 +233,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         run, past = self._run, self.remembered.status
         results = past.results
         if not run.resumed or run.ended != past.tests:
-            results = results_status(run.results, run.ended) if run.ended else None
+            results = results_status(run.plan.spec, run.results, run.ended) if run.ended else None
         done, planned = sum(not one.is_repeated for one in run.ended), len(run.plan.places)
         return ComparisonStatus(
             observed_generation=self.comparison.generation,

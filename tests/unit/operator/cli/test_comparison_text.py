@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from sim_comparison import SimComparison, comparison_spec, measured
-from sshload_operator.cli.view.comparison import comparison_page, comparison_progress
+from specs.comparisons import swept
+from sshload_operator.cli.view.comparison import comparison_page, comparison_progress, comparison_rows
 from sshload_operator.cli.view.page import as_text
 from statuses import read_comparison_status
 
@@ -51,6 +52,23 @@ def test_a_share_of_errors_differs_by_percentage_points() -> None:
 
 def test_what_is_the_same_is_no_difference() -> None:
     assert row(text_of(played().status), "completedRate")[-1] == "no difference"
+
+
+def test_a_sweep_is_a_row_for_each_value_and_its_tables_are_for_who_asks() -> None:
+    world = SimComparison(spec=swept("load.arrivals.stages.0.rate", "5,10", repeats=3))
+    world.settle()
+    while world.status["phase"] != "Finished":
+        (name,) = world.under_way()
+        world.end(name, measured(40.0 if name.endswith("-5") else 80.0))
+        world.settle()
+    status = read_comparison_status(world.status)
+    brief, verbose = (as_text(comparison_page("cmp", status, verbose=wanted), 200) for wanted in (False, True))
+    rows = [line.split() for line in brief.splitlines()]
+    assert next(row for row in rows if row[:1] == ["5"])[3:6] == ["40.0", "-", "-"]
+    assert next(row for row in rows if row[:1] == ["10"])[3:6] == ["80.0", "-", "2.000"]
+    assert "login p50 ms" not in brief
+    assert "login p50 ms" in verbose
+    assert {row["variant"]: row["sweptValue"] for row in comparison_rows(status)} == {"5": "5", "10": "10"}
 
 
 def test_a_figure_that_one_variant_lacks_is_no_zero() -> None:

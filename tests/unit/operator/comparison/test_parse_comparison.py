@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from plans import quickstart
 from sim_comparison import comparison_spec
-from specs.comparisons import BAD, BURST, GOOD, with_second
+from specs.comparisons import BAD, BURST, GOOD, swept, with_second
 from sshload_contract.client import Library
 from sshload_contract.load import BurstLoad
-from sshload_operator.api.comparison.spec import parse_comparison
+from sshload_operator.api.comparison.spec import named_values, parse_comparison
 from sshload_operator.api.load_test import parse
 from sshload_operator.api.shapes.errors import SpecError
 
@@ -55,7 +55,27 @@ def test_the_defaults_are_five_rounds_and_no_abort() -> None:
 
 @pytest.mark.parametrize("spec", [pytest.param(spec, id=name) for name, spec in GOOD.items()])
 def test_a_good_spec_is_taken(spec: dict[str, Any]) -> None:
-    assert len(parse_comparison(spec).variants) == len(spec["variants"])
+    assert len(parse_comparison(spec).variants) == len(spec.get("variants", ())) or "sweep" in spec
+
+
+def test_a_sweep_has_a_variant_for_each_value_named_by_it() -> None:
+    spec = parse_comparison(swept("load.arrivals.stages.0.rate", "0.5..1.5:0.5"))
+    assert [(one.name, one.value) for one in spec.variants] == [("0-5", "0.5"), ("1", "1"), ("1-5", "1.5")]
+    assert spec.variants[2].body["load"]["arrivals"]["stages"][0]["rate"] == 1.5
+    assert spec.swept == "load.arrivals.stages.0.rate"
+    assert comparison_spec()["base"] == quickstart()
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        pytest.param("10:30:100,20:30:200", ["10-30-100", "20-30-200"], id="texts"),
+        pytest.param("1:2:3,1-2-3,9:9:9", ["1", "2", "3"], id="names that collide"),
+        pytest.param(f"1:2:{'3' * 30},1:2:3", ["1", "2"], id="too long for a name"),
+    ],
+)
+def test_each_value_has_a_name_that_a_label_takes(values: str, names: list[str]) -> None:
+    assert [name for name, _ in named_values(values.split(","))] == names
 
 
 @pytest.mark.parametrize(("spec", "says"), [pytest.param(*row, id=name) for name, row in BAD.items()])

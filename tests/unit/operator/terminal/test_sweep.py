@@ -4,9 +4,10 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from sshload_operator.api.comparison.sweep import Sweep
 from sshload_operator.api.shapes.errors import SpecError
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.cli.sweep import Sweep, sweep_of
+from sshload_operator.cli.sweep import swept_field
 from sshload_operator.cli.view.formats import as_junit
 from sshload_operator.cli.view.page import as_text
 from sshload_operator.cli.view.sweep import sweep_page, sweep_rows
@@ -31,7 +32,7 @@ SPEC: dict[str, Any] = {"load": {"arrivals": {"stages": [{"rate": 5, "duration":
     ],
 )
 def test_a_sweep_is_a_field_and_its_values(text: str, sweep: Sweep) -> None:
-    assert sweep_of(text) == sweep
+    assert swept_field(text) == sweep
 
 
 @pytest.mark.parametrize(
@@ -51,12 +52,12 @@ def test_a_sweep_is_a_field_and_its_values(text: str, sweep: Sweep) -> None:
     ],
 )
 def test_what_is_no_sweep_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match=r"is not FIELD|is not a number|give 2 to"):
-        sweep_of(text)
+    with pytest.raises(ValueError, match=r"is not FIELD|is not the path|is not a number|give 2 to"):
+        swept_field(text)
 
 
 def test_a_value_changes_its_field_and_nothing_of_the_spec_that_was_given() -> None:
-    swept = sweep_of("load.arrivals.stages.0.rate=7,8")
+    swept = swept_field("load.arrivals.stages.0.rate=7,8")
     assert swept.spec_at(SPEC, 7)["load"]["arrivals"]["stages"] == [{"rate": 7, "duration": "9s"}]
     assert SPEC["load"]["arrivals"]["stages"][0]["rate"] == 5
 
@@ -64,7 +65,7 @@ def test_a_value_changes_its_field_and_nothing_of_the_spec_that_was_given() -> N
 @pytest.mark.parametrize("field", ["load.arrivals.stages.1.rate", "load.arrivals.stages.rate", "workers.replicas.deep"])
 def test_a_field_that_leads_nowhere_is_named(field: str) -> None:
     with pytest.raises(SpecError, match="leads nowhere"):
-        sweep_of(f"{field}=1,2").spec_at(SPEC, 1)
+        swept_field(f"{field}=1,2").spec_at(SPEC, 1)
 
 
 def status(verdict: str, p50_ms: float = 20.0, reason: str = "ThresholdBroken") -> TestStatus:
