@@ -20,7 +20,7 @@
     draw.verdict(report.comparison, report.verdict, report.phase !== "Finished" && report.phase, report.progress && `${report.progress} tests`);
     if (!others.length) return;
     draw.head.append(element("h2", { class: "plain" }, "Variants"), table("Variants", [
-      ["variant", (one) => one.name], ["tests over", (one) => one.tests, true], ["measured", (one) => one.measured, true],
+      ["variant", (one) => one.name], ...(report.swept ? [[report.swept, (one) => one.value]] : []), ["tests over", (one) => one.tests, true], ["measured", (one) => one.measured, true],
       ["verdicts", (one) => Object.entries(one.verdicts).map(([word, count]) => `${count} ${word}`).join(", ")],
       ["better", (one) => count(one, "better"), true], ["worse", (one) => count(one, "worse"), true], ["no difference", (one) => count(one, "none"), true],
     ], report.variants));
@@ -65,6 +65,35 @@
       ], known, { tall: true }));
   }
 
+  // Of a sweep, the figures over the values of the field: a line through the medians, a dot for each round's test.
+  function curve() {
+    if (!report.swept) return;
+    const valueOf = new Map(report.variants.map((one) => [one.name, report.isNumeric ? Number(one.value) : one.value]));
+    const x = { label: report.swept, inset: 20, ...(report.isNumeric ? {} : { type: "point", domain: [...new Set(valueOf.values())] }) };
+    const measured = (key) => {
+      const found = all.find((one) => one.figure === key);
+      return found ? found.variants.map((one) => ({ at: valueOf.get(one.variant), ...one })) : [];
+    };
+    const told = (key) => tests.filter((one) => !absent(one.figures[key])).map((one) => ({ at: valueOf.get(one.variant), value: one.figures[key] }));
+    const lines = (label, description, unit, keys) => {
+      const shown = keys.filter(([, key]) => measured(key).length);
+      return shown.length ? chart(label, description, {
+        height: 260, x, y: { label: unit, grid: true, zero: true }, marginLeft: 70,
+        marks: shown.flatMap(([, key], index) => [Plot.line(measured(key), { x: "at", y: "value", stroke: colours[index], strokeWidth: 1.8, strokeDasharray: dashes[index] }),
+          Plot.dot(told(key), { x: "at", y: "value", r: 3, stroke: colours[index] })]),
+      }, shown.map(([name], index) => [name, colours[index], dashes[index]]), null) : null;
+    };
+    const ratios = measured("total.p50Ms").filter((one) => !absent(one.ratio));
+    section("curve", "The curve",
+      lines("Rate over the values", "Iterations completed per second: the median over the rounds, and each test.", "per second", [["completed", "completedRate"]]),
+      lines("Latency over the values", "The whole iteration, successes only: the median over the rounds, and each test.", "ms", [["p50", "total.p50Ms"], ["p99", "total.p99Ms"]]),
+      ratios.length ? chart("Ratio of the median latency", `To that at the first value: 1 is as at ${report.variants[0].value}. A bar is the 95 % interval over the rounds.`, {
+        height: 240, x, y: { label: "ratio", grid: true }, marginLeft: 70,
+        marks: [Plot.ruleY([1], { stroke: "currentColor", strokeDasharray: "5 3" }), Plot.ruleX(ratios.filter((one) => !absent(one.low)), { x: "at", y1: "low", y2: "high", stroke: colours[0], strokeWidth: 4, strokeOpacity: 0.4 }),
+          Plot.line(ratios, { x: "at", y: "ratio", stroke: colours[0] }), Plot.dot(ratios, { x: "at", y: "ratio", r: 4, fill: colours[0] })],
+      }, [], null) : null);
+  }
+
   // The figure of which most rounds tell, by round: what drifts shows here, and cancels out of the ratios.
   function rounds() {
     if (!tests.length) return;
@@ -83,6 +112,7 @@
   }
 
   head();
+  curve();
   others.forEach(variantSection);
   rounds();
   draw.finish(report);
