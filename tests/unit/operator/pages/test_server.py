@@ -16,10 +16,10 @@ from sshload_operator.api.kinds import TEST, Kind
 from sshload_operator.control.api_server.cluster import ApiError, Cluster
 from sshload_operator.control.metrics.bearer_check import BearerCheck
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
-from sshload_operator.control.pages import server as module
 from sshload_operator.control.pages.index import Index, Line
 from sshload_operator.control.pages.reports import NoReportError, RenderedReports, Report
 from sshload_operator.control.pages.server import PagesServer
+from sshload_operator.control.pages.streams import MOST_STREAMS
 
 RUN = finished_runs.a_test(points=3)
 LOGIN = {"Authorization": "Bearer a-token"}
@@ -70,13 +70,23 @@ def served(talk: Callable[[Index, aiohttp.ClientSession, str], Awaitable[None]],
 def test_no_more_streams_are_open_than_there_may_be_and_one_that_ends_makes_room() -> None:
     async def talk(index: Index, session: aiohttp.ClientSession, url: str) -> None:
         path = f"{url}/ns/tests/one/events"
-        streams = [await session.get(path) for _ in range(module._MOST_STREAMS)]
+        streams = [await session.get(path) for _ in range(MOST_STREAMS)]
         assert {stream.status for stream in streams} == {200}
         assert (await session.get(path)).status == 503
         index.changed(TEST.plural, "MODIFIED", body(RUN.status, 8))
         ends = [await stream.text() for stream in streams]
         assert all(text.endswith("event: end\ndata: {}\n\n") for text in ends)
         assert (await (await session.get(path)).text()).endswith("event: end\ndata: {}\n\n")
+
+    served(talk, {"phase": "Running", "run": 1})
+
+
+def test_no_more_streams_are_opened_at_the_same_moment_either() -> None:
+    async def talk(index: Index, session: aiohttp.ClientSession, url: str) -> None:
+        asked = (session.get(f"{url}/ns/tests/one/events") for _ in range(MOST_STREAMS + 10))
+        statuses = [answer.status for answer in await asyncio.gather(*asked)]
+        assert (statuses.count(200), statuses.count(503)) == (MOST_STREAMS, 10)
+        index.changed(TEST.plural, "MODIFIED", body(RUN.status, 8))
 
     served(talk, {"phase": "Running", "run": 1})
 
