@@ -37,9 +37,10 @@ class Streams:
         self._ending = True
 
     async def send(self, request: web.Request, answer: web.StreamResponse, key: Key) -> None:
-        """Answer a request with the events of a test until its run is over, the reader is gone or too slow, or the stream is old.
+        """Answer a request with the events of a test until its run is over.
 
-        The browser then asks again, and so does the check of who may read.
+        A stream ends before that where its reader is gone or too slow, and where it is old. The browser then asks
+        again, and so does the check of who may read.
         """
         changed = self._index.follow(key)
         self._open += 1

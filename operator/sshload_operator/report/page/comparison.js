@@ -35,16 +35,20 @@
     const shown = [...rows.filter((one) => one.effect !== "none"), ...rows.filter((one) => one.effect === "none")].slice(0, MOST_ROWS).map((one) => one.name);
     const drawn = rows.filter((one) => shown.includes(one.name));
     const [least, most] = d3.extent([at, ...drawn.flatMap((one) => [value(one), one.low, one.high])].filter((one) => !absent(one)));
-    const domain = least < most ? undefined : type === "log" ? [at / 1.1, at * 1.1] : [at - 1, at + 1];
+    const [from, to] = least < most ? [least, most] : type === "log" ? [at / 1.1, at * 1.1] : [at - 1, at + 1];
+    // A logarithmic scale of Plot's leaves out the labels of most ticks.
+    const place = type === "log" ? (found) => Math.log(found) : (found) => found;
+    const back = type === "log" ? (found) => Math.exp(found) : (found) => found;
+    const placed = (of) => (one) => (absent(of(one)) ? NaN : place(of(one)));
     const marks = Object.entries(effects).flatMap(([effect, [colour, , symbol]]) => {
       const own = drawn.filter((one) => one.effect === effect);
-      return [Plot.ruleY(own.filter((one) => !absent(one.low)), { y: "name", x1: "low", x2: "high", stroke: colour, strokeWidth: 2.2 }),
-        Plot.dot(own, { x: value, y: "name", symbol, r: 4.5, stroke: colour, fill: effect === "worse" ? "none" : colour, strokeWidth: 2 })];
+      return [Plot.ruleY(own.filter((one) => !absent(one.low)), { y: "name", x1: placed((one) => one.low), x2: placed((one) => one.high), stroke: colour, strokeWidth: 2.2 }),
+        Plot.dot(own, { x: placed(value), y: "name", symbol, r: 4.5, stroke: colour, fill: effect === "worse" ? "none" : colour, strokeWidth: 2 })];
     });
     const left = rows.length - drawn.length;
     return element("div", {}, chart(label, description, {
-      height: 60 + 22 * drawn.length, marginLeft: 190, marginRight: 130, inset: 6, x: { type, domain, label: axis, grid: true, tickFormat: (at) => figure(at) }, y: { label: null, domain: drawn.map((one) => one.name) },
-      marks: [Plot.ruleX([at], { stroke: "currentColor", strokeDasharray: "5 3" }), ...marks,
+      height: 60 + 22 * drawn.length, marginLeft: 190, marginRight: 130, inset: 6, x: { domain: [place(from), place(to)], ticks: d3.ticks(from, to, 8).map(place), label: axis, grid: true, tickFormat: (found) => figure(back(found)) }, y: { label: null, domain: drawn.map((one) => one.name) },
+      marks: [Plot.ruleX([place(at)], { stroke: "currentColor", strokeDasharray: "5 3" }), ...marks,
         Plot.text(drawn, { y: "name", frameAnchor: "right", dx: 120, textAnchor: "end", text: (one) => effects[one.effect][3], fill: (one) => effects[one.effect][0] })],
     }, [], null), left ? element("p", { class: "quiet" }, `The table below has ${left} figures more.`) : null);
   }
