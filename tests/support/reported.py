@@ -35,6 +35,20 @@ def a_comparison(*variants: str, rounds: int = 5, over: int | None = None) -> Ke
     )
 
 
+def a_swept_comparison() -> KeptObject:
+    """Return a comparison whose variants are values of a rate."""
+    comparison = a_comparison("a", "b", "c")
+    results = comparison.status["results"]
+    variants = [{**one, "value": value} for one, value in zip(results["variants"], ("10", "20", "40.5"), strict=True)]
+    swept = {**comparison.status, "results": {"variants": variants, "swept": "load.arrivals.rate"}}
+    return replace(comparison, status=swept)
+
+
+def swept_report() -> dict[str, Any]:
+    """Return the report of a comparison that sweeps a field."""
+    return comparison_document(a_swept_comparison(), RELEASE)
+
+
 def comparison_report(**changes: Any) -> dict[str, Any]:
     """Return the report of a comparison."""
     return comparison_document(a_comparison(**changes), RELEASE)

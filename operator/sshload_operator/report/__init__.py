@@ -1,4 +1,4 @@
-"""The report of a finished test, for people who were not there: one page, or the same as JSON or Markdown. Pure.
+"""What was found, for people who were not there: a page, or the same as JSON or Markdown. Pure.
 
-`sshload report` alone imports it; the operator's process never does.
+`sshload report` imports it, and the process that makes a page for the operator; the operator's own process never does.
 """

@@ -1,5 +1,6 @@
 """The report of a comparison as a JSON document, `comparisonReport.v1`: the source of its page and of its Markdown."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from sshload_operator.report.document import spec_text, verdict_of, within_limit
 from sshload_operator.report.saved_run import KeptObject
 
 COMPARISON_REPORT_VERSION: Final = "comparisonReport.v1"
+_NUMBER: Final = re.compile(r"-?[0-9]{1,15}(\.[0-9]{1,15})?(e[-+]?[0-9]{1,2})?")
+"""A value that the page, too, takes for a number."""
 _MORE_IS_BETTER: Final = (COMPLETED_RATE, CAPACITY)
 _EFFECTS: Final = {Difference.NONE: "none", Difference.FASTER: "better", Difference.SLOWER: "worse"}
 _OF_ROUNDS: Final = frozenset(
@@ -36,7 +39,8 @@ def comparison_document(comparison: KeptObject, release: str) -> dict[str, Any]:
 
     Units stand in the names of figures, as in a status. A figure's `effect` is what the interval of its ratio (or, of
     shares of errors, of the difference in points) says: better, worse, none, or unknown. Rates and capacities are
-    better the higher they are, all else the lower it is.
+    better the higher they are, all else the lower it is. `swept` is the field of which each variant has a `value`, ""
+    where none is swept; `isNumeric` says that all values are numbers.
     """
     status = read_fitting(ComparisonStatus, comparison.status)
     variants = () if status.results is None else status.results.variants
@@ -47,8 +51,16 @@ def comparison_document(comparison: KeptObject, release: str) -> dict[str, Any]:
         "verdict": verdict_of(status),
         "phase": status.phase,
         "progress": status.progress,
+        "swept": "" if status.results is None else status.results.swept,
+        "isNumeric": bool(variants) and all(_NUMBER.fullmatch(one.value) for one in variants),
         "variants": [
-            {"name": one.name, "tests": one.tests, "measured": one.measured, "verdicts": dict(one.verdicts)}
+            {
+                "name": one.name,
+                "value": one.value,
+                "tests": one.tests,
+                "measured": one.measured,
+                "verdicts": dict(one.verdicts),
+            }
             for one in variants
         ],
         "figures": list(_figures(variants)),

@@ -4,14 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 from local_cli import measured, sshload, write_test
 
 
 @pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small run, kept."""
+    """A small run, kept, which is long enough for two answers of the target."""
     folder = tmp_path_factory.mktemp("saved")
-    ended = measured(write_test(folder), "--save", folder / "run.json")
+    load = {"users": {"stages": [{"users": 2, "duration": "5s"}], "thinkTime": {"min": "100ms", "max": "200ms"}}}
+    ended = measured(write_test(folder, load=load), "--save", folder / "run.json")
     assert ended.code == 0, ended.err
     return folder / "run.json"
 
@@ -60,3 +62,58 @@ def test_a_result_that_cannot_be_kept_is_still_printed(tmp_path: Path) -> None:
     ended = measured(write_test(tmp_path), "--save", tmp_path / "none" / "run.json")
     assert ended.status["verdict"] == "Passed"
     assert "No such file" in ended.err
+
+
+def test_a_run_is_reported_beside_another(saved: Path, tmp_path: Path) -> None:
+    file = tmp_path / "report.json"
+    ended = sshload("report", saved, "--against", saved, "-o", file)
+    assert ended.code == 0, ended.err
+    found = json.loads(file.read_text())
+    assert found["against"]["difference"] == ""
+    assert {one["ratio"] for one in found["against"]["figures"] if one["here"]["value"]} == {1}
+    assert found["against"]["overTime"] == found["overTime"]
+
+
+def test_a_managed_target_tells_what_it_used_over_time(saved: Path, tmp_path: Path) -> None:
+    ended = sshload("report", saved, "-o", tmp_path / "report.json")
+    assert ended.code == 0, ended.err
+    course = json.loads((tmp_path / "report.json").read_text())["overTime"]
+    assert course["server"], "no answer of the target while the load went on"
+    assert all(one["cores"] > 0 for one in course["server"])
+    assert {one["stolenPercent"] is None for one in course["intervals"]} == {False}
+
+
+def test_a_sweep_is_saved_and_reported(tmp_path: Path) -> None:
+    file = write_test(tmp_path, load={"arrivals": {"rate": 5, "duration": "2s"}})
+    swept = ("sweep", file, "--over", "load.arrivals.rate=5,10", "--save", tmp_path / "sweep.json")
+    ended = sshload(*swept)
+    assert ended.code == 0, ended.err
+    for name in ("report.json", "report.html", "report.md"):
+        ended = sshload("report", tmp_path / "sweep.json", "-o", tmp_path / name)
+        assert ended.code == 0, ended.err
+    found = json.loads((tmp_path / "report.json").read_text())
+    assert [one["value"] for one in found["points"]] == [5, 10]
+    assert [round(one["offeredRate"]) for one in found["points"]] == [5, 10]
+
+
+def test_a_comparison_that_ran_here_is_saved_and_reported(tmp_path: Path) -> None:
+    test = yaml.safe_load(write_test(tmp_path).read_text())
+    spec = {"base": test["spec"], "variants": [{"name": "a"}, {"name": "b"}], "repeats": 1}
+    comparison = {**test, "kind": "SSHLoadTestComparison", "metadata": {"name": "cmp"}, "spec": spec}
+    (tmp_path / "cmp.yaml").write_text(yaml.safe_dump(comparison))
+    ended = sshload("compare", "-f", tmp_path / "cmp.yaml", "--save", tmp_path / "cmp.json")
+    assert ended.code == 2, ended.err
+    ended = sshload("report", tmp_path / "cmp.json", "-o", tmp_path / "report.json")
+    assert ended.code == 0, ended.err
+    found = json.loads((tmp_path / "report.json").read_text())
+    assert [one["verdict"] for one in found["tests"]] == ["Passed", "Passed"]
+    assert {one["effect"] for figure in found["figures"] for one in figure["variants"]} == {None, "unknown"}
+
+
+def test_only_a_test_is_laid_over_another(saved: Path, tmp_path: Path) -> None:
+    (tmp_path / "cmp.json").write_text(
+        json.dumps({"kind": "SSHLoadTestComparison", "metadata": {"name": "cmp"}, "spec": {}, "status": {}})
+    )
+    for one, other in ((saved, "cmp.json"), (tmp_path / "cmp.json", saved)):
+        ended = sshload("report", one, "--against", tmp_path / other, "-o", tmp_path / "report.md")
+        assert (ended.code, "both have to be tests" in ended.err) == (4, True)

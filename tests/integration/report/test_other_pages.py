@@ -14,6 +14,7 @@ Screenshot = Callable[[Page, str], None]
 DOCUMENTS = {
     "beside": reported.beside_report,
     "comparison": reported.comparison_report,
+    "swept": reported.swept_report,
     "sweep": reported.sweep_report,
     "schedule": reported.schedule_report,
 }
@@ -24,6 +25,11 @@ CHARTS = {
     ],
     "comparison": [
         *(f"{chart} of {variant}" for variant in "bcd" for chart in ("Ratios", "Differences")),
+        "total.p50Ms by round",
+    ],
+    "swept": [
+        "Rate over the values", "Latency over the values", "Ratio of the median latency",
+        *(f"{chart} of {variant}" for variant in "bc" for chart in ("Ratios", "Differences")),
         "total.p50Ms by round",
     ],
     "sweep": ["Rate", "Latency"],

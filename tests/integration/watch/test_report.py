@@ -2,18 +2,21 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import finished_runs
 import plans
+import reported
 from live_cluster import LiveCluster, load_test
 from local_cli import Ended, sshload
 from sshload_operator.manifests.results import results_config_map
+from sshload_operator.report.saved_run import KeptObject
 
 RUN = finished_runs.a_test()
 
 
-def report(cluster: LiveCluster, file: Path) -> Ended:
-    return sshload("report", "one", "-o", file, "-n", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig))
+def report(cluster: LiveCluster, file: Path, name: str = "one") -> Ended:
+    return sshload("report", name, "-o", file, "-n", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig))
 
 
 def finish(cluster: LiveCluster) -> None:
@@ -52,3 +55,33 @@ def test_a_test_that_is_not_finished_or_not_there_is_named(cluster: LiveCluster,
     ended = report(cluster, tmp_path / "report.md")
     assert ended.code == 4
     assert "finished" in ended.err
+
+
+def of_kind(kind: str, name: str, kept: KeptObject) -> dict[str, Any]:
+    return {"apiVersion": "sshload.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": kept.spec}
+
+
+def test_a_comparison_of_a_cluster_is_reported_by_its_kind_and_name(cluster: LiveCluster, tmp_path: Path) -> None:
+    comparison = reported.a_comparison("a", "b")
+    cluster.apply(of_kind("SSHLoadTestComparison", "cmp", comparison))
+    cluster.change("sltc", "cmp", {"status": {**comparison.status, "conditions": []}}, "status")
+    for name in ("comparison/cmp", "sltc/cmp"):
+        ended = report(cluster, tmp_path / "report.json", name)
+        assert ended.code == 0, ended.err
+        assert json.loads((tmp_path / "report.json").read_text())["comparison"]["name"] == "cmp"
+
+
+def test_a_schedule_of_a_cluster_is_reported_with_the_tests_that_it_made(cluster: LiveCluster, tmp_path: Path) -> None:
+    schedule, tests = reported.a_schedule()
+    cluster.apply(of_kind("SSHLoadTestSchedule", "hourly", schedule))
+    cluster.change("slts", "hourly", {"status": {"trend": schedule.status["trend"]}}, "status")
+    for test in tests[1:]:
+        labels = {"sshload.dev/schedule": "hourly"}
+        made = of_kind("SSHLoadTest", test.name, test)
+        cluster.apply({**made, "metadata": {"name": test.name, "labels": labels}})
+        cluster.change("slt", test.name, {"status": test.status}, "status")
+    ended = report(cluster, tmp_path / "report.json", "schedule/hourly")
+    assert ended.code == 0, ended.err
+    found = json.loads((tmp_path / "report.json").read_text())
+    assert len(found["runs"]) == 4
+    assert [one["test"] for one in found["drift"]] == [test.name for test in tests[1:]]

@@ -78,9 +78,12 @@ class Index:
         if event_type == "DELETED":
             self._drop(plural, key)
             return
-        self._lines[plural][key] = _LINES[plural](body)
         if plural == TEST.plural:
-            self._follow(key, body)
+            status = read_fitting(TestStatus, body.get("status"))
+            self._lines[plural][key] = _test_line(body, status)
+            self._follow(key, status)
+        else:
+            self._lines[plural][key] = _OWNER_LINES[plural](body)
 
     def forget(self, plural: str, is_gone: Callable[[Key], bool]) -> None:
         """Take in that objects of a kind are gone."""
@@ -118,8 +121,7 @@ class Index:
             self._courses.pop(key, None)
             self._tell(key)
 
-    def _follow(self, key: Key, test: Mapping[str, Any]) -> None:
-        status = read_fitting(TestStatus, test.get("status"))
+    def _follow(self, key: Key, status: TestStatus) -> None:
         if status.phase in (None, Phase.PENDING, Phase.FINISHED):
             self._courses.pop(key, None)
         else:
@@ -140,8 +142,7 @@ class Index:
             changed.set()
 
 
-def _test_line(body: Mapping[str, Any]) -> Line:
-    status = read_fitting(TestStatus, body.get("status"))
+def _test_line(body: Mapping[str, Any], status: TestStatus) -> Line:
     measured = status.results or status.progress
     figures = {
         "completed/s": None if measured is None else measured.completed_rate,
@@ -225,8 +226,7 @@ def _cut(text: str) -> str:
     return text if len(text) <= _TEXT_CHARACTERS else f"{text[: _TEXT_CHARACTERS - 1]}…"
 
 
-_LINES: Final[Mapping[str, Callable[[Mapping[str, Any]], Line]]] = {
-    TEST.plural: _test_line,
+_OWNER_LINES: Final[Mapping[str, Callable[[Mapping[str, Any]], Line]]] = {
     COMPARISON.plural: _comparison_line,
     SCHEDULE.plural: _schedule_line,
 }

@@ -15,7 +15,7 @@ from typing import Any, Final
 from sshload_operator.report.comparison import comparison_document
 from sshload_operator.report.document import report_document
 from sshload_operator.report.html_page import html_page, policy
-from sshload_operator.report.saved_run import ReportError, finished_run, kept_object, summary_in
+from sshload_operator.report.saved_run import ReportError, SavedRun, finished_run, kept_object, summary_in
 from sshload_operator.report.schedule import schedule_document
 
 MEMORY_LIMIT_BYTES: Final = 320 * 1024 * 1024
@@ -40,8 +40,20 @@ def _document(asked: Mapping[str, Any]) -> Mapping[str, Any]:
         return comparison_document(kept_object(asked["object"]), release)
     if asked["kind"] == "schedule":
         return schedule_document(kept_object(asked["object"]), tuple(map(kept_object, asked["tests"])), release)
+    return report_document(_run(asked), release, _baseline(asked.get("baseline")))
+
+
+def _run(asked: Mapping[str, Any]) -> SavedRun:
     config_map = asked.get("configMap")
-    return report_document(finished_run(asked["object"], summary_in(config_map) if config_map else None), release)
+    return finished_run(asked["object"], summary_in(config_map) if config_map else None)
+
+
+def _baseline(asked: Mapping[str, Any] | None) -> SavedRun | None:
+    """Return the run of a baseline, None where it cannot be read: it may be run again just now."""
+    try:
+        return None if asked is None else _run(asked)
+    except ReportError:
+        return None
 
 
 if __name__ == "__main__":

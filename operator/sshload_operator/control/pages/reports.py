@@ -93,10 +93,21 @@ class RenderedReports:
         asked: dict[str, Any] = {"kind": kind.word, "object": found, "home": f"/ui/{line.namespace}"}
         if kind is TEST:
             asked["configMap"] = await self._config_map(found)
+            asked["baseline"] = await self._baseline(found)
         if kind is SCHEDULE:
             selector = f"{SCHEDULE_LABEL}={label_value(line.name)}"
             asked["tests"] = await self._cluster.list_ours(TEST, line.namespace, selector, _history)
         return asked
+
+    async def _baseline(self, test: Object) -> Mapping[str, Any] | None:
+        """Return the test that this one was held against, with its ConfigMap, None where there is no such test."""
+        baseline = read_fitting(TestStatus, test.get("status")).baseline
+        found = (
+            None if baseline is None else await self._cluster.read(TEST, test["metadata"]["namespace"], baseline.test)
+        )
+        if baseline is None or found is None or baseline.uid not in ("", found["metadata"]["uid"]):
+            return None
+        return {"object": found, "configMap": await self._config_map(found)}
 
     async def _config_map(self, test: Object) -> Object | None:
         """Return the ConfigMap of a test's results, None where there is none or the operator may not read it."""

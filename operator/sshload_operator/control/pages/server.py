@@ -6,13 +6,10 @@ Nothing is changed by a request but who is logged in. RBAC is asked of `/ui` for
 
 import asyncio
 import gzip
-import json
-import logging
 import re
-from collections.abc import Mapping
 from http import HTTPStatus
 from importlib.resources import files
-from typing import Any, Final
+from typing import Final
 
 from aiohttp import web
 
@@ -23,8 +20,8 @@ from sshload_operator.control.pages.index import Index, Line
 from sshload_operator.control.pages.markup import error_page, live_page, login_page, overview
 from sshload_operator.control.pages.reports import NoReportError, Reports
 from sshload_operator.control.pages.sessions import COOKIE, Sessions
+from sshload_operator.control.pages.streams import Streams
 
-_LOG = logging.getLogger(__name__)
 _HOME: Final = "/ui"
 # No namespace has such a name.
 _LOGIN, _LOGOUT, _STATIC = f"{_HOME}/-/login", f"{_HOME}/-/logout", f"{_HOME}/-/static"
@@ -32,10 +29,6 @@ _PUBLIC: Final = "public"
 _NAMESPACE: Final = f"{_HOME}/{{namespace:[a-z0-9][-a-z0-9]*}}"
 _PATH: Final = re.compile(r"/ui(/[a-z0-9][-a-z0-9.]*){0,3}")
 _FORM_LIMIT_BYTES: Final = 16_384
-_MOST_STREAMS: Final = 50
-_STREAM_LASTS_S: Final = 600.0
-_WRITTEN_WITHIN_S: Final = 10.0
-_SILENT_S: Final = 15.0
 _OWN_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
 )
@@ -65,8 +58,7 @@ class PagesServer:
         self._check = check
         self._reports = reports
         self._sessions = Sessions()
-        self._streams = 0
-        self._ending = asyncio.Event()
+        self._streams = Streams(index)
         self._runner: web.AppRunner | None = None
         self._following: asyncio.Task[None] | None = None
 
@@ -92,7 +84,7 @@ class PagesServer:
 
     async def stop(self) -> None:
         """Stop listening and close all connections."""
-        self._ending.set()
+        self._streams.end()
         if self._following is not None:
             self._following.cancel()
         if self._runner is not None:
@@ -182,57 +174,14 @@ class PagesServer:
         return self._index.find(kind, (request.match_info["namespace"], request.match_info["name"]))
 
     async def _events(self, request: web.Request) -> web.StreamResponse:
-        """Send how a run stands whenever that changes, to its end. A reader that is slow misses what was between."""
         if self._line(TEST, request) is None:
             raise web.HTTPNotFound
-        if self._streams >= _MOST_STREAMS:
-            return _page(
-                error_page("Service Unavailable", "Too many live pages are open."), HTTPStatus.SERVICE_UNAVAILABLE
-            )
+        if self._streams.are_too_many:
+            busy = HTTPStatus.SERVICE_UNAVAILABLE
+            return _page(error_page(busy.phrase, "Too many live pages are open."), busy)
         answer = web.StreamResponse(headers={**_HEADERS, "Content-Type": "text/event-stream"})
-        await answer.prepare(request)
-        key = (request.match_info["namespace"], request.match_info["name"])
-        changed = self._index.follow(key)
-        self._streams += 1
-        try:
-            async with asyncio.timeout(_STREAM_LASTS_S):
-                await self._send_course(answer, key, changed)
-        except (TimeoutError, ConnectionError):
-            pass  # the browser asks again, if it is still there
-        finally:
-            self._streams -= 1
-            self._index.unfollow(key, changed)
+        await self._streams.send(request, answer, (request.match_info["namespace"], request.match_info["name"]))
         return answer
-
-    async def _send_course(self, answer: web.StreamResponse, key: tuple[str, str], changed: asyncio.Event) -> None:
-        name = "whole"
-        while not self._ending.is_set():
-            changed.clear()
-            line, course = self._index.find(TEST, key), self._index.course(key)
-            if line is None or line.is_over:
-                await _send(answer, "end", {})
-                return
-            points = [] if course is None else course.points
-            standing = {"phase": line.state, "message": line.message, **({} if course is None else course.standing)}
-            told: dict[str, Any] = {"standing": standing}
-            told |= {"points": points} if name == "whole" else {"point": points[-1] if points else None}
-            await _send(answer, name, told)
-            name = "update"
-            while not await _is_set(changed, _SILENT_S):
-                await asyncio.wait_for(answer.write(b":\n\n"), _WRITTEN_WITHIN_S)
-
-
-async def _is_set(changed: asyncio.Event, within_s: float) -> bool:
-    try:
-        await asyncio.wait_for(changed.wait(), within_s)
-    except TimeoutError:
-        return False
-    return True
-
-
-async def _send(answer: web.StreamResponse, name: str, told: Mapping[str, Any]) -> None:
-    text = f"event: {name}\ndata: {json.dumps(told, allow_nan=False)}\n\n"
-    await asyncio.wait_for(answer.write(text.encode()), _WRITTEN_WITHIN_S)
 
 
 def _reviewed_path(request: web.Request) -> str:

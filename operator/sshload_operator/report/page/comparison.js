@@ -20,7 +20,7 @@
     draw.verdict(report.comparison, report.verdict, report.phase !== "Finished" && report.phase, report.progress && `${report.progress} tests`);
     if (!others.length) return;
     draw.head.append(element("h2", { class: "plain" }, "Variants"), table("Variants", [
-      ["variant", (one) => one.name], ["tests over", (one) => one.tests, true], ["measured", (one) => one.measured, true],
+      ["variant", (one) => one.name], ...(report.swept ? [[report.swept, (one) => one.value]] : []), ["tests over", (one) => one.tests, true], ["measured", (one) => one.measured, true],
       ["verdicts", (one) => Object.entries(one.verdicts).map(([word, count]) => `${count} ${word}`).join(", ")],
       ["better", (one) => count(one, "better"), true], ["worse", (one) => count(one, "worse"), true], ["no difference", (one) => count(one, "none"), true],
     ], report.variants));
@@ -35,16 +35,20 @@
     const shown = [...rows.filter((one) => one.effect !== "none"), ...rows.filter((one) => one.effect === "none")].slice(0, MOST_ROWS).map((one) => one.name);
     const drawn = rows.filter((one) => shown.includes(one.name));
     const [least, most] = d3.extent([at, ...drawn.flatMap((one) => [value(one), one.low, one.high])].filter((one) => !absent(one)));
-    const domain = least < most ? undefined : type === "log" ? [at / 1.1, at * 1.1] : [at - 1, at + 1];
+    const [from, to] = least < most ? [least, most] : type === "log" ? [at / 1.1, at * 1.1] : [at - 1, at + 1];
+    // A logarithmic scale of Plot's leaves out the labels of most ticks.
+    const place = type === "log" ? (found) => Math.log(found) : (found) => found;
+    const back = type === "log" ? (found) => Math.exp(found) : (found) => found;
+    const placed = (of) => (one) => (absent(of(one)) ? NaN : place(of(one)));
     const marks = Object.entries(effects).flatMap(([effect, [colour, , symbol]]) => {
       const own = drawn.filter((one) => one.effect === effect);
-      return [Plot.ruleY(own.filter((one) => !absent(one.low)), { y: "name", x1: "low", x2: "high", stroke: colour, strokeWidth: 2.2 }),
-        Plot.dot(own, { x: value, y: "name", symbol, r: 4.5, stroke: colour, fill: effect === "worse" ? "none" : colour, strokeWidth: 2 })];
+      return [Plot.ruleY(own.filter((one) => !absent(one.low)), { y: "name", x1: placed((one) => one.low), x2: placed((one) => one.high), stroke: colour, strokeWidth: 2.2 }),
+        Plot.dot(own, { x: placed(value), y: "name", symbol, r: 4.5, stroke: colour, fill: effect === "worse" ? "none" : colour, strokeWidth: 2 })];
     });
     const left = rows.length - drawn.length;
     return element("div", {}, chart(label, description, {
-      height: 60 + 22 * drawn.length, marginLeft: 190, marginRight: 130, inset: 6, x: { type, domain, label: axis, grid: true, tickFormat: (at) => figure(at) }, y: { label: null, domain: drawn.map((one) => one.name) },
-      marks: [Plot.ruleX([at], { stroke: "currentColor", strokeDasharray: "5 3" }), ...marks,
+      height: 60 + 22 * drawn.length, marginLeft: 190, marginRight: 130, inset: 6, x: { domain: [place(from), place(to)], ticks: d3.ticks(from, to, 8).map(place), label: axis, grid: true, tickFormat: (found) => figure(back(found)) }, y: { label: null, domain: drawn.map((one) => one.name) },
+      marks: [Plot.ruleX([place(at)], { stroke: "currentColor", strokeDasharray: "5 3" }), ...marks,
         Plot.text(drawn, { y: "name", frameAnchor: "right", dx: 120, textAnchor: "end", text: (one) => effects[one.effect][3], fill: (one) => effects[one.effect][0] })],
     }, [], null), left ? element("p", { class: "quiet" }, `The table below has ${left} figures more.`) : null);
   }
@@ -65,6 +69,35 @@
       ], known, { tall: true }));
   }
 
+  // Of a sweep, the figures over the values of the field: a line through the medians, a dot for each round's test.
+  function curve() {
+    if (!report.swept) return;
+    const valueOf = new Map(report.variants.map((one) => [one.name, report.isNumeric ? Number(one.value) : one.value]));
+    const x = { label: report.swept, inset: 20, ...(report.isNumeric ? {} : { type: "point", domain: [...new Set(valueOf.values())] }) };
+    const measured = (key) => {
+      const found = all.find((one) => one.figure === key);
+      return found ? found.variants.map((one) => ({ at: valueOf.get(one.variant), ...one })) : [];
+    };
+    const told = (key) => tests.filter((one) => !absent(one.figures[key])).map((one) => ({ at: valueOf.get(one.variant), value: one.figures[key] }));
+    const lines = (label, description, unit, keys) => {
+      const shown = keys.filter(([, key]) => measured(key).length);
+      return shown.length ? chart(label, description, {
+        height: 260, x, y: { label: unit, grid: true, zero: true }, marginLeft: 70,
+        marks: shown.flatMap(([, key], index) => [Plot.line(measured(key), { x: "at", y: "value", stroke: colours[index], strokeWidth: 1.8, strokeDasharray: dashes[index] }),
+          Plot.dot(told(key), { x: "at", y: "value", r: 3, stroke: colours[index] })]),
+      }, shown.map(([name], index) => [name, colours[index], dashes[index]]), null) : null;
+    };
+    const ratios = measured("total.p50Ms").filter((one) => !absent(one.ratio));
+    section("curve", "The curve",
+      lines("Rate over the values", "Iterations completed per second: the median over the rounds, and each test.", "per second", [["completed", "completedRate"]]),
+      lines("Latency over the values", "The whole iteration, successes only: the median over the rounds, and each test.", "ms", [["p50", "total.p50Ms"], ["p99", "total.p99Ms"]]),
+      ratios.length ? chart("Ratio of the median latency", `To that at the first value: 1 is as at ${report.variants[0].value}. A bar is the 95 % interval over the rounds.`, {
+        height: 240, x, y: { label: "ratio", grid: true }, marginLeft: 70,
+        marks: [Plot.ruleY([1], { stroke: "currentColor", strokeDasharray: "5 3" }), Plot.ruleX(ratios.filter((one) => !absent(one.low)), { x: "at", y1: "low", y2: "high", stroke: colours[0], strokeWidth: 4, strokeOpacity: 0.4 }),
+          Plot.line(ratios, { x: "at", y: "ratio", stroke: colours[0] }), Plot.dot(ratios, { x: "at", y: "ratio", r: 4, fill: colours[0] })],
+      }, [], null) : null);
+  }
+
   // The figure of which most rounds tell, by round: what drifts shows here, and cancels out of the ratios.
   function rounds() {
     if (!tests.length) return;
@@ -83,6 +116,7 @@
   }
 
   head();
+  curve();
   others.forEach(variantSection);
   rounds();
   draw.finish(report);

@@ -32,6 +32,11 @@
   }
 
   // Charts over time share one axis, on which the warm-up and what is distorted are marked.
+  function timeDomain() {
+    const courses = [report.overTime, other?.overTime].filter(Boolean).flatMap((course) => [course.intervals, course.server]);
+    return [0, d3.max(courses.filter((points) => points.length), (points) => points[points.length - 1].atSeconds)];
+  }
+
   function timeMarks(domain) {
     const marks = [Plot.rect(report.distorted, { x1: "fromSeconds", x2: "toSeconds", fill: "var(--distorted)", fillOpacity: 0.18 }), Plot.ruleY([0], { stroke: "var(--line)" })];
     if (report.warmUpSeconds > 0 && report.warmUpSeconds < domain[1])
@@ -53,7 +58,7 @@
       ...series.map(([name, value]) => [`${name} of ${other?.test.name}`, others, value, true]),
     ].filter(([, points, value]) => points.some((one) => !absent(value(one))));
     if (!shown.some(([, , , isOther]) => !isOther)) return null;
-    const domain = [0, d3.max([report.overTime.intervals, ...shown.map(([, points]) => points)], (points) => points[points.length - 1].atSeconds)];
+    const domain = timeDomain();
     const rows = (isOther) => {
       const [first] = shown.filter((one) => one[3] === isOther);
       if (!first) return null;
@@ -90,7 +95,7 @@
     const { intervals, server } = report.overTime;
     const lines = [["workers' machines", intervals], ["server's machine", server]].filter(([, points]) => points.some((one) => !absent(one.stolenPercent)));
     if (!lines.length) return null;
-    const domain = [0, d3.max(lines, ([, points]) => points[points.length - 1].atSeconds)];
+    const domain = timeDomain();
     return chart("CPU stolen", "The share of the machines' CPU time that their hosts gave to others.", {
       height: 180, x: { label: "seconds since the start of the load", domain }, y: { label: "% of CPU time", grid: true, zero: true },
       marks: [...timeMarks(domain), ...lines.map(([, points], index) => Plot.lineY(points, { x: "atSeconds", y: (one) => one.stolenPercent ?? NaN, stroke: colours[index], strokeWidth: 1.8, strokeDasharray: dashes[index] }))],

@@ -49,6 +49,14 @@ def test_each_kind_has_a_page_with_a_way_back() -> None:
         assert '<a href="/ui/ns">' in page(page_of(request))
 
 
+def test_a_test_that_was_held_against_a_baseline_is_laid_over_it() -> None:
+    before = {"object": as_object(finished_runs.a_test(points=5)), "configMap": None}
+    assert '"against":{' in page(page_of(asked("test", RUN, baseline=before)))
+    again = {"object": {**before["object"], "status": {"phase": "Running"}}, "configMap": None}
+    for baseline in (again, None):
+        assert '"against":{' not in page(page_of(asked("test", RUN, baseline=baseline)))
+
+
 def test_the_largest_page_is_made_within_the_bound_of_memory() -> None:
     run = finished_runs.largest()
     assert run.summary is not None

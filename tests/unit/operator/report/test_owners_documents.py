@@ -18,12 +18,14 @@ PAGE_LIMIT_BYTES = 1_500_000
 VERSIONS = {
     "beside": "report.v1",
     "comparison": "comparisonReport.v1",
+    "swept": "comparisonReport.v1",
     "sweep": "sweepReport.v1",
     "schedule": "scheduleReport.v1",
 }
 DOCUMENTS = {
     "beside": reported.beside_report,
     "comparison": reported.comparison_report,
+    "swept": reported.swept_report,
     "sweep": reported.sweep_report,
     "schedule": reported.schedule_report,
 }
@@ -65,6 +67,14 @@ def test_each_figure_of_a_comparison_is_that_of_its_status() -> None:
                 name: one.get(name) for name in ("value", "rounds", "ratio", "low", "high")
             }
     assert [one["test"] for one in document["tests"]] == [one["test"] for one in comparison.status["tests"]]
+
+
+def test_a_comparison_that_sweeps_a_field_has_the_value_of_each_variant() -> None:
+    document = reported.swept_report()
+    assert (document["swept"], document["isNumeric"]) == ("load.arrivals.rate", True)
+    assert [one["value"] for one in document["variants"]] == ["10", "20", "40.5"]
+    plain = reported.comparison_report()
+    assert (plain["swept"], plain["isNumeric"]) == ("", False)
 
 
 def test_a_comparison_under_way_has_what_is_over_and_says_that_there_is_more() -> None:
