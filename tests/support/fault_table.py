@@ -411,12 +411,12 @@ FAULTS = {name: fault for group in GROUPS.values() for name, fault in group.item
 
 _HEAD = """# Faulty servers
 
-What an iteration ends in where the server is at fault. Every line is played against every client library by
-`tests/integration/worker/test_faulty_servers.py`: each ends within its own time limit, is counted once, and leaves no
-connection, file descriptor, greenlet or program behind. This page is made from the table of that test.
+The outcome of an iteration if the server is faulty. `tests/integration/worker/test_faulty_servers.py` plays every row
+with every client library: each iteration ends within its own time limit, is counted once, and leaves no connection,
+file descriptor, greenlet or program behind. This page is made from the table of that test.
 
-"The step" is the part in which the iteration fails; `openssh`, whose parts cannot be told apart, fails in their sum
-(`command`, `sftpRead`). Where a library tells less than others, the last column says what it reports, and why.
+"The step" is the part in which the iteration fails. `openssh`, whose parts cannot be separated, fails in their sum
+(`command`, `sftpRead`). If a library reports less than others, the last column has its outcome and the reason.
 [Steps and outcomes](steps-and-outcomes.md) says what each outcome means.
 """
 

@@ -118,7 +118,7 @@ class Reader:
             spec["target"]["external"] |= {"host": "127.0.0.1", "port": self.server.port, "user": USER}
         (kind,) = spec["load"]
         if kind in SHORT_LOADS:
-            spec["load"][kind] |= SHORT_LOADS[kind]
+            spec["load"][kind] = {**thinking(spec["load"][kind]), **SHORT_LOADS[kind]}
         return {**document, "spec": {**spec, "warmUp": "0s"}}
 
     def _sshload(self, arguments: list[str]) -> str:
@@ -130,6 +130,11 @@ class Reader:
     def _ssh_program(self, words: list[str]) -> str:
         done = subprocess.run(words, cwd=self.folder, capture_output=True, text=True, timeout=ENDS_WITHIN_S, check=True)
         return done.stdout
+
+
+def thinking(load: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a load has besides its size."""
+    return {field: value for field, value in load.items() if field not in {"rate", "duration", "stages"}}
 
 
 def in_folder(folder: Path, run: Callable[[], Ended]) -> Ended:

@@ -1,0 +1,47 @@
+"""The tutorial's first test, typed as it stands, on a real cluster: the verdicts are those that the page promises."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from guide import ROOT, blocks_of, commands, yaml_file
+from live_cluster import WITHIN_S, LiveCluster
+from local_cli import SSHLOAD
+
+PAGE = ROOT / "docs/tutorial/first-test.md"
+PROMISED = {"first": {"Passed"}, "burst": {"Failed", "Invalid"}}
+"""The verdicts that the page speaks of: of sixty logins at one instant a busy machine may make an Invalid run."""
+
+
+@pytest.fixture(name="folder")
+def _folder(tmp_path: Path) -> Path:
+    """Return a folder with the files that the page says to save."""
+    for name in ("first.yaml", "burst.yaml"):
+        shown = yaml_file(PAGE, name)
+        assert shown is not None
+        (tmp_path / name).write_text(shown.text, encoding="utf-8")
+    return tmp_path
+
+
+def typed(cluster: LiveCluster, words: list[str], folder: Path) -> str:
+    """Run a command as it stands, for the cluster and the namespace of the test, and return what it prints."""
+    if words[0] == "kubectl":
+        return cluster.kubectl(*(str(folder / word) if word.endswith(".yaml") else word for word in words[1:]))
+    where = () if words[1] == "validate" else ("--kubeconfig", str(cluster.kubeconfig), "-n", cluster.namespace)
+    command = [SSHLOAD, *words[1:], *where]
+    environment = {**os.environ, "COLUMNS": "200"}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=WITHIN_S
+    )
+    assert done.stdout, done.stderr
+    return done.stdout
+
+
+def test_the_first_test_of_the_tutorial_ends_as_the_page_says(cluster: LiveCluster, folder: Path) -> None:
+    for block in blocks_of(PAGE, "sh"):
+        for words in commands(block):
+            said = typed(cluster, words, folder)
+            if words[1] == "watch":
+                assert said.partition(" ")[0] in PROMISED[words[2]], said
+    assert not cluster.exists("sshloadtest", "first")
