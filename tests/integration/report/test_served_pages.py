@@ -210,8 +210,13 @@ def test_tests_are_listed_with_verdicts_and_lead_to_their_reports(
     page.reload()
     assert Axe().run(page).violations_count == 0
     screenshot(page, "served-list")
-    page.keyboard.press("Tab")
-    page.get_by_role("link", name="one", exact=True).focus()
+    reached = ""
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        reached = str(page.evaluate("document.activeElement.textContent"))
+        if reached == "one":
+            break
+    assert reached == "one"
     page.keyboard.press("Enter")
     page.wait_for_selector("html[data-rendered]", state="attached")
     assert page.text_content("#verdict") == "Passed"
