@@ -15,8 +15,8 @@ from sshload_operator.report.saved_run import KeptObject
 RUN = finished_runs.a_test()
 
 
-def report(cluster: LiveCluster, file: Path, name: str = "one") -> Ended:
-    return sshload("report", name, "-o", file, "-n", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig))
+def report(cluster: LiveCluster, file: Path, name: str = "one", *more: str) -> Ended:
+    return sshload("report", name, *more, "-o", file, "-n", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig))
 
 
 def finish(cluster: LiveCluster) -> None:
@@ -55,6 +55,18 @@ def test_a_test_that_is_not_finished_or_not_there_is_named(cluster: LiveCluster,
     ended = report(cluster, tmp_path / "report.md")
     assert ended.code == 4
     assert "finished" in ended.err
+
+
+def test_a_test_of_a_cluster_is_laid_over_another_one(cluster: LiveCluster, tmp_path: Path) -> None:
+    finish(cluster)
+    keep_results(cluster)
+    cluster.apply(load_test("before"))
+    cluster.change("slt", "before", {"status": RUN.status}, "status")
+    ended = report(cluster, tmp_path / "report.json", "one", "--against", "before")
+    assert ended.code == 0, ended.err
+    other = json.loads((tmp_path / "report.json").read_text())["against"]
+    assert (other["test"]["name"], other["overTime"]) == ("before", None)
+    assert "before: the ConfigMap of its results is gone" in ended.err
 
 
 def of_kind(kind: str, name: str, kept: KeptObject) -> dict[str, Any]:

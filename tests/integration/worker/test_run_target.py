@@ -59,6 +59,23 @@ def test_a_managed_target_is_waited_for_and_its_counts_are_taken(sshd: SshServer
     assert summary.target_after.accepted == summary.target_before.accepted + 1
 
 
+def test_a_managed_target_is_asked_what_it_uses_from_the_start_of_the_load_to_its_end(
+    sshd: SshServer, tmp_path: Path
+) -> None:
+    with played_target(target_stats) as stats_url:
+        config = replace(run_config(endpoint(sshd), arrivals(5, 5.0)), stats_url=stats_url)
+        with whole_run(tmp_path, config) as run:
+            summary = run.summary()
+    assert summary.end is RunEnd.COMPLETED
+    assert summary.target_before is not None
+    assert summary.target_after is not None
+    assert summary.target_after.accepted == summary.target_before.accepted + len(summary.server_series) + 2
+    seconds = [point.at_s for point in summary.server_series]
+    assert seconds
+    assert seconds == sorted(seconds)
+    assert {round(point.cores, 6) for point in summary.server_series} == {0.03}
+
+
 def test_a_managed_target_that_never_gets_ready_is_unreachable(
     sshd: SshServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -254,7 +254,8 @@ class Master:
 
     def _ask_over_time(self, trial: TrialCourse, start_s: float) -> None:
         """Fetch the target's counts from the start of the load to its end, for what the target used over time."""
-        if not self.config.stats_url:
+        interval_s = trial.server_series.interval_s
+        if not self.config.stats_url or trial.planned_s < interval_s:
             return
         due_s = start_s
         while True:
@@ -262,7 +263,7 @@ class Master:
             stats = self._target.stats()
             if stats is not None:
                 trial.server_series.add(max(monotonic() - start_s, 0.0), stats)
-            due_s = max(due_s + trial.server_series.interval_s, monotonic())
+            due_s = max(due_s + interval_s, monotonic())
 
     def _await_end(self, trial: TrialCourse) -> None:
         """Wait for all final reports; after an early end, or when they are overdue, only for a short while."""

@@ -68,7 +68,7 @@ class PagesServer:
         app = web.Application(middlewares=(self._admit,), client_max_size=_FORM_LIMIT_BYTES)
         app.add_routes(
             [
-                web.get(_HOME, self._overview),
+                *(web.get(path, self._overview) for path in ("/", _HOME, f"{_HOME}/")),
                 web.post(_LOGIN, self._log_in, name=f"{_PUBLIC}-login"),
                 web.post(_LOGOUT, self._log_out, name=f"{_PUBLIC}-logout"),
                 web.get(f"{_STATIC}/{{name}}", self._static, name=f"{_PUBLIC}-static"),

@@ -111,7 +111,7 @@
         marks: names.flatMap((name, index) => [Plot.line(rows.filter((one) => one.variant === name), { x: "round", y: (one) => one.figures[told], stroke: colours[index], strokeDasharray: dashes[index], strokeWidth: 1.6 }),
           Plot.dot(rows.filter((one) => one.variant === name), { x: "round", y: (one) => one.figures[told], r: 3.5, fill: colours[index] })]),
       }, names.map((name, index) => [name, colours[index], dashes[index]]), null) : null,
-      table("Tests of the rounds", [["round", (one) => one.round, true], ["variant", (one) => one.variant], ["test", (one) => one.test], ["verdict", (one) => one.verdict], ["why", (one) => one.problem || one.reason],
+      table("Tests of the rounds", [["round", (one) => one.round, true], ["variant", (one) => one.variant], ["test", (one) => draw.test(one.test)], ["verdict", (one) => one.verdict], ["why", (one) => one.problem || one.reason],
         ...keys.map((key) => [key, (one) => one.figures[key], true])], tests, { tall: true, digits: exact }));
   }
 

@@ -71,6 +71,10 @@ const draw = (() => {
   const mark = (passed) => (passed === true ? ["passed", "✓ met"] : passed === false ? ["failed", "✗ broken"] : ["unknown", "? cannot be said"]);
   const bounds = (one) => (absent(one?.low) || absent(one?.high) ? null : `${figure(one.low)} to ${figure(one.high)}`);
 
+  // The name of a test, which leads to its page where the operator serves this one.
+  const home = head.querySelector("a")?.getAttribute("href");
+  const test = (name) => (home && name ? element("a", { href: `${home}/tests/${encodeURIComponent(name)}` }, name) : name);
+
   // The verdict with its name, why, and facts in one line.
   function verdict({ name, namespace }, { word, reason, message, passed, startTime, completionTime }, ...facts) {
     head.append(
@@ -88,5 +92,5 @@ const draw = (() => {
     document.documentElement.dataset.rendered = "yes";
   }
 
-  return { report: JSON.parse(document.getElementById("document").textContent), head, colours, dashes, absent, figure, exact, bytes, words, element, table, section, chart, figures, mark, bounds, verdict, finish };
+  return { report: JSON.parse(document.getElementById("document").textContent), head, colours, dashes, absent, figure, exact, bytes, words, element, table, section, chart, figures, mark, bounds, test, verdict, finish };
 })();

@@ -36,7 +36,7 @@
           ...verdicts.map(([passed, colour, symbol]) => Plot.dot(own.filter((one) => (one.passed ?? null) === passed), { x: time, y: "percent", symbol, stroke: colour, fill: passed ? colour : "none", r: 4.5, strokeWidth: 2 }))];
       })],
     }, figures.map((name, index) => [name, colours[index], dashes[index]]), null),
-    table("Drift", [["scheduled for", (one) => one.time], ["test", (one) => one.test], ["baseline", (one) => one.baseline], ["figure", (one) => one.figure], ["% from the baseline", (one) => one.percent, true],
+    table("Drift", [["scheduled for", (one) => one.time], ["test", (one) => draw.test(one.test)], ["baseline", (one) => draw.test(one.baseline)], ["figure", (one) => one.figure], ["% from the baseline", (one) => one.percent, true],
       ["95 % interval", bounds], ["limit %", (one) => one.limit, true], ["verdict", (one) => { const [name, text] = draw.mark(one.passed); return element("strong", { class: name }, text); }]], known, { tall: true }));
   }
 
@@ -48,7 +48,7 @@
       history("Latency", "The whole iteration, successes only.", "ms", [["p50", (one) => one.p50Ms], ["p99", (one) => one.p99Ms]]),
       history("Rate", "Iterations completed per second.", "per second", [["completed", (one) => one.completedRate]]));
   drift();
-  section("runs", "Runs", table("Runs", [["scheduled for", (one) => one.time], ["test", (one) => one.test], ["verdict", (one) => element("strong", { class: draw.mark(one.passed)[0] }, one.verdict ?? "no verdict")], ["capacity", (one) => one.capacityInWords],
+  section("runs", "Runs", table("Runs", [["scheduled for", (one) => one.time], ["test", (one) => draw.test(one.test)], ["verdict", (one) => element("strong", { class: draw.mark(one.passed)[0] }, one.verdict ?? "no verdict")], ["capacity", (one) => one.capacityInWords],
     ["completed/s", (one) => one.completedRate?.value, true], ["p50 ms", (one) => one.p50Ms?.value, true], ["p99 ms", (one) => one.p99Ms?.value, true], ["95 % interval", (one) => bounds(one.p99Ms)], ["errors %", (one) => one.errorPercent, true], ["why", (one) => one.message || one.reason]],
   [...report.runs].reverse(), { tall: true }));
   draw.finish(report);

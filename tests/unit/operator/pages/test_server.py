@@ -106,6 +106,8 @@ def test_where_there_is_no_page_the_answer_says_why() -> None:
         del index
         answer = await session.get(f"{url}/ns/tests/one")
         assert (answer.status, "no page of the test one" in await answer.text()) == (502, True)
+        for path in ("", "/", "/ns"):
+            assert ">one<" in await (await session.get(f"{url}{path}")).text()
         for path in ("/ns/tests/two", "/ns/others/one", "/ns/tests", "/-/static/server.py"):
             assert (await session.get(f"{url}{path}")).status == 404
 
