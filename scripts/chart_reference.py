@@ -12,10 +12,10 @@ PAGE = ROOT / "docs/reference/chart-values.md"
 _VALUES = ROOT / "charts/sshload/values.yaml"
 _SCHEMA = ROOT / "charts/sshload/values.schema.json"
 _HEAD = """\
-# The chart's values
+# Values of the chart
 
-This page is made from `charts/sshload/values.yaml` and its schema by `scripts/chart_reference.py`. A value that is not
-here is refused.
+This page is made from `charts/sshload/values.yaml` and its schema by `scripts/chart_reference.py`. The chart
+refuses other values.
 
 | value | type | default | |
 |---|---|---|---|

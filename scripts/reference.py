@@ -10,9 +10,9 @@ import yaml
 ROOT = Path(__file__).resolve().parents[1]
 
 WRITING = """\
-Durations are written as `30s`, `1m30s` or `500ms`; sizes as `26Ki` or `11Mi`; percentages as `1%`. An unknown field is
-refused by its name. `[]` marks the items of a list, `{}` the values of a map, **bold** a field that must be given. The
-spec of a test takes at most 32 KiB as compact JSON; a test with a larger one ends in Error (`InvalidSpec`).
+Durations are written as `30s`, `1m30s` or `500ms`; sizes as `26Ki` or `11Mi`; percentages as `1%`. sshload refuses
+unknown fields and names them. `[]` marks the items of a list, `{}` the values of a map, **bold** a required field. The
+spec of a test may have 32 KiB as compact JSON; a test with a larger one ends in Error (`InvalidSpec`).
 """
 
 Schema = Mapping[str, Any]

@@ -278,7 +278,7 @@ class GitUploadPackStep:
 
 @dataclass(frozen=True, slots=True)
 class RsyncDownload:
-    """Fetch a file, or a directory with all below it. The worker drops what comes."""
+    """Fetch a file, or a directory with all below it. The worker discards the data."""
 
     kind: ClassVar[str] = "download"
     path: _Path

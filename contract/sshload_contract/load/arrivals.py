@@ -30,7 +30,7 @@ MaxInFlight: TypeAlias = Annotated[
     int,
     Whole(1, MOST),
     Default(10_000),
-    "Iterations that may be in flight at once, over all workers. An arrival that finds so many is dropped and counted.",
+    "Iterations that may be in flight at once, over all workers. An arrival beyond that is dropped and counted.",
 ]
 Seed: TypeAlias = Annotated[
     int, Whole(0, 2**32 - 1), Default(1), "The seed of poisson's randomness. The same seed makes the same arrivals."

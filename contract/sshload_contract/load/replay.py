@@ -30,7 +30,7 @@ MaxRate: TypeAlias = Annotated[
     Default(1000),
     "The most iterations that may begin in any second. A trace that makes more ends the run in Error at its start.",
 ]
-CopySeed: TypeAlias = Annotated[int, Whole(0, 2**32 - 1), Default(1), "The seed of what chance decides."]
+CopySeed: TypeAlias = Annotated[int, Whole(0, 2**32 - 1), Default(1), "The seed of the random decisions."]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +114,8 @@ class TraceRef:
 class ReplayLoad(LoadModel):
     """Open model: iterations begin when connections came to a real server, by a trace that was recorded there.
 
-    The warm-up replays the trace's beginning, and the measured part what follows it. An arrival that finds
-    maxInFlight iterations under way is dropped and counted.
+    The warm-up replays the trace's beginning, and the measured part what follows it. An arrival beyond maxInFlight
+    iterations is dropped and counted.
     """
 
     kind: ClassVar[str] = "replay"
@@ -131,8 +131,8 @@ class ReplayLoad(LoadModel):
         float,
         FACTOR,
         Default(1),
-        "How many iterations begin for each recorded arrival. Further ones are spread at random until the next arrival."
-        " Of a fraction, chance decides: 0.1 keeps a tenth of the arrivals.",
+        "Iterations for each recorded arrival. Additional ones start at random before the next arrival. A fraction"
+        " is decided at random: 0.1 keeps a tenth of the arrivals.",
     ]
     max_rate: MaxRate
     max_in_flight: MaxInFlight

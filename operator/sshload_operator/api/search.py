@@ -40,8 +40,8 @@ _MILLISECONDS: Final = 1_000
 _MICROSECONDS: Final = 1_000_000
 _SLOWEST_LOGIN_RATE = 0.01
 
-_MIN = "The least amount to try, with which the search begins."
-_MAX = "The greatest amount to try."
+_MIN = "The smallest amount, with which the search starts."
+_MAX = "The largest amount."
 _Whole: TypeAlias = Annotated[int, Whole(1, MOST, read_by_rule=True)]
 _Rate: TypeAlias = Annotated[float, Number(0, MOST, above=True)]
 _Factor: TypeAlias = Annotated[float, FACTOR]
@@ -165,11 +165,10 @@ class ReplaySearch:
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The search for the capacity: the highest load at which every threshold holds.
+    """The search for the capacity: the highest load that meets every threshold.
 
-    The load is tried at one amount after another, each a trial with a warmUp of its own, until the highest amount that
-    holds and the lowest that does not are as near to each other as precision asks. Exactly one of users, arrivals,
-    burst, hold and replay says what the amount is of.
+    sshload runs one trial after another, each with its own warmUp and amount of load, until it knows the limit with the
+    requested precision. Exactly one of users, arrivals, burst, hold and replay sets what the amount counts.
     """
 
     kind: ClassVar[str] = "capacity"
@@ -177,7 +176,7 @@ class Search:
         float,
         Percentage("0.1%", "50%"),
         Default("5%"),
-        "How near the capacity must be to the truth, in percent of it. Finer takes more trials.",
+        "The precision of the capacity, in percent of it. A finer precision needs more trials.",
     ]
     confirm: Annotated[
         int,

@@ -97,8 +97,8 @@ class WrittenScenario:
     session_reuse: Annotated[
         SessionReuse,
         Default("none"),
-        "Who logs in. none is every iteration; user is every user of load.users, once; pool is poolSize sessions that"
-        " all iterations share, each with channels of its own.",
+        "When logins happen. none: at each iteration; user: once for each user of load.users; pool: all iterations"
+        " share poolSize sessions, each iteration with its own channels.",
     ]
     pool_size: Annotated[
         int | None,
@@ -256,9 +256,9 @@ class WrittenSpec:
         tuple[JumpHost, ...],
         Items(most=5),
         Absent(()),
-        "Jump hosts on the way to the target, in the order in which they are passed. Each connection goes through"
-        " connections of its own, which are timed apart from it. What holds for target.external holds for each of them,"
-        " the list of allowed targets too.",
+        "Jump hosts on the path to the target, in order. Each connection to the target uses its own connections to"
+        " the jump hosts, which have their own timings. The rules of target.external apply to each jump host,"
+        " including the list of allowed servers.",
     ]
     client: Annotated[WrittenClient, Default({"library": "ssh2-python", "controlMaster": False, "auth": "publickey"})]
     scenario: WrittenScenario
@@ -269,16 +269,17 @@ class WrittenSpec:
     login_before_load: Annotated[
         bool,
         Default(True),
-        "Whether each worker logs in once, to every jump host and to the target, before the load. A login that fails,"
-        " after further attempts where these may help, ends the run in Error; too many connections at once do not."
-        " These logins count in no figure. Set it to false to measure logins that a server refuses. The tasks of a"
-        " locustfile log in for themselves, so a run of one has no such login.",
+        "Whether each worker logs in once, to every jump host and to the target, before the load. A failed login"
+        " ends the run in Error, after retries if these can help; a refusal because of too many connections does"
+        " not. These logins are in no figure. Set it to false to measure logins that a server refuses. Tasks of a"
+        " locustfile log in by themselves, so a run with one has no such login.",
     ]
     warm_up_s: Annotated[
         float,
         Duration("0s", "1h", example="10s"),
         Default("5s"),
-        "How long the load runs before what is judged. It is measured, and reported apart. In a search, of each trial.",
+        "How long the load runs before the measured window. It is measured and reported separately. In a search, the"
+        " warm-up of each trial.",
     ]
     thresholds: Annotated[
         tuple[WrittenThreshold, ...],

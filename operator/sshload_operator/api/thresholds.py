@@ -69,7 +69,7 @@ class _Latency:
     within: Annotated[
         float | None,
         Percentage(_LEAST_SHARE, "900%"),
-        "How far it may be above the baseline's, at most, such as 10%.",
+        "By how much it may exceed that of the baseline, such as 10%.",
     ]
 
     def of_kind(self) -> AnyThreshold:
@@ -98,8 +98,8 @@ class _Throughput:
     above: Annotated[_Amount, "The lower limit, in iterations per second."]
     within: Annotated[
         _Share,
-        "How far they may be below the baseline's, at most, such as 10%. In an open model as many are completed as are"
-        " offered, as long as the server keeps up.",
+        "By how much the rate may be lower than that of the baseline, such as 10%. In an open model the completed"
+        " rate equals the offered rate as long as the server keeps up.",
     ]
 
     def of_kind(self) -> AnyThreshold:
@@ -116,7 +116,7 @@ class _Capacity:
 
     rules: ClassVar[tuple[Rule, ...]] = (exactly_one(above="above", within="within"),)
     above: Annotated[_Amount, "The lower limit, in the unit of the search."]
-    within: Annotated[_Share, "How far it may be below the baseline's, at most, such as 10%."]
+    within: Annotated[_Share, "By how much it may be lower than that of the baseline, such as 10%."]
 
     def of_kind(self) -> AnyThreshold:
         """Return the threshold."""

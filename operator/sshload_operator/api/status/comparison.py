@@ -204,7 +204,7 @@ class ComparisonStatus(RunStatus):
         Column("Reason", ".status.reason", wide=True),
         Column("Message", ".status.message", wide=True),
     )
-    phase: Annotated[ComparisonPhase | None, "Where the comparison stands. Only Finished is terminal."] = None
+    phase: Annotated[ComparisonPhase | None, "The state of the comparison. Only Finished is terminal."] = None
     verdict: Annotated[
         ComparisonVerdict | None,
         "Whether you can rely on the results: Conclusive (every test was measured, in three rounds or more),"

@@ -128,7 +128,7 @@ class TestHead(RunStatus):
 
     __test__ = False  # not a pytest class
 
-    phase: Annotated[Phase | None, "Where the run stands. Only Finished is terminal."] = None
+    phase: Annotated[Phase | None, "The state of the run. Only Finished is terminal."] = None
     verdict: Annotated[
         Verdict | None,
         "What the finished run says: Passed (every threshold met), Failed (a threshold broken), Inconclusive (too few"
