@@ -130,7 +130,8 @@ class Deliveries:
         """Log a problem once, however many deliveries it befalls, and its end."""
         if problem and problem != self._last_problem:
             origin = self.sender.origin
-            _LOG.warning("%s/%s: %s did not take the end of its run: %s", found.namespace, found.name, origin, problem)
+            name = f"{found.namespace}/{found.name}"
+            _LOG.warning("%s: %s did not take the end of its run, and is asked again: %s", name, origin, problem)
         if not problem and self._last_problem:
             _LOG.info("%s takes events again", self.sender.origin)
         self._last_problem = problem

@@ -95,7 +95,8 @@ class Sender:
                 key = read_key(file.read(_LARGEST_KEY_BYTES + 1))
             return key, ssl.create_default_context(cafile=authority if authority.exists() else None)
         except OSError as error:  # ssl.SSLError is one
-            raise KeyFileError(f"the Secret of the webhook cannot be used: {type(error).__name__}") from error
+            problem = f"{type(error).__name__}: it needs the HMAC key in key, and in ca.crt certificates or nothing"
+            raise KeyFileError(f"the webhook's Secret in {self._folder} cannot be used: {problem}") from error
 
 
 def read_key(content: bytes) -> bytes:
