@@ -6,7 +6,7 @@ import pytest
 from runs import target_stats
 from sshload_contract.steal import MachineCpu
 from sshload_contract.wire.run_summary import SERVER_POINTS_LIMIT
-from sshload_worker.summary.server_series import ServerSeries
+from sshload_worker.summary.trial_course import ServerSeries
 
 STATS = replace(target_stats(0), at_unix_s=1000.0, cpu_s=5.0, machine_cpu=MachineCpu(100.0, 1.0))
 

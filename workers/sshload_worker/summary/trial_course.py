@@ -1,22 +1,25 @@
 """TrialCourse: what the master keeps of one trial, from its order to its summary. No clock: instants are given."""
 
 from dataclasses import replace
+from itertools import pairwise
 from statistics import mean
-from typing import TYPE_CHECKING
+from typing import Final
 
+from sshload_contract.steal import stolen_share
 from sshload_contract.thresholds import in_words
 from sshload_contract.vocabulary import RunEnd
 from sshload_contract.wire.report import Report, oldest_report_s
 from sshload_contract.wire.run_config import RunConfig
-from sshload_contract.wire.run_summary import EarlyEnd, RunSummary
+from sshload_contract.wire.run_summary import SERVER_POINTS_LIMIT, EarlyEnd, RunSummary, ServerPoint
+from sshload_contract.wire.target import TargetStats
 
 from sshload_worker.pacing.share import TrialOrder
 from sshload_worker.summary.early_end import unrecoverable_threshold
 from sshload_worker.summary.progress import NOTHING_YET, Progress, Series, adds_enough, progress
 from sshload_worker.summary.run_summary import RunCourse, run_summary
-from sshload_worker.summary.server_series import ServerSeries
 from sshload_worker.summary.totals import Totals
 
+_SHORTEST_SERVER_INTERVAL_S: Final = 2.0
 _LOOK_AGAIN_AFTER_S = 5.0
 """A summary of what was measured so far costs the master up to seconds of CPU."""
 
@@ -40,8 +43,37 @@ class HeldRange:
             self.least = mark.held if self.least is None else min(self.least, mark.held)
 
 
-if TYPE_CHECKING:
-    from sshload_contract.wire.target import TargetStats
+class ServerSeries:
+    """What the managed target used over time, by its counts at instants of a trial, in seconds since its load began.
+
+    `interval_s` is how often they are to be fetched: each answer costs the server CPU time, and there are at most
+    SERVER_POINTS_LIMIT points.
+    """
+
+    def __init__(self, planned_s: float) -> None:
+        self.interval_s = max(_SHORTEST_SERVER_INTERVAL_S, planned_s / SERVER_POINTS_LIMIT)
+        self._told: list[tuple[float, TargetStats]] = []
+
+    def add(self, at_s: float, stats: TargetStats) -> None:
+        """Add what the target told; nothing where no time has passed by its own clock, or there are points enough."""
+        if len(self._told) > SERVER_POINTS_LIMIT:
+            return
+        if not self._told or (at_s > self._told[-1][0] and stats.at_unix_s > self._told[-1][1].at_unix_s):
+            self._told.append((at_s, stats))
+
+    def points(self) -> tuple[ServerPoint, ...]:
+        """Return the intervals between what was told, but for those in which the target was started again."""
+        return tuple(
+            ServerPoint(
+                at_s=at_s,
+                cores=(after.cpu_s - before.cpu_s) / (after.at_unix_s - before.at_unix_s),
+                stolen_share=stolen_share(before.machine_cpu, after.machine_cpu),
+                sessions=after.sessions,
+                memory_bytes=after.memory_bytes,
+            )
+            for (_, before), (at_s, after) in pairwise(self._told)
+            if after.cpu_s >= before.cpu_s
+        )
 
 
 class TrialCourse:

@@ -7,6 +7,9 @@ Nothing is changed by a request but who is logged in. RBAC is asked of `/ui` for
 import asyncio
 import gzip
 import re
+import secrets
+import time
+from collections.abc import Callable
 from http import HTTPStatus
 from importlib.resources import files
 from typing import Final
@@ -19,7 +22,6 @@ from sshload_operator.control.metrics.serving_certificate import ServingCertific
 from sshload_operator.control.pages.index import Index, Line
 from sshload_operator.control.pages.markup import error_page, live_page, login_page, overview
 from sshload_operator.control.pages.reports import NoReportError, Reports
-from sshload_operator.control.pages.sessions import COOKIE, Sessions
 from sshload_operator.control.pages.streams import Streams
 
 _HOME: Final = "/ui"
@@ -28,6 +30,10 @@ _LOGIN, _LOGOUT, _STATIC = f"{_HOME}/-/login", f"{_HOME}/-/logout", f"{_HOME}/-/
 _PUBLIC: Final = "public"
 _NAMESPACE: Final = f"{_HOME}/{{namespace:[a-z0-9][-a-z0-9]*}}"
 _PATH: Final = re.compile(r"/ui(/[a-z0-9][-a-z0-9.]*){0,3}")
+COOKIE: Final = "__Host-sshload-ui"
+SESSION_KEEPS_S: Final = 8 * 3600.0
+MOST_SESSIONS: Final = 200
+_NAME_BYTES: Final = 32
 _FORM_LIMIT_BYTES: Final = 16_384
 _OWN_POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'"
@@ -47,6 +53,38 @@ _SAID: Final = {
     Review.FORBIDDEN: "This user may not: RBAC has to allow get on the nonResourceURL {path}.",
     Review.UNDECIDED: "The API server of the cluster does not say who may read this: try again.",
 }
+
+
+class Sessions:
+    """Who is logged in with a browser: a session stands for the bearer token that was pasted into the form.
+
+    The browser keeps a random name only, so that the token is in no cookie, which others at the same host name may get.
+    The tokens are in the operator's memory: of MOST_SESSIONS at most, and then the oldest one ends.
+    """
+
+    def __init__(self, clock_s: Callable[[], float] = time.monotonic) -> None:
+        self._clock_s = clock_s
+        self._known: dict[str, tuple[float, str]] = {}
+
+    def begin(self, token: str) -> str:
+        """Return the name of a new session with this token."""
+        name = secrets.token_urlsafe(_NAME_BYTES)
+        self._known[name] = (self._clock_s() + SESSION_KEEPS_S, token)
+        if len(self._known) > MOST_SESSIONS:
+            del self._known[next(iter(self._known))]
+        return name
+
+    def token(self, name: str) -> str:
+        """Return the token of a session, "" where there is none, or none any more."""
+        until_s, token = self._known.get(name, (0.0, ""))
+        if token and self._clock_s() >= until_s:
+            self.end(name)
+            return ""
+        return token
+
+    def end(self, name: str) -> None:
+        """End a session."""
+        self._known.pop(name, None)
 
 
 class PagesServer:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from sshload_operator.control.pages.sessions import MOST_SESSIONS, SESSION_KEEPS_S, Sessions
+from sshload_operator.control.pages.server import MOST_SESSIONS, SESSION_KEEPS_S, Sessions
 
 
 @dataclass(slots=True)
