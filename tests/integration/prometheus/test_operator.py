@@ -67,7 +67,7 @@ def test_prometheus_knows_a_tests_phase_verdict_and_results_until_it_is_deleted(
     server.wait_for(f'count(sshload_test_verdict{{namespace="{cluster.namespace}"}}) or vector(0)', 0)
 
 
-@pytest.mark.parametrize("is_too_old", [False, True], ids=["the watch goes on", "the watch begins anew"])
+@pytest.mark.parametrize("is_too_old", [False, True], ids=["the watch goes on", "a new watch begins"])
 def test_metrics_of_what_was_deleted_while_the_watch_was_away_disappear(
     cluster: LiveCluster, proxy: ApiProxy, operator: OperatorProcess, *, is_too_old: bool
 ) -> None:
@@ -84,11 +84,11 @@ def test_metrics_of_what_was_deleted_while_the_watch_was_away_disappear(
     proxy.go_away()
     for kind in ("sshloadtest", "sshloadtestschedule"):
         cluster.delete(kind, "gone")
-    begun_anew: set[str] = set()
+    begun_again: set[str] = set()
 
     def gone_once(asked: ApiRequest) -> Meddling | None:
-        is_first = is_too_old and asked.verb == "watch" and asked.resource not in begun_anew
-        begun_anew.add(asked.resource)
+        is_first = is_too_old and asked.verb == "watch" and asked.resource not in begun_again
+        begun_again.add(asked.resource)
         return GoneInStream() if is_first else None
 
     proxy.meddle = gone_once

@@ -74,7 +74,7 @@ class LiveView:
         self._live.stop()
 
     def _forget(self) -> None:
-        """Begin anew, so that nothing of one run stands in the picture of the next."""
+        """Clear the picture, so that nothing of one run stands in that of the next."""
         self._curve.clear()
         self._trials.clear()
         self._last = None
