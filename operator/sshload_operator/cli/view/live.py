@@ -32,7 +32,7 @@ class _Trial:
 
 
 class LiveView:
-    """Draws on a terminal, and draws anew in place. What is said stays above it."""
+    """Draws on a terminal, and redraws in place. What is said stays above it."""
 
     shows_target = True
 

@@ -159,7 +159,7 @@ def test_a_file_that_cannot_be_written_costs_no_result(
     ("error", "advice"),
     [
         (FULL, "Make room there"),
-        (OSError(errno.EACCES, "Permission denied", "/home/me/logs"), "Give this user the right to it, or another path"),
+        (OSError(errno.EACCES, "Permission denied", "/srv/logs"), "Give this user the right to it, or another path"),
         (OSError(errno.EACCES, "Permission denied", "test.yaml"), "Give the path of a file that can be read"),
         (OSError(errno.ENOENT, "No such file or directory", "b"), "Give the path of a file that can be read"),
     ],
