@@ -209,7 +209,7 @@ async def _read(cluster: Cluster, judging: Judging, observations: Observations, 
         _read_rejection(cluster, observations, run),
         _read_mount_failures(cluster, observations, run),
     ]
-    if _older(observations.listed_at_s, _LIST_EVERY_S):
+    if _older(observations.listed_at_s, _list_keeps_s(run)):
         reads.insert(0, _list_children(cluster, observations, test))
     failed = [await _failure(read) for read in reads]
     if _seems_lost(observations, run):
@@ -218,6 +218,12 @@ async def _read(cluster: Cluster, judging: Judging, observations: Observations, 
     if log is not None and log.summary is not None:
         failed.append(await _failure(_look_for_baseline(cluster, judging, observations, run)))
     return next(filter(None, failed), "")
+
+
+def _list_keeps_s(run: RunUnderWay) -> float:
+    """Return how old a list may be. A list from before the start timeout ends no run: the watch may be late."""
+    since_timeout_s = run.elapsed_s - run.plan.spec.start_timeout_s
+    return _LIST_EVERY_S if since_timeout_s < 0 else min(_LIST_EVERY_S, since_timeout_s)
 
 
 def _seems_lost(observations: Observations, run: RunUnderWay) -> bool:

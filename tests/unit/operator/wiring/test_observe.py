@@ -46,7 +46,12 @@ def master_job(plan: Plan) -> dict[str, Any]:
 
 
 def seen(
-    plan: Plan, observations: Observations, *lists: list[dict[str, Any]], phase: str = "StartingWorkers"
+    plan: Plan,
+    observations: Observations,
+    *lists: list[dict[str, Any]],
+    phase: str = "StartingWorkers",
+    elapsed_s: float = 1.0,
+    log: str | None = None,
 ) -> tuple[Observed, list[str]]:
     """Observe a run, of which the master says that the load goes on; return what is seen and what was listed.
 
@@ -54,11 +59,11 @@ def seen(
     """
     pods = iter(lists)
     asked: list[str] = []
-    log = snapshot_line(replace(snapshot(), run_id=plan.run_id))
+    said = snapshot_line(replace(snapshot(), run_id=plan.run_id)) if log is None else log
 
     async def answer(request: web.Request) -> web.Response:
         if request.path.endswith("/log"):
-            return web.Response(text=f"{log}\n")
+            return web.Response(text=f"{said}\n")
         asked.append(request.path.rpartition("/")[2])
         items = next(pods) if request.path.endswith("/pods") else [master_job(plan)]
         return web.json_response({"items": items, "metadata": {}})
@@ -68,8 +73,8 @@ def seen(
         async with played_api(answer) as client:
             cluster = Cluster(client, lambda *_: None)
             try:
-                body = {"status": {"phase": phase}}
-                return await observe(cluster, judging, observations, plan.test, RunUnderWay(body, plan, START, 1.0))
+                run = RunUnderWay({"status": {"phase": phase}}, plan, START, elapsed_s)
+                return await observe(cluster, judging, observations, plan.test, run)
             finally:
                 await cluster.close()
                 judging.stop()
@@ -97,6 +102,25 @@ def test_a_watch_that_is_behind_the_masters_log_loses_no_target() -> None:
     observed, lists = seen(asked, observations, listed)
     assert phases(observed) == {Role.MASTER: "Running", Role.TARGET: "Running"}
     assert lists == ["pods", "jobs"]
+
+
+@pytest.mark.parametrize(("since_timeout_s", "is_listed"), [(-0.1, False), (0.0, True), (20.0, True)])
+def test_pods_are_listed_before_a_run_ends_at_its_start_timeout(since_timeout_s: float, *, is_listed: bool) -> None:
+    asked = plan(quickstart())
+    observations = of_watch(asked, "Pending")
+    observations.listed_at_s = time.monotonic() - 25.0
+    listed = [pod(asked, Role.MASTER, "Running", 5), pod(asked, Role.TARGET, "Running", 8)]
+    elapsed_s = asked.spec.start_timeout_s + since_timeout_s
+    observed, lists = seen(asked, observations, listed, elapsed_s=elapsed_s, log="")
+    assert ("pods" in lists) is is_listed
+    assert phases(observed)[Role.TARGET] == ("Running" if is_listed else "Pending")
+
+
+def test_pods_that_were_listed_since_the_start_timeout_are_not_listed_again() -> None:
+    asked = plan(quickstart())
+    observations = of_watch(asked, "Pending")
+    _, lists = seen(asked, observations, elapsed_s=asked.spec.start_timeout_s + 5.0, log="")
+    assert "pods" not in lists
 
 
 def test_a_load_that_goes_on_with_all_its_pods_costs_no_list() -> None:
