@@ -12,9 +12,8 @@ from locust import runners
 from locust.env import Environment
 from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.codec import to_json, to_plain
-from sshload_contract.wire.report import Report
+from sshload_contract.wire.report import LoginFailure, Report
 from sshload_contract.wire.run_config import RunConfig
-from sshload_contract.wire.run_summary import LoginFailure
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.messages import flush_and_close

@@ -4,6 +4,7 @@ Locust's package imports its web UI and two HTTP clients, which are most of what
 our own steps never uses them. It needs `locust.env` and what that uses: runners, events, statistics and messages.
 """
 
+import gc
 import importlib
 import sys
 from importlib.machinery import PathFinder
@@ -17,7 +18,8 @@ def import_runner() -> None:
     """Patch this process with gevent, and import `locust.env` without Locust's users, HTTP clients and web UI.
 
     The packages `locust` and `locust.user` get stand-ins, so that only the modules that somebody asks for are imported.
-    `locust.argument_parser` and `locust.web` get stand-ins that are empty but for the class that `locust.env` names.
+    `locust.argument_parser`, `locust.web` and `configargparse` get stand-ins that are empty but for a class that
+    `locust.env` names.
     They remain: a locustfile cannot be loaded in this process. A process that has Locust keeps what it has.
 
     Raises ImportError where Locust's modules no longer fit together in this way.
@@ -31,6 +33,7 @@ def import_runner() -> None:
     _stand_in_for_package("locust.user", list(package.__path__), "User")
     _stand_in("locust.argument_parser")
     _stand_in(_WEB_UI, "WebUI")
+    _stand_in("configargparse", "Namespace")
     importlib.import_module("locust.env")
 
 
@@ -58,6 +61,7 @@ def _patch(*, ssl: bool) -> None:
     """
     from gevent import events, monkey  # noqa: PLC0415 - the parent of several processes has no gevent
 
+    gc.freeze()  # gevent looks at every object for a lock that is held now: none is
     vars(events)["notify_and_call_entry_points"] = vars(events)["notify"]
     monkey.patch_all(ssl=ssl)
 
