@@ -2,6 +2,7 @@
 
 All clients use the same algorithms, but for those of the rows that say otherwise. The CPU is that of the client's
 process alone; where clients are compared, their runs are interleaved. Each figure is a median, with least and most.
+What the processes cost before and beside SSH is measured by `own_cost`.
 """
 
 import argparse
