@@ -38,7 +38,7 @@ def quickstart(module_cluster: LiveCluster) -> dict[str, Any]:
 
 
 def as_a_baseline(status: dict[str, Any]) -> dict[str, Any]:
-    """Return verdict, reason and message of a run that cannot be compared because its generator lagged, else nothing."""
+    """Return what to say of a run that cannot be compared because its generator lagged, nothing of any other."""
     delay_ms = status.get("results", {}).get("generator", {}).get("latenciesMayIncludeMs")
     if delay_ms is None:
         return {}
