@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from generator_reruns import rerun_while_lagging
+from generator_reruns import lagged_comparison, rerun_while_lagging
 from local_cli import Ended, interrupt, sshload, start, wait_until, write_test
-from sshload_contract.vocabulary import Invalidity
 
 ARRIVALS = {"arrivals": {"rate": 5, "duration": "2s"}}
 
@@ -36,16 +35,11 @@ def sleeping(seconds: int) -> dict[str, Any]:
     return {"steps": [{"exec": {"command": f"sleep {seconds}; echo here", "expectStdout": "here"}}]}
 
 
-def lagged(compared: Ended) -> dict[str, str]:
-    """Return what is to be said of a comparison one of whose tests lagged as often as it was made, else nothing."""
-    lost = [test for test in compared.status["tests"] if "uid" in test]
-    why = Invalidity.GENERATOR_SATURATED.value
-    return {"verdict": "Invalid", "reason": why, "message": lost[0]["problem"]} if lost else {}
-
-
 def test_a_comparison_is_run_here_with_the_status_that_a_cluster_would_have(tmp_path: Path) -> None:
     path = write_comparison(tmp_path)
-    ended = rerun_while_lagging(lambda: sshload("compare", "-f", path, "--output", "json"), lagged)
+    ended = rerun_while_lagging(
+        lambda: sshload("compare", "-f", path, "--output", "json"), lambda done: lagged_comparison(done.status)
+    )
     status = ended.status
     assert json.loads(ended.out)["kind"] == "SSHLoadTestComparison"
     assert (ended.code, status["verdict"]) == (2, "Inconclusive"), ended.err
