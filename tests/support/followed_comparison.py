@@ -67,8 +67,8 @@ def compared(cluster: LiveCluster, objects: Sequence[Manifest]) -> Comparison:
 
 
 def _followed(cluster: LiveCluster, name: str) -> Comparison:
-    where = ["--namespace", cluster.namespace, "--kubeconfig", cluster.kubeconfig, "--timeout", str(WITHIN_S)]
-    command = [SSHLOAD, "compare", name, "--verbose", *where]
+    where = ["--namespace", cluster.namespace, "--kubeconfig", str(cluster.kubeconfig), "--timeout", str(WITHIN_S)]
+    command = [str(SSHLOAD), "compare", name, "--verbose", *where]
     wide = {**os.environ, "COLUMNS": "200"}
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=WITHIN_S + 30, env=wide)
     status = cluster.get("sltc", name)["status"]
