@@ -169,7 +169,9 @@ def test_a_server_with_too_little_cpu_is_slower_than_the_baseline(
     spec = test["spec"]
     spec["target"]["managed"]["resources"] = {"limits": {"cpu": "200m"}}
     spec["load"]["arrivals"]["stages"] = [{"rate": 30, "duration": "2s"}]
-    spec["thresholds"] = [one for one in spec["thresholds"] if "within" in str(one)]
+    # On a busy machine, logins time out as well. Without a limit for errors, that would decide the verdict.
+    errors = {"errorRate": {"below": "90%"}}
+    spec["thresholds"] = [errors, *(one for one in spec["thresholds"] if "within" in str(one))]
     status = module_cluster.run({**test, "metadata": {"name": "throttled"}})
     assert quickstart["verdict"] == "Passed"
     if "highMs" in median_login(quickstart):
