@@ -77,7 +77,7 @@ def test_a_reader_sees_the_verdict_and_the_report_of_a_run(release: Release, rea
     (embedded,) = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', report, re.DOTALL)
     document = json.loads(embedded)
     assert document["results"]["iterations"] == results["iterations"] == 30
-    assert document["results"]["p99Ms"] == results["p99Ms"]
+    assert document["results"]["completedRate"] == results["completedRate"]
     assert document["overTime"], "the report has no course over time: the operator may not read the results"
 
 
