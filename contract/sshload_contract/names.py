@@ -1,4 +1,4 @@
-"""Names as a spec writes them, of other objects in a test's namespace and of hosts with their ports; the images' user."""
+"""Names: of other objects in a test's namespace and of hosts with their ports, as a spec writes them; the images' user."""
 
 import re
 from dataclasses import dataclass
