@@ -130,7 +130,7 @@ def prometheus(
             yield server
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=300)
 
 
 def promtool_faults(page: str) -> str:
