@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from generator_reruns import rerun_while_lagging
+from generator_reruns import lagged_comparison, rerun_while_lagging
 from local_cli import Ended, measured, sshload, write_test
 
 
@@ -111,7 +111,8 @@ def test_a_comparison_that_ran_here_is_saved_and_reported(tmp_path: Path) -> Non
     spec = {"base": test["spec"], "variants": [{"name": "a"}, {"name": "b"}], "repeats": 1}
     comparison = {**test, "kind": "SSHLoadTestComparison", "metadata": {"name": "cmp"}, "spec": spec}
     (tmp_path / "cmp.yaml").write_text(yaml.safe_dump(comparison))
-    ended = sshload("compare", "-f", tmp_path / "cmp.yaml", "--save", tmp_path / "cmp.json")
+    compared = ("compare", "-f", tmp_path / "cmp.yaml", "--save", tmp_path / "cmp.json", "--output", "json")
+    ended = rerun_while_lagging(lambda: sshload(*compared), lambda done: lagged_comparison(done.status))
     assert ended.code == 2, ended.err
     ended = sshload("report", tmp_path / "cmp.json", "-o", tmp_path / "report.json")
     assert ended.code == 0, ended.err
