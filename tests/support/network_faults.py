@@ -108,7 +108,7 @@ def run_through(
         client={"library": str(library), "timeouts": limits},
         scenario={"steps": [output]},
         load=_LOAD,
-        thresholds=[{"errorRate": {"below": "100%"}}],
+        thresholds=[{"errorRate": {"below": "100%"}}, *map(_stated_in_full, fault.at_least_ms)],
     )
     network.change(fault.weather if fault.from_start else Weather())
     known: list[str | Path] = ["--identity", server.keys.user, "--known-hosts", server.known_hosts]
@@ -118,6 +118,11 @@ def run_through(
     before = network.change(fault.weather)
     ended = started.wait()
     return ended, network.change(Weather()).since(before)
+
+
+def _stated_in_full(step: str) -> dict[str, Any]:
+    """Return a threshold for whose sake a status states the shortest time of a step, which it does not of any part."""
+    return {"latency": {"step": step, "percentile": 50, "below": "1h"}}
 
 
 def problems(fault: NetworkFault, ended: Ended) -> Iterator[str]:

@@ -28,7 +28,12 @@
 
   function percentile(name, wanted) {
     const step = report.results?.steps?.find((one) => one.step === name);
-    return step?.intervals?.find((one) => one.percentile === wanted)?.ms;
+    return step && percentileOf(step, wanted);
+  }
+
+  // A test that an earlier operator ran has its percentiles in a list.
+  function percentileOf(step, wanted) {
+    return step[`p${wanted}Ms`] ?? step.intervals?.find((one) => one.percentile === wanted)?.ms;
   }
 
   // Charts over time share one axis, on which the warm-up and what is distorted are marked.
@@ -133,7 +138,7 @@
   function steps() {
     const rows = report.results?.steps ?? [];
     if (!rows.length) return;
-    const of = (wanted) => (step) => step.intervals?.find((one) => one.percentile === wanted)?.ms;
+    const of = (wanted) => (step) => percentileOf(step, wanted);
     const wide = report.waterfall;
     section("steps", "Steps", wide.length ? chart("An iteration's parts", "Each bar is the mean of one part, and begins where the one before ends. A first byte is a part of the read below it.", {
       height: 40 + 22 * wide.length, marginLeft: 150, marginRight: 70, x: { label: "ms", grid: true }, y: { label: null, domain: wide.map((one) => one.step) },
