@@ -1,4 +1,4 @@
-"""The conditions: all that there is something to say of, true at the moment, and kstatus's three as Argo CD and Flux read them."""
+"""The conditions: true at the moment, and kstatus's three in every status, as Argo CD and Flux read them."""
 
 import itertools
 from typing import Any
