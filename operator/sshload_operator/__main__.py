@@ -22,6 +22,7 @@ def main() -> None:
     """Run the operator until it is told to stop."""
     parser = _parser()
     arguments = parser.parse_args()
+    otlp = _otlp(parser, arguments)
     set_up_log(arguments.log_level, arguments.log_format)
     name_own_user()
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it unannotated
@@ -34,7 +35,7 @@ def main() -> None:
         metrics_certificate=arguments.metrics_certificate,
         webhook_secret=arguments.webhook_secret,
         pages=PagesOptions(arguments.ui_port, arguments.ui_certificate) if arguments.ui else None,
-        otlp=_otlp(parser, arguments),
+        otlp=otlp,
         health_port=arguments.health_port,
         lease_namespace=arguments.lease_namespace,
         lease=Terms(arguments.identity, arguments.lease_duration),

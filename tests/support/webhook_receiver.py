@@ -46,7 +46,8 @@ class Receiver:
     """A receiver on a port of its own, which listens from `open` to `shut`.
 
     `answers` are the statuses of the next answers, then `answer`; 0 lets the request hang. `location` is where
-    redirects lead to. Each answer takes `delay_s`. With `tls` it speaks HTTPS.
+    redirects lead to. Each answer takes `delay_s`, and has `content` of the type `content_type`. With `tls` it speaks
+    HTTPS.
     """
 
     port: int = field(default_factory=free_port)
@@ -55,6 +56,8 @@ class Receiver:
     answer: int = 204
     location: str = ""
     delay_s: float = 0.0
+    content: bytes = b""
+    content_type: str = "application/octet-stream"
     tls: ssl.SSLContext | None = None
     _released: threading.Event = field(default_factory=threading.Event)
     _server: ThreadingHTTPServer | None = None
@@ -110,8 +113,11 @@ class Receiver:
         request.send_response(status)
         if self.location:
             request.send_header("Location", self.location)
-        request.send_header("Content-Length", "0")
+        if self.content:
+            request.send_header("Content-Type", self.content_type)
+        request.send_header("Content-Length", str(len(self.content)))
         request.end_headers()
+        request.wfile.write(self.content)
 
 
 @contextmanager

@@ -37,9 +37,12 @@ def metrics_url(endpoint: str) -> str:
     Raises ValueError for what is no URL of http or https, and for a user, a password, a query and a fragment: logs and
     the list of processes would show them.
     """
-    url = urlsplit(endpoint)
-    is_printable = all("!" <= character <= "~" for character in endpoint)
-    if not is_printable or url.scheme not in ("http", "https") or not url.hostname or url.port == 0:
+    try:
+        url = urlsplit(endpoint)
+        is_url = url.scheme in ("http", "https") and bool(url.hostname) and url.port != 0
+    except ValueError:
+        is_url = False
+    if not is_url or not all("!" <= character <= "~" for character in endpoint):
         raise ValueError("must be a URL of http or https with a host, such as http://collector.monitoring:4318")
     if "@" in url.netloc or "?" in endpoint or "#" in endpoint:
         raise ValueError("must have no user, password, query or fragment: put credentials into headers of the Secret")
@@ -47,8 +50,8 @@ def metrics_url(endpoint: str) -> str:
 
 
 def interval_s(text: str) -> int:
-    """Return a number of seconds between two pushes; raises ValueError for one that is out of bounds."""
-    seconds = int(text)
+    """Return a number of seconds between two pushes; raises ValueError for what is none, or out of bounds."""
+    seconds = int(text) if text.isdecimal() else 0
     if not LEAST_INTERVAL_S <= seconds <= MOST_INTERVAL_S:
         raise ValueError(f"must be from {LEAST_INTERVAL_S} to {MOST_INTERVAL_S} seconds")
     return seconds
