@@ -42,10 +42,7 @@ def counts(outcomes: Iterable[Outcome]) -> str:
 def table(outcomes: list[Outcome], preparation: Preparation, seconds: float) -> str:
     """Return the closing table, with the slowest tests, the failures and the exceeded budgets below it."""
     lanes = [lane for outcome in outcomes for lane in outcome.lanes]
-    lines = [
-        "",
-        f"{'suite':<26} {'lanes':>5} {'tests':>6} {'failed':>6} {'seconds':>8} {'idle':>6} {'stolen':>7} {'reruns':>7}",
-    ]
+    lines = ["", _HEADER]
     lines += [_row(lane) for lane in lanes]
     lines += [_preparation(preparation), f"in all {seconds:.0f} s", "", f"the {_SLOWEST} slowest tests"]
     lines += [f"{test.seconds:>8.1f} s  {test.name}" for test in slowest(lanes, _SLOWEST)]
