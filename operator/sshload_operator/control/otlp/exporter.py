@@ -17,14 +17,10 @@ from typing import Final
 from urllib.parse import urlsplit
 
 import aiohttp
-from google.protobuf.message import DecodeError
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
-    ExportMetricsServiceRequest,
-    ExportMetricsServiceResponse,
-)
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from prometheus_client import Metric
 
-from sshload_operator.control.otlp.messages import Times, requests_of
+from sshload_operator.control.otlp.messages import Times, rejected_points, requests_of
 from sshload_operator.control.otlp.options import OtlpOptions
 from sshload_operator.control.otlp.secret import Access, SecretError, read_access
 
@@ -139,7 +135,7 @@ class Exporter:
         async with session.post(self._options.url, data=body, allow_redirects=False) as answer:
             if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
                 return Push(Outcome.REFUSED, f"it answered {answer.status}")
-            rejected = _rejected(await _read(answer)) if answer.content_type == _CONTENT_TYPE else 0
+            rejected = rejected_points(await _read(answer)) if answer.content_type == _CONTENT_TYPE else 0
         if rejected:
             return Push(Outcome.PARTIAL, f"it rejected {rejected} points; its own log says why")
         return Push(Outcome.DELIVERED)
@@ -159,15 +155,6 @@ async def _read(answer: aiohttp.ClientResponse) -> bytes:
     while len(body) < _ANSWER_LIMIT_BYTES and (more := await answer.content.read(_ANSWER_LIMIT_BYTES - len(body))):
         body += more
     return body
-
-
-def _rejected(body: bytes) -> int:
-    """Return how many points a collector rejected, 0 where its answer is no message of OTLP."""
-    try:
-        answer = ExportMetricsServiceResponse.FromString(body)
-    except DecodeError:
-        return 0
-    return max(0, int(answer.partial_success.rejected_data_points))
 
 
 def _report_defect(task: asyncio.Task[None]) -> None:

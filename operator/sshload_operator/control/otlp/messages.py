@@ -8,7 +8,11 @@ from dataclasses import dataclass
 from itertools import groupby, islice
 from typing import Final
 
-from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from google.protobuf.message import DecodeError
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+    ExportMetricsServiceResponse,
+)
 from opentelemetry.proto.common.v1.common_pb2 import AnyValue, InstrumentationScope, KeyValue
 from opentelemetry.proto.metrics.v1.metrics_pb2 import (
     AggregationTemporality,
@@ -63,6 +67,15 @@ def requests_of(
         yield None
     if points:
         yield held
+
+
+def rejected_points(body: bytes) -> int:
+    """Return how many points a collector rejected, 0 where its answer is no message of OTLP."""
+    try:
+        answer = ExportMetricsServiceResponse.FromString(body)
+    except DecodeError:
+        return 0
+    return max(0, int(answer.partial_success.rejected_data_points))
 
 
 def _request(resource: Mapping[str, str]) -> ExportMetricsServiceRequest:
