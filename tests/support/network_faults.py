@@ -137,8 +137,9 @@ def problems(fault: NetworkFault, ended: Ended) -> Iterator[str]:
     if results["failures"] != sum(counted.values()):
         yield f"{results['failures']} failures, of which the outcomes are {counted}"
     total = next(step for step in results["steps"] if step["step"] == "total")
-    if results["iterations"] != total["count"] + total["failures"]:
-        yield f"{results['iterations']} iterations, of which {total['count']} succeeded, {total['failures']} did not"
+    failures = total.get("failures", 0)
+    if results["iterations"] != total["count"] + failures:
+        yield f"{results['iterations']} iterations, of which {total['count']} succeeded, {failures} did not"
     if not fault.must <= counted.keys() <= fault.must | fault.may:
         yield f"outcomes {counted} in place of {sorted(fault.must)}"
     if not fault.must and not fault.may and not total["count"]:

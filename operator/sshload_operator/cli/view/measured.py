@@ -120,8 +120,9 @@ def _figures(step: StepResult, *, verbose: bool) -> tuple[str, ...]:
 
 def steps_as_rows(results: Results) -> Iterator[Mapping[str, object]]:
     """Yield each step with its figures under the names that the status has for them, for a spreadsheet."""
+    stated = sorted({one.percentile for step in results.steps for one in step.percentiles})
     for step in in_order(results.steps):
-        percentiles = {f"p{one.percentile:g}Ms": one.ms for one in step.percentiles}
+        percentiles = {f"p{percentile:g}Ms": step.percentile_ms(percentile) for percentile in stated}
         yield {
             "step": step.step,
             "count": step.count,

@@ -146,7 +146,7 @@
         Plot.text(wide, { x: (one) => one.beginMs + (one.meanMs ?? 0), y: "step", text: (one) => `${figure(one.meanMs)} ms`, textAnchor: "start", dx: 5, fill: "currentColor" }), Plot.ruleX([0], { stroke: "var(--line)" })],
     }, [], table("An iteration's parts", [["part", (one) => one.step], ["begins ms", (one) => one.beginMs, true], ["mean ms", (one) => one.meanMs, true], ["p50 ms", (one) => one.p50Ms, true], ["p99 ms", (one) => one.p99Ms, true], ["count", (one) => one.count, true]], wide, { digits: exact })) : null,
     element("h3", {}, "All steps"),
-    table("All steps", [["step", (one) => one.step], ["count", (one) => one.count, true], ["failures", (one) => one.failures, true], ["per second", (one) => one.rate, true], ["p50 ms", of(50), true], ["p90 ms", of(90), true], ["p99 ms", of(99), true], ["max ms", (one) => one.maxMs, true]], rows));
+    table("All steps", [["step", (one) => one.step], ["count", (one) => one.count, true], ["failures", (one) => one.failures ?? 0, true], ["per second", (one) => one.rate, true], ["p50 ms", of(50), true], ["p90 ms", of(90), true], ["p99 ms", of(99), true], ["max ms", (one) => one.maxMs, true]], rows));
   }
 
   function errors() {
