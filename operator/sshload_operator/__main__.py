@@ -14,12 +14,15 @@ from sshload_operator.control.api_server.lease import Terms
 from sshload_operator.control.handlers import Operator, Options, PagesOptions
 from sshload_operator.control.logs import FORMATS, set_up_log
 from sshload_operator.control.metrics.serving_certificate import CertificateError
+from sshload_operator.control.otlp.options import OtlpOptions, interval_s, metrics_url
 from sshload_operator.planning.installation import read_installation
 
 
 def main() -> None:
     """Run the operator until it is told to stop."""
-    arguments = _parser().parse_args()
+    parser = _parser()
+    arguments = parser.parse_args()
+    otlp = _otlp(parser, arguments)
     set_up_log(arguments.log_level, arguments.log_format)
     name_own_user()
     prometheus_client.disable_created_metrics()  # type: ignore[no-untyped-call]  # the library leaves it unannotated
@@ -32,6 +35,7 @@ def main() -> None:
         metrics_certificate=arguments.metrics_certificate,
         webhook_secret=arguments.webhook_secret,
         pages=PagesOptions(arguments.ui_port, arguments.ui_certificate) if arguments.ui else None,
+        otlp=otlp,
         health_port=arguments.health_port,
         lease_namespace=arguments.lease_namespace,
         lease=Terms(arguments.identity, arguments.lease_duration),
@@ -41,6 +45,16 @@ def main() -> None:
         asyncio.run(Operator(options).run())
     except CertificateError as error:
         raise SystemExit(f"sshload-operator: metrics or pages cannot be served over TLS: {error}") from None
+
+
+def _otlp(parser: argparse.ArgumentParser, arguments: argparse.Namespace) -> OtlpOptions | None:
+    if not arguments.otlp_endpoint:
+        return None
+    try:
+        url, every_s = metrics_url(arguments.otlp_endpoint), interval_s(arguments.otlp_interval)
+        return OtlpOptions(url, every_s, arguments.otlp_secret)
+    except ValueError as error:  # without the value, which may have a password
+        parser.error(f"--otlp-endpoint, --otlp-interval and --otlp-secret: {error}")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -70,6 +84,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--ui-port", type=int, default=8443, help="for the pages")
     parser.add_argument(
         "--ui-certificate", type=Path, help="folder with tls.crt and tls.key for that; default: self-signed"
+    )
+    parser.add_argument(
+        "--otlp-endpoint", default="", help="push the metrics there by OTLP over HTTP, to its path /v1/metrics"
+    )
+    parser.add_argument("--otlp-interval", default="60", help="seconds from one push to the next")
+    parser.add_argument(
+        "--otlp-secret", type=Path, help="folder with headers, ca.crt, tls.crt and tls.key for that, each if needed"
     )
     parser.add_argument("--health-port", type=int, default=8080, help="for /healthz and /readyz")
     parser.add_argument(

@@ -76,7 +76,7 @@ def test_a_tuned_max_startups_drops_significantly_fewer(comparison: Comparison) 
         assert test["results"]["target"]["dropped"]["maxStartups"] > 0
     for test in comparison.of("tuned"):
         assert "throttled" not in {error["outcome"] for error in test["results"].get("errors", [])}
-        assert test["results"]["target"]["dropped"]["maxStartups"] == 0
+        assert "dropped" not in test["results"]["target"]
     assert [test["results"]["iterations"] for test in comparison.tests.values()] == [LOGINS] * 6
 
 

@@ -44,7 +44,7 @@ def test_what_a_session_takes_of_the_target_is_told(status: dict[str, Any]) -> N
     assert 0.5 * MB < target["memoryPerSessionBytes"] < 3 * MB
     assert target["memoryPerSessionUpperBound"] is False
     assert target["memoryPerSessionBytes"] * 1_000 < target["memoryPeakBytes"]
-    assert (target["oomKills"], target["refusedForks"]) == (0, 0)
+    assert {"oomKills", "refusedForks"} & target.keys() == set()
 
 
 def test_a_newcomers_login_is_told_with_and_without_them(status: dict[str, Any]) -> None:

@@ -54,4 +54,4 @@ def test_ten_tests_at_once_each_get_their_own_counts(cluster: LiveCluster) -> No
     for name in names:
         status = cluster.finished(name, within_s=600)
         assert status["results"]["iterations"] == 5
-        assert status["results"]["target"]["loginDifference"] == 0
+        assert "loginDifference" not in status["results"]["target"]

@@ -57,14 +57,14 @@ def test_the_quickstart_passes(quickstart: dict[str, Any]) -> None:
 def test_every_iteration_is_accounted_for(quickstart: dict[str, Any]) -> None:
     results = quickstart["results"]
     total = step(quickstart, "total")
-    assert total["count"] + total["failures"] == results["iterations"]
+    assert total["count"] + total.get("failures", 0) == results["iterations"]
     assert results["iterations"] == round(results["offeredRate"] * results["durationSeconds"])
 
 
 def test_the_servers_count_of_logins_is_the_clients(quickstart: dict[str, Any]) -> None:
     target = quickstart["results"]["target"]
     assert target["accepted"] == target["clientLogins"]
-    assert target["loginDifference"] == 0
+    assert "loginDifference" not in target
 
 
 def test_the_result_names_what_was_negotiated(quickstart: dict[str, Any]) -> None:
@@ -82,8 +82,6 @@ def test_the_parts_of_a_login_add_up_to_less_than_the_whole(quickstart: dict[str
 def test_the_conditions_say_that_it_is_complete_and_passed(quickstart: dict[str, Any]) -> None:
     held = {item["type"]: item["status"] for item in quickstart["conditions"]}
     assert held == {
-        "TargetReady": held["TargetReady"],
-        "WorkersReady": held["WorkersReady"],
         "Complete": "True",
         "Passed": "True",
         "Ready": "True",
@@ -120,6 +118,12 @@ def test_kubectl_get_shows_phase_verdict_and_figures(quickstart: dict[str, Any],
     assert quickstart["verdict"] in row
 
 
+def test_kubectl_get_as_yaml_can_be_read(quickstart: dict[str, Any], module_cluster: LiveCluster) -> None:
+    lines = module_cluster.kubectl("get", "slt", "quickstart", "-o", "yaml").splitlines()
+    assert f"  verdict: {quickstart['verdict']}" in lines
+    assert len(lines) <= 280
+
+
 def test_the_operator_leaves_no_finalizer_and_no_annotation_on_the_object(
     quickstart: dict[str, Any], module_cluster: LiveCluster
 ) -> None:
@@ -133,15 +137,10 @@ def relative(status: dict[str, Any]) -> list[dict[str, Any]]:
     return [one for one in status["thresholds"] if "of the baseline" in one["threshold"]]
 
 
-def median_login(status: dict[str, Any]) -> dict[str, Any]:
-    (median,) = (one for one in step(status, "login")["intervals"] if one["percentile"] == 50)
-    return median
-
-
 def test_figures_are_in_the_status_with_their_intervals(quickstart: dict[str, Any]) -> None:
-    median = median_login(quickstart)
-    assert median.get("lowMs", 0) <= median["ms"] <= median.get("highMs", math.inf)
-    assert any({"lowMs", "highMs"} & one.keys() for one in step(quickstart, "login")["intervals"])
+    login = step(quickstart, "login")
+    assert login.get("p50LowMs", 0) <= login["p50Ms"] <= login.get("p50HighMs", math.inf)
+    assert {"p50LowMs", "p50HighMs", "p90LowMs", "p90HighMs"} & login.keys()
     assert quickstart["results"]["completedRateLow"] < quickstart["results"]["completedRate"]
 
 
@@ -174,7 +173,7 @@ def test_a_server_with_too_little_cpu_is_slower_than_the_baseline(
     spec["thresholds"] = [errors, *(one for one in spec["thresholds"] if "within" in str(one))]
     status = module_cluster.run({**test, "metadata": {"name": "throttled"}})
     assert quickstart["verdict"] == "Passed"
-    if "highMs" in median_login(quickstart):
+    if "p50HighMs" in step(quickstart, "login"):
         assert (status["verdict"], status["reason"]) == ("Failed", "ThresholdBroken"), status["message"]
         assert "of the baseline quickstart, but it was" in status["message"]
     else:

@@ -53,14 +53,14 @@ def test_each_process_of_a_pod_is_a_worker_with_its_own_share(cluster: LiveClust
     assert status["verdict"] == "Passed", status["message"]
     assert status["results"]["generator"]["workersExpected"] == 4
     assert status["results"]["iterations"] == 30
-    assert status["results"]["target"]["loginDifference"] == 0
+    assert "loginDifference" not in status["results"]["target"]
 
 
 @pytest.mark.parametrize("auth", ["certificate", "agent"])
 def test_a_managed_target_takes_what_the_operator_made_for_it(cluster: LiveCluster, auth: str) -> None:
     status = cluster.run(lone_worker_test(auth, client={"auth": auth}))
     assert status["verdict"] == "Passed", status["message"]
-    assert status["results"]["target"]["loginDifference"] == 0
+    assert "loginDifference" not in status["results"]["target"]
 
 
 def test_a_newer_key_exchange_comes_by_a_library_that_has_it(cluster: LiveCluster) -> None:

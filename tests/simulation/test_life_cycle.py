@@ -336,9 +336,24 @@ def time(text: str) -> datetime:
     return datetime.fromisoformat(text)
 
 
+PODS_ARE_READY = {"TargetReady", "WorkersReady"}
+"""At the end, only the condition stays that is why the run ended."""
+
+
 def check_written(before: Mapping[str, Any], after: Mapping[str, Any], *, aborting: bool) -> None:
     """Check one status against the one before it."""
-    assert [item["type"] for item in after["conditions"]] == [str(kind) for kind in ConditionType]
+    kinds = [item["type"] for item in after["conditions"]]
+    absent = [str(kind) for kind in ConditionType if kind not in kinds]
+    assert kinds == [str(kind) for kind in ConditionType if kind not in absent]
+    about_pods = [kind for kind in kinds if kind in PODS_ARE_READY]
+    if finished(after):
+        assert {*absent} <= PODS_ARE_READY
+        assert len(about_pods) <= 1
+        assert [after["reason"] for _ in about_pods] == [
+            item["reason"] for item in after["conditions"] if item["type"] in about_pods
+        ]
+    else:
+        assert absent == []
     check_transition_times(before.get("conditions", ()), after["conditions"])
     if not before:
         return

@@ -46,8 +46,9 @@ class Receiver:
     """A receiver on a port of its own, which listens from `open` to `shut`.
 
     `answers` are the statuses of the next answers, then `answer`; 0 lets the request hang, and so does each event
-    about an object that `hangs` names. `location` is where redirects lead to. Each answer takes `delay_s`. With `tls`
-    it speaks HTTPS. A request is in `received` before its answer is on its way.
+    about an object that `hangs` names. `location` is where redirects lead to. Each answer takes `delay_s`, and has
+    `content` of the type `content_type`. With `tls` it speaks HTTPS. A request is in `received` before its answer is on
+    its way.
     """
 
     port: int = field(default_factory=free_port)
@@ -57,6 +58,8 @@ class Receiver:
     hangs: frozenset[str] = frozenset()
     location: str = ""
     delay_s: float = 0.0
+    content: bytes = b""
+    content_type: str = "application/octet-stream"
     tls: ssl.SSLContext | None = None
     _released: threading.Event = field(default_factory=threading.Event)
     _server: ThreadingHTTPServer | None = None
@@ -115,8 +118,11 @@ class Receiver:
         request.send_response(status)
         if self.location:
             request.send_header("Location", self.location)
-        request.send_header("Content-Length", "0")
+        if self.content:
+            request.send_header("Content-Type", self.content_type)
+        request.send_header("Content-Length", str(len(self.content)))
         request.end_headers()
+        request.wfile.write(self.content)
 
 
 @contextmanager

@@ -25,12 +25,14 @@ from sshload_operator.control.live.kinds import LiveKinds
 from sshload_operator.control.metrics.bearer_check import BearerCheck
 from sshload_operator.control.metrics.server import Guard, MetricsServer, OperatorMetrics
 from sshload_operator.control.metrics.serving_certificate import ServingCertificate
+from sshload_operator.control.otlp.options import OtlpOptions
 from sshload_operator.control.webhook.deliveries import Counts, Deliveries
 from sshload_operator.control.webhook.sender import Sender
 from sshload_operator.manifests.labels import TEST_LABEL
 from sshload_operator.planning.plan import Installation
 
 if TYPE_CHECKING:
+    from sshload_operator.control.otlp.exporter import Exporter
     from sshload_operator.control.pages.index import Index
     from sshload_operator.control.pages.server import PagesServer
 
@@ -49,7 +51,7 @@ class Options:
 
     `secure_metrics`: over TLS and for those only whom RBAC lets read them, with the certificate of
     `metrics_certificate`, None for one of its own. `webhook_secret` is the folder of the webhook's HMAC key. `pages` is
-    None where none are served.
+    None where none are served, `otlp` where the metrics are pushed nowhere.
     """
 
     namespaces: tuple[str, ...]
@@ -59,6 +61,7 @@ class Options:
     metrics_certificate: Path | None
     webhook_secret: Path
     pages: "PagesOptions | None"
+    otlp: OtlpOptions | None
     health_port: int
     lease_namespace: str
     lease: Terms
@@ -86,6 +89,7 @@ class Operator:
         self._index: Index | None = None
         self._pages: PagesServer | None = None
         self._pages_certificate = None if options.pages is None else ServingCertificate(options.pages.certificate)
+        self._exporter: Exporter | None = None
         self._probes = ProbeServer(options.health_port, lambda: self._live is not None)
 
     async def run(self) -> None:
@@ -151,6 +155,8 @@ class Operator:
         await self._server.start(self._guard(self._cluster))
         if self._options.pages is not None and self._pages_certificate is not None:
             await self._serve_pages(self._cluster, self._options.pages, self._pages_certificate)
+        if self._options.otlp is not None:
+            self._push_metrics(self._options.otlp)
         deliveries = self._deliveries(self._cluster)
         # From now on it says ready.
         self._live = LiveKinds(self._cluster, self._options.installation, self._metrics, deliveries)
@@ -176,12 +182,22 @@ class Operator:
         self._pages = PagesServer(pages.port, self._index, check, RenderedReports(cluster))
         await self._pages.start(certificate)
 
+    def _push_metrics(self, otlp: OtlpOptions) -> None:
+        # Imported here because most operators push nothing, and need not have OTLP's messages in memory.
+        from sshload_operator.control.otlp.exporter import Exporter  # noqa: PLC0415
+
+        resource = {"service.name": "sshload-operator", "service.instance.id": self._options.lease.identity}
+        self._exporter = Exporter(otlp, self._metrics.collect, resource, self._metrics.count_push)
+        self._exporter.start()
+
     def _guard(self, cluster: Cluster) -> Guard | None:
         return Guard(BearerCheck(cluster), self._certificate) if self._certificate is not None else None
 
     async def _stop(self, **_: Any) -> None:
         if self._live is not None:
             await self._live.stop()
+        if self._exporter is not None:
+            await self._exporter.stop()
         if self._cluster is not None:
             await self._cluster.close()
         await self._server.stop()

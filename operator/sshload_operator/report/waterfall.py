@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from sshload_contract.vocabulary import WHOLE_STEPS, Timing, is_of_jump_host, jump_host_of
 
-from sshload_operator.api.status.results import Results, StepResult
+from sshload_operator.api.status.results import Results
+from sshload_operator.api.status.steps import StepResult
 
 _ORDER: Final = tuple(map(str, Timing))
 _PARTS: Final = frozenset(_ORDER) - frozenset(map(str, (*WHOLE_STEPS, Timing.START_DELAY)))

@@ -27,10 +27,9 @@ RESULTS: dict[str, Any] = {
         {
             "step": "total",
             "count": 30,
-            "failures": 0,
             "rate": 5.0,
-            "intervals": [{"percentile": 50, "ms": 43.2}],
             "maxMs": 61.0,
+            "p50Ms": 43.2,
         }
     ],
 }

@@ -140,8 +140,8 @@ class TestHead(RunStatus):
         tuple[Condition[ConditionType], ...],
         Items(most=7, key=("type",)),
         Absent(()),
-        "TargetReady, WorkersReady, Complete and Passed; and kstatus's Ready, Reconciling and Stalled, for Argo CD,"
-        " Flux and `kubectl wait`.",
+        "TargetReady and WorkersReady, after the run only the one that is why it ended; Complete and Passed; and"
+        " kstatus's Ready, Reconciling and Stalled, for Argo CD, Flux and `kubectl wait`.",
     ] = ()
     progress: Progress | None = None
     installed_resources: InstalledResources | None = None

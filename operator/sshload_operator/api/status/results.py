@@ -1,13 +1,13 @@
 """`status.results` of a test: what a run has measured after its warm-up."""
 
 from dataclasses import dataclass
-from math import isclose
 from typing import Annotated, Final
 
 from sshload_contract.declared import Absent, Items, Text
 from sshload_contract.wire.bounds import MOST_STAGES
 
 from sshload_operator.api.status.figures import Amount, Count, Difference, Ordinal, Percent, StepName
+from sshload_operator.api.status.steps import StepResult
 
 MOST_STEPS: Final = 200
 MOST_ERRORS: Final = 100
@@ -34,52 +34,8 @@ class WarmUp:
     """The warm-up, which is measured and not judged."""
 
     iterations: Annotated[Count | None, "Iterations that ended, successful or failed."] = None
-    failures: Annotated[Count | None, "Failed iterations."] = None
+    failures: Annotated[Count, Absent(0), "Failed iterations. Absent if there were none."] = 0
     p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration, successes only."] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Percentile:
-    """One percentile."""
-
-    percentile: Annotated[Percent, "Which one, such as 99."]
-    ms: Annotated[Amount, "Its value."]
-    low_ms: Annotated[Amount | None, "The lower bound of its interval."] = None
-    high_ms: Annotated[Amount | None, "The upper bound of its interval."] = None
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepResult:
-    """One step."""
-
-    step: Annotated[StepName, "The step's name (connect, login, total, or uptime.exec of a named step)."]
-    count: Annotated[Count, "How often it succeeded."]
-    failures: Annotated[Count, "How often it failed."]
-    rate: Annotated[Amount, "How often it succeeded inside the measured window, per second."]
-    bytes_per_second: Annotated[
-        Amount | None,
-        "What the step moved inside the measured window, per second. Absent for a step that moves no content.",
-    ] = None
-    min_ms: Annotated[Amount | None, "The shortest."] = None
-    mean_ms: Annotated[Amount | None, "The mean."] = None
-    max_ms: Annotated[Amount | None, "The longest."] = None
-    intervals: Annotated[
-        tuple[Percentile, ...],
-        Items(most=25),
-        Absent(()),
-        "The percentiles that can be stated, with their 95 % confidence intervals, wider where latencies that follow"
-        " each other are alike."
-        " A bound is absent where there are too few samples for it.",
-    ] = ()
-
-    def percentile(self, percentile: float) -> Percentile | None:
-        """Return a percentile, None where it is not stated."""
-        return next((one for one in self.intervals if isclose(one.percentile, percentile)), None)
-
-    def percentile_ms(self, percentile: float) -> float | None:
-        """Return the value of a percentile, None where it is not stated."""
-        found = self.percentile(percentile)
-        return None if found is None else found.ms
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -153,14 +109,14 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GeneratorResult:
-    """Whether the numbers can be trusted. Each figure is the worst worker's."""
+    """Whether the numbers can be trusted. Each figure is the worst worker's. A count that is absent is 0."""
 
     workers_expected: Annotated[Count | None, "Workers that the spec asks for."] = None
     workers_connected: Annotated[Count | None, "Workers that took part."] = None
-    workers_lost: Annotated[Count | None, "Workers that were lost on the way."] = None
-    reports_missing: Annotated[Count | None, "Workers' reports that never arrived."] = None
-    late_arrivals: Annotated[Count | None, "Iterations begun too late."] = None
-    dropped_arrivals: Annotated[Count | None, "Iterations not begun because maxInFlight were under way."] = None
+    workers_lost: Annotated[Count, Absent(0), "Workers that were lost on the way."] = 0
+    reports_missing: Annotated[Count, Absent(0), "Workers' reports that never arrived."] = 0
+    late_arrivals: Annotated[Count, Absent(0), "Iterations begun too late."] = 0
+    dropped_arrivals: Annotated[Count, Absent(0), "Iterations not begun because maxInFlight were under way."] = 0
     cpu_percent: Annotated[
         Amount | None,
         "CPU time over wall time of the busiest second, 100 being one core. Absent for a run of less than a second.",
@@ -179,14 +135,12 @@ class GeneratorResult:
         "The longest delay of the generator's own that latencies may include. Stated only where it spoils a comparison"
         " with another run.",
     ] = None
-    ports_used: Annotated[Count | None, "Source ports in use at the end, those in TIME_WAIT too."] = None
-    ports_available: Annotated[Count | None, "Available source ports."] = None
-    overflows: Annotated[Count | None, "Samples outside the histogram's range."] = None
+    overflows: Annotated[Count, Absent(0), "Samples outside the histogram's range."] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedConnections:
-    """Connections that sshd dropped before the login."""
+    """Connections that sshd dropped before the login. Absent if there were none."""
 
     max_startups: Annotated[Count | None, "Dropped by MaxStartups or PerSourceMaxStartups."] = None
     penalty: Annotated[Count | None, "Dropped by PerSourcePenalties."] = None
@@ -197,12 +151,16 @@ class DroppedConnections:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TargetResult:
-    """What the managed target saw between the start and the end of the load."""
+    """What the managed target saw between the start and the end of the load.
 
+    A count of what went wrong is absent if it is 0. With restarted, a count that is absent is not known.
+    """
+
+    restarted: Annotated[bool | None, "True if it was started again in between, so that counts began anew."] = None
     sshd_version: Annotated[str | None, _Version, "The version of its sshd."] = None
     accepted: Annotated[Count | None, "Logins accepted."] = None
     client_logins: Annotated[Count | None, "Logins that the workers count over the same time, warm-up included."] = None
-    login_difference: Annotated[Difference | None, "accepted minus clientLogins."] = None
+    login_difference: Annotated[Difference | None, "accepted minus clientLogins. Absent if they are the same."] = None
     auth_failed: Annotated[Count | None, "Logins refused for their credentials."] = None
     dropped: DroppedConnections | None = None
     cpu_seconds: Annotated[Amount | None, "CPU time of the whole container."] = None

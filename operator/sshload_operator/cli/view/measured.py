@@ -12,9 +12,9 @@ from sshload_operator.api.status.results import (
     GeneratorResult,
     Results,
     StageResult,
-    StepResult,
     TargetResult,
 )
+from sshload_operator.api.status.steps import StepResult
 from sshload_operator.cli.view.page import Facts, Grid, Paste
 from sshload_operator.cli.view.text import ABSENT, bytes_per_second, milliseconds
 from sshload_operator.decision.comparison.figures import place
@@ -111,14 +111,18 @@ def _is_telling(step: StepResult, asked: frozenset[str]) -> bool:
 
 
 def _figures(step: StepResult, *, verbose: bool) -> tuple[str, ...]:
-    latencies = (step.mean_ms, *map(step.percentile_ms, _PERCENTILES), step.max_ms)
-    return (*((f"{step.rate:,.1f}",) if verbose else ()), *map(milliseconds, latencies))
+    """Return the figures of a row. A part of a step has no rate and no maximum in a status, whatever it measured."""
+    latencies = (step.mean_ms, *map(step.percentile_ms, _PERCENTILES))
+    rate = "" if step.rate is None else f"{step.rate:,.1f}"
+    longest = "" if step.rate is None else milliseconds(step.max_ms)
+    return (*((rate,) if verbose else ()), *map(milliseconds, latencies), longest)
 
 
 def steps_as_rows(results: Results) -> Iterator[Mapping[str, object]]:
     """Yield each step with its figures under the names that the status has for them, for a spreadsheet."""
+    stated = sorted({one.percentile for step in results.steps for one in step.percentiles})
     for step in in_order(results.steps):
-        percentiles = {f"p{one.percentile:g}Ms": one.ms for one in step.intervals}
+        percentiles = {f"p{percentile:g}Ms": step.percentile_ms(percentile) for percentile in stated}
         yield {
             "step": step.step,
             "count": step.count,

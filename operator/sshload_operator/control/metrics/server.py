@@ -7,7 +7,7 @@ from itertools import chain
 from typing import Final
 
 from aiohttp import web
-from prometheus_client import CollectorRegistry, Counter, Gauge, ProcessCollector, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Metric, ProcessCollector, generate_latest
 
 from sshload_operator.control.metrics.bearer_check import BearerCheck
 from sshload_operator.control.metrics.schedules import SchedulesCollector
@@ -51,6 +51,12 @@ class OperatorMetrics:
             "Ends of runs that wait for their delivery.",
             registry=self._registry,
         )
+        self._pushes = Counter(
+            "sshload_operator_otlp_pushes",
+            "Pushes of the metrics to the collector of OTLP, by outcome.",
+            ("outcome",),
+            registry=self._registry,
+        )
         ProcessCollector(registry=self._registry)
 
     def count_api_request(self, verb: str, resource: str) -> None:
@@ -72,6 +78,14 @@ class OperatorMetrics:
     def set_pending_notifications(self, count: int) -> None:
         """Take in how many events wait for their delivery."""
         self._pending_notifications.set(count)
+
+    def count_push(self, outcome: str, times: int) -> None:
+        """Count pushes to the collector; 0 of them make the outcome known."""
+        self._pushes.labels(outcome).inc(times)
+
+    def collect(self) -> Iterator[Metric]:
+        """Yield all families. Objects may change between two of them, and not while one is made."""
+        return chain(self._registry.collect(), self.tests.collect(), self.schedules.collect())
 
     def render(self) -> Iterator[bytes]:
         """Return the whole page for Prometheus in its text format 0.0.4, in pieces."""

@@ -21,7 +21,8 @@ from sshload_operator.api.kinds import COMPARISON, SCHEDULE
 from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.capacity import CapacityStatus
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.results import Results, StepResult
+from sshload_operator.api.status.results import Results
+from sshload_operator.api.status.steps import StepResult
 from sshload_operator.control.metrics.published import Key, Published
 from sshload_operator.decision.owner import Owner, owner_of
 from sshload_operator.state import Phase, Reason

@@ -23,6 +23,7 @@ from sshload_operator.decision.baseline.measured import (
     capacity,
     capacity_ratio,
     completed_rate,
+    lacks_interval,
     latency_ms,
     own_delay_ms,
     ratio,
@@ -141,9 +142,10 @@ def _compare_latency(threshold: RelativeLatency, new: TestStatus, base: TestStat
         percentile = percentile_key(threshold.percentile)
         needed = f"p{percentile} needs {samples_needed(threshold.percentile)} samples"
         return _missing(threshold, Reason.TOO_FEW_SAMPLES, f"{needed}. Lengthen the load or raise its rate")
-    if theirs is None:
-        why = "it has too few samples, or no threshold on that percentile. Run it again, longer or with one"
-        return _missing(threshold, Reason.NO_BASELINE, f"the baseline does not state it: {why}")
+    if theirs is None or lacks_interval(base, threshold.step, threshold.percentile):
+        stated = "does not state it" if theirs is None else "states it without its interval"
+        why = "too few samples, or no threshold on that percentile of that step. Run it again, longer or with one"
+        return _missing(threshold, Reason.NO_BASELINE, f"the baseline {stated}: {why}")
     return _Compared(_milliseconds(ours.value), _milliseconds(theirs.value), ratio(ours, theirs))
 
 

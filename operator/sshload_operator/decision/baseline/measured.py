@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import exp, hypot, inf, log
 
 from sshload_operator.api.status.load_test import TestStatus
+from sshload_operator.api.status.steps import TELLING_PERCENTILES
 
 _LARGEST_LOGARITHM = log(sys.float_info.max) - 1
 
@@ -31,6 +32,15 @@ def latency_ms(status: TestStatus, step: str, percentile: float) -> Figure | Non
     found = None if status.results is None else status.results.step(step)
     stated = None if found is None else found.percentile(percentile)
     return None if stated is None else Figure(stated.ms, stated.low_ms, stated.high_ms)
+
+
+def lacks_interval(status: TestStatus, step: str, percentile: float) -> bool:
+    """Tell whether a percentile is stated without its interval, as one that no threshold names may be."""
+    found = None if status.results is None else status.results.step(step)
+    stated = None if found is None else found.percentile(percentile)
+    if found is None or stated is None or stated.low_ms is not None or stated.high_ms is not None:
+        return False
+    return found.rate is None or percentile not in TELLING_PERCENTILES
 
 
 def completed_rate(status: TestStatus) -> Figure | None:

@@ -1,6 +1,7 @@
-"""The seven conditions of a test's status, recomputed in every pass.
+"""The conditions of a test's status, recomputed in every pass.
 
-While a run is under way, what is not settled yet is Unknown, and False is a defect. At its end Ready is True for Passed
+While a run is under way, what is not settled yet is Unknown, and False is a defect. At its end TargetReady and
+WorkersReady are gone with what they were about, unless one of them is why it ended. At its end Ready is True for Passed
 only; every other verdict makes Ready False and Stalled True, so that Argo CD, Flux and `kubectl wait` tell them apart.
 Passed is Unknown where the run says nothing about the server: Inconclusive, Invalid, Error, Aborted.
 """
@@ -47,14 +48,14 @@ def held_back(reason: Reason, message: str, *, managed: bool) -> Findings:
     }
 
 
-def finished(ending: Ending, *, managed: bool) -> Findings:
+def finished(ending: Ending) -> Findings:
     """Return the conditions of a run that has ended."""
-    stays = {ConditionType.TARGET_READY: _swept_target(managed=managed), ConditionType.WORKERS_READY: _SWEPT_WORKERS}
-    if ending.about is not None:
-        stays[ending.about] = Finding(ConditionStatus.FALSE, ending.reason, ending.message)
+    about = (
+        {} if ending.about is None else {ending.about: Finding(ConditionStatus.FALSE, ending.reason, ending.message)}
+    )
     passed = {Verdict.PASSED: ConditionStatus.TRUE, Verdict.FAILED: ConditionStatus.FALSE}.get(ending.verdict)
     return {
-        **stays,
+        **about,
         ConditionType.COMPLETE: Finding(ConditionStatus.TRUE, ending.reason, ending.message),
         ConditionType.PASSED: Finding(passed or ConditionStatus.UNKNOWN, ending.reason, ending.message),
         **settled(ConditionType, ending.reason, ending.message, ready=ending.verdict is Verdict.PASSED),

@@ -146,7 +146,7 @@ class TestSubject(Subject[TestDecision]):
             phase=Phase.FINISHED,
             reason=found.reason,
             message=found.message,
-            conditions=conditions(finished(found, managed=True), past.conditions, self.now),
+            conditions=conditions(finished(found), past.conditions, self.now),
             verdict=found.verdict,
             completion_time=refused_at(self.test.generation, past, self.now),
         )
@@ -235,7 +235,7 @@ class TestSubject(Subject[TestDecision]):
     def _finish(self, found: Ending) -> TestDecision:
         situation, summary = self.situation, found.summary
         plan = situation.plan
-        findings = finished(found, managed=situation.managed)
+        findings = finished(found)
         status = TestStatus(
             observed_generation=self.test.generation,
             run=plan.run,

@@ -1,14 +1,13 @@
-"""How much of a run's figures is chance: their 95 % confidence intervals, as a status has them."""
+"""How much of a run's completed rate is chance: its 95 % confidence interval."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import exp, hypot, sqrt
 
 from sshload_contract.percentiles import FEWEST_SLICES, failures_width, rate_width, spread, variance_of_sum
-from sshload_contract.wire.run_summary import RunSummary, SeriesPoint, StepStats
+from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
 
-from sshload_operator.api.status.figures import milliseconds, rounded
-from sshload_operator.api.status.results import Percentile
+from sshload_operator.api.status.figures import rounded
 from sshload_operator.planning.plan import Plan
 
 _Z_95 = 1.96
@@ -20,20 +19,6 @@ class RateBounds:
 
     low: float
     high: float
-
-
-def percentile_intervals(step: StepStats) -> tuple[Percentile, ...]:
-    """Return each percentile of a step that is stated, with its interval as far as the samples bound it."""
-    return tuple(
-        Percentile(
-            percentile=float(key),
-            ms=milliseconds(value_us),
-            low_ms=milliseconds(step.percentiles_low_us.get(key)),
-            high_ms=milliseconds(step.percentiles_high_us.get(key)),
-        )
-        for key, value_us in step.percentiles_us.items()
-        if value_us is not None
-    )
 
 
 def completed_rate_interval(plan: Plan, summary: RunSummary) -> RateBounds | None:

@@ -17,7 +17,7 @@ from sshload_contract.vocabulary import Timing, Window
 from sshload_contract.wire.master_log import MOST_FAILURE_KINDS, Snapshot
 from sshload_contract.wire.report import ErrorCount, Negotiated
 from sshload_contract.wire.run_config import SessionReuse
-from sshload_contract.wire.run_summary import RunSummary, StageStats, StepStats
+from sshload_contract.wire.run_summary import RunSummary, StageStats
 from sshload_contract.wire.target import COUNTERS, TargetStats
 
 from sshload_operator.api.status.figures import milliseconds, percent, rounded
@@ -27,7 +27,6 @@ from sshload_operator.api.status.results import (
     FIRST_MESSAGE_CHARACTERS,
     MOST_ERRORS,
     MOST_NEGOTIATED,
-    MOST_STEPS,
     STEP_CHARACTERS,
     THRESHOLD_CHARACTERS,
     VERSION_CHARACTERS,
@@ -39,14 +38,14 @@ from sshload_operator.api.status.results import (
     GeneratorResult,
     Results,
     StageResult,
-    StepResult,
     TargetResult,
     WarmUp,
 )
 from sshload_operator.decision.capacity.status import search_status
 from sshload_operator.decision.capacity.trials import measured_load
 from sshload_operator.decision.load_test.hold import held, per_session
-from sshload_operator.decision.load_test.noise import completed_rate_interval, percentile_intervals
+from sshload_operator.decision.load_test.noise import completed_rate_interval
+from sshload_operator.decision.load_test.steps import steps_status
 from sshload_operator.decision.max_startups.advice import advice
 from sshload_operator.planning.plan import Plan
 
@@ -68,7 +67,7 @@ def results_status(plan: Plan, summary: RunSummary) -> Results:
         error_percent=percent(attempts(measured, summary).error_rate),
         p99_ms=_p99_ms(summary, Window.MEASURED),
         warm_up=_warm_up(summary) if plan.spec.warm_up_s else None,
-        steps=_steps(summary),
+        steps=steps_status(plan, summary),
         stages=tuple(_stages(plan, summary)),
         errors=tuple(_errors(summary))[:MOST_ERRORS],
         burst=_burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,
@@ -104,16 +103,6 @@ def _warm_up(summary: RunSummary) -> WarmUp | None:
     )
 
 
-def _steps(summary: RunSummary) -> tuple[StepResult, ...]:
-    """Return the measured steps, of those with one name the first: the status has a step once."""
-    steps: dict[str, StepResult] = {}
-    for step in summary.steps:
-        if step.window is Window.MEASURED:
-            found = _step(step)
-            steps.setdefault(found.step, found)
-    return tuple(steps.values())[:MOST_STEPS]
-
-
 def _stages(plan: Plan, summary: RunSummary) -> Iterator[StageResult]:
     """Yield the stages that the load has, each once, whatever a summary says."""
     load = plan.spec.load
@@ -142,20 +131,6 @@ def _stage(stage: StageStats, users: UsersStage | None) -> StageResult:
         p50_ms=p50_ms,
         p90_ms=p90_ms,
         p99_ms=p99_ms,
-    )
-
-
-def _step(step: StepStats) -> StepResult:
-    return StepResult(
-        step=step.step[:STEP_CHARACTERS],
-        count=step.count,
-        failures=step.failures,
-        rate=rounded(step.rate),
-        bytes_per_second=None if step.bytes_per_second is None else rounded(step.bytes_per_second),
-        min_ms=milliseconds(step.min_us),
-        mean_ms=milliseconds(step.mean_us),
-        max_ms=milliseconds(step.max_us),
-        intervals=percentile_intervals(step),
     )
 
 
@@ -219,8 +194,6 @@ def _with_health(found: GeneratorResult, plan: Plan, summary: RunSummary) -> Gen
         loop_lag_p99_ms=milliseconds(generator.loop_lag_p99_us),
         loop_lag_max_ms=milliseconds(generator.loop_lag_max_us),
         latencies_may_include_ms=milliseconds(own_delay(summary).largest_us) if spoiled else None,
-        ports_used=generator.ports_used,
-        ports_available=generator.ports_available,
         overflows=generator.overflows,
     )
 
@@ -232,29 +205,42 @@ def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:
     grown, logins, session = _growth(before, after), client_logins(summary), per_session(summary)
     cpu_s, accepted = grown["cpu_s"], grown["accepted"]
     is_cpu_of_logins = plan.spec.scenario.session_reuse is SessionReuse.NONE and accepted and cpu_s is not None
+    restarted = None in grown.values()
+
+    def told(count: float | None) -> Any:
+        """Return a count of what went wrong; None for 0, unless counts that are absent are not known."""
+        return count if count or restarted else None
+
     return TargetResult(
+        restarted=True if restarted else None,
         sshd_version=after.sshd_version[:VERSION_CHARACTERS] or None,
         accepted=accepted,
         client_logins=logins,
-        login_difference=after.accepted - before.accepted - logins,
-        auth_failed=grown["auth_failed"],
-        dropped=DroppedConnections(
-            max_startups=_drops(before, grown["dropped_max_startups"]),
-            penalty=_drops(before, grown["dropped_penalty"]),
-            lower_bound=after.dropped_is_lower_bound,
-        ),
+        login_difference=(after.accepted - before.accepted - logins) or None,
+        auth_failed=told(grown["auth_failed"]),
+        dropped=_dropped(before, after, grown),
         cpu_seconds=cpu_s,
         cpu_per_login_ms=round(cpu_s * 1_000 / accepted, 3) if is_cpu_of_logins else None,
-        cpu_throttled_seconds=grown["cpu_throttled_s"],
+        cpu_throttled_seconds=told(grown["cpu_throttled_s"]),
         stolen_percent=percent(stolen_share(before.machine_cpu, after.machine_cpu)),
         memory_peak_bytes=after.memory_peak_bytes,
         memory_per_session_bytes=None if session is None else session.memory_bytes,
         memory_per_session_upper_bound=None if session is None else session.upper_bound,
         processes_per_session=None if session is None else session.processes,
-        oom_kills=grown["oom_kills"],
-        refused_forks=grown["refused_forks"],
-        listen_overflows=grown["listen_overflows"],
+        oom_kills=told(grown["oom_kills"]),
+        refused_forks=told(grown["refused_forks"]),
+        listen_overflows=told(grown["listen_overflows"]),
     )
+
+
+def _dropped(before: TargetStats, after: TargetStats, grown: Mapping[str, Any]) -> DroppedConnections | None:
+    """Return what sshd dropped, None where it dropped nothing and told of all that it did."""
+    found = DroppedConnections(
+        max_startups=_drops(before, grown["dropped_max_startups"]),
+        penalty=_drops(before, grown["dropped_penalty"]),
+        lower_bound=after.dropped_is_lower_bound,
+    )
+    return None if found == DroppedConnections(max_startups=0, penalty=0, lower_bound=False) else found
 
 
 def _drops(before: TargetStats, told: int | None) -> int | None:

@@ -140,7 +140,7 @@ def _of_logins(logins: tuple[Logins, ...], setting: MaxStartups | None) -> MaxSt
         concurrent_mean=rounded(max(steady)) if steady else None,
         predicted_drop_percent=None if foreseen is None else percent(foreseen.dropped),
         observed_drop_percent=percent(observed),
-        observed_is_lower_bound=any(one.unexplained for one in logins),
+        observed_is_lower_bound=any(one.unexplained for one in logins) or None,
         needed_start=need.start,
         recommended=None if need.start is None else str(recommended(need.start)),
         headroom_percent=None if need.start is None else round(HEADROOM * 100),

@@ -8,8 +8,10 @@ from baselines import EARLY, LAST_PASSED, WITHIN, asked, finished, run_to_end, s
 from crd_schema import problems, status_schema
 from lags import delayed
 from passes import Passes
+from plans import quickstart
 from runs import errors, generator, summary
 from sshload_contract.wire.run_summary import RunSummary
+from statuses import as_listed
 
 SCHEMA = status_schema()
 P90 = "p90 of total within 10 % of the baseline"
@@ -202,8 +204,37 @@ def test_a_percentile_with_too_few_samples_is_inconclusive_on_either_side() -> N
 def test_a_baseline_that_does_not_state_the_figure_is_none() -> None:
     before = finished(slower(1.0))
     for step in before["status"]["results"]["steps"]:
-        del step["intervals"]
+        del step["p90Ms"]
     assert against(slower(1.0), before).said() == ("Inconclusive", "NoBaseline")
+
+
+def test_a_baseline_of_an_earlier_operator_is_held_against_as_before() -> None:
+    before = finished(slower(1.0))
+    results = before["status"]["results"]
+    former = {
+        **before,
+        "status": {**before["status"], "results": {**results, "steps": [*map(as_listed, results["steps"])]}},
+    }
+    for found in (slower(1.02), slower(1.3)):
+        passes, as_before = against(found, before), against(found, former)
+        assert as_before.status["thresholds"] == passes.status["thresholds"]
+        assert as_before.said() == passes.said()
+
+
+def test_a_baseline_whose_thresholds_do_not_name_a_part_is_none_for_it() -> None:
+    """Without its interval a ratio has no bounds, and a remedy that speaks of noise would lead astray."""
+    thresholds = [{"latency": {"step": "connect", "percentile": 99, "within": "10%"}}]
+    passes = against(slower(1.0), finished(slower(1.0)), thresholds=thresholds)
+    assert passes.said() == ("Inconclusive", "NoBaseline")
+    assert "states it without its interval" in passes.status["message"]
+
+
+def test_a_baseline_whose_thresholds_name_the_part_too_is_held_against() -> None:
+    within = [{"latency": {"step": "connect", "percentile": 90, "within": "10%"}}]
+    below = [{"latency": {"step": "connect", "percentile": 90, "below": "1s"}}]
+    before = finished(slower(1.0), quickstart(thresholds=below))
+    assert against(slower(1.0), before, thresholds=within).said() == ("Passed", "ThresholdsMet")
+    assert against(slower(1.3), before, thresholds=within).said() == ("Failed", "ThresholdBroken")
 
 
 def test_a_finished_verdict_is_not_judged_anew_when_its_baseline_goes() -> None:

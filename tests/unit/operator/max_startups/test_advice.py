@@ -54,7 +54,6 @@ def test_a_run_without_drops_confirms_a_setting_that_is_enough() -> None:
         "concurrentMean": 1.2,
         "predictedDropPercent": pytest.approx(0, abs=0.001),
         "observedDropPercent": 0.0,
-        "observedIsLowerBound": False,
         "neededStart": 6,
         "recommended": "10:30:100",
         "headroomPercent": 25,

@@ -20,7 +20,8 @@ from runs import summary
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.report import EncodedHistogram
 from sshload_contract.wire.run_summary import SeriesPoint
-from sshload_operator.api.status.results import Results, StepResult
+from sshload_operator.api.status.results import Results
+from sshload_operator.api.status.steps import StepResult
 from sshload_operator.report.distribution import distributions
 from sshload_operator.report.document import json_text, report_document
 from sshload_operator.report.html_page import html_page

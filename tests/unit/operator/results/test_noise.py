@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 from plans import QUICKSTART, plan, quickstart
-from runs import MEASURED_S, load, steps, summary
+from runs import MEASURED_S, load, summary
 from sshload_contract.wire.run_summary import RunSummary, SeriesPoint
-from sshload_operator.api.status.head import written
-from sshload_operator.decision.load_test.noise import RateBounds, completed_rate_interval, percentile_intervals
+from sshload_operator.decision.load_test.noise import RateBounds, completed_rate_interval
 from sshload_operator.planning.plan import Plan
 
 WARM_UP_S = 5.0
@@ -37,21 +36,6 @@ def rate_bounds(asked: Plan, found: RunSummary) -> RateBounds:
     bounds = completed_rate_interval(asked, found)
     assert bounds is not None
     return bounds
-
-
-def test_a_percentile_has_its_interval_as_far_as_the_samples_bound_it() -> None:
-    step = steps(600, 0)[-1]
-    unbounded = replace(step, percentiles_high_us={**step.percentiles_high_us, "99.9": None})
-    found = {one.percentile: written(one) for one in percentile_intervals(unbounded)}
-    assert found[50.0] == {"percentile": 50.0, "ms": 45.0, "lowMs": 42.75, "highMs": 47.7}
-    assert found[99.9] == {"percentile": 99.9, "ms": 120.0, "lowMs": 114.0}
-    assert sorted(found) == [50.0, 90.0, 95.0, 99.0, 99.9]
-
-
-def test_a_percentile_that_is_not_stated_has_no_interval() -> None:
-    step = steps(600, 0)[-1]
-    without_median = replace(step, percentiles_us={**step.percentiles_us, "50": None})
-    assert percentile_intervals(without_median)[0].percentile == 90
 
 
 def test_the_rate_of_independent_iterations_has_the_noise_of_their_count() -> None:

@@ -103,7 +103,7 @@ def test_what_does_not_fit_is_as_if_absent_and_the_rest_is_read() -> None:
     assert (read.phase, read.message) == (None, "")
     assert read.results is not None
     (login,) = read.results.steps
-    assert (login.mean_ms, [one.ms for one in login.intervals]) == (None, [5])
+    assert (login.mean_ms, [one.ms for one in login.percentiles]) == (None, [5])
 
 
 def test_an_object_that_lacks_a_figure_which_each_has_is_as_if_absent() -> None:

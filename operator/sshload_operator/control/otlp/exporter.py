@@ -1,0 +1,163 @@
+"""Pushes the metrics to a collector by OTLP over HTTP, at an interval, beside the passes, which wait for none of it.
+
+At most one request is under way, and none is queued: counts are cumulative, so that the next push says all that a lost
+one would have said.
+"""
+
+import asyncio
+import gzip
+import logging
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import Context
+from dataclasses import dataclass
+from enum import StrEnum, unique
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlsplit
+
+import aiohttp
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from prometheus_client import Metric
+
+from sshload_operator.control.otlp.messages import Times, rejected_points, requests_of
+from sshload_operator.control.otlp.options import OtlpOptions
+from sshload_operator.control.otlp.secret import Access, SecretError, read_access
+
+_LOG = logging.getLogger(__name__)
+_CONTENT_TYPE: Final = "application/x-protobuf"
+_HEADERS: Final = {"Content-Type": _CONTENT_TYPE, "Content-Encoding": "gzip"}
+_ANSWER_LIMIT_S: Final = 10
+_CONNECT_LIMIT_S: Final = 5
+_ANSWER_LIMIT_BYTES: Final = 65_536
+_FAST: Final = 1
+
+
+@unique
+class Outcome(StrEnum):
+    """How a push ended. PARTIAL: the collector took it, but for some points."""
+
+    DELIVERED = "delivered"
+    PARTIAL = "partial"
+    REFUSED = "refused"
+    UNREACHABLE = "unreachable"
+    UNREADABLE = "unreadable"
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """How a push ended, and why in words that have nothing of what the collector said."""
+
+    outcome: Outcome
+    message: str = ""
+
+
+class Exporter:
+    """Pushes what `collect` yields from `start` to `stop`, and counts the pushes by outcome.
+
+    `resource` tells which operator it is. A request that has no answer after `answer_limit_s` is given up, and with it
+    the rest of its push.
+    """
+
+    def __init__(
+        self,
+        options: OtlpOptions,
+        collect: Callable[[], Iterator[Metric]],
+        resource: Mapping[str, str],
+        count: Callable[[str, int], None],
+        answer_limit_s: float = _ANSWER_LIMIT_S,
+    ) -> None:
+        self._options = options
+        self._collect = collect
+        self._resource = resource
+        self._count = count
+        self._timeout = aiohttp.ClientTimeout(total=answer_limit_s, connect=min(_CONNECT_LIMIT_S, answer_limit_s))
+        self._origin = "{0.scheme}://{0.netloc}".format(urlsplit(options.url))
+        self._start_ns = time.time_ns()
+        self._last_problem = ""
+        self._task: asyncio.Task[None] | None = None
+        for outcome in Outcome:
+            count(outcome, 0)
+
+    def start(self) -> None:
+        """Begin to push, at once for the first time."""
+        self._task = asyncio.create_task(self._push_again_and_again(), name="otlp", context=Context())
+        self._task.add_done_callback(_report_defect)
+
+    async def stop(self) -> None:
+        """End, wherever a push is."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def push(self) -> Push:
+        """Push all metrics once, in as many requests as it takes, one after the other."""
+        try:
+            access = await asyncio.to_thread(read_access, self._options)
+        except SecretError as error:
+            return Push(Outcome.UNREADABLE, str(error))
+        try:
+            return await self._send_all(access)
+        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+            return Push(Outcome.UNREACHABLE, f"no answer: {type(error).__name__}")
+
+    async def _push_again_and_again(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            due_s = loop.time() + self._options.interval_s
+            push = await self.push()
+            self._count(push.outcome, 1)
+            self._report(push.message)
+            await asyncio.sleep(max(0.0, due_s - loop.time()))
+
+    async def _send_all(self, access: Access) -> Push:
+        """Send request by request: so one is in memory at a time, and others have their turn between two families."""
+        push = Push(Outcome.DELIVERED)
+        times = Times(self._start_ns, time.time_ns())
+        async with aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(ssl=access.tls or True),
+            timeout=self._timeout,
+            headers={**_HEADERS, **access.headers},
+        ) as session:
+            for request in requests_of(self._collect(), self._resource, times):
+                if request is None:
+                    await asyncio.sleep(0)
+                    continue
+                sent = await self._send(session, request)
+                if sent.outcome is not Outcome.DELIVERED:
+                    push = sent
+                if sent.outcome is Outcome.REFUSED:
+                    break
+        return push
+
+    async def _send(self, session: aiohttp.ClientSession, request: ExportMetricsServiceRequest) -> Push:
+        body = await asyncio.to_thread(gzip.compress, request.SerializeToString(), _FAST)
+        async with session.post(self._options.url, data=body, allow_redirects=False) as answer:
+            if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
+                return Push(Outcome.REFUSED, f"it answered {answer.status}")
+            rejected = rejected_points(await _read(answer)) if answer.content_type == _CONTENT_TYPE else 0
+        if rejected:
+            return Push(Outcome.PARTIAL, f"it rejected {rejected} points; its own log says why")
+        return Push(Outcome.DELIVERED)
+
+    def _report(self, problem: str) -> None:
+        """Log a problem once, however often it comes again, and its end."""
+        if problem and problem != self._last_problem:
+            _LOG.warning("%s did not take the metrics, and gets them again: %s", self._origin, problem)
+        if not problem and self._last_problem:
+            _LOG.info("%s takes the metrics again", self._origin)
+        self._last_problem = problem
+
+
+async def _read(answer: aiohttp.ClientResponse) -> bytes:
+    """Return the body of an answer, no more than so much of it."""
+    body = b""
+    while len(body) < _ANSWER_LIMIT_BYTES and (more := await answer.content.read(_ANSWER_LIMIT_BYTES - len(body))):
+        body += more
+    return body
+
+
+def _report_defect(task: asyncio.Task[None]) -> None:
+    """Log what ended the pushes, which nothing but a defect of the operator's does."""
+    if not task.cancelled():
+        _LOG.error("the metrics are pushed no more until the operator starts again", exc_info=task.exception())

@@ -1,0 +1,73 @@
+"""`status.results.steps`: which steps a status has in full, and which percentiles of each."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from sshload_contract.thresholds import LatencyThreshold
+from sshload_contract.vocabulary import WHOLE_STEPS, Window
+from sshload_contract.wire.run_summary import RunSummary, StepStats
+
+from sshload_operator.api.status.figures import milliseconds, rounded
+from sshload_operator.api.status.results import MOST_STEPS, STEP_CHARACTERS
+from sshload_operator.api.status.steps import FIELDS_OF_PERCENTILES, TELLING_PERCENTILES, Percentile, StepResult
+from sshload_operator.api.thresholds import RelativeLatency
+from sshload_operator.planning.plan import Plan
+
+_WHOLE: Final = frozenset(map(str, WHOLE_STEPS))
+
+
+def steps_status(plan: Plan, summary: RunSummary) -> tuple[StepResult, ...]:
+    """Return the measured steps, of those with one name the first: the status has a step once."""
+    named: dict[str, set[float]] = {}
+    for threshold in (*plan.spec.thresholds, *plan.spec.relative_thresholds):
+        if isinstance(threshold, LatencyThreshold | RelativeLatency):
+            named.setdefault(threshold.step, set()).add(threshold.percentile)
+    steps: dict[str, StepResult] = {}
+    for step in summary.steps:
+        if step.window is Window.MEASURED:
+            found = step_status(step, frozenset(named.get(step.step, ())))
+            steps.setdefault(found.step, found)
+    return tuple(steps.values())[:MOST_STEPS]
+
+
+def step_status(step: StepStats, named: frozenset[float]) -> StepResult:
+    """Return a step of which thresholds name these percentiles: in full if there are any, or if it is a whole one."""
+    in_full = bool(named) or step.step.rpartition(".")[2] in _WHOLE
+    percentiles = {one.percentile: one for one in _percentiles(step)}
+    shown = FIELDS_OF_PERCENTILES if in_full else TELLING_PERCENTILES
+    bounded = named.union(TELLING_PERCENTILES) if in_full else named
+    flat: dict[str, float | None] = {}
+    for percentile in shown:
+        if percentile in percentiles:
+            flat |= _flat(percentiles[percentile], bounded=percentile in bounded)
+    return StepResult(
+        step=step.step[:STEP_CHARACTERS],
+        count=step.count,
+        failures=step.failures,
+        rate=rounded(step.rate) if in_full else None,
+        bytes_per_second=None if step.bytes_per_second is None else rounded(step.bytes_per_second),
+        min_ms=milliseconds(step.min_us) if in_full else None,
+        mean_ms=milliseconds(step.mean_us),
+        max_ms=milliseconds(step.max_us) if in_full else None,
+        intervals=tuple(one for name, one in percentiles.items() if name in named.difference(FIELDS_OF_PERCENTILES)),
+        **flat,
+    )
+
+
+def _percentiles(step: StepStats) -> Iterator[Percentile]:
+    """Yield each percentile of a step that is stated, with its interval as far as the samples bound it."""
+    for key, value_us in step.percentiles_us.items():
+        if value_us is not None:
+            yield Percentile(
+                percentile=float(key),
+                ms=milliseconds(value_us),
+                low_ms=milliseconds(step.percentiles_low_us.get(key)),
+                high_ms=milliseconds(step.percentiles_high_us.get(key)),
+            )
+
+
+def _flat(one: Percentile, *, bounded: bool) -> Mapping[str, Any]:
+    """Return the fields of a percentile that has fields of its own, with its bounds or without."""
+    field = FIELDS_OF_PERCENTILES[one.percentile]
+    bounds = {f"{field}_low_ms": one.low_ms, f"{field}_high_ms": one.high_ms} if bounded else {}
+    return {f"{field}_ms": one.ms, **bounds}

@@ -1,0 +1,180 @@
+"""A real collector on loopback takes pushes, refuses them, hangs or is away; the operator goes on whatever it does."""
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsPartialSuccess,
+    ExportMetricsServiceResponse,
+)
+from otlp_points import request_of, samples_of
+from prometheus_client import Metric
+from running_target import wait_until
+from sshload_operator.control.metrics.server import OperatorMetrics
+from sshload_operator.control.otlp.exporter import Exporter, Outcome, Push
+from sshload_operator.control.otlp.options import OtlpOptions
+from webhook_receiver import PATH, Receiver, own_certificate, webhook_receiver
+
+HUSH = "Bearer s3cret-of-the-collector"
+REJECTED = ExportMetricsServiceResponse(
+    partial_success=ExportMetricsPartialSuccess(rejected_data_points=7, error_message="\x1b[31mhostile")
+).SerializeToString()
+
+
+@pytest.fixture(name="collector")
+def _collector() -> Iterator[Receiver]:
+    with webhook_receiver() as receiver:
+        receiver.answer = 200
+        yield receiver
+
+
+def exporter(
+    options: OtlpOptions,
+    counts: Counter[str] | None = None,
+    collect: Callable[[], Iterator[Metric]] | None = None,
+    answer_limit_s: float = 30,
+) -> Exporter:
+    """Return an exporter of an operator's own metrics, which counts its pushes here."""
+    counts = Counter() if counts is None else counts
+    return Exporter(
+        options,
+        collect or OperatorMetrics().collect,
+        {"service.name": "sshload-operator"},
+        lambda outcome, times: counts.update({outcome: times}),
+        answer_limit_s,
+    )
+
+
+def to(collector: Receiver, secret: Path | None = None, interval_s: int = 3_600) -> OtlpOptions:
+    """Return how to push there."""
+    return OtlpOptions(collector.url, interval_s, secret)
+
+
+def pushed(found: Exporter) -> Push:
+    return asyncio.run(found.push())
+
+
+def test_a_collector_reads_what_is_pushed(collector: Receiver) -> None:
+    assert pushed(exporter(to(collector))) == Push(Outcome.DELIVERED)
+    (received,) = collector.received
+    names = {name for name, _, _ in samples_of([request_of(received)])}
+    assert {"process_cpu_seconds_total", "sshload_operator_failed_passes_total"} <= names
+
+
+def test_what_a_collector_rejects_is_said_without_its_own_words(collector: Receiver) -> None:
+    collector.content, collector.content_type = REJECTED, "application/x-protobuf"
+    assert pushed(exporter(to(collector))) == Push(Outcome.PARTIAL, "it rejected 7 points; its own log says why")
+
+
+@pytest.mark.parametrize("content", [b"\xff" * 100, b"\x00" * 1_000_000, b"{}"])
+def test_an_answer_that_is_no_message_is_as_if_empty(collector: Receiver, content: bytes) -> None:
+    collector.content, collector.content_type = content, "application/x-protobuf"
+    assert pushed(exporter(to(collector))) == Push(Outcome.DELIVERED)
+
+
+@pytest.mark.parametrize("status", [301, 400, 401, 429, 503])
+def test_a_collector_that_refuses_is_asked_again_at_the_next_push_only(collector: Receiver, status: int) -> None:
+    collector.answers, collector.location = [status], collector.url
+    assert pushed(exporter(to(collector))) == Push(Outcome.REFUSED, f"it answered {status}")
+    assert len(collector.received) == 1
+
+
+def test_a_collector_that_is_away_is_said_to_be(collector: Receiver) -> None:
+    collector.shut()
+    assert pushed(exporter(to(collector))).outcome is Outcome.UNREACHABLE
+    collector.open()
+    assert pushed(exporter(to(collector))).outcome is Outcome.DELIVERED
+
+
+def test_a_collector_that_hangs_is_given_up(collector: Receiver) -> None:
+    collector.answer = 0
+    push = pushed(exporter(to(collector), answer_limit_s=0.5))
+    assert push.outcome is Outcome.UNREACHABLE
+    assert push.message.startswith("no answer: ")
+
+
+def test_while_a_collector_hangs_the_event_loop_turns_and_no_second_request_is_made_and_a_stop_does_not_wait(
+    collector: Receiver,
+) -> None:
+    """Turns of the event loop are what a pass needs."""
+    collector.answer = 0
+    counts: Counter[str] = Counter()
+
+    async def until_it_hangs() -> None:
+        found = exporter(to(collector, interval_s=0), counts, answer_limit_s=3_600)
+        found.start()
+        await asyncio.to_thread(wait_until, lambda: bool(collector.received), "a request")
+        for _ in range(1_000):
+            await asyncio.sleep(0)
+        await found.stop()
+
+    asyncio.run(until_it_hangs())
+    assert len(collector.received) == 1
+    assert counts == dict.fromkeys(Outcome, 0)
+
+
+def test_pushes_are_counted_by_how_they_ended_and_a_problem_is_logged_once(
+    collector: Receiver, caplog: pytest.LogCaptureFixture
+) -> None:
+    collector.answers = [503, 503]
+    counts: Counter[str] = Counter()
+
+    async def until_one_is_taken() -> None:
+        found = exporter(to(collector, interval_s=0), counts)
+        found.start()
+        await asyncio.to_thread(wait_until, lambda: counts["delivered"] > 0, "a push that is taken")
+        await found.stop()
+
+    with caplog.at_level(logging.INFO):
+        asyncio.run(until_one_is_taken())
+    assert (counts["refused"], counts["unreachable"]) == (2, 0)
+    origin = collector.url.removesuffix(PATH)
+    assert [record.getMessage() for record in caplog.records if record.name.endswith("otlp.exporter")] == [
+        f"{origin} did not take the metrics, and gets them again: it answered 503",
+        f"{origin} takes the metrics again",
+    ]
+
+
+def test_a_collector_of_ones_own_authority_gets_the_headers_and_a_stranger_gets_nothing(tmp_path: Path) -> None:
+    context, certificate = own_certificate(tmp_path)
+    secret = tmp_path / "secret"
+    secret.mkdir()
+    (secret / "headers").write_text(f"Authorization: {HUSH}\n")
+    with webhook_receiver(context) as collector:
+        collector.answer = 200
+        found = exporter(to(collector, secret))
+        stranger = pushed(found)
+        (secret / "ca.crt").write_bytes(certificate)
+        assert pushed(found).outcome is Outcome.DELIVERED
+    (received,) = collector.received
+    assert received.headers["authorization"] == HUSH
+    assert stranger.outcome is Outcome.UNREACHABLE
+    assert HUSH not in stranger.message
+
+
+def test_a_secret_that_cannot_be_used_sends_nothing_and_says_why_without_it(tmp_path: Path) -> None:
+    context, _ = own_certificate(tmp_path)
+    (tmp_path / "headers").write_text(HUSH)
+    with webhook_receiver(context) as collector:
+        push = pushed(exporter(to(collector, tmp_path)))
+    assert (push.outcome, collector.received) == (Outcome.UNREADABLE, [])
+    assert HUSH not in push.message
+
+
+def test_a_defect_that_ends_the_pushes_is_logged(collector: Receiver, caplog: pytest.LogCaptureFixture) -> None:
+    def broken() -> Iterator[Metric]:
+        raise KeyError("a defect")
+        yield
+
+    async def until_it_ends() -> None:
+        found = exporter(to(collector), collect=broken)
+        found.start()
+        await asyncio.to_thread(wait_until, lambda: "pushed no more" in caplog.text, "a word about the end")
+        await found.stop()
+
+    asyncio.run(until_it_ends())
+    assert collector.received == []
