@@ -10,6 +10,7 @@ for a channel to `login.host` and `login.port` (direct-tcpip, RFC 4254 section 7
 `login.address` is None), all else happens inside of that channel, and `close` closes both.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,6 +29,19 @@ class CommandEnd:
     stderr: bytes
 
 
+class CommandCourse:
+    """When the parts of a command ended, as monotonic nanoseconds; 0 for what has not ended yet.
+
+    `started_ns` is that of the server's word that it started the command, `first_byte_ns` of the first output, where
+    there is any, `output_end_ns` of the end of all output, and `closed_ns` of the server's close of the channel.
+    """
+
+    __slots__ = ("closed_ns", "first_byte_ns", "output_end_ns", "started_ns")
+
+    def __init__(self) -> None:
+        self.started_ns = self.first_byte_ns = self.output_end_ns = self.closed_ns = 0
+
+
 class Channel(Protocol):
     """One channel of a connection (RFC 4254 section 5)."""
 
@@ -39,6 +53,12 @@ class Channel(Protocol):
 
     def execute(self, command: str) -> None:
         """Ask for a command (section 6.5), and wait for the server's word that it was started."""
+
+    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+        """Execute a command, hand each piece of its output to `take`, and close the channel at the output's end.
+
+        `course` tells when the parts ended, as far as it came, after a failure too.
+        """
 
     def read(self) -> bytes:
         """Return the next piece of output, empty at its end."""

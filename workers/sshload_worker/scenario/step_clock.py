@@ -143,6 +143,14 @@ class StepClock:
         self._succeeded(name, begin_ns)
         return result
 
+    def succeeded(self, names: tuple[str, ...], begins_ns: tuple[int, ...], ends_ns: tuple[int, ...]) -> None:
+        """Count several steps that ended well, each with its begin and end."""
+        self._recorder.samples(names, self._window, begins_ns, ends_ns)
+        if not self._is_inside(max(ends_ns)):
+            for name, end_ns in zip(names, ends_ns, strict=True):
+                if not self._is_inside(end_ns):
+                    self._recorder.succeeded_late(name, self._window)
+
     def record(self, name: str, begin_ns: int, outcome: Outcome, stage: int = 0) -> None:
         """Count a step that began at `begin_ns` and ends now. The innermost failing step is remembered."""
         if outcome is _OK:
