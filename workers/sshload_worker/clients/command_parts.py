@@ -6,9 +6,7 @@ from time import monotonic_ns
 from sshload_worker.clients.interface import Channel, CommandCourse, CommandEnd
 
 
-def run_by_parts(
-    channel: Channel, command: str, take: Callable[[bytes], object], course: CommandCourse
-) -> CommandEnd:
+def run_by_parts(channel: Channel, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
     """Do what `Channel.run` promises."""
     channel.execute(command)
     course.started_ns = monotonic_ns()

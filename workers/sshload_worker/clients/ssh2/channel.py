@@ -43,7 +43,6 @@ class SSH2Channel:
     def __init__(self, driver: Driver, channel: Any, read_bytes: int) -> None:
         self._driver = driver
         self._channel = channel
-        expect_exit_status(channel)
         self._read_bytes = read_bytes
         self._stderr = b""
         self._unread: list[bytes] = []
@@ -55,16 +54,22 @@ class SSH2Channel:
         if not self._closed:
             self._driver.abandon(Channel.close, self._channel)
 
+    def expect_end(self) -> None:
+        """Tell a close by a server that says how what it ran has ended from one by a server that does not."""
+        expect_exit_status(self._channel)
+
     def request_terminal(self) -> None:
         """Ask for a pseudo terminal."""
         self._driver.until_done(Timing.SHELL_START, self._try_request, self._channel.pty, _TERMINAL)
 
     def start_shell(self) -> None:
         """Ask for the user's shell, and wait for the server's word that it was started."""
+        self.expect_end()
         self._driver.until_done(Timing.SHELL_START, self._try_request, self._channel.shell)
 
     def execute(self, command: str) -> None:
         """Ask for the command, and wait for the server's word that it was started."""
+        self.expect_end()
         self._driver.until_done(Timing.EXEC, self._try_request, self._channel.execute, command)
 
     def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:

@@ -40,6 +40,10 @@ _STATUS_TEXTS = {
 }
 
 _DEFAULT_TRANSFER_BYTES = 262_144
+_FIRST_READ_BYTES = 15_000
+"""Four times as much makes two of libssh2's requests: one for a small file's content, one that finds its end."""
+
+_READ_GROWTH = 4
 _SUBSYSTEM_REFUSED = "subsystem"
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
@@ -116,21 +120,26 @@ def _try_end(requests: _SftpRequests) -> int:
 class SSH2File:
     """An open file (clients.interface.RemoteFile).
 
-    libssh2 asks for up to four times `read_bytes` ahead. It sends up to `write_bytes` ahead of the server's answers:
+    libssh2 asks for up to four times `read_bytes` ahead. Where those are not given, the first read asks for little,
+    because most of what is asked beyond the end of a small file is cost on both sides, and the next for ever more.
+
+    It sends up to `write_bytes` ahead of the server's answers:
     each call of its write is given again what is not answered yet, and more behind it.
     """
 
-    def __init__(self, requests: _SftpRequests, path: str, handle: Any, read_bytes: int, write_bytes: int) -> None:
+    def __init__(self, requests: _SftpRequests, path: str, handle: Any, client: Client) -> None:
         self._requests = requests
         self._path = path
         self._handle = handle
-        self._read_bytes = read_bytes
-        self._write_bytes = write_bytes
+        self._most_read_bytes = client.sftp_read_bytes or _DEFAULT_TRANSFER_BYTES
+        self._read_bytes = client.sftp_read_bytes or _FIRST_READ_BYTES
+        self._write_bytes = client.sftp_write_bytes or _DEFAULT_TRANSFER_BYTES
         self._unanswered = b""
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end."""
         piece: bytes = self._requests.done(Timing.READ, self._path, self._try_read)
+        self._read_bytes = min(_READ_GROWTH * self._read_bytes, self._most_read_bytes)
         return piece
 
     def write(self, data: bytes) -> None:
@@ -191,8 +200,7 @@ class SSH2Sftp:
         self._driver = driver
         self._sftp = sftp
         self._requests = _SftpRequests(driver, sftp)
-        self._read_bytes = client.sftp_read_bytes or _DEFAULT_TRANSFER_BYTES
-        self._write_bytes = client.sftp_write_bytes or _DEFAULT_TRANSFER_BYTES
+        self._client = client
         self._closed = False
 
     def __del__(self) -> None:
@@ -250,4 +258,4 @@ class SSH2Sftp:
 
     def _opened(self, path: str, flags: int) -> SSH2File:
         handle = self._requests.done(Timing.OPEN, path, self._sftp.open, path, flags, _FILE_MODE)
-        return SSH2File(self._requests, path, handle, self._read_bytes, self._write_bytes)
+        return SSH2File(self._requests, path, handle, self._client)

@@ -12,6 +12,7 @@ from sshload_worker.clients.interface import CommandCourse, CommandEnd
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.step_clock import classify_error
 from sshload_worker.scenario.steps.step_run import StepRun
+from sshload_worker.scenario.steps.transfer import raise_mismatch
 
 _STDOUT_LIMIT_BYTES = 1_048_576
 """How much of a command's output `expect_stdout` is looked for in; the rest is read and dropped."""
@@ -30,9 +31,7 @@ class _Names:
 @cache
 def _names_of(name: str) -> _Names:
     command, first_byte = measured_step(name, Timing.COMMAND), measured_step(name, Timing.FIRST_BYTE)
-    parts = tuple(
-        measured_step(name, part) for part in (Timing.CHANNEL_OPEN, Timing.EXEC, Timing.READ, Timing.CLOSE)
-    )
+    parts = tuple(measured_step(name, part) for part in (Timing.CHANNEL_OPEN, Timing.EXEC, Timing.READ, Timing.CLOSE))
     return _Names(command, parts, (*parts, command), (*parts, command, first_byte))
 
 
@@ -48,8 +47,8 @@ def run_command(step: ExecStep, run: StepRun) -> None:
         with run.step_limit(Timing.COMMAND):
             end = channel.run(run.fill_in(step.command), stdout.update, course)
         check_end(end, step.expect_exit_code)
-        if step.expect_stdout and not re.search(step.expect_stdout, stdout.text()):
-            raise StepFailure(Outcome.OUTPUT_MISMATCH, "the output does not match expectStdout")
+        if step.expect_stdout:
+            raise_mismatch("" if stdout.matches(step.expect_stdout) else "the output does not match expectStdout")
     except BaseException as error:
         _record_failure(step, run, classify_error(error).outcome, (begin_ns, opened_ns), course)
         raise
@@ -109,6 +108,10 @@ class Stdout:
     def text(self) -> str:
         """Return the output that was kept."""
         return self._kept.decode("utf-8", "replace")
+
+    def matches(self, expression: str) -> bool:
+        """Return whether a regular expression is found in the output that was kept."""
+        return re.search(expression, self.text()) is not None
 
 
 def check_end(end: CommandEnd, expect_exit_code: int) -> None:
