@@ -88,7 +88,7 @@ def note_ports(iterations: list[tuple[int, int, int]]) -> None:
         release(self, connection, user, usable=usable)
 
     Iteration.run = run_noted  # type: ignore[method-assign] # likewise
-    Recorder.sample = sample_noted  # type: ignore[method-assign] # likewise
+    Recorder.sample = sample_noted  # type: ignore[assignment,method-assign] # likewise
     SessionPerIteration.release = release_noted  # type: ignore[method-assign] # likewise
 
 

@@ -54,12 +54,6 @@ class Channel(Protocol):
     def execute(self, command: str) -> None:
         """Ask for a command (section 6.5), and wait for the server's word that it was started."""
 
-    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
-        """Execute a command, hand each piece of its output to `take`, and close the channel at the output's end.
-
-        `course` tells when the parts ended, as far as it came, after a failure too.
-        """
-
     def read(self) -> bytes:
         """Return the next piece of output, empty at its end."""
 
@@ -71,6 +65,16 @@ class Channel(Protocol):
 
     def close(self) -> CommandEnd:
         """Close the channel, wait for the server's close, and return how the command ended."""
+
+
+class SessionChannel(Channel, Protocol):
+    """A session channel (section 6.1)."""
+
+    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+        """Execute a command, hand each piece of its output to `take`, and close the channel at the output's end.
+
+        `course` tells when the parts ended, as far as it came, after a failure too.
+        """
 
 
 class RemoteFile(Protocol):
@@ -144,7 +148,7 @@ class Connection(Protocol):
     def keep_alive(self) -> None:
         """Ask for a sign of life (`keepalive@openssh.com`), and wait for it."""
 
-    def open_channel(self) -> Channel:
+    def open_channel(self) -> SessionChannel:
         """Open a session channel."""
 
     def open_forward(self, host: str, port: int) -> Channel:
