@@ -22,7 +22,7 @@ from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.file_protocols import status_failure
-from sshload_worker.clients.ssh2.direct_calls import channel_of, close_file, has_ended, last_error_text, own_file
+from sshload_worker.clients.ssh2.direct_calls import channel_of, close_file, ending_of, last_error_text, own_file
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
 
@@ -57,6 +57,7 @@ class _SftpRequests:
     def __init__(self, driver: Driver, sftp: SFTP) -> None:
         self.driver = driver
         self._sftp = sftp
+        self._has_ended = ending_of(sftp)
         self._handles: set[SFTPHandle] = set()
         self._channel: Channel | None = None
         driver.subsystems.add(self)
@@ -77,6 +78,7 @@ class _SftpRequests:
             self.driver.subsystems.discard(self)
             for handle in self._handles:
                 self.driver.forget(handle)
+            self._has_ended = _has_ended_here
             self._channel = channel_of(self._sftp)
             self.driver.keep(self._channel)
             self.driver.forget(self._sftp)
@@ -96,7 +98,7 @@ class _SftpRequests:
         except _GARBLED:
             code = 0
         else:
-            if result == LIBSSH2_ERROR_EAGAIN and has_ended(self._sftp):
+            if result == LIBSSH2_ERROR_EAGAIN and self._has_ended():
                 raise StepFailure(Outcome.SFTP_CONNECTION_LOST, f"{path}: the server's SFTP subsystem has ended")
             if isinstance(result, SFTPHandle):
                 own_file(result)
@@ -106,6 +108,10 @@ class _SftpRequests:
         if code == 0:  # no status of the server's, but nonsense
             raise StepFailure(Outcome.SFTP_BAD_MESSAGE, f"{path}: {text}")
         raise status_failure(code, f"{path}: {_STATUS_TEXTS.get(code, f'status {code}')}")
+
+
+def _has_ended_here() -> int:
+    return 1
 
 
 def _try_end(requests: _SftpRequests) -> int:
