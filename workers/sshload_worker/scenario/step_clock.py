@@ -61,7 +61,7 @@ class TimeLimit:
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._row.limits.pop(self, None)
-        if isinstance(value, TimeLimitReached) and value.limit is self:
+        if value is not None and isinstance(value, TimeLimitReached) and value.limit is self:
             raise self.failure from None
 
     def cut_off(self) -> None:
