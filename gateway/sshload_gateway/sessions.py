@@ -14,11 +14,11 @@ from sshload_gateway.store.sealing import Seal
 
 _CHANGES_AT_MOST: Final = 3
 
-_Done = TypeVar("_Done", covariant=True)
+_Done_co = TypeVar("_Done_co", covariant=True)
 _Answer = TypeVar("_Answer")
 
 
-class Attempt(Protocol[_Done]):
+class Attempt(Protocol[_Done_co]):
     """One try to do some work on a connection."""
 
     @property
@@ -26,7 +26,7 @@ class Attempt(Protocol[_Done]):
         """Whether it has left nothing open on the connection."""
         ...
 
-    async def run(self, ssh: asyncssh.SSHClientConnection) -> _Done:
+    async def run(self, ssh: asyncssh.SSHClientConnection) -> _Done_co:
         """Do the work; raises SessionRefusedError where the server opened no session for it."""
         ...
 
@@ -54,7 +54,8 @@ class Sessions:
     async def do(self, owner: str, name: str, attempt: Callable[[], Attempt[_Answer]]) -> tuple[_Answer, Served]:
         """Do work with a caller's credential. Work that the server opened no session for is tried on another session.
 
-        Raises NoSuchCredentialError, LoginError, BusyError, ServerError and what the work raises.
+        Raises NoSuchCredentialError, LoginError, BusyError, ServerError, SessionRefusedError where the server opens no
+        session at all, and what the work raises.
         """
         deadline_s = self.pool.deadline_s()
         for _ in range(_CHANGES_AT_MOST):
@@ -76,7 +77,8 @@ class Sessions:
             try:
                 answer = await work.run(session.ssh)
             except SessionRefusedError:
-                self.pool.refused(session)
+                if not self.pool.refused(session):
+                    raise
                 continue
             except BaseException:
                 self._give_back(session, is_sound=work.is_sound)

@@ -7,7 +7,7 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from sshload_gateway.api import commands, credentials
-from sshload_gateway.api.problems import MEDIA_TYPE, Problem, add_answers
+from sshload_gateway.api.problems import Problem, add_answers
 from sshload_gateway.api.shapes import Welcome
 from sshload_gateway.api.state import Gateway
 

@@ -67,7 +67,7 @@ async def run(
     summary="List a directory",
     operation_id="listFiles",
 )
-async def files(  # noqa: PLR0913 - FastAPI reads a route's parameters from here
+async def files(  # noqa: PLR0913, PLR0917 - FastAPI reads a route's parameters from here
     request: Request,
     caller: Caller,
     credential: Annotated[str, Path(pattern=NAME_PATTERN)],
@@ -99,6 +99,7 @@ def _answer(result: Result, served: Served, encoding: Literal["utf-8", "base64"]
         outcome=result.outcome,
         exit_code=result.exit_code,
         signal=result.signal or None,
+        has_ended=result.has_ended,
         stdout=_text(result.stdout, encoding),
         stderr=_text(result.stderr, encoding),
         encoding=encoding,

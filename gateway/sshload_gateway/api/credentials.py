@@ -67,7 +67,7 @@ async def delete(request: Request, caller: Caller, credential: str = Path(patter
 
 
 def _keys(body: CredentialRequest) -> tuple[KeyPair, tuple[str, ...]]:
-    faults = []
+    faults: list[dict[str, object]] = []
     key = KeyPair(b"", "")
     try:
         key = read_private_key(body.private_key)

@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 
 from sshload_gateway.identity.key_set import KeySetUnavailableError
 from sshload_gateway.sessions import NoSuchCredentialError
-from sshload_gateway.ssh.failures import BusyError, LoginError, LoginFailure, ServerError
+from sshload_gateway.ssh.failures import BusyError, LoginError, LoginFailure, ServerError, SessionRefusedError
 from sshload_gateway.ssh.listing import ListingError
 from sshload_gateway.store.credentials import TooManyCredentialsError
 from sshload_gateway.store.database import DatabaseUnavailableError
@@ -60,7 +60,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     }
 
 
-def answer_to(error: Exception) -> JSONResponse:  # noqa: PLR0911 - one line for each error
+def answer_to(error: Exception) -> JSONResponse:  # noqa: C901, PLR0911 - one line for each error
     """Return the answer for an error; one that is not known is logged, and told without its words."""
     match error:
         case NoSuchCredentialError():
@@ -74,6 +74,8 @@ def answer_to(error: Exception) -> JSONResponse:  # noqa: PLR0911 - one line for
             return answer(503, "busy", error.detail, retry_s=error.retry_after_s)
         case ServerError():
             return answer(502, "server", str(error))
+        case SessionRefusedError():
+            return answer(502, "no-session", "the server opens no session: look at its MaxSessions")
         case ListingError():
             return answer(409, "listing", str(error))
         case TooManyCredentialsError():
@@ -116,6 +118,7 @@ def add_answers(app: FastAPI) -> None:
         LoginError,
         BusyError,
         ServerError,
+        SessionRefusedError,
         ListingError,
         TooManyCredentialsError,
         DatabaseUnavailableError,

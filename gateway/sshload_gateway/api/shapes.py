@@ -122,6 +122,10 @@ class CommandAnswer(_Shape):
     )
     exit_code: int | None = Field(description="Null unless it exited.")
     signal: str | None = Field(description="The signal that ended it, without SIG, where one did.")
+    has_ended: bool = Field(
+        description="Whether the server said that it has ended. Where it is false, the command may still run: OpenSSH "
+        "ends no command of root."
+    )
     stdout: str
     stderr: str
     encoding: Literal["utf-8", "base64"]

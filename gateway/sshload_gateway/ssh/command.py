@@ -45,6 +45,8 @@ class Result:
     stdout: bytes
     stderr: bytes
     duration_s: float
+    has_ended: bool
+    """Whether the server said so; where it did not, the remote process may still run."""
 
 
 class Execution:
@@ -64,7 +66,7 @@ class Execution:
         """Run the command to its end, or to one of its limits, and then end its remote process.
 
         A cancelled call ends the remote process too. The server signals the process group that it started; a process
-        that left this group lives on.
+        that left this group lives on, and OpenSSH signals nothing that runs as root.
 
         Raises SessionRefusedError where nothing ran because the server opened no session, and ServerError where it
         opened one and refused the command.
@@ -141,6 +143,7 @@ class _Running(asyncssh.SSHClientSession[bytes]):
             bytes(self.stdout),
             bytes(self.stderr),
             duration_s,
+            has_ended=self.exit_code is not None or bool(self.signal),
         )
 
 

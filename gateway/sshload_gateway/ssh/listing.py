@@ -2,15 +2,17 @@
 
 import asyncio
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 import asyncssh
 
 from sshload_gateway.ssh.failures import ServerError, SessionRefusedError
 
 _CLOSE_S: Final = 1.0
-_TYPES: Final = (
+Kind = Literal["file", "directory", "symlink", "other", "unknown"]
+_TYPES: Final[tuple[tuple[Callable[[int], bool], Kind], ...]] = (
     (stat.S_ISDIR, "directory"),
     (stat.S_ISREG, "file"),
     (stat.S_ISLNK, "symlink"),
@@ -26,7 +28,7 @@ class Entry:
     """One entry. What the server does not say is None; the time is in seconds since 1970."""
 
     name: bytes
-    kind: str
+    kind: Kind
     size_bytes: int | None
     permissions: int | None
     modified_at: int | None
@@ -117,7 +119,7 @@ class Listing:
 def _entry(name: asyncssh.SFTPName) -> Entry:
     attributes = name.attrs
     mode = attributes.permissions
-    kind = "other" if mode is not None else "unknown"
+    kind: Kind = "other" if mode is not None else "unknown"
     if mode is not None:
         kind = next((word for is_one, word in _TYPES if is_one(mode)), kind)
     raw = name.filename if isinstance(name.filename, bytes) else name.filename.encode()

@@ -63,6 +63,7 @@ class Pool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
         self._is_closed = False
+        self._all_given_back = asyncio.Event()
 
     @property
     def connections(self) -> int:
@@ -118,15 +119,20 @@ class Pool:
         self._end_session(session.connection)
         self._serve()
 
-    def refused(self, session: Session) -> None:
-        """Take a session back that the server refused to open: the connection holds no more than it has."""
+    def refused(self, session: Session) -> bool:
+        """Take a session back that the server refused to open: the connection holds no more than it has.
+
+        Tell whether another try may succeed: the server has opened others on this connection, or the connection ended.
+        """
         connection = session.connection
         self._metrics.refused_sessions.inc()
         self._end_session(connection)
         if not connection.is_lost:
             connection.session_limit = max(1, connection.sessions)
             connection.host.allow_fewer(connection.session_limit, self._clock() + self._limits.age_s)
+        may_succeed = connection.sessions > 0 or connection.uses > 1 or connection.is_lost
         self._serve()
+        return may_succeed
 
     def broken(self, session: Session) -> None:
         """Take a session back whose connection is not to be trusted any more: it gets no new session."""
@@ -146,12 +152,13 @@ class Pool:
     async def close(self, within_s: float) -> None:
         """Give no more sessions; wait for those that there are, and close all connections then."""
         self._is_closed = True
-        give_up_s = self._clock() + within_s
         for lane in list(self._lanes.values()):
             self._fail(lane, BusyError("the gateway is shutting down", 1))
             self._close_all(lane.drain(), "shutdown")
-        while self._sessions and self._clock() < give_up_s:
-            await asyncio.sleep(_FIRST_PAUSE_S)
+        if self._sessions:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(within_s):
+                    await self._all_given_back.wait()
         for lane in list(self._lanes.values()):
             self._close_all(lane.connections, "shutdown")
         if self._sweeper is not None:
@@ -340,6 +347,8 @@ class Pool:
     def _end_session(self, connection: Connection) -> None:
         connection.sessions -= 1
         self._sessions -= 1
+        if self._is_closed and self._sessions == 0:
+            self._all_given_back.set()
         connection.idle_since_s = self._clock()
         if connection.sessions == 0 and not connection.is_lost:
             if connection.is_draining:

@@ -1,7 +1,6 @@
 """The database: SQLite in a file, or PostgreSQL by its URL."""
 
 import asyncio
-import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Final
@@ -71,7 +70,7 @@ def _engine(url: sa.URL) -> AsyncEngine:
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:
     """Let readers go on beside a writer, and writers of several processes wait for each other."""
-    cursor: sqlite3.Cursor = connection.cursor()
+    cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
     cursor.execute(f"PRAGMA busy_timeout={int(_ANSWER_S * 1000)}")
     cursor.close()
