@@ -51,6 +51,8 @@ class Connection:
     idle_since_s: float
     sessions: int = 0
     uses: int = 0
+    has_served: bool = False
+    """Whether a session on it has ended that the server had opened."""
     is_draining: bool = False
     is_lost: bool = False
 

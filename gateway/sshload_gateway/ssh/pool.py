@@ -116,6 +116,7 @@ class Pool:
 
     def release(self, session: Session) -> None:
         """Take a session back that has ended as it should."""
+        session.connection.has_served = True
         self._end_session(session.connection)
         self._serve()
 
@@ -130,7 +131,7 @@ class Pool:
         if not connection.is_lost:
             connection.session_limit = max(1, connection.sessions)
             connection.host.allow_fewer(connection.session_limit, self._clock() + self._limits.age_s)
-        may_succeed = connection.sessions > 0 or connection.uses > 1 or connection.is_lost
+        may_succeed = connection.sessions > 0 or connection.has_served or connection.is_lost
         self._serve()
         return may_succeed
 

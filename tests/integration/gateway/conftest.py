@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 from account_server import Place, account_server, readable_place
 from gateway_process import Caller, GatewayProcess, gateway_process
+from postgres_server import PostgresServer, postgres_server
 from ssh_server import SshServer
 
 
@@ -38,3 +39,10 @@ def caller(gateway: GatewayProcess, sshd: SshServer) -> Caller:
     caller = gateway.caller(secrets.token_hex(8))
     caller.store("server", sshd).raise_for_status()
     return caller
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server. Tests leave it running."""
+    with postgres_server() as server:
+        yield server

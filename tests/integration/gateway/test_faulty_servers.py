@@ -91,10 +91,9 @@ def test_a_server_that_opens_no_session_is_a_bad_gateway(servers: _Servers) -> N
 def test_commands_wait_for_a_server_that_is_at_its_max_startups(servers: _Servers) -> None:
     server = servers.by_name["one-startup"]
     caller = servers.caller("one-startup")
-    with ThreadPoolExecutor(1) as others:
-        with socket.create_connection(("127.0.0.1", server.port)):
-            answer = others.submit(caller.run, "server", "echo in")
-            server.await_log("drop connection")
+    with ThreadPoolExecutor(1) as others, socket.create_connection(("127.0.0.1", server.port)):
+        answer = others.submit(caller.run, "server", "echo in")
+        server.await_log("drop connection")
 
     assert answer.result().json()["stdout"] == "in\n"
 
