@@ -51,6 +51,7 @@ class DatabaseConfig(_Section):
 
     url: str | None = None
     url_file: Annotated[Path, Field(strict=False)] | None = None
+    answer_s: Seconds = 5.0
 
     @model_validator(mode="after")
     def _one(self) -> "DatabaseConfig":

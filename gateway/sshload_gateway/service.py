@@ -70,7 +70,7 @@ async def _parts(config: Config) -> AsyncIterator[tuple[ASGIApp, ASGIApp]]:
     keys = JwksKeys(from_file(tokens.jwks_file) if tokens.jwks_file else from_url(str(tokens.jwks_url)))
     check = TokenCheck(Terms(tokens.issuer, tokens.audience, tokens.algorithms, tokens.leeway_s), keys)
     allowed = destinations(config.destinations.entries(), config.destinations.ranges())
-    database = Database(config.database.read())
+    database = Database(config.database.read(), config.database.answer_s)
     pool = Pool(config.pool.limits(), SshLogin(allowed, config.pool.login_s), PoolMetrics(registry))
     registry.register(PoolGauges(pool))
     credentials = Credentials(database, seal, config.limits.credentials)

@@ -120,7 +120,7 @@ def gateway_config(folder: Path, ports: Iterable[int], **changes: Any) -> dict[s
     config: dict[str, Any] = {
         "listen": {"host": "127.0.0.1", "port": free_port()},
         "management": {"host": "127.0.0.1", "port": free_port()},
-        "database": {"url": f"sqlite:///{folder / 'gateway.db'}"},
+        "database": {"url": f"sqlite:///{folder / 'gateway.db'}", "answerS": 60},
         "tokens": {"issuer": ISSUER, "audience": AUDIENCE, "algorithms": ["ES256"], "jwksFile": f"{folder}/jwks.json"},
         "sealingKeys": {"folder": str(seal), "active": "first"},
         "destinations": {"allowed": [{"host": "127.0.0.1", "ports": list(ports)}]},

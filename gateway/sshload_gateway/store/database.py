@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any, Final
 
 import sqlalchemy as sa
@@ -10,7 +11,6 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-_ANSWER_S: Final = 5.0
 _CONNECTIONS: Final = 10
 
 
@@ -19,10 +19,11 @@ class DatabaseUnavailableError(Exception):
 
 
 class Database:
-    """A pool of connections to a database."""
+    """A pool of connections to a database, of which each transaction may take `answer_s`."""
 
-    def __init__(self, url: sa.URL) -> None:
-        self.engine = _engine(url)
+    def __init__(self, url: sa.URL, answer_s: float) -> None:
+        self.engine = _engine(url, answer_s)
+        self._answer_s = answer_s
 
     @property
     def is_sqlite(self) -> bool:
@@ -36,7 +37,7 @@ class Database:
         Raises DatabaseUnavailableError.
         """
         try:
-            async with asyncio.timeout(_ANSWER_S), self.engine.begin() as connection:
+            async with asyncio.timeout(self._answer_s), self.engine.begin() as connection:
                 yield connection
         except (DBAPIError, PoolTimeoutError, OSError) as error:  # TimeoutError is an OSError
             if isinstance(error, sa.exc.IntegrityError):
@@ -53,24 +54,24 @@ class Database:
         await self.engine.dispose()
 
 
-def _engine(url: sa.URL) -> AsyncEngine:
+def _engine(url: sa.URL, answer_s: float) -> AsyncEngine:
     if url.get_backend_name() == "sqlite":
-        engine = create_async_engine(url.set(drivername="sqlite+aiosqlite"), pool_timeout=_ANSWER_S)
-        sa.event.listen(engine.sync_engine, "connect", _set_up_sqlite)
+        engine = create_async_engine(url.set(drivername="sqlite+aiosqlite"), pool_timeout=answer_s)
+        sa.event.listen(engine.sync_engine, "connect", partial(_set_up_sqlite, answer_s))
         return engine
     return create_async_engine(
         url.set(drivername="postgresql+asyncpg"),
         pool_size=_CONNECTIONS,
         max_overflow=0,
-        pool_timeout=_ANSWER_S,
+        pool_timeout=answer_s,
         pool_pre_ping=True,  # connections of before a restart of the server are found out, and made anew
-        connect_args={"timeout": _ANSWER_S, "command_timeout": _ANSWER_S},
+        connect_args={"timeout": answer_s, "command_timeout": answer_s},
     )
 
 
-def _set_up_sqlite(connection: Any, _record: object) -> None:
+def _set_up_sqlite(answer_s: float, connection: Any, _record: object) -> None:
     """Let readers go on beside a writer, and writers of several processes wait for each other."""
     cursor = connection.cursor()
     cursor.execute("PRAGMA journal_mode=WAL")
-    cursor.execute(f"PRAGMA busy_timeout={int(_ANSWER_S * 1000)}")
+    cursor.execute(f"PRAGMA busy_timeout={int(answer_s * 1000)}")
     cursor.close()

@@ -8,7 +8,6 @@ import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-
 from sshload_gateway.store.credentials import Credentials, NewCredential, TooManyCredentialsError
 from sshload_gateway.store.database import Database
 from sshload_gateway.store.migrate import migrate
@@ -39,7 +38,7 @@ def test_migrations_make_the_tables_that_the_code_uses(url: str) -> None:
 
 def test_gateways_that_start_at_the_same_time_migrate_once(url: str) -> None:
     async def begin() -> None:
-        databases = [Database(sa.make_url(url)) for _ in range(4)]
+        databases = [Database(sa.make_url(url), 300) for _ in range(4)]
         await asyncio.gather(*(migrate(database) for database in databases))
         for database in databases:
             await database.close()
@@ -147,7 +146,7 @@ def _new(owner: str, name: str, private_key: bytes) -> NewCredential:
 
 @asynccontextmanager
 async def _database(url: str) -> AsyncIterator[Database]:
-    database = Database(sa.make_url(url))
+    database = Database(sa.make_url(url), 300)
     try:
         await migrate(database)
         yield database

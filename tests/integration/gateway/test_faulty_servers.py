@@ -123,7 +123,7 @@ def test_a_connection_that_the_server_ends_is_replaced(servers: _Servers, place:
     caller = servers.caller("hanging-up")
     begun = place.folder / "home" / "begun"
     with ThreadPoolExecutor(1) as others:
-        running = others.submit(caller.run, "server", f"touch {begun}; sleep 600")
+        running = others.submit(caller.run, "server", f"touch {begun}; exec sleep 30")
         wait_until(begun.exists, "the command begins")
         server.hang_up()
         lost = running.result().json()
