@@ -2,6 +2,7 @@
 
 import argparse
 import asyncio
+import resource
 from pathlib import Path
 
 import prometheus_client
@@ -20,11 +21,18 @@ def main() -> None:
     try:
         config = read_config(path.read_text(encoding="utf-8"))
         set_up_log(config.log_level)
+        _allow_many_files()
         asyncio.run(serve(config))
     except (OSError, UnicodeError) as error:
         raise SystemExit(f"sshload-gateway: {path}: {error}") from None
     except ConfigError as error:
         raise SystemExit("\n".join(f"sshload-gateway: {path}: {line}" for line in str(error).splitlines())) from None
+
+
+def _allow_many_files() -> None:
+    """Raise the limit of open files as far as one may: each client and each server is one."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import signal
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Final
@@ -39,8 +40,10 @@ async def serve(config: Config) -> None:
     Raises ConfigError where what the configuration names cannot be used.
     """
     async with _parts(config) as (api, management):
-        api_server = uvicorn.Server(_uvicorn(api, config.listen, config.shutdown_s))
-        side_server = _SideServer(_uvicorn(management, config.management, 1))
+        api_server = _Server(_uvicorn(api, config.listen, config.shutdown_s))
+        side_server = _Server(_uvicorn(management, config.management, 1))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, api_server.handle_exit, number, None)
         side = asyncio.create_task(side_server.serve())
         try:
             await api_server.serve()
@@ -49,8 +52,8 @@ async def serve(config: Config) -> None:
             await side
 
 
-class _SideServer(uvicorn.Server):
-    """A server that leaves signals to the other one."""
+class _Server(uvicorn.Server):
+    """A server that leaves signals alone: uvicorn's own would raise them again before all connections are closed."""
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
