@@ -42,16 +42,23 @@ def _address(host: str) -> str:
 class Listen(_Section):
     """An address and a port to listen at."""
 
-    host: Annotated[str, AfterValidator(_address)] = "0.0.0.0"  # noqa: S104 - in a pod, behind a NetworkPolicy
-    port: Port
+    host: Annotated[str, AfterValidator(_address)] = Field(
+        default="0.0.0.0",  # noqa: S104 - in a pod, behind a NetworkPolicy
+        description="The address.",
+    )
+    port: Port = Field(
+        description="The port: 8080 of the API, 9100 of health and metrics, where the section is left out."
+    )
 
 
 class DatabaseConfig(_Section):
     """Where credentials are stored. A URL with a password is given in a file, which is of a Secret."""
 
-    url: str | None = None
-    url_file: Annotated[Path, Field(strict=False)] | None = None
-    answer_s: Seconds = 5.0
+    url: str | None = Field(default=None, description="`sqlite:////PATH`, or `postgresql://...` without password.")
+    url_file: Annotated[Path, Field(strict=False)] | None = Field(
+        default=None, description="A file with the URL, password included."
+    )
+    answer_s: Seconds = Field(default=5.0, description="How long a transaction may take.")
 
     @model_validator(mode="after")
     def _one(self) -> "DatabaseConfig":
@@ -76,12 +83,14 @@ class DatabaseConfig(_Section):
 class Tokens(_Section):
     """Whose tokens are accepted."""
 
-    issuer: Annotated[str, Field(min_length=1)]
-    audience: Annotated[str, Field(min_length=1)]
-    algorithms: Annotated[tuple[str, ...], Field(strict=False, min_length=1)]
-    jwks_url: str | None = None
-    jwks_file: Annotated[Path, Field(strict=False)] | None = None
-    leeway_s: Annotated[float, Field(ge=0, le=300)] = 10.0
+    issuer: str = Field(min_length=1, description="What `iss` must be.")
+    audience: str = Field(min_length=1, description="What `aud` must have.")
+    algorithms: tuple[str, ...] = Field(
+        strict=False, min_length=1, description="Which signatures count: RS, PS or ES with 256, 384 or 512; EdDSA."
+    )
+    jwks_url: str | None = Field(default=None, description="Where the issuer's keys are: https only, but on loopback.")
+    jwks_file: Annotated[Path, Field(strict=False)] | None = Field(default=None, description="Or the file with them.")
+    leeway_s: float = Field(default=10.0, ge=0, le=300, description="How much clocks may differ.")
 
     @model_validator(mode="after")
     def _possible(self) -> "Tokens":
@@ -98,15 +107,17 @@ class Tokens(_Section):
 class SealingKeys(_Section):
     """The folder with the sealing keys, and the name of the one that seals."""
 
-    folder: Annotated[Path, Field(strict=False)]
-    active: Annotated[str, Field(min_length=1, max_length=63)]
+    folder: Path = Field(
+        strict=False, description="Each file is a key of 32 bytes in base64; its name is the key's id."
+    )
+    active: str = Field(min_length=1, max_length=63, description="The key that seals; the others only open.")
 
 
 class AllowedDestination(_Section):
     """A host pattern, an address or a range that credentials may name, and the ports there."""
 
-    host: str
-    ports: Annotated[tuple[Port, ...], Field(strict=False, min_length=1)]
+    host: str = Field(description="A pattern of names, an address, leading bytes (`10.1.*`) or a CIDR.")
+    ports: tuple[Port, ...] = Field(strict=False, min_length=1, description="The ports there.")
 
     @model_validator(mode="after")
     def _readable(self) -> "AllowedDestination":
@@ -126,8 +137,10 @@ def _range(cidr: str) -> str:
 class DestinationsConfig(_Section):
     """Where the gateway may connect to, and where it may not unless an entry lists that very place."""
 
-    allowed: Annotated[tuple[AllowedDestination, ...], Field(strict=False)] = ()
-    denied: Annotated[tuple[Annotated[str, AfterValidator(_range)], ...], Field(strict=False)] = ()
+    allowed: tuple[AllowedDestination, ...] = Field(default=(), strict=False)
+    denied: tuple[Annotated[str, AfterValidator(_range)], ...] = Field(
+        default=(), strict=False, description="CIDRs that are denied on top of private and reserved ones."
+    )
 
     def entries(self) -> tuple[AllowedTarget, ...]:
         """Return the allowed destinations as entries of the allow-list."""
@@ -141,19 +154,25 @@ class DestinationsConfig(_Section):
 class PoolConfig(_Section):
     """The policy and the limits of the pool of connections."""
 
-    policy: Annotated[PolicyName, Field(strict=False)] = PolicyName.POOL
-    connections: Count = 200
-    connections_per_host: Count = 100
-    connections_per_credential: Count = 4
-    sessions: Count = 1_000
-    sessions_per_connection: Count = 10
-    logins_per_host: Count = 5
-    waiting: Count = 2_000
-    wait_s: Seconds = 10.0
-    login_s: Seconds = 10.0
-    idle_s: Seconds = 60.0
-    age_s: Seconds = 3_600.0
-    refusal_pause_s: Annotated[float, Field(ge=0, le=3_600)] = 10.0
+    policy: PolicyName = Field(
+        default=PolicyName.POOL, strict=False, description="`login-per-request`, `connection-per-user` or `pool`."
+    )
+    connections: Count = Field(default=200, description="Connections of this process at most.")
+    connections_per_host: Count = Field(default=100, description="To one host and port at most.")
+    connections_per_credential: Count = Field(default=4, description="Of one version of a credential at most.")
+    sessions: Count = Field(default=1_000, description="Sessions of this process at most.")
+    sessions_per_connection: Count = Field(default=10, description="OpenSSH's `MaxSessions` is 10 by default.")
+    logins_per_host: Count = Field(
+        default=5, description="Logins at the same time; `MaxStartups` begins to drop at 10."
+    )
+    waiting: Count = Field(default=2_000, description="Requests that may wait for a session.")
+    wait_s: Seconds = Field(default=10.0, description="How long a request waits for a session, login included.")
+    login_s: Seconds = Field(default=10.0, description="How long a login may take.")
+    idle_s: Seconds = Field(default=60.0, description="After how long without a session a connection is closed.")
+    age_s: Seconds = Field(default=3_600.0, description="After how long a connection gets no more sessions.")
+    refusal_pause_s: float = Field(
+        default=10.0, ge=0, le=3_600, description="How long a login that was refused is not tried again."
+    )
 
     def limits(self) -> Limits:
         """Return them as the pool takes them."""
@@ -163,13 +182,17 @@ class PoolConfig(_Section):
 class RequestLimits(_Section):
     """What one caller and one request may use."""
 
-    requests_per_second: Annotated[float, Field(gt=0, le=100_000)] = 20.0
-    requests_at_once: Count = 40
-    credentials: Count = 100
-    command_s: Seconds = 60.0
-    output_bytes: Annotated[int, Field(ge=1, le=64 * 1024 * 1024)] = 1024 * 1024
-    body_bytes: Annotated[int, Field(ge=1_024, le=64 * 1024 * 1024)] = 1024 * 1024
-    directory_entries: Count = 10_000
+    requests_per_second: float = Field(
+        default=20.0, gt=0, le=100_000, description="Requests of one caller in the long run, by each process."
+    )
+    requests_at_once: Count = Field(default=40, description="Requests of one caller at once.")
+    credentials: Count = Field(default=100, description="Credentials of one caller.")
+    command_s: Seconds = Field(default=60.0, description="How long a command may run.")
+    output_bytes: int = Field(
+        default=1024 * 1024, ge=1, le=64 * 1024 * 1024, description="Of stdout and of stderr, each."
+    )
+    body_bytes: int = Field(default=1024 * 1024, ge=1_024, le=64 * 1024 * 1024, description="Of a request's body.")
+    directory_entries: Count = Field(default=10_000, description="Entries of a directory that can be listed.")
 
 
 class Config(_Section):
@@ -183,8 +206,8 @@ class Config(_Section):
     destinations: DestinationsConfig
     pool: PoolConfig = PoolConfig()
     limits: RequestLimits = RequestLimits()
-    shutdown_s: Seconds = 25.0
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    shutdown_s: Seconds = Field(default=25.0, description="How long requests may take to end after SIGTERM.")
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="Of the JSON log.")
 
 
 def read_config(text: str) -> Config:

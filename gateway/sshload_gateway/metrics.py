@@ -68,3 +68,8 @@ class PoolGauges(Collector):
         yield GaugeMetricFamily("sshload_gateway_connections", "Connections, opening and closing.", counts.connections)
         yield GaugeMetricFamily("sshload_gateway_sessions", "Sessions that requests have.", counts.sessions)
         yield GaugeMetricFamily("sshload_gateway_waiting", "Requests that wait for a session.", counts.waiting)
+
+
+def commands_counter(registry: CollectorRegistry) -> Counter:
+    """Return the counter of commands that have ended, one way or another."""
+    return Counter("sshload_gateway_commands", "Commands by outcome.", ("outcome",), registry=registry)

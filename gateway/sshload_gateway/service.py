@@ -9,7 +9,7 @@ from typing import Final
 
 import uvicorn
 from alembic.util import CommandError
-from prometheus_client import CollectorRegistry, Counter, ProcessCollector
+from prometheus_client import CollectorRegistry, ProcessCollector
 from starlette.types import ASGIApp
 
 from sshload_gateway.api.app import make_app
@@ -20,7 +20,7 @@ from sshload_gateway.config import Config, ConfigError, Listen
 from sshload_gateway.identity.key_set import JwksKeys, from_file, from_url
 from sshload_gateway.identity.rate_limit import RateLimit
 from sshload_gateway.identity.tokens import Terms, TokenCheck
-from sshload_gateway.metrics import PoolGauges, PoolMetrics
+from sshload_gateway.metrics import PoolGauges, PoolMetrics, commands_counter
 from sshload_gateway.sessions import Sessions
 from sshload_gateway.ssh.destinations import destinations
 from sshload_gateway.ssh.login import SshLogin
@@ -77,8 +77,7 @@ async def _parts(config: Config) -> AsyncIterator[tuple[ASGIApp, ASGIApp]]:
     pool = Pool(config.pool.limits(), SshLogin(allowed, config.pool.login_s), PoolMetrics(registry))
     registry.register(PoolGauges(pool))
     credentials = Credentials(database, seal, config.limits.credentials)
-    commands = Counter("sshload_gateway_commands", "Commands by outcome.", ("outcome",), registry=registry)
-    gateway = Gateway(Sessions(credentials, seal, pool), allowed, config.limits, commands)
+    gateway = Gateway(Sessions(credentials, seal, pool), allowed, config.limits, commands_counter(registry))
     rate = RateLimit(config.limits.requests_per_second, config.limits.requests_at_once)
     api = Guard(make_app(gateway), check, rate, config.limits.body_bytes, RequestMetrics(registry))
     readiness = Readiness(database, keys)
