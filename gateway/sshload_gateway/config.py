@@ -230,7 +230,7 @@ def _problem(error: Any) -> str:
 def _database_url(text: str) -> sa.URL:
     try:
         url = sa.make_url(text)
-    except sa.exc.ArgumentError:
+    except (sa.exc.ArgumentError, ValueError):
         raise ValueError("is no URL of a database") from None  # what it says has the text, and that a password
     if url.drivername not in ("sqlite", "postgresql"):
         raise ValueError("begins neither with sqlite:/// nor with postgresql://")

@@ -47,7 +47,7 @@ class TokenCheck:
             raise TokenError(f"the token is longer than {_LONGEST_TOKEN} characters")
         try:
             header = jwt.get_unverified_header(token)
-        except jwt.PyJWTError:
+        except (jwt.PyJWTError, UnicodeError):
             raise TokenError("the token is not a JWT") from None
         if header.get("alg") not in self.terms.algorithms:
             raise TokenError(f"the token's algorithm is none of {', '.join(self.terms.algorithms)}")

@@ -84,6 +84,7 @@ class Lane:
     connections: list[Connection] = field(default_factory=list)
     waiters: "deque[Future[Connection]]" = field(default_factory=deque)
     opening: int = 0
+    closing: int = 0
     failure: LoginError | None = None
     """Why the last login did not come about, until one does."""
     refused_until_s: float = 0.0
@@ -96,11 +97,11 @@ class Lane:
     def wants_connection(self, sessions_of_one: int, connections: int) -> bool:
         """Tell whether one more connection would serve requests that wait, and the credential may have it."""
         expected = self.opening * sessions_of_one
-        return len(self.waiters) > expected and len(self.connections) + self.opening < connections
+        return len(self.waiters) > expected and len(self.connections) + self.opening + self.closing < connections
 
     def is_unused(self, now_s: float) -> bool:
         """Tell whether there is nothing to remember."""
-        return not (self.connections or self.waiters or self.opening or now_s < self.refused_until_s)
+        return not (self.connections or self.waiters or self.opening or self.closing or now_s < self.refused_until_s)
 
     def drain(self) -> list[Connection]:
         """Let no session begin any more; return the connections that can be closed at once."""

@@ -363,11 +363,12 @@ class Pool:
                 continue
             connection.is_lost = connection.is_draining = True
             connection.lane.connections.remove(connection)
+            connection.lane.closing += 1
+            self._closing += 1
             self._metrics.closed.labels(why).inc()
             self._start(self._close(connection))
 
     async def _close(self, connection: Connection) -> None:
-        self._closing += 1
         connection.ssh.close()
         try:
             async with asyncio.timeout(_CLOSE_S):
@@ -375,6 +376,7 @@ class Pool:
         except TimeoutError:
             connection.ssh.abort()
         self._closing -= 1
+        connection.lane.closing -= 1
         self._gone(connection)
 
     def _lost(self, connection: Connection) -> None:
