@@ -32,6 +32,8 @@ from sshload_gateway.store.sealing import SealError, read_seal
 
 _LOG: Final = logging.getLogger(__name__)
 _DATABASE_PAUSE_S: Final = 2.0
+_LAST_SESSIONS_S: Final = 5.0
+"""How long commands may take to end whose requests were given up at the end of the gateway."""
 
 
 async def serve(config: Config) -> None:
@@ -86,7 +88,7 @@ async def _parts(config: Config) -> AsyncIterator[tuple[ASGIApp, ASGIApp]]:
         yield api, make_management(registry, readiness)
     finally:
         preparing.cancel()
-        await pool.close(config.shutdown_s)
+        await pool.close(_LAST_SESSIONS_S)
         await database.close()
 
 

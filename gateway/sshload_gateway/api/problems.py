@@ -4,12 +4,13 @@ import logging
 from http import HTTPStatus
 from typing import Any, Final
 
-from fastapi import FastAPI, Request
+from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 from starlette.exceptions import HTTPException
 
+from sshload_gateway.api.callers import ClientGoneError
 from sshload_gateway.identity.key_set import KeySetUnavailableError
 from sshload_gateway.sessions import NoSuchCredentialError
 from sshload_gateway.ssh.failures import BusyError, LoginError, LoginFailure, ServerError, SessionRefusedError
@@ -20,6 +21,7 @@ from sshload_gateway.store.sealing import SealError
 
 _LOG: Final = logging.getLogger(__name__)
 _DATABASE_RETRY_S: Final = 5
+_CLIENT_GONE: Final = 499
 _PROBLEMS_AT_MOST: Final = 20
 _LONGEST_PLACE: Final = 100
 MEDIA_TYPE: Final = "application/problem+json"
@@ -98,6 +100,9 @@ def add_answers(app: FastAPI) -> None:
     async def failed(_: Request, error: Exception) -> JSONResponse:
         return answer_to(error)
 
+    async def gone(_: Request, __: Exception) -> Response:
+        return Response(status_code=_CLIENT_GONE)  # for the log: nobody hears it
+
     async def not_valid(_: Request, error: Exception) -> JSONResponse:
         found = error.errors() if isinstance(error, RequestValidationError) else ()
         problems = [
@@ -126,6 +131,8 @@ def add_answers(app: FastAPI) -> None:
         SealError,
     ):
         app.add_exception_handler(known, failed)
+    app.add_exception_handler(ClientGoneError, gone)
+    app.add_exception_handler(Exception, failed)
     app.add_exception_handler(RequestValidationError, not_valid)
     app.add_exception_handler(HTTPException, http)
 

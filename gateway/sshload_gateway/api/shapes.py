@@ -17,7 +17,7 @@ RESERVED: Final = ("credentials", "load")
 
 class _Shape(BaseModel):
     model_config = ConfigDict(
-        extra="forbid", alias_generator=to_camel, validate_by_name=True, hide_input_in_errors=True
+        extra="forbid", strict=True, alias_generator=to_camel, validate_by_name=True, hide_input_in_errors=True
     )
 
 

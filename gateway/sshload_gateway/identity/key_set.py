@@ -32,35 +32,37 @@ class JwksKeys:
         self._source = source
         self._clock = clock
         self._keys: Mapping[str, jwt.PyJWK] | None = None
-        self._read_at_s = float("-inf")
+        self._fresh_until_s = float("-inf")
+        self._tried_at_s = float("-inf")
         self._reading = asyncio.Lock()
 
     async def key(self, key_id: str) -> jwt.PyJWK | None:
         """Return the key of this id, None where there is none; raises KeySetUnavailableError."""
-        keys = await self._current(_OLD_S)
-        if key_id not in keys:
-            keys = await self._current(_AT_MOST_EVERY_S)
-        return keys.get(key_id)
+        await self.check()
+        if self._keys is not None and key_id not in self._keys:
+            await self._read_again()
+        return self._keys.get(key_id) if self._keys is not None else None
 
     async def check(self) -> None:
         """Raise KeySetUnavailableError where there are no keys."""
-        await self._current(_OLD_S)
-
-    async def _current(self, old_s: float) -> Mapping[str, jwt.PyJWK]:
-        if self._clock() - self._read_at_s >= old_s:
-            async with self._reading:
-                if self._clock() - self._read_at_s >= min(old_s, _AT_MOST_EVERY_S):
-                    await self._read()
+        if self._clock() >= self._fresh_until_s:
+            await self._read_again()
         if self._keys is None:
             raise KeySetUnavailableError("the issuer's key set cannot be read")
-        return self._keys
+
+    async def _read_again(self) -> None:
+        """Read the key set, but not so soon after the last time; those that ask meanwhile wait for the same answer."""
+        async with self._reading:
+            if self._clock() - self._tried_at_s >= _AT_MOST_EVERY_S:
+                await self._read()
 
     async def _read(self) -> None:
         try:
             self._keys = _parse(await self._source())
+            self._fresh_until_s = self._clock() + _OLD_S
         except (OSError, aiohttp.ClientError, ValueError, jwt.PyJWTError) as error:
             _LOG.warning("the issuer's key set cannot be read: %s", type(error).__name__)
-        self._read_at_s = self._clock()
+        self._tried_at_s = self._clock()
 
 
 def from_file(path: Path) -> Source:

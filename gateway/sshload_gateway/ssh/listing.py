@@ -3,6 +3,7 @@
 import asyncio
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -71,18 +72,19 @@ class Listing:
             async with asyncio.timeout(self._request.timeout_s):
                 sftp = await self._open(ssh)
                 try:
-                    page = await self._page(sftp)
+                    return await self._page(sftp)
                 finally:
-                    sftp.exit()
+                    await self._close(sftp)
         except TimeoutError:
             raise ServerError(f"the server did not list the directory in {self._request.timeout_s:g} s") from None
-        try:
+
+    async def _close(self, sftp: asyncssh.SFTPClient) -> None:
+        """Close the channel; one that does not close in time stays open, and its connection is not given to others."""
+        sftp.exit()
+        with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_S):
                 await sftp.wait_closed()
                 self._is_open = False
-        except TimeoutError:
-            pass  # the connection is not given to others then
-        return page
 
     async def _open(self, ssh: asyncssh.SSHClientConnection) -> asyncssh.SFTPClient:
         self._is_open = True

@@ -6,12 +6,15 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
 
+import asyncpg
 import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 _CONNECTIONS: Final = 10
+_UNAVAILABLE: Final = (DBAPIError, PoolTimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
+"""TimeoutError is an OSError. SQLAlchemy wraps no error of a connection that is being made."""
 
 
 class DatabaseUnavailableError(Exception):
@@ -39,7 +42,7 @@ class Database:
         try:
             async with asyncio.timeout(self._answer_s), self.engine.begin() as connection:
                 yield connection
-        except (DBAPIError, PoolTimeoutError, OSError) as error:  # TimeoutError is an OSError
+        except _UNAVAILABLE as error:
             if isinstance(error, sa.exc.IntegrityError):
                 raise
             raise DatabaseUnavailableError(f"the database does not answer: {type(error).__name__}") from error
@@ -56,13 +59,16 @@ class Database:
 
 def _engine(url: sa.URL, answer_s: float) -> AsyncEngine:
     if url.get_backend_name() == "sqlite":
-        engine = create_async_engine(url.set(drivername="sqlite+aiosqlite"), pool_timeout=answer_s)
+        engine = create_async_engine(
+            url.set(drivername="sqlite+aiosqlite"), pool_timeout=answer_s, hide_parameters=True
+        )
         sa.event.listen(engine.sync_engine, "connect", partial(_set_up_sqlite, answer_s))
         return engine
     return create_async_engine(
         url.set(drivername="postgresql+asyncpg"),
         pool_size=_CONNECTIONS,
         max_overflow=0,
+        hide_parameters=True,
         pool_timeout=answer_s,
         pool_pre_ping=True,  # connections of before a restart of the server are found out, and made anew
         connect_args={"timeout": answer_s, "command_timeout": answer_s},

@@ -14,6 +14,8 @@ from gateway_process import Caller, GatewayProcess, gateway_process
 from ssh_server import SshServer
 from token_issuer import TokenIssuer
 
+pytestmark = pytest.mark.xdist_group("gateway")
+
 _LATER = TokenIssuer("later")
 
 

@@ -9,6 +9,8 @@ from gateway_process import Caller, GatewayProcess
 from running_target import wait_until
 from ssh_server import SshServer
 
+pytestmark = pytest.mark.xdist_group("gateway")
+
 
 def test_an_answer_has_the_exit_code_and_both_streams(caller: Caller) -> None:
     answer = caller.run("server", "echo out; echo err >&2; exit 7").json()

@@ -2,12 +2,15 @@ import secrets
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
 import requests
 from account_server import Place
 from canary import KEY_MARKS, Canary, secrets_of_key
 from gateway_process import Caller, GatewayProcess
 from running_target import wait_until
 from ssh_server import SshServer
+
+pytestmark = pytest.mark.xdist_group("gateway")
 
 
 def test_a_credential_is_shown_without_its_private_key(caller: Caller, sshd: SshServer) -> None:

@@ -1,9 +1,12 @@
+import pytest
 import requests
 from account_server import Place
 from gateway_process import gateway_process
 from postgres_server import PASSWORD, PostgresServer
 from running_target import wait_until
 from ssh_server import SshServer
+
+pytestmark = pytest.mark.xdist_group("gateway")
 
 
 def test_a_database_that_goes_and_comes_back_is_waited_for(

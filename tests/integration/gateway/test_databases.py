@@ -14,6 +14,8 @@ from sshload_gateway.store.migrate import migrate
 from sshload_gateway.store.sealing import Seal, SealError
 from sshload_gateway.store.tables import METADATA
 
+pytestmark = pytest.mark.xdist_group("gateway")
+
 _KEYS = {"first": os.urandom(32), "second": os.urandom(32)}
 _MOST = 5
 

@@ -11,6 +11,8 @@ from gateway_process import Caller, GatewayProcess, gateway_process
 from running_target import wait_until
 from ssh_server import SshServer
 
+pytestmark = pytest.mark.xdist_group("gateway")
+
 _MANY = 12
 
 

@@ -3,9 +3,12 @@ import resource
 from collections import Counter
 
 import aiohttp
+import pytest
 from account_server import Place
 from gateway_process import gateway_process
 from ssh_server import SshServer
+
+pytestmark = pytest.mark.xdist_group("gateway")
 
 _REQUESTS = 1_000
 _POOL = {"connections": 4, "connectionsPerCredential": 4, "sessionsPerConnection": 5, "waiting": 300, "waitS": 300}

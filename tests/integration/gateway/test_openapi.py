@@ -1,7 +1,10 @@
+import pytest
 import schemathesis
 from gateway_process import Caller
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
+
+pytestmark = pytest.mark.xdist_group("gateway")
 
 _EXAMPLES = 15
 

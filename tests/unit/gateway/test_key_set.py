@@ -79,9 +79,17 @@ def test_keys_are_used_on_where_they_cannot_be_read_again() -> None:
     asyncio.run(ask())
 
 
-def test_without_any_keys_there_is_no_answer() -> None:
-    with pytest.raises(KeySetUnavailableError):
-        asyncio.run(_Source("").keys().check())
+def test_without_any_keys_there_is_no_answer_until_they_can_be_read() -> None:
+    source = _Source("")
+    keys = source.keys()
+
+    async def ask() -> None:
+        with pytest.raises(KeySetUnavailableError):
+            await keys.key("first")
+        source.content, source.now_s = FIRST.jwks(), 6
+        assert await keys.key("first") is not None
+
+    asyncio.run(ask())
 
 
 @pytest.mark.parametrize("content", ["{", "[]", "{}", '{"keys": 1}', '{"keys": []}', '{"keys": [1, {"kid": 1}]}', "1"])
