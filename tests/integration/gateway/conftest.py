@@ -25,11 +25,18 @@ def sshd(place: Place) -> Iterator[SshServer]:
 
 
 @pytest.fixture(scope="session")
-def gateway(place: Place, sshd: SshServer) -> Iterator[GatewayProcess]:
+def harmless(place: Place) -> Iterator[SshServer]:
+    """A server that runs none of the commands that it is told to."""
+    with account_server(place, "harmless", "ForceCommand /bin/true") as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def gateway(place: Place, sshd: SshServer, harmless: SshServer) -> Iterator[GatewayProcess]:
     """A gateway with a database in a file."""
     folder = place.folder / "gateway"
     folder.mkdir()
-    with gateway_process(folder, [sshd.port]) as running:
+    with gateway_process(folder, [sshd.port, harmless.port]) as running:
         yield running
 
 
