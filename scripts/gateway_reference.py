@@ -46,9 +46,13 @@ def _operations(document: Mapping[str, Any]) -> Iterator[str]:
             if rows:
                 yield "\n| in | field | type | |\n|---|---|---|---|\n"
                 yield from rows
-            yield "\n| status | answer |\n|---|---|\n"
+            yield "\n| status | |\n|---|---|\n"
             for status, answer in sorted(operation["responses"].items()):
-                yield f"| {status} | {_answer(answer, document)} |\n"
+                yield f"| {status} | {answer['description']} |\n"
+            rows = list(dict.fromkeys(_answers(operation, document)))
+            if rows:
+                yield "\n| answer | type | |\n|---|---|---|\n"
+                yield from rows
 
 
 def _parameters(operation: Mapping[str, Any]) -> Iterator[str]:
@@ -70,21 +74,19 @@ def _fields(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[
         yield f"| body | {shown} | {_kind(field)} | {field.get('description', '')} |\n"
 
 
-def _answer(answer: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    schema = answer.get("content", {}).get("application/json", {}).get("schema")
-    if schema is None:
-        return str(answer["description"])
-    return "; ".join(_said(schema, document))
+def _answers(operation: Mapping[str, Any], document: Mapping[str, Any]) -> Iterator[str]:
+    for answer in operation["responses"].values():
+        yield from _said(answer.get("content", {}).get("application/json", {}).get("schema", {}), document, "")
 
 
-def _said(schema: Mapping[str, Any], document: Mapping[str, Any], above: str = "") -> Iterator[str]:
+def _said(schema: Mapping[str, Any], document: Mapping[str, Any], above: str) -> Iterator[str]:
     for name, field in _resolved(schema, document).get("properties", {}).items():
         inner = field.get("items", field)
         if "$ref" in inner and "properties" in _resolved(inner, document):
             yield from _said(inner, document, f"{above}{name}{'[]' if 'items' in field else ''}.")
         else:
-            words = field.get("description") or _resolved(inner, document).get("description", "")
-            yield f"`{above}{name}` ({_kind(_resolved(field, document))}){': ' if words else ''}{words.rstrip('.')}"
+            words = field.get("description", "")
+            yield f"| `{above}{name}` | {_kind(_resolved(field, document))} | {words} |\n"
 
 
 def _resolved(schema: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -102,7 +104,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
     if schema.get("type") == "array":
         return f"list of {_kind(schema['items'])}"
     bounds = [
-        f"{words} {schema[key]}"
+        f"{words} {schema[key]:g}"
         for key, words in (
             ("minimum", "from"),
             ("exclusiveMinimum", "more than"),

@@ -22,6 +22,8 @@ from sshload_gateway.store.sealing import SealError
 _LOG: Final = logging.getLogger(__name__)
 _DATABASE_RETRY_S: Final = 5
 _CLIENT_GONE: Final = 499
+_RENAMED: Final = {413: "Content Too Large", 422: "Unprocessable Content"}
+"""Names of RFC 9110 that Python has from version 3.13 on."""
 _PROBLEMS_AT_MOST: Final = 20
 _LONGEST_PLACE: Final = 100
 MEDIA_TYPE: Final = "application/problem+json"
@@ -43,9 +45,13 @@ class NotAllowedError(Exception):
 
 def answer(status: int, kind: str, detail: str, *, problems: list[str] | None = None, retry_s: int = 0) -> JSONResponse:
     """Return the answer for a problem; with `retry_s` it says when to try again."""
-    problem = Problem(title=HTTPStatus(status).phrase, status=status, kind=kind, detail=detail, problems=problems or [])
+    problem = Problem(title=_phrase(status), status=status, kind=kind, detail=detail, problems=problems or [])
     headers = {"Retry-After": str(retry_s)} if retry_s else None
     return JSONResponse(problem.model_dump(), status, headers, MEDIA_TYPE)
+
+
+def _phrase(status: int) -> str:
+    return _RENAMED.get(status) or HTTPStatus(status).phrase
 
 
 def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
@@ -54,7 +60,7 @@ def documented(*statuses: int) -> dict[int | str, dict[str, Any]]:
     retry = {"Retry-After": {"description": "In how many seconds to try again.", "schema": {"type": "integer"}}}
     return {
         status: {
-            "description": HTTPStatus(status).phrase,
+            "description": _phrase(status),
             "content": {MEDIA_TYPE: {"schema": schema}},
             **({"headers": retry} if status in (429, 503) else {}),
         }
