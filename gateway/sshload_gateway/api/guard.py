@@ -10,6 +10,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from starlette.datastructures import Headers
+from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sshload_gateway.api.problems import answer, answer_to
@@ -38,8 +39,11 @@ class RequestMetrics:
         )
 
 
-class _BodyTooLargeError(Exception):
-    pass
+class _BodyTooLargeError(HTTPException):
+    """FastAPI lets an HTTPException through where it reads a body, and makes 400 of every other one."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(413, f"the body has more than {most} bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +72,6 @@ class Guard:
 
         try:
             await self._admit(scope, receive, counted)
-        except _BodyTooLargeError:
-            if not status:
-                await _too_large(self.body_bytes)(scope, receive, counted)
         finally:
             self._tell(scope, status, time.monotonic() - began_s)
 
@@ -100,11 +101,11 @@ class Guard:
         async def bounded() -> Message:
             nonlocal left
             if declared.isdigit() and int(declared) > self.body_bytes:
-                raise _BodyTooLargeError
+                raise _BodyTooLargeError(self.body_bytes)
             message = await receive()
             left -= len(message.get("body", b""))
             if left < 0:
-                raise _BodyTooLargeError
+                raise _BodyTooLargeError(self.body_bytes)
             return message
 
         return bounded
@@ -124,7 +125,3 @@ def _bearer(scope: Scope) -> str:
     if scheme.lower() != "bearer" or not token:
         raise TokenError("the request has no Authorization: Bearer TOKEN")
     return token
-
-
-def _too_large(most: int) -> ASGIApp:
-    return answer(413, "too-large", f"the body has more than {most} bytes")

@@ -117,8 +117,10 @@ def add_answers(app: FastAPI) -> None:
         return answer(422, "not-valid", "the request is not valid", problems=problems)
 
     async def http(_: Request, error: Exception) -> JSONResponse:
-        status = error.status_code if isinstance(error, HTTPException) else 500
-        response = answer(status, HTTPStatus(status).phrase.lower().replace(" ", "-"), HTTPStatus(status).description)
+        status, detail = (error.status_code, error.detail) if isinstance(error, HTTPException) else (500, "")
+        if status == HTTPStatus.BAD_REQUEST:  # FastAPI's, of a body that it cannot decode
+            return answer(422, "not-valid", "the request is not valid", problems=["body: is not JSON in UTF-8"])
+        response = answer(status, _phrase(status).lower().replace(" ", "-"), detail)
         if isinstance(error, HTTPException) and error.headers:
             response.headers.update(error.headers)
         return response

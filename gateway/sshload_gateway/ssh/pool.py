@@ -207,9 +207,9 @@ class Pool:
         """Serve one request of a lane, or begin one login for it; tell whether that was possible."""
         while lane.waiters and lane.waiters[0].done():
             lane.waiters.popleft()
-        if not lane.waiters:
+        if not lane.waiters or self._sessions >= self._limits.sessions:
             return False
-        connection = lane.with_room() if self._sessions < self._limits.sessions else None
+        connection = lane.with_room()
         if connection is not None:
             connection.begin()
             self._sessions += 1

@@ -96,7 +96,7 @@ def test_a_private_key_is_nowhere_as_it_is(caller: Caller, gateway: GatewayProce
 
 
 def test_a_destination_that_is_not_allowed_is_forbidden(caller: Caller, sshd: SshServer) -> None:
-    for changes in ({"port": sshd.port + 1}, {"host": "127.0.0.2"}, {"host": "localhost"}, {"host": "0x7f000001"}):
+    for changes in ({"port": 1}, {"host": "127.0.0.2"}, {"host": "localhost"}, {"host": "0x7f000001"}):
         answer = caller.store("inside", sshd, **changes)
         expected = (201, None) if changes == {"host": "0x7f000001"} else (403, "not-allowed")
         assert (answer.status_code, answer.json().get("kind")) == expected

@@ -116,6 +116,18 @@ def test_a_connection_that_has_room_is_used_before_another_is_opened() -> None:
     _play(claim)
 
 
+def test_no_connection_is_opened_for_sessions_that_may_not_be() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        first = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        wait = asyncio.ensure_future(pool.acquire(BOB, _secrets, pool.deadline_s()))
+        await _settle()
+        assert len(servers.opened) == 1
+        pool.release(first)
+        pool.release(await wait)
+
+    _play(claim, replace(LIMITS, sessions=1))
+
+
 def test_callers_never_share_a_connection() -> None:
     async def claim(pool: Pool, _servers: _Servers) -> None:
         ada = await pool.acquire(ADA, _secrets, pool.deadline_s())
