@@ -9,6 +9,8 @@ from gateway_process import Caller, GatewayProcess, gateway_process
 from postgres_server import PostgresServer, postgres_server
 from ssh_server import SshServer
 
+_ONLY_SFTP = 'case "$SSH_ORIGINAL_COMMAND" in internal-sftp) exec /usr/lib/openssh/sftp-server -R;; esac'
+
 
 @pytest.fixture(scope="session")
 def place() -> Iterator[Place]:
@@ -26,8 +28,8 @@ def sshd(place: Place) -> Iterator[SshServer]:
 
 @pytest.fixture(scope="session")
 def harmless(place: Place) -> Iterator[SshServer]:
-    """A server that runs none of the commands that it is told to."""
-    with account_server(place, "harmless", "ForceCommand /bin/true") as server:
+    """A server that lists directories, and runs none of the commands that it is told to."""
+    with account_server(place, "harmless", f"ForceCommand {_ONLY_SFTP}") as server:
         yield server
 
 
