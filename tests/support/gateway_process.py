@@ -143,10 +143,10 @@ def gateway_process(
     config = gateway_config(folder, ports, **changes)
     path = folder / "gateway.yaml"
     path.write_text(yaml.safe_dump(config))
-    command = [sys.executable, "-m", "sshload_gateway", "--config", path]
+    command = [sys.executable, "-m", "sshload_gateway", "--config", str(path)]
     with (folder / "gateway.log").open("wb") as log, subprocess.Popen(command, stderr=log) as process:
-        urls = [f"http://127.0.0.1:{config[section]['port']}" for section in ("listen", "management")]
-        gateway = GatewayProcess(process, *urls, issuer, folder)
+        url, management = (f"http://127.0.0.1:{config[section]['port']}" for section in ("listen", "management"))
+        gateway = GatewayProcess(process, url, management, issuer, folder)
         try:
             gateway.await_ready()
             yield gateway

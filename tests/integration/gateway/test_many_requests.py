@@ -11,7 +11,7 @@ from ssh_server import SshServer
 pytestmark = pytest.mark.xdist_group("gateway")
 
 _REQUESTS = 1_000
-_POOL = {"connections": 4, "connectionsPerCredential": 4, "sessionsPerConnection": 5, "waiting": 300, "waitS": 300}
+_POOL = {"connections": 4, "connectionsPerCredential": 4, "sessionsPerConnection": 5, "waiting": 100, "waitS": 300}
 
 
 def test_a_thousand_requests_at_once_get_a_result_or_are_told_to_come_back(place: Place, sshd: SshServer) -> None:
@@ -26,7 +26,7 @@ def test_a_thousand_requests_at_once_get_a_result_or_are_told_to_come_back(place
         answers = asyncio.run(_ask(f"{caller.url}/sshapi/v2/server", caller.token))
 
         statuses = Counter(status for status, *_ in answers)
-        assert statuses.keys() == {200, 503}
+        assert statuses.keys() <= {200, 503}
         assert statuses[200] >= _POOL["waiting"]
         for status, retry_after, answer in answers:
             if status == 200:
@@ -44,7 +44,7 @@ async def _ask(url: str, token: str) -> list[tuple[int, str, dict[str, str]]]:
 
     async def one(session: aiohttp.ClientSession) -> tuple[int, str, dict[str, str]]:
         await begin.wait()
-        async with session.post(url, json={"command": "echo done"}) as answer:
+        async with session.post(url, json={"command": "sleep 0.3; echo done"}) as answer:
             return answer.status, answer.headers.get("Retry-After", ""), await answer.json(content_type=None)
 
     headers = {"Authorization": f"Bearer {token}"}
