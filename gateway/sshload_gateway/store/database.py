@@ -70,7 +70,7 @@ def _engine(url: sa.URL, answer_s: float) -> AsyncEngine:
         max_overflow=0,
         hide_parameters=True,
         pool_timeout=answer_s,
-        pool_pre_ping=True,  # connections of before a restart of the server are found out, and made anew
+        pool_pre_ping=True,  # replaces connections that a restart of the server has closed
         connect_args={"timeout": answer_s, "command_timeout": answer_s},
     )
 

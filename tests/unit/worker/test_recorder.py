@@ -94,7 +94,7 @@ def test_steps_that_are_counted_together_are_those_that_would_be_counted_one_by_
     assert len(heard.each) == 3
 
 
-def test_steps_that_are_counted_together_begin_anew_after_a_report() -> None:
+def test_steps_that_are_counted_together_start_from_zero_after_a_report() -> None:
     recorder = Recorder("run", 0)
     for latency_us in (5, 7):
         recorder.samples(("exec",), Window.MEASURED, (0,), (latency_us * 1_000,))
