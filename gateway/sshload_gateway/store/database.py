@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any, Final
 
-import asyncpg
 import sqlalchemy as sa
+from asyncpg.exceptions import InterfaceError, PostgresError
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 _CONNECTIONS: Final = 10
-_UNAVAILABLE: Final = (DBAPIError, PoolTimeoutError, OSError, asyncpg.PostgresError, asyncpg.InterfaceError)
+_UNAVAILABLE: Final = (DBAPIError, PoolTimeoutError, OSError, PostgresError, InterfaceError)
 """TimeoutError is an OSError. SQLAlchemy wraps no error of a connection that is being made."""
 
 

@@ -79,9 +79,7 @@ def test_commands_get_connections_of_their_own_where_the_server_refuses_channels
 
     assert {answer.status_code for answer in answers} == {200}
     assert servers.gateway.metric("sshload_gateway_refused_sessions_total") > refused
-    refused = servers.gateway.metric("sshload_gateway_refused_sessions_total")
     assert {answer.status_code for answer in _at_once(caller, "sleep 0.2", _MANY)} == {200}
-    assert servers.gateway.metric("sshload_gateway_refused_sessions_total") == refused
 
 
 def test_a_server_that_opens_no_session_is_a_bad_gateway(servers: _Servers) -> None:
