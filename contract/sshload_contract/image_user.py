@@ -9,7 +9,7 @@ import pwd
 from pathlib import Path
 from typing import Final
 
-from sshload_contract.wire.target import IMAGE_USER, IMAGE_USER_HOME
+from sshload_contract.names import IMAGE_USER, IMAGE_USER_HOME
 
 _USER_FILE: Final = Path("/var/lib/extrausers/passwd")  # what libnss-extrausers reads; a link to /tmp in the images
 _GROUP: Final = 100  # libnss-extrausers skips users whose group is one of the system's

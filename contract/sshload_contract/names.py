@@ -1,4 +1,4 @@
-"""Names as a spec writes them: of other objects in a test's namespace, and of hosts with their ports."""
+"""Names: of other objects in a test's namespace and of hosts with their ports, as a spec writes them; the images' user."""
 
 import re
 from dataclasses import dataclass
@@ -6,6 +6,10 @@ from ipaddress import IPv6Address, ip_address
 from typing import Annotated, Final, Protocol, TypeAlias
 
 from sshload_contract.declared import Rule, Text, Whole, WrittenAs
+
+IMAGE_USER = "load"
+"""The user of the images, who logs in at managed targets."""
+IMAGE_USER_HOME = f"/home/{IMAGE_USER}"
 
 OBJECT_NAME: Final = Text(
     longest=253, pattern=r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?", wanted="the name of a Kubernetes object"

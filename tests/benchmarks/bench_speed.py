@@ -2,6 +2,7 @@
 
 All clients use the same algorithms, but for those of the rows that say otherwise. The CPU is that of the client's
 process alone; where clients are compared, their runs are interleaved. Each figure is a median, with least and most.
+What the processes cost before and beside SSH is measured by `own_cost`.
 """
 
 import argparse
@@ -19,6 +20,7 @@ from pathlib import Path
 from cost import CIPHER, FILE_BYTES, KEX, Clients, Works
 from index_ssh2 import index_ssh2
 from instructions import per_operation
+from own_cost import recording_row, start_rows
 from programs import ROOT, compiled, output, server_double
 from speed_rows import (
     Row,
@@ -90,6 +92,8 @@ def against_double(clients: Clients, options: argparse.Namespace) -> Iterator[Ro
     yield Row(f"SFTP read of {file}, 10 at once, CPU", "", cpu(product))
     yield Row(f"SFTP read of {file}, 10 at once, worker / Go", "1.1 x", ratio(product, go))
     yield from held_memory(clients, options.sessions)
+    yield from start_rows(clients, options.repeats)
+    yield recording_row(options.repeats)
     if options.instructions:
         counted = per_operation(clients, works.connect_exec, 20)
         yield Row("connect-exec, least client", "", f"{counted / 1e6:.2f} M instructions")

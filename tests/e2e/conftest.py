@@ -26,6 +26,7 @@ LONGEST_FIRST = (
     "test_comparison_examples",
     "test_external_target",
     "test_benchmark",
+    "test_bad_input",
     "test_examples",
 )
 """The files whose tests take the longest, so that no lane begins with one of them when the others are done."""

@@ -61,21 +61,22 @@ def test_the_reason_for_a_missing_image_is_in_the_status_before_the_verdict(clus
 
 def test_a_target_that_never_gets_ready_is_an_error_at_the_start_timeout(cluster: LiveCluster) -> None:
     target = {"managed": {**MANAGED, "nodeSelector": {"no-such": "node"}}}
-    status = ends_in_error(cluster, "unplaceable", "TargetNeverReady", target=target, startTimeout="15s")
+    status = ends_in_error(cluster, "unplaceable", "TargetNeverReady", target=target, startTimeout="30s")
     assert "no node takes pod" in status["message"]
 
 
 def test_a_run_that_takes_longer_than_its_deadline_is_an_error(cluster: LiveCluster) -> None:
-    steps = [{"exec": {"command": "sleep 60"}}]
+    """It has a minute to begin: else what it exceeds is its start timeout."""
+    steps = [{"exec": {"command": "sleep 120"}}]
     ends_in_error(
         cluster,
         "too-long",
         "DeadlineExceeded",
         scenario={"steps": steps},
         load={"arrivals": {"stages": [{"rate": 2, "duration": "1s"}]}},
-        client={"timeouts": {"step": "50s"}},
-        startTimeout="30s",
-        deadline="31s",
+        client={"timeouts": {"step": "110s"}},
+        startTimeout="60s",
+        deadline="61s",
     )
 
 

@@ -26,9 +26,9 @@ def test_a_run_goes_on_while_etcd_stands_still(cluster: LiveCluster) -> None:
 
 def test_a_namespace_can_be_deleted_in_mid_run_and_hurts_no_other(cluster: LiveCluster) -> None:
     deleted = cluster_in(f"{cluster.namespace}-deleted")
-    create_namespaces(deleted.namespace)
 
     def delete() -> None:
+        create_namespaces(deleted.namespace)  # here, because all of this is done again where the bystander lagged
         deleted.apply(lone_worker_test("doomed", load={"arrivals": {"stages": [{"rate": 2, "duration": "300s"}]}}))
         deleted.running("doomed")
         deleted.kubectl("delete", "namespace", deleted.namespace, "--wait=false")

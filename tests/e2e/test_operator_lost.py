@@ -55,6 +55,7 @@ def absence(own_release: Release) -> Absence:
 
     load = {"arrivals": {"stages": [{"rate": 3, "duration": "15s"}]}}
     unattended = cluster.run(load_test("unattended", load=load), meanwhile=be_away)
+    cluster.tells("unattended", unattended["reason"])  # the last request about it, for which there are rights still
     return Absence(cluster, unattended, left)
 
 

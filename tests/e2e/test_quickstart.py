@@ -10,8 +10,10 @@ import math
 from typing import Any
 
 import pytest
+from generator_reruns import rerun_while_lagging
 from live_cluster import LiveCluster
 from short_examples import short_test
+from sshload_contract.vocabulary import Invalidity
 from sshload_contract.wire.codec import from_json
 from sshload_contract.wire.run_summary import RunSummary
 
@@ -20,8 +22,28 @@ pytestmark = pytest.mark.alone
 
 @pytest.fixture(scope="module")
 def quickstart(module_cluster: LiveCluster) -> dict[str, Any]:
-    """How the example of a first test ended."""
-    return module_cluster.run(short_test("01-quickstart"))
+    """How the example of a first test ended; again where the generator's delays would make it nobody's baseline.
+
+    Its own thresholds can be met all the same: what they allow is more.
+    """
+    test = short_test("01-quickstart")
+
+    def run() -> dict[str, Any]:
+        if module_cluster.exists("sshloadtest", "quickstart"):
+            module_cluster.delete("sshloadtest", "quickstart")
+            module_cluster.gone(lambda: module_cluster.children("quickstart"), "children of the test before")
+        return module_cluster.run(test)
+
+    return rerun_while_lagging(run, as_a_baseline)
+
+
+def as_a_baseline(status: dict[str, Any]) -> dict[str, Any]:
+    """Return what to say of a run that cannot be compared because its generator lagged, nothing of any other."""
+    delay_ms = status.get("results", {}).get("generator", {}).get("latenciesMayIncludeMs")
+    if delay_ms is None:
+        return {}
+    message = f"latencies may include {delay_ms} ms of the generator's own delay"
+    return {"verdict": "Invalid", "reason": Invalidity.GENERATOR_SATURATED.value, "message": message}
 
 
 def step(status: dict[str, Any], name: str) -> dict[str, Any]:
@@ -146,7 +168,9 @@ def test_a_server_with_too_little_cpu_is_slower_than_the_baseline(
     spec = test["spec"]
     spec["target"]["managed"]["resources"] = {"limits": {"cpu": "200m"}}
     spec["load"]["arrivals"]["stages"] = [{"rate": 30, "duration": "2s"}]
-    spec["thresholds"] = [one for one in spec["thresholds"] if "within" in str(one)]
+    # On a busy machine, logins time out as well. Without a limit for errors, that would decide the verdict.
+    errors = {"errorRate": {"below": "90%"}}
+    spec["thresholds"] = [errors, *(one for one in spec["thresholds"] if "within" in str(one))]
     status = module_cluster.run({**test, "metadata": {"name": "throttled"}})
     assert quickstart["verdict"] == "Passed"
     if "p50HighMs" in step(quickstart, "login"):

@@ -23,7 +23,7 @@ PROCESSES = "cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ 2> /dev/null; true"  
 
 @pytest.fixture(scope="module")
 def pods(module_cluster: LiveCluster) -> Iterator[list[dict[str, Any]]]:
-    """The pods of a run under load, which ends with the last test."""
+    """The pods of a run under load for five minutes: who looks at them does so before the tests that take long."""
     module_cluster.apply(load_test("inspected", load=LONG))
     module_cluster.running("inspected")
     found = module_cluster.labelled("pods", "sshload.dev/test=inspected")
@@ -89,6 +89,19 @@ def test_the_credentials_of_a_run_are_in_no_argv_environment_log_status_event_or
     assert "PRIVATE KEY" not in everything
 
 
+def test_each_pod_is_given_only_the_files_that_it_needs(
+    pods: list[dict[str, Any]], module_cluster: LiveCluster
+) -> None:
+    def mounted(role: str) -> set[str]:
+        pod = next(pod for pod in pods if pod["metadata"]["labels"]["sshload.dev/role"] == role)
+        listed = module_cluster.kubectl("exec", pod["metadata"]["name"], "--", "find", "/etc/sshload", "-type", "l")
+        return {line.rsplit("/", 1)[-1] for line in listed.splitlines()} - {"..data"}
+
+    assert "id_ed25519" not in mounted("target")
+    assert "id_ed25519" not in mounted("master")
+    assert not {name for name in mounted("worker") if name.startswith("ssh_host_")}
+
+
 @pytest.fixture(scope="module")
 def refusing_server(module_cluster: LiveCluster, target_image: str, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Run a server that takes no login; return the line of known_hosts for it."""
@@ -128,19 +141,6 @@ def test_ones_own_credentials_are_nowhere_to_be_read_when_a_server_refuses_them(
     module_cluster.kubectl("delete", "slt", f"long-{auth}", "--wait=false")
     assert {"the worker's log", "a process of the worker", "the master's metrics"} <= {place for place, _ in said}
     assert [sentence for place, content in said for sentence in canary.found_in(place, content)] == []
-
-
-def test_each_pod_is_given_only_the_files_that_it_needs(
-    pods: list[dict[str, Any]], module_cluster: LiveCluster
-) -> None:
-    def mounted(role: str) -> set[str]:
-        pod = next(pod for pod in pods if pod["metadata"]["labels"]["sshload.dev/role"] == role)
-        listed = module_cluster.kubectl("exec", pod["metadata"]["name"], "--", "find", "/etc/sshload", "-type", "l")
-        return {line.rsplit("/", 1)[-1] for line in listed.splitlines()} - {"..data"}
-
-    assert "id_ed25519" not in mounted("target")
-    assert "id_ed25519" not in mounted("master")
-    assert not {name for name in mounted("worker") if name.startswith("ssh_host_")}
 
 
 def test_the_operator_may_not_read_secrets(module_cluster: LiveCluster) -> None:

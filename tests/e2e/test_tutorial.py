@@ -1,11 +1,13 @@
 """The tutorial's first test, typed as it stands, on a real cluster: the verdicts are those that the page promises."""
 
+import itertools
 import os
 import re
 import subprocess
 from pathlib import Path
 
 import pytest
+from generator_reruns import rerun_while_lagging
 from guide import ROOT, blocks_of, commands, yaml_file
 from live_cluster import WITHIN_S, LiveCluster
 from local_cli import SSHLOAD
@@ -14,8 +16,11 @@ PAGE = ROOT / "docs/tutorial/first-test.md"
 PROMISED = {"first": {"Passed"}, "burst": {"Failed", "Invalid"}}
 """The verdicts that the page speaks of: of sixty logins at one instant a busy machine may make an Invalid run."""
 
-SLOW = re.compile(r"^ *✗  p99 of total below 2 s  .*\n *✓  error rate below 1 %", re.MULTILINE)
-"""How the first test ends on a machine with other work: every login succeeds, but some take longer than 2 s."""
+SLOW = re.compile(r"^ *[✗?]  p99 of total below 2 s  .*\n *✓  error rate below 1 %", re.MULTILINE)
+"""How the first test ends on a machine with other work: every login succeeds, but some take 2 s and longer.
+
+A p99 so near to the limit that delays of a sound generator could decide is neither met nor broken.
+"""
 
 
 @pytest.fixture(name="folder")
@@ -42,11 +47,33 @@ def typed(cluster: LiveCluster, words: list[str], folder: Path) -> str:
     return done.stdout
 
 
+def watched(cluster: LiveCluster, words: list[str], folder: Path) -> str:
+    """Watch a test as it stands, and again, with a new object, where this machine kept the generator from the CPU."""
+    name, attempts = words[2], itertools.count()
+
+    def watch() -> str:
+        if next(attempts):
+            cluster.delete("sshloadtest", name)
+            cluster.gone(lambda: cluster.children(name), "children of the test before")
+            cluster.kubectl("apply", "-f", str(folder / f"{name}.yaml"))
+        return typed(cluster, words, folder)
+
+    return rerun_while_lagging(watch, judgement)
+
+
+def judgement(said: str) -> dict[str, str]:
+    """Return verdict and reason of a result as it is printed, nothing where it has none."""
+    found = re.match(r"(\w+) \((\w+)\)", said)
+    return {} if found is None else {"verdict": found[1], "reason": found[2]}
+
+
 def test_the_first_test_of_the_tutorial_ends_as_the_page_says(cluster: LiveCluster, folder: Path) -> None:
     for block in blocks_of(PAGE, "sh"):
         for words in commands(block):
-            said = typed(cluster, words, folder)
-            if words[1] == "watch":
+            if words[1] != "watch":
+                typed(cluster, words, folder)
+            else:
+                said = watched(cluster, words, folder)
                 is_slow = words[2] == "first" and SLOW.search(said) is not None
                 assert is_slow or said.partition(" ")[0] in PROMISED[words[2]], said
     assert not cluster.exists("sshloadtest", "first")

@@ -85,9 +85,12 @@ class Release:
                    "--reset-values", "--wait",
                    "--take-ownership", "--force-conflicts", *arguments)  # fmt: skip
 
-    def install_for(self, *namespaces: str, servers: tuple[str, ...] = ()) -> None:
-        """Install or upgrade it for these namespaces only, or for all without any, with these external targets."""
-        settings = []
+    def install_for(self, *namespaces: str, servers: tuple[str, ...] = (), values: tuple[str, ...] = ()) -> None:
+        """Install or upgrade it for these namespaces only, or for all without any, with these external targets.
+
+        `values` are further values of the chart, each as `name=value`.
+        """
+        settings = [word for value in values for word in ("--set", value)]
         if namespaces:
             settings += ["--set", "namespaced=true", "--set", f"watchNamespaces={{{','.join(namespaces)}}}"]
         for index, (host, _, port) in enumerate(server.partition(":") for server in servers):

@@ -1,7 +1,8 @@
 """Loads that run again where this machine kept the generator from the CPU, which says nothing about the code.
 
-An Invalid verdict for that reason is right, and another one is expected. So the load runs again, at most three times.
-Nothing else is ever repeated. `scripts/run_tests.py` counts the reruns in its closing table.
+An Invalid verdict for that reason is right, and another one is expected; so are figures that nothing is compared with
+for that reason. So the load runs again, at most three times. Nothing else is ever repeated. `scripts/run_tests.py`
+counts the reruns in its closing table.
 """
 
 import os
@@ -33,6 +34,13 @@ def rerun_while_lagging(run: Callable[[], Run], status_of: Callable[[Run], Mappi
         _record(status)
         done = run()
     return done
+
+
+def lagged_comparison(status: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return verdict, reason and message of a comparison's test that lagged as often as it was made, else nothing."""
+    lost = [test for test in status.get("tests", ()) if "uid" in test]
+    why = Invalidity.GENERATOR_SATURATED.value
+    return {"verdict": "Invalid", "reason": why, "message": lost[0]["problem"]} if lost else {}
 
 
 def _record(status: Mapping[str, Any]) -> None:

@@ -12,21 +12,22 @@ from ssh_server import SshServer
 from sshload_contract.client import Library
 from sshload_contract.vocabulary import Outcome
 
-LIMIT = "2s"
-"""Each of the run's time limits."""
+BRIEF, PATIENT = "2s", "60s"
+"""The time limits of the parts that may end by theirs, and of all others: a server may wait for a CPU for seconds."""
 
 _ROUND_TRIP_MS = 100.0
 _OUTPUT_BYTES = 20_000
 _LOAD = {"users": {"stages": [{"users": 4, "duration": "6s"}], "thinkTime": {"min": "100ms", "max": "200ms"}}}
-_TIMEOUTS = frozenset(
-    (
-        Outcome.CONNECT_TIMEOUT,
-        Outcome.BANNER_TIMEOUT,
-        Outcome.KEX_TIMEOUT,
-        Outcome.AUTH_TIMEOUT,
-        Outcome.STEP_TIMEOUT,
-    )
-)
+_LIMITS = {
+    Outcome.CONNECT_TIMEOUT: ("connect",),
+    Outcome.BANNER_TIMEOUT: ("banner",),
+    Outcome.KEX_TIMEOUT: ("kex",),
+    Outcome.AUTH_TIMEOUT: ("auth",),
+    Outcome.STEP_TIMEOUT: ("channel", "step"),
+}
+"""The time limits that end in each of these outcomes."""
+
+_TIMEOUTS = frozenset(_LIMITS)
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,12 @@ class NetworkFault:
     may: frozenset[Outcome] = frozenset()
     from_start: bool = False
     at_least_ms: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def limits(self) -> dict[str, str]:
+        """The run's time limits by their names in a spec."""
+        brief = self.must | self.may
+        return {name: BRIEF if outcome in brief else PATIENT for outcome, names in _LIMITS.items() for name in names}
 
 
 def _outcomes(*outcomes: Outcome) -> frozenset[Outcome]:
@@ -100,12 +107,11 @@ def run_through(
         "credentialsSecretRef": {"name": "login"},
         "knownHostsSecretRef": {"name": "hosts"},
     }
-    limits = dict.fromkeys(("connect", "banner", "kex", "auth", "channel", "step"), LIMIT)
     output = {"exec": {"command": f"head -c {_OUTPUT_BYTES} /dev/zero"}}
     test = write_test(
         folder,
         target={"external": target},
-        client={"library": str(library), "timeouts": limits},
+        client={"library": str(library), "timeouts": fault.limits},
         scenario={"steps": [output]},
         load=_LOAD,
         thresholds=[{"errorRate": {"below": "100%"}}, *map(_stated_in_full, fault.at_least_ms)],

@@ -37,6 +37,17 @@ class Prometheus:
         assert answer["resultType"] == "vector", answer
         return {_label_values(result["metric"]): float(result["value"][1]) for result in answer["result"]}
 
+    def value(self, expression: str) -> float:
+        """Return the value of a query that has one result, once it has: a scrape that failed leaves it without."""
+        seen: list[float] = []
+
+        def keep(values: Values) -> bool:
+            seen[:] = values.values()
+            return len(seen) == 1
+
+        self.wait_until(expression, keep, "to have one result")
+        return seen[0]
+
     def wait_for(self, expression: str, expected: float) -> None:
         """Wait until a query has one result, and that value (but for rounding)."""
         self.wait_until(expression, lambda values: [*values.values()] == [pytest.approx(expected)], f"to be {expected}")
@@ -81,7 +92,7 @@ class Prometheus:
         return json.loads(body)["data"]
 
     def _get(self, path: str) -> tuple[int, bytes]:
-        with closing(HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
+        with closing(HTTPConnection("127.0.0.1", self.port, timeout=60)) as connection:
             connection.request("GET", path)
             answer = connection.getresponse()
             return answer.status, answer.read()
@@ -119,7 +130,7 @@ def prometheus(
             yield server
         finally:
             process.terminate()
-            process.wait(timeout=30)
+            process.wait(timeout=300)
 
 
 def promtool_faults(page: str) -> str:

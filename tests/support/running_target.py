@@ -138,7 +138,7 @@ class RunningTarget:
         return text
 
     def _ask(self, path: str) -> tuple[int, str]:
-        connection = HTTPConnection("127.0.0.1", self.folder.config.stats_port, timeout=10)
+        connection = HTTPConnection("127.0.0.1", self.folder.config.stats_port, timeout=WITHIN_S)
         with contextlib.closing(connection):
             connection.request("GET", path)
             answer = connection.getresponse()

@@ -1,6 +1,7 @@
 """The examples with loads of a few seconds, as the end-to-end tests run them.
 
-Each load makes the samples that the example's percentiles need, some at a higher rate than the example's. But for a
+Each load makes the samples that the example's percentiles need, some at a higher rate than the example's, and a closed
+one makes them where its iterations take several times as long as on a quiet machine. But for a
 search, limits of latencies are ten times as high, and a tenth of the iterations may fail: the server shares two cores
 with other tests, and how fast it is then is not what these tests are about. `kubectl create --dry-run=server` and
 `sshload validate` see the examples as they are written.
@@ -23,7 +24,7 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "01-quickstart": {"arrivals": {"stages": [{"rate": 30, "duration": "11s"}]}},
     "02-users": {
         "users": {
-            "stages": [{"users": 4, "duration": "2s"}, {"users": 8, "duration": "7s"}],
+            "stages": [{"users": 4, "duration": "2s"}, {"users": 8, "duration": "14s"}],
             "thinkTime": {"min": "250ms", "max": "750ms"},
         }
     },
@@ -33,9 +34,9 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "07-sessions": {"arrivals": {"stages": [{"rate": 20, "duration": "5s"}]}},
     "08-git": {"arrivals": {"stages": [{"rate": 5, "duration": "7s"}]}},
     "10-libraries": {"arrivals": {"stages": [{"rate": 10, "duration": "7s"}]}},
-    "11-window": {"users": {"stages": [{"users": 1, "duration": "5s"}]}},
+    "11-window": {"users": {"stages": [{"users": 1, "duration": "15s"}]}},
     "12-locustfile": {
-        "users": {"stages": [{"users": 8, "duration": "8s"}], "thinkTime": {"min": "250ms", "max": "500ms"}}
+        "users": {"stages": [{"users": 8, "duration": "14s"}], "thinkTime": {"min": "250ms", "max": "500ms"}}
     },
     "13-hold": {"hold": {"rampUp": "5s", "duration": "8s", "keepAlive": "2s", "probeRate": 5}},
     "14-schedule": {"arrivals": {"stages": [{"rate": 30, "duration": "11s"}]}},
@@ -46,8 +47,8 @@ SHORT_LOADS: Mapping[str, Mapping[str, Any]] = {
     "19-capacity": {"capacity": {"arrivals": {"min": 10, "duration": "4s"}}},
     "20-baseline": {"arrivals": {"stages": [{"rate": 30, "duration": "11s"}]}},
     "21-api-sustained": {"arrivals": {"stages": [{"rate": 45, "duration": "8s"}]}},
-    "22-api-burst": {"burst": {"connections": 30, "repeat": 1}},
-    "23-replay": {"replay": {"duration": "14s"}},
+    "22-api-burst": {"burst": {"connections": 36, "repeat": 1}},
+    "23-replay": {"replay": {"duration": "18s"}},
     "24-rsync": {"arrivals": {"stages": [{"rate": 5, "duration": "7s"}]}},
     "25-rates": {"arrivals": {"duration": "4s"}},
 }

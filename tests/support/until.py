@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable
 
-_WITHIN_S = 30.0
+_WITHIN_S = 300.0
 _LOOK_EVERY_S = 0.01
 
 

@@ -100,15 +100,16 @@ def _serve() -> int:
     import gc  # noqa: PLC0415 - a test that imports this module has its own order
 
     gc.disable()  # as in a worker's main
-    from gevent import monkey  # noqa: PLC0415 - likewise
+    from sshload_worker.locust_runner.locust_import import import_runner  # noqa: PLC0415 - likewise
 
-    monkey.patch_all()
+    import_runner()
     import gevent.resolver.thread  # noqa: F401, PLC0415 - after the patch
     import sshload_worker.clients.ssh2.connection  # noqa: PLC0415
     import sshload_worker.coordination.http_server  # noqa: PLC0415
     import sshload_worker.coordination.master  # noqa: PLC0415
     import sshload_worker.coordination.roles  # noqa: PLC0415
     import sshload_worker.coordination.worker  # noqa: F401, PLC0415
+    from gevent import monkey  # noqa: PLC0415
 
     # As before the patch: gevent's own would put watchers into a loop that never runs in this process.
     fork, waitpid = (monkey.get_original("os", name) for name in ("fork", "waitpid"))

@@ -5,7 +5,7 @@ import ssl
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ipaddress import ip_address
@@ -45,15 +45,17 @@ class Received:
 class Receiver:
     """A receiver on a port of its own, which listens from `open` to `shut`.
 
-    `answers` are the statuses of the next answers, then `answer`; 0 lets the request hang. `location` is where
-    redirects lead to. Each answer takes `delay_s`, and has `content` of the type `content_type`. With `tls` it speaks
-    HTTPS.
+    `answers` are the statuses of the next answers, then `answer`; 0 lets the request hang, and so does each event
+    about an object that `hangs` names. `location` is where redirects lead to. Each answer takes `delay_s`, and has
+    `content` of the type `content_type`. With `tls` it speaks HTTPS. A request is in `received` before its answer is on
+    its way.
     """
 
     port: int = field(default_factory=free_port)
     received: list[Received] = field(default_factory=list)
     answers: list[int] = field(default_factory=list)
     answer: int = 204
+    hangs: frozenset[str] = frozenset()
     location: str = ""
     delay_s: float = 0.0
     content: bytes = b""
@@ -105,7 +107,10 @@ class Receiver:
         body = request.rfile.read(int(request.headers["Content-Length"]))
         status = self.answers.pop(0) if self.answers else self.answer
         headers = {name.lower(): value for name, value in request.headers.items()}
-        self.received.append(Received(request.path, headers, body, status))
+        received = Received(request.path, headers, body, status)
+        if self.hangs and received.event["data"]["name"] in self.hangs:
+            received, status = replace(received, answered=0), 0
+        self.received.append(received)
         if not status:
             self._released.wait(_HUNG_AT_MOST_S)
             return

@@ -1,7 +1,7 @@
 """A master and its workers as processes on loopback, as `sshload run` and the pods have them.
 
 They are forked from a process that has imported all they need (warm_processes). With a launcher they are `python -m
-sshload_worker`, and so are workers where a pod has several processes.
+sshload_worker`, and so are workers where a pod has several processes, and those of a locustfile, which need more.
 """
 
 import subprocess
@@ -31,7 +31,8 @@ class WholeRun:
 
     def __init__(self, folder: Path, config: RunConfig, launcher: Sequence[str | Path] = ()) -> None:
         self._launcher = launcher
-        self._warm_roles = () if launcher else ("master",) if config.processes_per_pod > 1 else ("master", "worker")
+        cold_workers = config.processes_per_pod > 1 or config.scenario.locustfile_path
+        self._warm_roles = () if launcher else ("master",) if cold_workers else ("master", "worker")
         self._folder = folder
         self._config_path = folder / "run.json"
         self._config_path.write_text(to_json(config))

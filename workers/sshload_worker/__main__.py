@@ -5,13 +5,11 @@ import gc
 gc.disable()  # until all is imported: nothing turns to garbage before, and the walks are a tenth of the start's CPU
 
 import argparse  # noqa: E402 - likewise
-import importlib  # noqa: E402
 import os  # noqa: E402
 import signal  # noqa: E402
 import sys  # noqa: E402
-from importlib import metadata  # noqa: E402
 from pathlib import Path  # noqa: E402
-from types import FrameType, ModuleType  # noqa: E402
+from types import FrameType  # noqa: E402
 
 from sshload_contract.image_user import name_own_user  # noqa: E402
 from sshload_contract.wire.bounds import ContractError  # noqa: E402
@@ -20,7 +18,6 @@ from sshload_contract.wire.run_config import RunConfig  # noqa: E402
 
 _USAGE_ERROR = 2
 _INDEX_VARIABLE = "JOB_COMPLETION_INDEX"
-_WEB_UI = "locust.web"
 
 
 def main(arguments: list[str]) -> int:
@@ -37,7 +34,7 @@ def main(arguments: list[str]) -> int:
         from sshload_worker.coordination.processes import run_processes  # noqa: PLC0415 - most pods have one process
 
         return run_processes(config.processes_per_pod, arguments)
-    import_locust()  # the parent of several processes stays small without
+    _import_locust(options.role, config)
     from sshload_worker.coordination.messages import read_token  # noqa: PLC0415 - likewise
     from sshload_worker.coordination.roles import run_master, run_worker  # noqa: PLC0415 - likewise
 
@@ -50,29 +47,13 @@ def main(arguments: list[str]) -> int:
     return run(config, token, options)
 
 
-def import_locust() -> None:
-    """Patch this process with gevent and import Locust, without what takes half of the CPU time of both.
+def _import_locust(role: str, config: RunConfig) -> None:
+    from sshload_worker.locust_runner import locust_import  # noqa: PLC0415 - the parent of several processes has none
 
-    gevent asks for its plug-ins at each of 25 steps, and each answer reads the metadata of all packages: here one
-    answer serves them all. A run never serves Locust's web UI: `locust.env` gets a stand-in that makes the real one,
-    and whoever imports `locust.web` afterwards gets the real module.
-    """
-    from gevent import monkey  # noqa: PLC0415 - see main
-
-    def make_web_ui(*arguments: object, **named: object) -> object:
-        return importlib.import_module(_WEB_UI).WebUI(*arguments, **named)
-
-    read_entry_points = metadata.entry_points
-    entry_points = read_entry_points()
-    vars(metadata)["entry_points"] = entry_points.select
-    sys.modules[_WEB_UI] = ModuleType(_WEB_UI)
-    vars(sys.modules[_WEB_UI])["WebUI"] = make_web_ui
-    try:
-        monkey.patch_all()  # before all that follows is imported
-        importlib.import_module("locust.env")
-    finally:
-        del sys.modules[_WEB_UI]
-        vars(metadata)["entry_points"] = read_entry_points
+    if role == "worker" and config.scenario.locustfile_path:
+        locust_import.import_whole()
+    else:
+        locust_import.import_runner()
 
 
 def _terminate(number: int, _: FrameType | None) -> None:

@@ -10,9 +10,9 @@ from sshload_contract.judgement.figures import accepted_logins, client_logins, t
 from sshload_contract.judgement.own_delay import CPU_SHARE_LIMIT, SOUND_BELOW_US, SOUND_SHARE_OF_LIMIT, own_delay
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.vocabulary import Invalidity, Outcome, Window
+from sshload_contract.wire.report import PORTS_SHARE_LIMIT
 from sshload_contract.wire.run_summary import RunSummary, StepStats
 
-PORTS_SHARE_LIMIT = 0.9
 _TAIL_PERCENTILES = (99.0, 95.0, 90.0, 50.0)
 _US_PER_S = 1_000_000
 

@@ -6,11 +6,13 @@ from enum import StrEnum, unique
 from itertools import accumulate
 from math import ceil, sqrt
 from random import Random
-from typing import Annotated, ClassVar, Final, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Number, Rule, Whole, exactly_one
 from sshload_contract.load.model import MOST, STAGES, LoadDuration, StagedLoad
-from sshload_contract.wire.run_summary import LoadStats
+
+if TYPE_CHECKING:
+    from sshload_contract.wire.run_summary import LoadStats
 
 _CERTAIN_DEVIATIONS: Final = 6.0
 
@@ -214,7 +216,7 @@ class ArrivalsLoad(StagedLoad):
         """Whether the process is poisson."""
         return self.process is ArrivalProcess.POISSON
 
-    def completed_amount(self, stats: LoadStats) -> float:
+    def completed_amount(self, stats: "LoadStats") -> float:
         """Return the completed iterations per second."""
         return stats.completed_rate
 

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Annotated, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Whole
 from sshload_contract.load.model import MOST, LoadModel
-from sshload_contract.wire.run_summary import LoadStats
+
+if TYPE_CHECKING:
+    from sshload_contract.wire.run_summary import LoadStats
 
 Repeat: TypeAlias = Annotated[int, Whole(1, 1000, read_by_rule=True), Default(1)]
 Interval: TypeAlias = Annotated[
@@ -71,7 +73,7 @@ class BurstLoad(LoadModel):
         """The connections of a burst per second of its interval."""
         return self.connections / self.interval_s
 
-    def completed_amount(self, stats: LoadStats) -> float:
+    def completed_amount(self, stats: "LoadStats") -> float:
         """Return the completed iterations of a burst."""
         return stats.succeeded / self.repeat
 

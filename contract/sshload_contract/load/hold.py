@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import count
 from math import ceil
-from typing import Annotated, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Self, TypeAlias
 
 from sshload_contract.declared import Default, Duration, Number, Whole
 from sshload_contract.load.arrivals import ArrivalProcess, ArrivalsStage, staged_arrivals
 from sshload_contract.load.model import MOST, LoadDuration, LoadModel
-from sshload_contract.wire.run_summary import LoadStats
+
+if TYPE_CHECKING:
+    from sshload_contract.wire.run_summary import LoadStats
 
 KeepAlive: TypeAlias = Annotated[
     float,
@@ -98,7 +100,7 @@ class HoldLoad(LoadModel):
         """The probes or the logins per second, whichever are more."""
         return max(self.probe_rate, self.sessions / self.ramp_up_s if self.ramp_up_s else self.sessions)
 
-    def completed_amount(self, stats: LoadStats) -> float | None:
+    def completed_amount(self, stats: "LoadStats") -> float | None:
         """Return the fewest sessions that were held at once after the ramp."""
         return stats.held_least
 

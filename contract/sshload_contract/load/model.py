@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from math import inf
-from typing import Annotated, ClassVar, Final, Protocol, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Protocol, Self, TypeAlias
 
 from sshload_contract.declared import Duration, Items
 from sshload_contract.wire.bounds import MOST_STAGES
-from sshload_contract.wire.run_summary import LoadStats
+
+if TYPE_CHECKING:
+    from sshload_contract.wire.run_summary import LoadStats
 
 MOST: Final = 100_000
 """The most users, arrivals per second, connections of a burst and held sessions."""
@@ -138,7 +140,7 @@ class LoadModel:
         """Yield the offset of each iteration of an open model."""
         raise NotImplementedError
 
-    def completed_amount(self, stats: LoadStats) -> float | None:
+    def completed_amount(self, stats: "LoadStats") -> float | None:
         """Return the amount that the server completed in a trial, None if its figures do not tell."""
         del stats
         return None

@@ -84,6 +84,10 @@ class StageCounts:
     counts: ArrivalCounts
 
 
+PORTS_SHARE_LIMIT: Final = 0.9
+"""The share of a worker's source ports above which connections wait for one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Health:
     """What a worker's numbers are worth: its own lag and shortages, since the start of the run.
@@ -171,6 +175,23 @@ class Report:
     errors: tuple[ErrorCount, ...]
     negotiated: tuple[NegotiatedCount, ...]
     health: Health
+
+
+@dataclass(frozen=True, slots=True)
+class LoginFailure:
+    """Why a worker could not log in before the load.
+
+    `jump_host` counts from 1 and is 0 for the target, whose host and port these are then. `outcome` is None where the
+    host's name has no address. `message` is what the server or the resolver said, and of a name with several
+    addresses, what became of each (at most 500 characters).
+    """
+
+    worker: Count
+    jump_host: Count
+    host: str
+    port: Count
+    outcome: Outcome | None
+    message: str
 
 
 def report_interval_s(workers: int) -> float:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from sshload_contract.thresholds import ThresholdResult
 from sshload_contract.vocabulary import Invalidity, Outcome, RunEnd, SearchEnd, TrialState, Window
 from sshload_contract.wire.bounds import Amount, Count, PercentileKey, StageNumber
-from sshload_contract.wire.report import EncodedHistogram, ErrorCount, NegotiatedCount
+from sshload_contract.wire.report import EncodedHistogram, ErrorCount, LoginFailure, NegotiatedCount
 from sshload_contract.wire.target import TargetStats
 
 RUN_SUMMARY_VERSION = 9
@@ -176,23 +176,6 @@ class CapacityResult:
     upper: Amount | None
     reported: Count
     trials: tuple[Trial, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LoginFailure:
-    """Why a worker could not log in before the load.
-
-    `jump_host` counts from 1 and is 0 for the target, whose host and port these are then. `outcome` is None where the
-    host's name has no address. `message` is what the server or the resolver said, and of a name with several
-    addresses, what became of each (at most 500 characters).
-    """
-
-    worker: Count
-    jump_host: Count
-    host: str
-    port: Count
-    outcome: Outcome | None
-    message: str
 
 
 @dataclass(frozen=True, slots=True)

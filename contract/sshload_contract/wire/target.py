@@ -9,10 +9,6 @@ from sshload_contract.wire.bounds import Amount, Count
 
 TARGET_CONFIG_VERSION = 2
 
-IMAGE_USER = "load"
-"""The user of the images, who logs in at managed targets."""
-IMAGE_USER_HOME = f"/home/{IMAGE_USER}"
-
 _FixturePath: TypeAlias = Annotated[
     str,
     Text(

@@ -6,11 +6,11 @@ from dataclasses import dataclass, replace
 from sshload_contract.allow_list import AllowList
 from sshload_contract.client import Timeouts
 from sshload_contract.load import Load, ReplayLoad
+from sshload_contract.names import IMAGE_USER
 from sshload_contract.steps import ScenarioStep, SleepStep
 from sshload_contract.thresholds import LatencyThreshold
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.run_config import RUN_CONFIG_VERSION, Endpoint, RunConfig
-from sshload_contract.wire.target import IMAGE_USER
 
 from sshload_operator.api.spec import LOCUSTFILE, TRACE, LoadTestSpec
 from sshload_operator.api.target import ExternalTarget, ManagedTarget

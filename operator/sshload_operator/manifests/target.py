@@ -4,9 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from sshload_contract.names import IMAGE_USER, IMAGE_USER_HOME
 from sshload_contract.wire.target import (
-    IMAGE_USER,
-    IMAGE_USER_HOME,
     TARGET_CONFIG_VERSION,
     RepositoryFixture,
     TargetConfig,

@@ -49,7 +49,7 @@ def etcd(cache: Path) -> Iterator[Etcd]:
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         started.append(process)
-        give_up = time.monotonic() + 30
+        give_up = time.monotonic() + 300
         while not (data / "member/snap/db").exists():
             assert process.poll() is None
             assert time.monotonic() < give_up

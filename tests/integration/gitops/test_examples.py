@@ -1,5 +1,6 @@
 """examples/gitops: what kustomize makes of it is valid, and production waits for the capacity of the same version."""
 
+import json
 import re
 import shutil
 import sys
@@ -30,10 +31,13 @@ STAGES = {found["metadata"]["name"]: found["spec"] for found in FLUX if found["k
 
 @pytest.fixture(scope="module")
 def kubectl(api_server: ApiServer) -> LiveCluster:
-    """Return kubectl, with the namespaces that the examples are for."""
+    """Return kubectl, with the namespaces that the examples are for.
+
+    Other tests that play the guide make some of them too, before or after these.
+    """
     cluster = LiveCluster(api_server.kubectl_path, api_server.kubeconfig, "default")
-    for name in ("ssh-staging", "ssh-production"):
-        cluster.kubectl("create", "namespace", name)
+    for name in ("argocd", "ssh-staging", "ssh-production"):
+        cluster.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
     return cluster
 
 
@@ -177,9 +181,11 @@ def each_test(kubectl: LiveCluster) -> Iterator[dict[str, Any]]:
 
 
 def test_the_guides_command_gives_argo_cd_the_scripts_and_takes_nothing_away(kubectl: LiveCluster) -> None:
-    kubectl.kubectl("create", "namespace", "argocd")
     argo_cd = replace(kubectl, namespace="argocd")
-    argo_cd.kubectl("create", "configmap", "argocd-cm", "--from-literal=url=https://argocd.example.com")
+    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "argocd-cm"}}
+    own = json.dumps({**config_map, "data": {"url": "https://argocd.example.com"}})
+    # As a manager of its own: the test of the guide's commands applies a ConfigMap of this name without data.
+    argo_cd.kubectl("apply", "--server-side", "--field-manager=argo-cd", "-f", "-", stdin=own)
     page = (ROOT / "docs/how-to/gitops.md").read_text()
     (command,) = (line for line in page.splitlines() if line.startswith("kubectl patch configmap"))
     _, *words = command.replace("charts/", f"{ROOT}/charts/").split()

@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
@@ -64,8 +65,8 @@ class Search:
             if option in words:
                 try:
                     self.note("metrics", metrics(int(words[words.index(option) + 1])))
-                except OSError:
-                    continue  # it does not serve yet, or no longer
+                except (OSError, HTTPException):
+                    continue  # it does not serve yet, or no longer: it may end in the middle of its answer
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,9 @@ from own_server import OwnServer, running_server
 
 SOON = {"client": {"timeouts": {"connect": "1s", "banner": "1s"}}}
 """Timeouts that are over soon: what may pass is tried again until then."""
+
+PATIENT: dict[str, Any] = {"client": {"timeouts": {"connect": "60s", "banner": "60s"}}}
+"""Timeouts for a server that is to be heard, though it waits for a CPU."""
 
 
 @pytest.fixture(scope="module")
@@ -37,12 +40,14 @@ def silent_server() -> Iterator[int]:
         yield port
 
 
-def run(folder: Path, server: OwnServer, *options: str | Path, **target: Any) -> Ended:
+def run(
+    folder: Path, server: OwnServer, *options: str | Path, spec: Mapping[str, Any] = PATIENT, **target: Any
+) -> Ended:
     """Run a load on the own server, referred to with these changes, from any host key that it may show."""
     external = {**server.reference(), "insecureIgnoreHostKey": True, **target}
     if external["insecureIgnoreHostKey"]:
         del external["knownHostsSecretRef"]
-    path = write_test(folder, target={"external": external}, **SOON)
+    path = write_test(folder, target={"external": external}, **spec)
     allowed = ["--allow-target", external["host"]]
     return sshload("run", path, "--output", "json", *allowed, *(options or ("--identity", server.identity)))
 
@@ -64,7 +69,7 @@ def steps_named(name: str, ended: Ended) -> list[dict[str, Any]]:
 
 def test_a_server_that_accepts_and_says_nothing_is_unreachable(tmp_path: Path, own_server: OwnServer) -> None:
     with silent_server() as port:
-        ended = run(tmp_path, own_server, port=port)
+        ended = run(tmp_path, own_server, spec=SOON, port=port)
     where = f"the target (127.0.0.1 port {port})"
     assert_not_begun(
         ended, "TargetUnreachable", f"{where} took the connection and then said nothing", "timeouts.banner"
@@ -73,14 +78,14 @@ def test_a_server_that_accepts_and_says_nothing_is_unreachable(tmp_path: Path, o
 
 def test_a_closed_port_is_unreachable(tmp_path: Path, own_server: OwnServer) -> None:
     port = free_port()
-    ended = run(tmp_path, own_server, port=port)
+    ended = run(tmp_path, own_server, spec=SOON, port=port)
     assert_not_begun(
         ended, "TargetUnreachable", f"(127.0.0.1 port {port}) refused the connection", "spec.target.external.port"
     )
 
 
 def test_a_name_without_an_address_is_unknown(tmp_path: Path, own_server: OwnServer) -> None:
-    ended = run(tmp_path, own_server, host="no-such-host.invalid")
+    ended = run(tmp_path, own_server, spec=SOON, host="no-such-host.invalid")
     assert_not_begun(ended, "TargetNameUnknown", "no-such-host.invalid", "spec.target.external.host")
 
 

@@ -101,7 +101,7 @@ def test_an_end_is_posted_once_as_a_signed_cloud_event(
     end_a_run(cluster, "next")
     receiver.wait_until_taken("next")
     assert len(receiver.received) == 2
-    assert attempts(operator, "delivered") == 1
+    cluster.gone(lambda: attempts(operator, "delivered") != 1, "lack of the count, which follows the answer")
 
 
 def test_a_delivery_that_fails_is_made_again_until_it_is_taken(
@@ -123,15 +123,16 @@ def test_a_delivery_that_fails_is_made_again_until_it_is_taken(
 def test_a_receiver_that_hangs_holds_up_no_run_and_no_other_delivery(
     cluster: LiveCluster, operator: OperatorProcess, receiver: Receiver
 ) -> None:
-    receiver.answers = [0]
+    receiver.hangs = frozenset({"hung"})
     operator.start()
     end_a_run(cluster, "hung")
     wait_until(lambda: len(receiver.received) == 1, "the first delivery")
     end_a_run(cluster, "other")
     receiver.wait_until_taken("other")
     assert receiver.taken("hung") == []
+    receiver.hangs = frozenset()
     receiver.wait_until_taken("hung")
-    assert attempts(operator, "unreachable") == 1
+    assert attempts(operator, "unreachable") >= 1
 
 
 def test_a_slow_receiver_gets_each_end_once(
@@ -156,7 +157,7 @@ def test_a_receiver_that_was_away_gets_what_it_missed(
     for name in ("one", "two"):
         end_a_run(cluster, name)
     cluster.gone(lambda: attempts(operator, "unreachable") < 2, "lack of attempts")
-    assert "sshload_operator_notifications_pending 2.0" in operator.metrics()
+    cluster.gone(lambda: "sshload_operator_notifications_pending 2.0" not in operator.metrics(), "lack of deliveries")
     receiver.open()
     for name in ("one", "two"):
         receiver.wait_until_taken(name)

@@ -17,6 +17,9 @@ __all__ = ["operator", "proxy"]
 
 Shown = Callable[[SavedRun], Page]
 ShownDocument = Callable[[Mapping[str, Any]], Page]
+BROWSER_WITHIN_MS = 300_000.0
+"""A deadline that only a fault reaches: Playwright's own of 30 s is none on a busy machine."""
+
 _SCREENSHOTS = Path(os.environ.get("SSHLOAD_SCREENSHOTS", Path(__file__).parents[3] / "dist/screenshots"))
 
 
@@ -26,7 +29,9 @@ def browser() -> Iterator[Browser]:
     path = shutil.which("chromium")
     assert path is not None, "there is no chromium: run scripts/debian-packages chromium"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [])
+        browser = playwright.chromium.launch(
+            executable_path=path, args=["--no-sandbox"] if os.geteuid() == 0 else [], timeout=BROWSER_WITHIN_MS
+        )
         yield browser
         browser.close()
 
@@ -35,6 +40,7 @@ def browser() -> Iterator[Browser]:
 def context(browser: Browser) -> Iterator[BrowserContext]:
     """A browser without a network, and without any past."""
     context = browser.new_context(offline=True, viewport={"width": 1280, "height": 900})
+    context.set_default_timeout(BROWSER_WITHIN_MS)
     yield context
     context.close()
 

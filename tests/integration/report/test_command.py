@@ -1,11 +1,14 @@
 """`sshload report` of a run that took place here, from its file to the files that are written."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
-from local_cli import measured, sshload, write_test
+from generator_reruns import lagged_comparison, rerun_while_lagging
+from local_cli import Ended, measured, sshload, write_test
 
 
 @pytest.fixture(scope="module")
@@ -80,13 +83,14 @@ def test_a_managed_target_tells_what_it_used_over_time(saved: Path, tmp_path: Pa
     course = json.loads((tmp_path / "report.json").read_text())["overTime"]
     assert course["server"], "no answer of the target while the load went on"
     assert all(one["cores"] > 0 for one in course["server"])
-    assert {one["stolenPercent"] is None for one in course["intervals"]} == {False}
+    *whole, _ = course["intervals"]  # the last one may be too short for the kernel to count time in it
+    assert {one["stolenPercent"] is None for one in whole} == {False}
 
 
 def test_a_sweep_is_saved_and_reported(tmp_path: Path) -> None:
     file = write_test(tmp_path, load={"arrivals": {"rate": 5, "duration": "2s"}})
-    swept = ("sweep", file, "--over", "load.arrivals.rate=5,10", "--save", tmp_path / "sweep.json")
-    ended = sshload(*swept)
+    swept = ("sweep", file, "--over", "load.arrivals.rate=5,10", "--save", tmp_path / "sweep.json", "--output", "json")
+    ended = rerun_while_lagging(lambda: sshload(*swept), worst_of)
     assert ended.code == 0, ended.err
     for name in ("report.json", "report.html", "report.md"):
         ended = sshload("report", tmp_path / "sweep.json", "-o", tmp_path / name)
@@ -96,12 +100,19 @@ def test_a_sweep_is_saved_and_reported(tmp_path: Path) -> None:
     assert [round(one["offeredRate"]) for one in found["points"]] == [5, 10]
 
 
+def worst_of(swept: Ended) -> Mapping[str, Any]:
+    """Return the status of the first value that could not be measured, else an empty one."""
+    statuses = [item["status"] for item in json.loads(swept.out)["items"]] if swept.out else []
+    return next((status for status in statuses if status["verdict"] == "Invalid"), {})
+
+
 def test_a_comparison_that_ran_here_is_saved_and_reported(tmp_path: Path) -> None:
     test = yaml.safe_load(write_test(tmp_path).read_text())
     spec = {"base": test["spec"], "variants": [{"name": "a"}, {"name": "b"}], "repeats": 1}
     comparison = {**test, "kind": "SSHLoadTestComparison", "metadata": {"name": "cmp"}, "spec": spec}
     (tmp_path / "cmp.yaml").write_text(yaml.safe_dump(comparison))
-    ended = sshload("compare", "-f", tmp_path / "cmp.yaml", "--save", tmp_path / "cmp.json")
+    compared = ("compare", "-f", tmp_path / "cmp.yaml", "--save", tmp_path / "cmp.json", "--output", "json")
+    ended = rerun_while_lagging(lambda: sshload(*compared), lambda done: lagged_comparison(done.status))
     assert ended.code == 2, ended.err
     ended = sshload("report", tmp_path / "cmp.json", "-o", tmp_path / "report.json")
     assert ended.code == 0, ended.err

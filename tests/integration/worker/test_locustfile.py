@@ -21,8 +21,8 @@ from sshload_contract.wire.run_config import RunConfig, Scenario, SessionReuse
 from sshload_contract.wire.run_summary import RunSummary
 from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.coordination.trial_part import TrialPart, WorkerContext
+from sshload_worker.locust_runner.request_events import SummedRequests
 from sshload_worker.locustfile.locust_users import LocustUsers, load_users
-from sshload_worker.locustfile.request_events import SummedRequests
 from sshload_worker.locustfile.ssh_user import NoIterationError
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.pacing.share import Share, TrialOrder

@@ -16,8 +16,7 @@ from reports import REPORT
 from run_configs import TOKEN
 from sshload_contract.vocabulary import RunEnd
 from sshload_contract.wire.codec import to_json
-from sshload_contract.wire.report import Report
-from sshload_contract.wire.run_summary import LoginFailure
+from sshload_contract.wire.report import LoginFailure, Report
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
 from sshload_worker.coordination.messages import encrypt_lines

@@ -1,7 +1,7 @@
 import subprocess
 import sys
 
-from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
+from sshload_contract.wire.report import PORTS_SHARE_LIMIT
 from sshload_worker.recording.health import available_ports, has_port_room
 
 

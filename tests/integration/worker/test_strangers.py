@@ -1,8 +1,9 @@
 """Whoever reaches the master's port without the run's token can neither join the run nor end it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
-import gevent
 import pytest
 from locust.rpc.protocol import Message
 from locust.rpc.zmqrpc import Client
@@ -15,29 +16,34 @@ from sshload_worker.coordination.messages import encrypt_lines, read_token
 from whole_run import WholeRun, whole_run
 
 
-def speak(run: WholeRun, token: str) -> None:
-    """Say to the master what ends a run, over a line that is encrypted by a token."""
+@contextmanager
+def speaking(run: WholeRun, token: str) -> Iterator[None]:
+    """Say to the master what ends a run, over a line that is encrypted by a token, and stay until it was heard."""
     encrypt_lines(token)
     stranger = Client("127.0.0.1", run.locust_port, "stranger")
     fault = {"worker": 0, "message": "words of a stranger"}
-    stranger.send(Message("client_ready", None, "stranger"))
-    stranger.send(Message(messages.FAULT, fault, "stranger"))
-    gevent.sleep(0.5)
-    stranger.close(linger=0)
+    try:
+        stranger.send(Message("client_ready", None, "stranger"))
+        stranger.send(Message(messages.FAULT, fault, "stranger"))
+        yield
+    finally:
+        stranger.close(linger=0)
 
 
 @pytest.mark.parametrize(
-    ("token", "end"),
+    ("token", "load_s", "end"),
     [
-        pytest.param("f0" * 32, RunEnd.COMPLETED, id="another token"),
-        pytest.param(TOKEN, RunEnd.GENERATOR_FAULT, id="the token of the run"),
+        pytest.param("f0" * 32, 5.0, RunEnd.COMPLETED, id="another token"),
+        pytest.param(TOKEN, 600.0, RunEnd.GENERATOR_FAULT, id="the token of the run"),
     ],
 )
-def test_only_who_has_the_token_can_end_a_run(sshd: SshServer, tmp_path: Path, token: str, end: RunEnd) -> None:
-    with whole_run(tmp_path, run_config(endpoint(sshd), arrivals(10, 3.0))) as run:
+def test_only_who_has_the_token_can_end_a_run(
+    sshd: SshServer, tmp_path: Path, token: str, load_s: float, end: RunEnd
+) -> None:
+    with whole_run(tmp_path, run_config(endpoint(sshd), arrivals(10, load_s))) as run:
         run.wait_until(lambda: run.iterations() > 5, "the first iterations")
-        speak(run, token)
-        summary = run.summary()
+        with speaking(run, token):
+            summary = run.summary()
     assert summary.end is end
     assert ("words of a stranger" in summary.message) == (end is RunEnd.GENERATOR_FAULT)
 

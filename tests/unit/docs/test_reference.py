@@ -9,9 +9,10 @@ import click
 import pytest
 from command_lines import subcommands
 from guide import PAGES, ROOT
-from sshload_contract.judgement import error_rate, figures, own_delay, threshold, validity
+from sshload_contract.judgement import error_rate, figures, own_delay, threshold
 from sshload_contract.percentiles import samples_needed
 from sshload_contract.vocabulary import Outcome, SearchEnd, Timing, Verdict
+from sshload_contract.wire.report import PORTS_SHARE_LIMIT
 from sshload_operator.api.status.comparison import ComparisonCondition, ComparisonReason, ComparisonVerdict
 from sshload_operator.api.status.schedule import ScheduleCondition, ScheduleReason
 from sshload_operator.cli.exit_code import ExitCode, exit_code
@@ -110,7 +111,7 @@ def test_the_limits_of_validity_are_the_codes() -> None:
     text = page("validity.md")
     for words in (
         f"{own_delay.CPU_SHARE_LIMIT:.0%} of a core".replace("%", " %"),
-        f"{validity.PORTS_SHARE_LIMIT:.0%} of a worker's source ports".replace("%", " %"),
+        f"{PORTS_SHARE_LIMIT:.0%} of a worker's source ports".replace("%", " %"),
         f"at most {own_delay.SOUND_BELOW_US // 1000} ms",
         f"at least {1 - figures.TOLERATED_SHORTFALL:.0%} of the load".replace("%", " %"),
         f"{SOURCE_PORTS:,} each, which a closed connection keeps for {TIME_WAIT_S:.0f} s",
@@ -179,7 +180,7 @@ def test_every_shortage_is_explained_with_its_limits() -> None:
 def test_the_room_for_more_workers_is_the_codes() -> None:
     text, part = section(page("validity.md"), "How many workers are needed"), AIMED_PART_OF_LIMIT
     assert f"{part:.0%} of the limit".replace("%", " %") in text
-    assert own_delay.CPU_SHARE_LIMIT == validity.PORTS_SHARE_LIMIT
+    assert own_delay.CPU_SHARE_LIMIT == PORTS_SHARE_LIMIT
     assert f"({own_delay.CPU_SHARE_LIMIT * part:.0%} of a\ncore".replace("%", " %") in text
 
 

@@ -5,7 +5,7 @@ from locust.env import Environment
 from locust.runners import LocalRunner
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import Health
-from sshload_worker.locustfile.request_events import RequestPerSample, SummedRequests
+from sshload_worker.locust_runner.request_events import RequestPerSample, SummedRequests
 from sshload_worker.recording.recorder import Recorder
 
 HEALTHY = Health(0.1, 0.0, None, 1, 1, 1, 2, 2, 3, 28_232, 0)

@@ -8,8 +8,7 @@ import pytest
 from reports import REPORT
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.codec import to_json
-from sshload_contract.wire.report import EncodedHistogram, Report
-from sshload_contract.wire.run_summary import LoginFailure
+from sshload_contract.wire.report import EncodedHistogram, LoginFailure, Report
 from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
 from sshload_worker.summary.totals import Totals
 

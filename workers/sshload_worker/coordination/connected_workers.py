@@ -12,8 +12,7 @@ from locust.env import Environment
 from sshload_contract.vocabulary import RunEnd
 from sshload_contract.wire.bounds import ContractError
 from sshload_contract.wire.codec import from_json, from_plain
-from sshload_contract.wire.report import Report
-from sshload_contract.wire.run_summary import LoginFailure
+from sshload_contract.wire.report import LoginFailure, Report
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.messages import flush_and_close

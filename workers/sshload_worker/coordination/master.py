@@ -11,9 +11,9 @@ from gevent.pool import Group
 from sshload_contract.vocabulary import RunEnd
 from sshload_contract.wire.codec import to_json
 from sshload_contract.wire.master_log import Snapshot, Stage, snapshot_line, summary_lines
-from sshload_contract.wire.report import Report
+from sshload_contract.wire.report import LoginFailure, Report
 from sshload_contract.wire.run_config import RunConfig
-from sshload_contract.wire.run_summary import LoginFailure, RunSummary
+from sshload_contract.wire.run_summary import RunSummary
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry

@@ -6,7 +6,6 @@ so that they are not taken for the load's.
 """
 
 import logging
-import urllib.request
 from collections.abc import Callable
 from time import monotonic
 from urllib.parse import urlsplit
@@ -20,7 +19,8 @@ _READY_TIMEOUT_S = 1.0
 _STATS_TIMEOUT_S = 10.0  # patient, because the server is at its limit when it is asked
 _LARGEST_ANSWER_BYTES = 65_536
 _READY_POLL_S = 0.1
-_IDLE_POLL_S = 0.25
+_FIRST_IDLE_POLL_S = 0.05
+_LONGEST_IDLE_POLL_S = 0.25
 IDLE_TIMEOUT_S = 30.0
 log = logging.getLogger(__name__)
 
@@ -44,6 +44,8 @@ def _fetch_stats(stats_url: str) -> TargetStats:
 
 
 def _get(url: str, timeout_s: float) -> str:
+    import urllib.request  # noqa: PLC0415 - a run against an external target asks nobody
+
     try:
         with urllib.request.urlopen(url, timeout=timeout_s) as answer:  # noqa: S310 - the operator's own URL
             return str(answer.read(_LARGEST_ANSWER_BYTES).decode("utf-8", "replace"))
@@ -77,12 +79,14 @@ class Settling:
         self._await_ready()
         self._on_problem("")
         deadline_s = monotonic() + self._idle_timeout_s
+        pause_s = _FIRST_IDLE_POLL_S  # what logins before the load leave is mostly gone in less
         while True:
             stats = self.stats()
             target_activity = self._target_activity(stats) if stats is not None else ""
             if not target_activity or monotonic() >= deadline_s:
                 return target_activity
-            gevent.sleep(_IDLE_POLL_S)
+            gevent.sleep(pause_s)
+            pause_s = min(2 * pause_s, _LONGEST_IDLE_POLL_S)
 
     def expect(self, logins: int) -> None:
         """Count a target as idle only once it has counted so many logins since it was idle for the first time."""

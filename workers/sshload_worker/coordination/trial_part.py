@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import gevent
 from sshload_contract.load.replay import Trace
@@ -10,8 +11,7 @@ from sshload_contract.wire.report import Report, first_report_s, report_interval
 from sshload_contract.wire.run_config import RunConfig
 
 from sshload_worker.coordination.processes import PortBoard
-from sshload_worker.locustfile.locust_users import LocustUsers, LocustUserSessions
-from sshload_worker.locustfile.request_events import SummedRequests
+from sshload_worker.locust_runner.request_events import SummedRequests
 from sshload_worker.login.login import Login
 from sshload_worker.pacing.generator import Generator
 from sshload_worker.pacing.share import Share, TrialOrder
@@ -22,6 +22,9 @@ from sshload_worker.scenario.iteration import Iteration
 from sshload_worker.scenario.sessions import Connector, make_sessions
 from sshload_worker.scenario.steps.channel import forward_rule
 
+if TYPE_CHECKING:
+    from sshload_worker.locustfile.locust_users import LocustUsers
+
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
@@ -29,7 +32,7 @@ class WorkerContext:
 
     run: RunConfig
     login: Login
-    locust_users: LocustUsers | None
+    locust_users: "LocustUsers | None"
     listener: SummedRequests
     numbers: Iterator[int]
     ports: PortBoard
@@ -92,7 +95,7 @@ def _iteration(config: RunConfig, equipment: WorkerContext, share: Share, record
     sessions = make_sessions(scenario, equipment.login, recorder, max(share.part(scenario.pool_sessions), 1))
     return Iteration(
         worker=share.index,
-        sessions=sessions if locust_users is None else LocustUserSessions(sessions, locust_users),
+        sessions=sessions if locust_users is None else locust_users.in_sessions(sessions),
         steps=scenario.steps,
         timeouts=config.client.timeouts,
         recorder=recorder,

@@ -12,16 +12,14 @@ from locust import runners
 from locust.env import Environment
 from sshload_contract.vocabulary import Outcome
 from sshload_contract.wire.codec import to_json, to_plain
-from sshload_contract.wire.report import Report
+from sshload_contract.wire.report import LoginFailure, Report
 from sshload_contract.wire.run_config import RunConfig
-from sshload_contract.wire.run_summary import LoginFailure
 
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.messages import flush_and_close
 from sshload_worker.coordination.processes import PortBoard
 from sshload_worker.coordination.trial_part import TrialPart, WorkerContext
-from sshload_worker.locustfile.locust_users import LocustUsers, load_users
-from sshload_worker.locustfile.request_events import SummedRequests
+from sshload_worker.locust_runner.request_events import SummedRequests
 from sshload_worker.outcomes import GeneratorFaultError, TargetNotAllowedError
 from sshload_worker.pacing.replay import read_checked_trace
 from sshload_worker.pacing.share import Share, TrialOrder
@@ -39,6 +37,7 @@ from sshload_worker.scenario.first_login import (
 from sshload_worker.scenario.target_login import first_hop, prepare_login, resolve_first_hop
 
 if TYPE_CHECKING:
+    from sshload_worker.locustfile.locust_users import LocustUsers
     from sshload_worker.login.login import Address, Login
 
 Refusal = GeneratorFaultError | TargetNotAllowedError | LoginFailure
@@ -195,10 +194,14 @@ class Worker:
         behind = bool(self._config.via)
         return unreachable_failure(self._index, first_hop(self._config), behind=behind, outcome=outcome, why=why)
 
-    def _load_locust_users(self) -> LocustUsers | None:
+    def _load_locust_users(self) -> "LocustUsers | None":
         path = self._config.scenario.locustfile_path
+        if not path:
+            return None
+        from sshload_worker.locustfile.locust_users import LocustUsers, load_users  # noqa: PLC0415 - takes all of Locust
+
         seed = f"{self._config.run_id}/{self._index}"
-        return LocustUsers(path, load_users(path), self._environment, seed) if path else None
+        return LocustUsers(path, load_users(path), self._environment, seed)
 
     def _prepare_trial(self, opened: int) -> bool:
         """Get ready for a trial like the last one, which took so many connections; return False where none follows."""

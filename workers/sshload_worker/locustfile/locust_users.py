@@ -128,6 +128,10 @@ class LocustUsers:
             raise failure
         return goes_on
 
+    def in_sessions(self, sessions: Sessions) -> "LocustUserSessions":
+        """Return these sessions as those of the users."""
+        return LocustUserSessions(sessions, self)
+
     def leave(self, number: int) -> None:
         """End the user `number`, if there is one."""
         member = self._numbered.pop(number, None)

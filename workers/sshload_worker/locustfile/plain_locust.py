@@ -18,7 +18,7 @@ from sshload_contract.steps import ScenarioStep
 from sshload_contract.vocabulary import WHOLE_STEPS, Window
 from sshload_contract.wire.run_config import Endpoint
 
-from sshload_worker.locustfile.request_events import RequestPerSample
+from sshload_worker.locust_runner.request_events import RequestPerSample
 from sshload_worker.login.login import Login
 from sshload_worker.outcomes import GeneratorFaultError
 from sshload_worker.recording.recorder import Recorder

@@ -12,9 +12,8 @@ from time import monotonic, monotonic_ns, thread_time
 
 import gevent
 from gevent.pool import Group
-from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
 from sshload_contract.steal import machine_cpu, passed_since, stolen_share
-from sshload_contract.wire.report import Health
+from sshload_contract.wire.report import PORTS_SHARE_LIMIT, Health
 
 from sshload_worker.recording.histogram import LatencyHistogram
 

@@ -14,8 +14,8 @@ from typing import TypeVar
 import gevent
 from sshload_contract.client import Timeouts
 from sshload_contract.vocabulary import Outcome, Window, jump_host_of
+from sshload_contract.wire.report import LoginFailure
 from sshload_contract.wire.run_config import Endpoint
-from sshload_contract.wire.run_summary import LoginFailure
 
 from sshload_worker.login.login import Address, Login
 from sshload_worker.outcomes import MESSAGE_LIMIT_CHARACTERS, StepFailure

@@ -3,9 +3,9 @@
 from math import ceil
 
 from sshload_contract.judgement.own_delay import CPU_SHARE_LIMIT, OTHER_MACHINE
-from sshload_contract.judgement.validity import PORTS_SHARE_LIMIT
 from sshload_contract.thresholds import GIVEN_UP_AFTER, unjudged
 from sshload_contract.vocabulary import Invalidity, SearchEnd, TrialState, Verdict
+from sshload_contract.wire.report import PORTS_SHARE_LIMIT
 from sshload_contract.wire.run_summary import CapacityResult, RunSummary, Trial
 
 from sshload_operator.decision.capacity.trials import amount_in_words, those, trials_at

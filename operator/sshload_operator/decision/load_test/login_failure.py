@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from sshload_contract.vocabulary import Outcome, Verdict
-from sshload_contract.wire.run_summary import LoginFailure
+from sshload_contract.wire.report import LoginFailure
 
 from sshload_operator.api.target import ManagedTarget
 from sshload_operator.decision.judgement import Conclusion

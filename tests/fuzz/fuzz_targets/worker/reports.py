@@ -19,8 +19,7 @@ from run_configs import NOWHERE, arrivals, run_config
 from sshload_contract.vocabulary import Outcome, RunEnd, Window
 from sshload_contract.wire.codec import to_json, to_plain
 from sshload_contract.wire.master_log import read_master_log, summary_lines
-from sshload_contract.wire.report import EncodedHistogram, Report
-from sshload_contract.wire.run_summary import LoginFailure
+from sshload_contract.wire.report import EncodedHistogram, LoginFailure, Report
 from sshload_worker.coordination import messages
 from sshload_worker.coordination.connected_workers import WorkerLine, WorkerRegistry
 from sshload_worker.pacing.share import TrialOrder

@@ -12,7 +12,7 @@ FOLDER = Path(sys.executable).parent
 def run(*command: str | Path, stdin: str = "") -> str:
     environment = {"PATH": f"{FOLDER}:/usr/bin:/bin"}
     return subprocess.run(
-        command, input=stdin, capture_output=True, text=True, check=True, env=environment, timeout=60
+        command, input=stdin, capture_output=True, text=True, check=True, env=environment, timeout=300
     ).stdout
 
 

@@ -11,7 +11,7 @@ from sshload_contract.thresholds import ErrorRateThreshold, LatencyThreshold, Th
 from sshload_operator.api.load_test import parse
 
 ON_OTHER_SERVERS = {"05-own-server", "09-jump-host"}
-LONGEST_ITERATION_S = 1.0
+LONGEST_ITERATION_S = 2.0
 LONGEST_S = 32.0
 
 
@@ -43,7 +43,7 @@ def test_a_short_load_makes_enough_samples_and_takes_seconds(name: str) -> None:
     spec = parse(spec_of(short_example(name)))
     judged = [one for one in spec.thresholds if spec.capacity is None or not isinstance(one, ErrorRateThreshold)]
     needed = [_needed(threshold) for threshold in judged]
-    assert least_iterations(spec, LONGEST_ITERATION_S) >= max(needed, default=0)
+    assert least_iterations(spec, LONGEST_ITERATION_S) > max(needed, default=0)  # one may fail
     assert spec.warm_up_s + spec.load.lasts_s <= LONGEST_S
 
 

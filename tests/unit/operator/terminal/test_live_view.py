@@ -5,7 +5,6 @@ import io
 import os
 import pty
 import re
-import select
 import struct
 import termios
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from sshload_operator.cli.view.text import bar, in_encoding, sparkline
 from statuses import read_test_status
 
 COLUMNS = 80
+END = "[the end of what was written]"
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 PROGRESS: dict[str, Any] = {
     "stage": "measuring",
@@ -58,12 +58,14 @@ def terminal(columns: int = COLUMNS, encoding: str = "utf-8") -> Iterator[tuple[
             os.close(reads)
 
 
-def written(reads: int) -> str:
-    """Return all that a terminal was sent, which comes in pieces."""
+def written(stream: TextIO, reads: int) -> str:
+    """Return all that a terminal was sent, which comes in pieces, and when the kernel has a turn for it."""
+    stream.write(END)
+    stream.flush()
     found = b""
-    while select.select([reads], [], [], 0.2)[0]:
+    while not found.endswith(END.encode()):
         found += os.read(reads, 65_536)
-    return found.decode()
+    return found.decode().removesuffix(END)
 
 
 def picture(*progresses: dict[str, Any], cores: float | None = None) -> list[str]:
@@ -141,7 +143,7 @@ def test_a_terminal_without_these_signs_has_ascii_ones() -> None:
         view.show("PreparingTarget: ✓ " + "long " * 40)
         view.say("✗ a note")
         view.close()
-        assert "\\u" not in written(reads)
+        assert "\\u" not in written(stream, reads)
 
 
 def test_a_terminal_that_cannot_be_drawn_on_has_lines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +151,7 @@ def test_a_terminal_that_cannot_be_drawn_on_has_lines(monkeypatch: pytest.Monkey
         monkeypatch.setattr("sys.stderr", stream)
         monkeypatch.setenv("TERM", "dumb")
         progress_view().stand(read_test_status({"phase": "Running", "progress": PROGRESS}))
-        assert "Running measuring 12/35 s" in written(reads)
+        assert "Running measuring 12/35 s" in written(stream, reads)
 
 
 def test_a_search_is_a_picture_of_its_trials() -> None:
@@ -170,7 +172,7 @@ def test_the_end_takes_the_view_away_and_leaves_the_cursor() -> None:
         view.say("a note")
         view.close()
         view.close()
-        text = written(reads)
+        text = written(stream, reads)
     assert "\x1b]0" not in text
     assert "a note" in text
     assert text.rindex("\x1b[?25h") > text.rindex("\x1b[?25l")
@@ -184,8 +186,7 @@ def test_colour_is_for_terminals_and_for_those_who_want_it(
     monkeypatch.setenv("NO_COLOR", no_colour)
     with terminal() as (stream, reads):
         show(PAGE, stream)
-        stream.flush()
-        text = written(reads)
+        text = written(stream, reads)
     assert ("\x1b[1;31m" in text or "\x1b[31m" in text) == coloured
     assert "✗  p99 of total below 2 s" in ESCAPES.sub("", text)
 
@@ -193,8 +194,7 @@ def test_colour_is_for_terminals_and_for_those_who_want_it(
 def test_a_page_is_as_wide_as_its_terminal() -> None:
     with terminal(40) as (stream, reads):
         show(PAGE, stream)
-        stream.flush()
-        lines = ESCAPES.sub("", written(reads)).splitlines()
+        lines = ESCAPES.sub("", written(stream, reads)).splitlines()
     assert 20 < max(map(len, lines)) <= 40
 
 

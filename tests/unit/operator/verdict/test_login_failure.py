@@ -6,7 +6,7 @@ import pytest
 from plans import EXTERNAL, plan, quickstart
 from runs import load, summary
 from sshload_contract.vocabulary import Outcome, RunEnd, Verdict
-from sshload_contract.wire.run_summary import LoginFailure
+from sshload_contract.wire.report import LoginFailure
 from sshload_operator.decision.judgement import Judgement
 from sshload_operator.decision.load_test.verdict import judge
 from sshload_operator.state import Reason

@@ -16,7 +16,7 @@ from sshload_operator.control.api_server.cluster import Cluster
 from sshload_operator.control.live.kinds import LiveKinds
 from sshload_operator.control.metrics.server import OperatorMetrics
 
-_WITHIN_S = 30.0
+_WITHIN_S = 300.0
 LONG_AGO = f"{datetime.now(UTC) - timedelta(days=730):%Y-%m-%dT%H:%M:%SZ}"
 METADATA = {
     "namespace": "ns",

@@ -40,7 +40,6 @@ from sshload_worker.scenario.steps.files import (
     run_sftp_write,
 )
 from sshload_worker.scenario.steps.git_upload_pack import run_git_upload_pack
-from sshload_worker.scenario.steps.rsync import prepare_rsync, run_rsync
 from sshload_worker.scenario.steps.step_run import StepRun
 
 
@@ -49,6 +48,12 @@ def _run_sleep(step: SleepStep, run: StepRun) -> None:
     sleep(step.duration_s)
     if run.connection.is_lost():
         raise StepFailure(Outcome.DISCONNECTED, "the server closed the connection during a sleep")
+
+
+def _run_rsync(step: RsyncStep, run: StepRun) -> None:
+    from sshload_worker.scenario.steps.rsync import run_rsync  # noqa: PLC0415 - takes the client of OpenSSH too
+
+    run_rsync(step, run)
 
 
 _RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
@@ -66,7 +71,7 @@ _RUNNERS: dict[type[ScenarioStep], Callable[[Any, StepRun], None]] = {
     ShellStep: run_shell,
     ForwardStep: run_forward,
     GitUploadPackStep: run_git_upload_pack,
-    RsyncStep: run_rsync,
+    RsyncStep: _run_rsync,
     SleepStep: _run_sleep,
 }
 
@@ -75,6 +80,8 @@ def prepare_steps(steps: tuple[ScenarioStep, ...]) -> None:
     """Make what the steps need of this worker, before anything is measured."""
     for step in steps:
         if isinstance(step, RsyncStep):
+            from sshload_worker.scenario.steps.rsync import prepare_rsync  # noqa: PLC0415 - likewise
+
             prepare_rsync(step)
 
 

@@ -1,0 +1,116 @@
+"""What the processes of a run cost besides SSH: CPU until they are ready, memory while they wait, CPU per sample."""
+
+import ctypes
+import time
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic_ns, process_time
+from urllib.error import URLError
+
+from cost import Clients
+from run_configs import EXEC_TRUE
+from speed_rows import Row, spread
+from sshload_contract.load import ThinkTime, UsersLoad, UsersStage
+from sshload_contract.vocabulary import Outcome, Window
+from sshload_contract.wire.run_config import RunConfig, SessionReuse
+from sshload_worker.recording.health import HealthMonitor
+from sshload_worker.recording.recorder import Recorder
+from sshload_worker.scenario.step_clock import Due, StepClock
+from whole_run import WholeRun
+
+_STEPS = (
+    "startDelay", "connect", "banner", "kex", "auth", "login", "channelOpen", "exec", "firstByte", "read", "close",
+    "command", "total",
+)  # fmt: skip
+_SAMPLES_PER_REPORT = 25_000  # half a second of 50,000 per second
+_NS_PER_HOUR = 3_600_000_000_000
+_NS_PER_STEP = 1_700_000
+_US_PER_S = 1_000_000
+_BYTES_PER_KIB = 1_024
+_BYTES_PER_MB = 1_000_000
+_NEVER_S = 3_600.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Start:
+    """What one process has used when it is ready."""
+
+    cpu_s: float
+    resident_mb: float
+    proportional_mb: float
+
+
+def start_rows(clients: Clients, repeats: int) -> list[Row]:
+    """Start a master and a worker again and again, each as `python -m sshload_worker` with its files compiled.
+
+    The master is ready when it answers, the worker when the master has ordered it to start.
+    """
+    load = UsersLoad(stages=(UsersStage(users=1, duration_s=1.0),), spawn_rate=0.0, think_time=ThinkTime(0.0, 0.0))
+    config = replace(clients.config(load, EXEC_TRUE, SessionReuse.NONE), start_lead_s=_NEVER_S)
+    starts = [_started(config, clients.ssh2) for _ in range(repeats + 1)][1:]  # the first may have compiled the files
+    workers, masters = [worker for _, worker in starts], [master for master, _ in starts]
+    shared_mb = spread([start.proportional_mb for start in workers], "MB")
+    resident_mb = spread([start.resident_mb for start in workers], "MB")
+    return [
+        Row("worker, CPU from start to ready", "0.15 s", spread([start.cpu_s for start in workers], "s")),
+        Row("master, CPU from start to ready", "0.15 s", spread([start.cpu_s for start in masters], "s")),
+        Row("idle worker, memory (RSS)", "45 MB", resident_mb),
+        Row("idle worker, memory (PSS), beside one master", "", shared_mb),
+    ]
+
+
+def recording_row(repeats: int) -> Row:
+    """Record samples as an iteration does, reports included, and nothing else."""
+    return Row("recorded sample, CPU", "1 us", spread([_recorded() for _ in range(repeats)], "us"))
+
+
+def _started(config: RunConfig, ssh2: Path | None) -> tuple[_Start, _Start]:
+    """Return what a master and its one worker have used when they are ready."""
+    launcher = ("env", "-u", "PYTHONDONTWRITEBYTECODE", *([f"PYTHONPATH={ssh2}"] if ssh2 else []))
+    with TemporaryDirectory() as folder:
+        run = WholeRun(Path(folder), config, launcher)
+        try:
+            run.wait_until(lambda: _answers(run, "/healthz"), "the master's answer")
+            master = _used(run.master.pid)
+            worker = run.add_worker(0)
+            run.wait_until(lambda: _answers(run, "/readyz"), "the order to start")
+            return master, _used(worker.pid)
+        finally:
+            run.end()
+
+
+def _answers(run: WholeRun, path: str) -> bool:
+    with suppress(URLError):
+        return run.get(path)[0] == 200
+    return False
+
+
+def _used(pid: int) -> _Start:
+    fields = (line.split() for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines())
+    mb = {name: int(value) * _BYTES_PER_KIB / _BYTES_PER_MB for name, value, *_ in fields if name in ("Rss:", "Pss:")}
+    return _Start(_cpu_s(pid), mb["Rss:"], mb["Pss:"])
+
+
+def _cpu_s(pid: int) -> float:
+    """Return the CPU time of a process and all its threads, to the nanosecond."""
+    clock = ctypes.c_int()
+    error = ctypes.CDLL(None).clock_getcpuclockid(pid, ctypes.byref(clock))
+    assert not error, f"process {pid} has no CPU clock: error {error}"
+    return time.clock_gettime(clock.value)
+
+
+def _recorded() -> float:
+    """Return the CPU time of one sample of many, in microseconds."""
+    recorder, health = Recorder("run", 0), HealthMonitor().health(connections=0, overflows=0)
+    begin_s = process_time()
+    for _ in range(_SAMPLES_PER_REPORT // len(_STEPS)):
+        now_ns = monotonic_ns()
+        clock = StepClock(recorder, Due(now_ns, Window.MEASURED, now_ns + _NS_PER_HOUR))
+        for ago, step in enumerate(_STEPS):
+            clock.record(step, now_ns - ago * _NS_PER_STEP, Outcome.OK)
+    report = recorder.take_report(health, final=True)
+    cpu_s = process_time() - begin_s
+    counted = sum(histogram.count for histogram in report.histograms)
+    return cpu_s / counted * _US_PER_S
