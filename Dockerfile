@@ -62,6 +62,7 @@ COPY contract /src/contract
 COPY operator /src/operator
 COPY workers /src/workers
 COPY targets /src/targets
+COPY gateway /src/gateway
 RUN /opt/tools/bin/image-venv project /src
 
 # The operator makes key pairs with ssh-keygen.

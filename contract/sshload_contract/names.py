@@ -1,4 +1,4 @@
-"""Names: of other objects in a test's namespace and of hosts with their ports, as a spec writes them; the images' user."""
+"""Names of objects, and of hosts with their ports, as a spec writes them; and that of the images' user."""
 
 import re
 from dataclasses import dataclass

@@ -81,6 +81,7 @@ SSH_LIBRARY = Need("ssh library", ("scripts/own-ssh2", ".venv/bin/python", "--in
 ACTIONLINT = Need(
     "actionlint", ("bash", "-c", 'path=$(scripts/tool actionlint) && printf "SSHLOAD_ACTIONLINT=%q\\n" "$path"')
 )
+POSTGRESQL = Need("PostgreSQL", ("scripts/debian-packages", "postgresql"))
 HELM = Need("helm", ("bash", "-c", 'path=$(scripts/tool helm) && printf "SSHLOAD_HELM=%q\\n" "$path"'))
 GITOPS_READER = Need("reader of GitOps objects", (".venv/bin/python", "tests/support/flux_and_argo.py"))
 FLUX = Need("Flux's kustomize-controller", (".venv/bin/python", "tests/support/flux_programs.py"))
@@ -103,7 +104,7 @@ LAYERS = (
         6,
         500,
         40 * 60,
-        (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, BROWSER, API_SERVER_PROGRAMS),
+        (PACKAGES, SSH_LIBRARY, HELM, GITOPS_READER, BROWSER, POSTGRESQL, API_SERVER_PROGRAMS),
         (API_SERVER,),
     ),
     Layer("e2e", 4, 585, 40 * 60, (PACKAGES, SSH_LIBRARY, HELM, CLUSTER), (INSTALLED_CHART,)),

@@ -17,7 +17,7 @@ from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 
-from cost import CIPHER, FILE_BYTES, KEX, Clients, Works
+from cost import CIPHER, FILE_BYTES, KEX, SMALL_FILE_BYTES, Clients, Works
 from index_ssh2 import index_ssh2
 from instructions import per_operation
 from own_cost import recording_row, start_rows
@@ -91,6 +91,10 @@ def against_double(clients: Clients, options: argparse.Namespace) -> Iterator[Ro
     product, bare, go = interleaved(measures[:3], works.sftp_read, options.repeats)
     yield Row(f"SFTP read of {file}, 10 at once, CPU", "", cpu(product))
     yield Row(f"SFTP read of {file}, 10 at once, worker / Go", "1.1 x", ratio(product, go))
+    product, go = interleaved((clients.product, clients.go), works.sftp_files, options.repeats)
+    small = f"SFTP reads of {SMALL_FILE_BYTES:,} bytes, 50 over a subsystem"
+    yield Row(f"{small}, CPU of one", "", cpu(product))
+    yield Row(f"{small}, worker / Go", "0.9 x", ratio(product, go))
     yield from held_memory(clients, options.sessions)
     yield from start_rows(clients, options.repeats)
     yield recording_row(options.repeats)

@@ -22,6 +22,7 @@ HERE = Path(__file__).parent
 KEX = "curve25519-sha256"
 CIPHER = "aes128-gcm@openssh.com"
 FILE_BYTES = 11_534_336
+SMALL_FILE_BYTES = 1_024
 MS_PER_S = 1_000
 
 
@@ -46,7 +47,10 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """One kind of operation, `at_once` of them under way at a time."""
+    """One kind of operation, `at_once` of them under way at a time.
+
+    Of "sftp-files", an operation reads the file so many times over a subsystem of its own, and counts as so many.
+    """
 
     name: str
     at_once: int
@@ -54,6 +58,7 @@ class Work:
     seconds: float
     command: str = "true"
     path: str = ""
+    files: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +94,12 @@ class Works:
         """Files by SFTP, on live sessions."""
         operations = self._operations(100)
         return Work("sftp-read", at_once=10, operations=operations, seconds=self.seconds, path=str(self.file_bytes))
+
+    @property
+    def sftp_files(self) -> Work:
+        """Small files by SFTP, 50 over each subsystem, on live sessions."""
+        operations, path = self._operations(20), str(SMALL_FILE_BYTES)
+        return Work("sftp-files", at_once=10, operations=operations, seconds=self.seconds, path=path, files=50)
 
     def _operations(self, usual: int) -> int:
         return max(1, round(usual * self.share))
@@ -128,13 +139,13 @@ class Clients:
         return _cost(_run([str(self.go_client), "-address", f"127.0.0.1:{self.server.port}", "-user", self.user,
                            "-key", str(self.key), "-host-key", str(host_key), "-work", work.name,
                            "-command", work.command, "-path", work.path, "-at-once", str(work.at_once),
-                           "-operations", str(work.operations), *algorithms]))  # fmt: skip
+                           "-operations", str(work.operations), "-files", str(work.files), *algorithms]))  # fmt: skip
 
     def product(self, work: Work) -> Cost:
         """Let a worker work, with its master and all recording."""
         step: ScenarioStep = replace(EXEC_TRUE, command=work.command)
         counted = Timing.COMMAND
-        if work.name == "sftp-read":
+        if work.path:
             step, counted = SftpReadStep(name="", path=work.path, expect_bytes=None, expect_sha256=""), Timing.SFTP_READ
         load = UsersLoad(
             stages=(UsersStage(users=work.at_once, duration_s=work.seconds),),
@@ -142,7 +153,7 @@ class Clients:
             think_time=ThinkTime(0.0, 0.0),
         )
         reuse = SessionReuse.NONE if work.name == "connect-exec" else SessionReuse.USER
-        with self.worker_run(self.config(load, step, reuse)) as run:
+        with self.worker_run(self.config(load, (step,) * work.files, reuse)) as run:
             summary = run.summary()
             assert run.exit_codes() == [0]
         (stats,) = (step for step in summary.steps if step.step == counted and step.window is Window.MEASURED)
@@ -150,8 +161,8 @@ class Clients:
         assert not summary.load.failed
         return Cost(stats.count, run.figures()["cpu_s"], run.figures()["wall_s"])
 
-    def config(self, load: Load, step: ScenarioStep, reuse: SessionReuse) -> RunConfig:
-        """Return a run of one step after the warm-up."""
+    def config(self, load: Load, steps: tuple[ScenarioStep, ...], reuse: SessionReuse) -> RunConfig:
+        """Return a run of these steps after the warm-up."""
         known_hosts = self.folder / "known_hosts"
         known_hosts.write_text(f"[127.0.0.1]:{self.server.port} {self.server.host_key}")
         target = replace(
@@ -166,7 +177,7 @@ class Clients:
         return replace(
             config,
             client=replace(client(), kex_algorithms=(KEX,), ciphers=(CIPHER,)),
-            scenario=replace(config.scenario, session_reuse=reuse, steps=(step,)),
+            scenario=replace(config.scenario, session_reuse=reuse, steps=steps),
             warm_up_s=self.warm_up_s,
         )
 

@@ -19,12 +19,12 @@ from typing import Any  # noqa: E402
 
 import gevent  # noqa: E402
 from gevent import getcurrent  # noqa: E402
-from sshload_contract.vocabulary import Outcome, Timing, Window  # noqa: E402
+from sshload_contract.vocabulary import Timing, Window  # noqa: E402
 from sshload_worker.__main__ import main  # noqa: E402
 from sshload_worker.pacing.generator import Generator  # noqa: E402
+from sshload_worker.recording.recorder import Recorder  # noqa: E402
 from sshload_worker.scenario.iteration import Iteration  # noqa: E402
 from sshload_worker.scenario.sessions import SessionPerIteration  # noqa: E402
-from sshload_worker.scenario.step_clock import StepClock  # noqa: E402
 
 _NS_PER_S = 1_000_000_000
 
@@ -67,7 +67,7 @@ def measure_load(path: Path, iterations: list[tuple[int, int, int]]) -> None:
 
 def note_ports(iterations: list[tuple[int, int, int]]) -> None:
     """Note the source port of each iteration's connection, when it was due, and what was recorded for its total."""
-    run, total, release = Iteration.run, StepClock.record, SessionPerIteration.release
+    run, sample, release = Iteration.run, Recorder.sample, SessionPerIteration.release
     latencies_us: dict[object, int] = {}
     ports: dict[object, int] = {}
 
@@ -78,17 +78,17 @@ def note_ports(iterations: list[tuple[int, int, int]]) -> None:
             iterations.append((port, due.at_ns, latency_us))
         return goes_on
 
-    def record_noted(self: Any, name: str, begin_ns: int, outcome: Outcome, stage: int = 0) -> None:
-        total(self, name, begin_ns, outcome, stage)
-        if name == str(Timing.TOTAL):
-            latencies_us[getcurrent()] = (monotonic_ns() - begin_ns) // 1_000
+    def sample_noted(self: Any, step: str, *counted: Any) -> None:
+        sample(self, step, *counted)
+        if step == str(Timing.TOTAL):
+            _, _, latencies_us[getcurrent()], _ = counted
 
     def release_noted(self: Any, connection: Any, user: int | None, *, usable: bool) -> None:
         ports[getcurrent()] = connection._descriptor.socket.getsockname()[1]
         release(self, connection, user, usable=usable)
 
     Iteration.run = run_noted  # type: ignore[method-assign] # likewise
-    StepClock.record = record_noted  # type: ignore[method-assign] # likewise
+    Recorder.sample = sample_noted  # type: ignore[assignment,method-assign] # likewise
     SessionPerIteration.release = release_noted  # type: ignore[method-assign] # likewise
 
 

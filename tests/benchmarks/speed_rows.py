@@ -69,7 +69,7 @@ def spread(figures: Sequence[float], unit: str) -> str:
 def held_memory(clients: Clients, sessions: int) -> list[Row]:
     """Measure what a session costs that is held idle, in a worker and in the least client."""
     load = HoldLoad(sessions=sessions, ramp_up_s=sessions / 400, duration_s=2.0, keep_alive_s=0.0, probe_rate=0.0)
-    config = replace(clients.config(load, EXEC_TRUE, SessionReuse.NONE), warm_up_s=0.0)
+    config = replace(clients.config(load, (EXEC_TRUE,), SessionReuse.NONE), warm_up_s=0.0)
     with clients.worker_run(config) as run:
         summary = run.summary()
         figures = run.figures()
@@ -100,7 +100,7 @@ def against_wire(clients: Clients, users: int, seconds: float, *, guaranteed: bo
         spawn_rate=0.0,
         think_time=ThinkTime(0.0, 0.0),
     )
-    config = clients.config(load, EXEC_TRUE, SessionReuse.NONE)
+    config = clients.config(load, (EXEC_TRUE,), SessionReuse.NONE)
     first = ("chrt", "-f", "10") if guaranteed else ()
     with Wire(clients.server.port) as wire, clients.worker_run(config, *first, ports=True) as run:
         run.summary()

@@ -21,6 +21,7 @@ from paramiko.kex_group14 import KexGroup14SHA256  # noqa: E402
 from ssh2_connections import credentials, login_at  # noqa: E402
 from sshload_contract.client import Auth  # noqa: E402
 from sshload_contract.vocabulary import Outcome  # noqa: E402
+from sshload_worker.clients.interface import CommandCourse  # noqa: E402
 from sshload_worker.clients.ssh2.connection import SSH2Connection  # noqa: E402
 from sshload_worker.outcomes import StepFailure  # noqa: E402
 from unkind_servers import speaking  # noqa: E402
@@ -103,6 +104,11 @@ def _run_command(connection: SSH2Connection) -> None:
     channel.close()
 
 
+def _run_command_at_once(connection: SSH2Connection) -> None:
+    _log_in(connection)
+    connection.open_channel().run("true", len, CommandCourse())
+
+
 def _open_file(connection: SSH2Connection) -> None:
     _log_in(connection)
     connection.open_sftp().open_to_read("/any")
@@ -138,6 +144,10 @@ PLAYS = {
     "name of a signal longer than its packet": Play(
         _after_login(_request(b"exit-signal", struct.pack(">I", 2**31)), struct.pack(">BI", bare.CHANNEL_CLOSE, 0)),
         _run_command,
+    ),
+    "name of a signal longer than its packet, in one call": Play(
+        _after_login(_request(b"exit-signal", struct.pack(">I", 2**31)), struct.pack(">BI", bare.CHANNEL_CLOSE, 0)),
+        _run_command_at_once,
     ),
     "sftp: names of four gigabytes": Play(
         _after_login(_data(_SFTP_VERSION), _data(_SFTP_HANDLE), _data(struct.pack(">IBI", _MOST, 104, 1))),

@@ -29,16 +29,18 @@ type client struct {
 	config  *ssh.ClientConfig
 	command string
 	path    string
+	files   int64
 }
 
 func main() {
-	work := flag.String("work", "connect-exec", "connect-exec, exec, or sftp-read")
+	work := flag.String("work", "connect-exec", "connect-exec, exec, sftp-read, or sftp-files")
 	address := flag.String("address", "", "HOST:PORT")
 	user := flag.String("user", "load", "who logs in")
 	keyFile := flag.String("key", "", "file of the private key")
 	hostKeyFile := flag.String("host-key", "", "file of the host's public key")
 	command := flag.String("command", "true", "what exec runs")
-	path := flag.String("path", "", "what sftp-read reads")
+	path := flag.String("path", "", "what sftp-read and sftp-files read")
+	files := flag.Int64("files", 1, "how often sftp-files reads it, which counts as so many operations")
 	kex := flag.String("kex", "", "key exchange algorithms, by commas")
 	ciphers := flag.String("ciphers", "", "ciphers, by commas")
 	atOnce := flag.Int("at-once", 1, "operations under way at a time")
@@ -48,7 +50,7 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	measure(*work, client{*address, config, *command, *path}, *atOnce, *operations)
+	measure(*work, client{*address, config, *command, *path, *files}, *atOnce, *operations)
 }
 
 func newConfig(user, keyFile, hostKeyFile, kex, ciphers string) (*ssh.ClientConfig, error) {
@@ -111,7 +113,7 @@ func measure(work string, c client, atOnce int, operations int64) {
 	}
 	done.Wait()
 	line, err := json.Marshal(map[string]any{
-		"operations": operations, "failures": failures.Load(), "cpu_s": cpuSeconds() - beginCPU,
+		"operations": operations * c.files, "failures": failures.Load(), "cpu_s": cpuSeconds() - beginCPU,
 		"wall_s": time.Since(begin).Seconds(), "max_rss_bytes": usage().Maxrss * 1024,
 	})
 	if err != nil {
@@ -139,6 +141,8 @@ func (c client) operation(work string) (func() error, error) {
 	switch work {
 	case "exec":
 		return func() error { return c.execute(session) }, nil
+	case "sftp-files":
+		return func() error { return c.readFiles(session) }, nil
 	case "sftp-read":
 		files, err := sftp.NewClient(session)
 		if err != nil {
@@ -174,6 +178,21 @@ func (c client) execute(session *ssh.Client) error {
 		return fmt.Errorf("%w: %s", err, said.String())
 	}
 	return nil
+}
+
+// readFiles reads the file so many times, over an SFTP subsystem of its own.
+func (c client) readFiles(session *ssh.Client) error {
+	files, err := sftp.NewClient(session)
+	if err != nil {
+		return err
+	}
+	for range c.files {
+		if err := c.read(files); err != nil {
+			_ = files.Close()
+			return err
+		}
+	}
+	return files.Close()
 }
 
 func (c client) read(files *sftp.Client) error {

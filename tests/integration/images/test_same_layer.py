@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[3]
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "contract", "operator", "workers", "targets")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "contract", "operator", "workers", "targets", "gateway")
 
 
 def copy_sources(folder: Path, date: int) -> Path:

@@ -4,6 +4,7 @@ import os
 import resource
 from collections.abc import Callable
 from dataclasses import replace
+from time import monotonic_ns
 
 import gevent
 import pytest
@@ -12,7 +13,8 @@ from run_configs import client
 from ssh2_connections import logged_in, login_to
 from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
-from sshload_worker.clients.interface import Channel
+from sshload_worker.clients.command_parts import run_by_parts
+from sshload_worker.clients.interface import Channel, CommandCourse, CommandEnd
 from sshload_worker.outcomes import StepFailure
 
 FAST = replace(client(), ciphers=("aes128-gcm@openssh.com",))
@@ -92,6 +94,55 @@ def test_a_fast_server_does_not_keep_time_limits_from_ending_a_read(sshd: SshSer
         channel.execute("cat /dev/zero")
         with pytest.raises(Timeout), Timeout(0.5):
             read_all(channel)
+
+
+@pytest.mark.parametrize("command", ["cat /dev/zero", "yes >&2"])
+def test_a_fast_server_does_not_keep_time_limits_from_ending_a_command(sshd: SshServer, command: str) -> None:
+    with logged_in(login_to(sshd)) as connection:
+        channel = connection.open_channel()
+        with pytest.raises(Timeout), Timeout(0.5):
+            channel.run(command, len, CommandCourse())
+
+
+@pytest.mark.parametrize(
+    ("command", "output", "expected"),
+    [
+        pytest.param("true", b"", CommandEnd(0, "", b""), id="silence"),
+        pytest.param("echo said; echo told >&2; exit 37", b"said\n", CommandEnd(37, "", b"told\n"), id="both streams"),
+        pytest.param("exit 255", b"", CommandEnd(255, "", b""), id="the highest exit code"),
+        pytest.param("kill -TERM $$", b"", CommandEnd(None, "TERM", b""), id="a signal"),
+    ],
+)
+def test_a_command_by_one_call_ends_as_it_does_part_by_part(
+    sshd: SshServer, command: str, output: bytes, expected: CommandEnd
+) -> None:
+    with logged_in(login_to(sshd)) as connection:
+        channel, said = connection.open_channel(), bytearray()
+        assert channel.run(command, said.extend, CommandCourse()) == expected
+        assert said == output
+        said.clear()
+        assert run_by_parts(connection.open_channel(), command, said.extend, CommandCourse()) == expected
+        assert said == output
+
+
+def test_the_parts_of_a_command_by_one_call_end_in_their_order(sshd: SshServer) -> None:
+    with logged_in(login_to(sshd)) as connection:
+        channel, course, pieces = connection.open_channel(), CommandCourse(), list[int]()
+        begin_ns = monotonic_ns()
+        channel.run("echo first; sleep 0.1; echo last", lambda _: pieces.append(monotonic_ns()), course)
+        ends_ns = [begin_ns, course.started_ns, course.first_byte_ns, course.output_end_ns, course.closed_ns]
+        assert ends_ns == sorted(ends_ns)
+        assert course.first_byte_ns <= pieces[0] <= pieces[-1] <= course.output_end_ns
+
+
+def test_the_parts_that_ended_are_told_of_a_command_that_is_cut_off(sshd: SshServer) -> None:
+    with logged_in(login_to(sshd)) as connection:
+        channel, course = connection.open_channel(), CommandCourse()
+        with pytest.raises(StepFailure) as failed:
+            channel.run("echo first; sleep 0.1; kill -9 $PPID; sleep 5", len, course)
+        assert failed.value.outcome is Outcome.DISCONNECTED
+        assert 0 < course.started_ns <= course.first_byte_ns
+        assert (course.output_end_ns, course.closed_ns) == (0, 0)
 
 
 def test_a_fast_server_lets_others_run(sshd: SshServer) -> None:

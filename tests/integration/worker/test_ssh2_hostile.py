@@ -15,6 +15,7 @@ from run_configs import client
 from ssh2_connections import login_to
 from ssh_server import SshServer
 from sshload_contract.vocabulary import Outcome
+from sshload_worker.clients.interface import CommandCourse
 from sshload_worker.clients.ssh2.connection import SSH2Connection
 from sshload_worker.outcomes import StepFailure
 
@@ -42,12 +43,16 @@ FAULTS = {
     "dh: value 1": Outcome.KEX_FAILED,
     "dh: value p - 1": Outcome.KEX_FAILED,
     "name of a signal longer than its packet": Outcome.DISCONNECTED,
+    "name of a signal longer than its packet, in one call": Outcome.DISCONNECTED,
     "sftp: names of four gigabytes": Outcome.SFTP_BAD_MESSAGE,
     "sftp: file opened without a handle": Outcome.SFTP_BAD_MESSAGE,
 }
 
 
-def play(server: SshServer, treat: Treat, cipher: str, limit_s: float) -> Outcome | str:
+Run = Callable[[SSH2Connection], None]
+
+
+def play(server: SshServer, treat: Treat, cipher: str, limit_s: float, run: Run) -> Outcome | str:
     """Log in, run a command and close; return the outcome, or that nothing came within the limit."""
     with relaying(server.port, treat) as port:
         login = replace(login_to(server, replace(client(), ciphers=(cipher,))), port=port)
@@ -55,7 +60,9 @@ def play(server: SshServer, treat: Treat, cipher: str, limit_s: float) -> Outcom
         connection = SSH2Connection(replace(login, address=(login.address[0], ("127.0.0.1", port))))
         try:
             with gevent.Timeout(limit_s):
-                run_all(connection)
+                for part in (connection.connect, connection.banner, connection.kex, connection.auth):
+                    part()
+                run(connection)
         except StepFailure as failure:
             return failure.outcome
         except gevent.Timeout:
@@ -65,13 +72,17 @@ def play(server: SshServer, treat: Treat, cipher: str, limit_s: float) -> Outcom
     return Outcome.OK
 
 
-def run_all(connection: SSH2Connection) -> None:
-    for part in (connection.connect, connection.banner, connection.kex, connection.auth):
-        part()
+def run_by_parts(connection: SSH2Connection) -> None:
     channel = connection.open_channel()
     channel.execute("echo hello")
     assert b"".join(iter(channel.read, b"")) == b"hello\n"
     assert channel.close().exit_code == 0
+
+
+def run_at_once(connection: SSH2Connection) -> None:
+    output: list[bytes] = []
+    assert connection.open_channel().run("echo hello", output.append, CommandCourse()).exit_code == 0
+    assert b"".join(output) == b"hello\n"
 
 
 @pytest.mark.parametrize(
@@ -93,19 +104,27 @@ def run_all(connection: SSH2Connection) -> None:
         ),
     ],
 )
-@pytest.mark.parametrize("cipher", [AES, CHACHA])
-def test_a_connection_that_goes_wrong_at_any_byte_ends_in_one_outcome(
+@pytest.mark.parametrize(
+    ("cipher", "run"),
+    [
+        pytest.param(cipher, run, id=f"{cipher}, {run.__name__}")
+        for cipher in (AES, CHACHA)
+        for run in (run_by_parts, run_at_once)
+    ],
+)
+def test_a_connection_that_goes_wrong_at_any_byte_ends_in_one_outcome(  # noqa: PLR0913, PLR0917 - what is varied
     sshd: SshServer,
     cipher: str,
+    run: Run,
     fault: Callable[[int], Treat],
     places: range,
     expected: set[Outcome | str],
 ) -> None:
     limit_s = SHORT_S if SILENT in expected else LONG_S
-    assert play(sshd, cut_at(10**9), cipher, LONG_S) is Outcome.OK
+    assert play(sshd, cut_at(10**9), cipher, LONG_S, run) is Outcome.OK
     before = open_files()
     at_once = Pool(PLAYS_AT_ONCE)
-    seen = set(at_once.imap_unordered(lambda place: play(sshd, fault(place), cipher, limit_s), places))
+    seen = set(at_once.imap_unordered(lambda place: play(sshd, fault(place), cipher, limit_s, run), places))
     assert seen <= expected | {Outcome.OK}
     assert seen & expected
     gc.collect()

@@ -9,6 +9,7 @@ import pytest
 import yaml
 from command_lines import parse
 from guide import PAGES, ROOT, Block, blocks, commands
+from sshload_gateway.config import read_config
 from sshload_operator.api.comparison.spec import parse_comparison
 from sshload_operator.api.kinds import COMPARISON, SCHEDULE, TEST
 from sshload_operator.api.load_test import parse as parse_test
@@ -23,8 +24,12 @@ from sshload_operator.planning.preflight import preflight
 
 PROGRAMS = {
     ".venv/bin/locust",
+    ".venv/bin/python",
+    ".venv/bin/sshload-gateway",
     "cosign",
+    "curl",
     "docker",
+    "echo",
     "export",
     "flux",
     "gh",
@@ -43,7 +48,8 @@ COMMANDS = tuple(blocks("sh"))
 TESTS = tuple(block for block in YAML if f"kind: {TEST.name}\n" in block.text)
 SCHEDULES = tuple(block for block in YAML if f"kind: {SCHEDULE.name}\n" in block.text)
 COMPARISONS = tuple(block for block in YAML if f"kind: {COMPARISON.name}\n" in block.text)
-VALUES = tuple(block for block in YAML if "apiVersion:" not in block.text)
+GATEWAY = tuple(block for block in YAML if block.page.name == "gateway.md")
+VALUES = tuple(block for block in YAML if "apiVersion:" not in block.text and block not in GATEWAY)
 
 
 def test_the_guide_shows_tests_values_and_commands() -> None:
@@ -104,6 +110,13 @@ def shown_values(block: Block) -> dict[str, Any]:
 def test_a_value_of_the_chart_that_is_shown_is_one(block: Block) -> None:
     known = yaml.safe_load((ROOT / "charts/sshload/values.yaml").read_text())
     assert set(block.document) <= set(known)
+
+
+def test_the_configurations_of_a_gateway_that_are_shown_are_some() -> None:
+    whole, *parts = (block.document for block in GATEWAY)
+    assert parts
+    for part in ({}, *parts):
+        assert read_config(yaml.safe_dump({**whole, **part}))
 
 
 @pytest.mark.parametrize("block", COMMANDS, ids=str)

@@ -60,6 +60,14 @@ def test_the_page_of_the_charts_values_is_the_chart(monkeypatch: pytest.MonkeyPa
     assert written == chart_reference.page(), "run .venv/bin/python scripts/chart_reference.py"
 
 
+def test_the_page_of_the_gateway_is_the_gateways(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "scripts"))
+    import gateway_reference  # noqa: PLC0415 - likewise
+
+    written = gateway_reference.PAGE.read_text(encoding="utf-8")
+    assert written == gateway_reference.page(), "run .venv/bin/python scripts/gateway_reference.py"
+
+
 def test_every_verdict_is_explained_with_its_exit_code() -> None:
     rows = re.findall(r"^\| `(\w+)` \|.*\| (\d) \|$", section(page("verdicts.md"), "Verdicts"), re.MULTILINE)
     assert rows == [(verdict.value, str(exit_code(verdict).value)) for verdict in Verdict]

@@ -1,5 +1,5 @@
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import pytest
 from gevent import GreenletExit, sleep
@@ -25,12 +25,12 @@ def fails(error: BaseException) -> Callable[[], None]:
     return call
 
 
+@dataclass
 class Notes:
     """A listener that keeps what it hears."""
 
-    def __init__(self) -> None:
-        self.each: list[tuple[str, Outcome, int]] = []
-        self.sums: list[tuple[str, Outcome, dict[int, int]]] = []
+    each: list[tuple[str, Outcome, int]] = field(default_factory=list)
+    sums: list[tuple[str, Outcome, dict[int, int]]] = field(default_factory=list)
 
     def on_sample(self, step: str, outcome: Outcome, latency_us: int) -> None:
         self.each.append((step, outcome, latency_us))
@@ -75,6 +75,39 @@ def test_a_report_takes_the_samples_away() -> None:
     assert (counted.step, counted.count) == ("total", 1)
     assert LatencyHistogram.decode(counted.data) == LatencyHistogram([5])
     assert recorder.take_report(HEALTHY, final=False).histograms == ()
+
+
+def test_steps_that_are_counted_together_are_those_that_would_be_counted_one_by_one() -> None:
+    heard, heard_together = Notes(), Notes()
+    one_by_one = Recorder("run", 0, heard, (Timing.COMMAND,))
+    together = Recorder("run", 0, heard_together, (Timing.COMMAND,))
+    begins_ns, ends_ns = (1_000, 4_000, 1_000), (4_000, 9_999, 3_000_000)
+    for window in (Window.WARM_UP, Window.MEASURED, Window.MEASURED):
+        together.samples(("ls.exec", "ls.read", "ls.command"), window, begins_ns, ends_ns)
+        for step, latency_us in (("ls.exec", 3), ("ls.read", 5), ("ls.command", 2_999)):
+            one_by_one.sample(step, window, Outcome.OK, latency_us)
+    again = ("ls.exec", Window.MEASURED, Outcome.OK, 8)
+    together.sample(*again)
+    one_by_one.sample(*again)
+    assert together.take_report(HEALTHY, final=False) == one_by_one.take_report(HEALTHY, final=False)
+    assert heard_together == heard
+    assert len(heard.each) == 3
+
+
+def test_steps_that_are_counted_together_start_from_zero_after_a_report() -> None:
+    recorder = Recorder("run", 0)
+    for latency_us in (5, 7):
+        recorder.samples(("exec",), Window.MEASURED, (0,), (latency_us * 1_000,))
+        (counted,) = recorder.take_report(HEALTHY, final=False).histograms
+        assert LatencyHistogram.decode(counted.data) == LatencyHistogram([latency_us])
+
+
+def test_of_steps_that_are_counted_together_each_is_late_by_its_own_end() -> None:
+    recorder = Recorder("run", 0)
+    clock = StepClock(recorder, replace(DUE, window_end_ns=5_000))
+    clock.succeeded(("exec", "read", "command"), (1_000, 4_000, 1_000), (4_000, 6_000, 6_000))
+    late = recorder.take_report(HEALTHY, final=False).late
+    assert {one.step: one.count for one in late} == {"read": 1, "command": 1}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Of a command's output only so much is kept as expectStdout is looked for in."""
 
 import pytest
-from sshload_worker.scenario.steps.channel import Stdout
+from sshload_worker.scenario.steps.command import Stdout
 
 LIMIT_BYTES = 1_048_576
 

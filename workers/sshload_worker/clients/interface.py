@@ -10,6 +10,7 @@ for a channel to `login.host` and `login.port` (direct-tcpip, RFC 4254 section 7
 `login.address` is None), all else happens inside of that channel, and `close` closes both.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -26,6 +27,19 @@ class CommandEnd:
     exit_code: int | None
     signal: str
     stderr: bytes
+
+
+class CommandCourse:
+    """When the parts of a command ended, as monotonic nanoseconds; 0 for what has not ended yet.
+
+    `started_ns` is that of the server's word that it started the command, `first_byte_ns` of the first output, where
+    there is any, `output_end_ns` of the end of all output, and `closed_ns` of the server's close of the channel.
+    """
+
+    __slots__ = ("closed_ns", "first_byte_ns", "output_end_ns", "started_ns")
+
+    def __init__(self) -> None:
+        self.started_ns = self.first_byte_ns = self.output_end_ns = self.closed_ns = 0
 
 
 class Channel(Protocol):
@@ -51,6 +65,16 @@ class Channel(Protocol):
 
     def close(self) -> CommandEnd:
         """Close the channel, wait for the server's close, and return how the command ended."""
+
+
+class SessionChannel(Channel, Protocol):
+    """A session channel (section 6.1)."""
+
+    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+        """Execute a command, hand each piece of its output to `take`, and close the channel at the output's end.
+
+        `course` tells when the parts ended, as far as it came, after a failure too.
+        """
 
 
 class RemoteFile(Protocol):
@@ -124,7 +148,7 @@ class Connection(Protocol):
     def keep_alive(self) -> None:
         """Ask for a sign of life (`keepalive@openssh.com`), and wait for it."""
 
-    def open_channel(self) -> Channel:
+    def open_channel(self) -> SessionChannel:
         """Open a session channel."""
 
     def open_forward(self, host: str, port: int) -> Channel:

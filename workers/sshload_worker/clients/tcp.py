@@ -81,7 +81,7 @@ class Descriptor:
 
     def peer_has_closed(self) -> bool:
         """Return whether the other side has sent its last byte, which may still be unread."""
-        return self._state() in _TCP_ENDED
+        return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] in _TCP_ENDED
 
     def _state(self) -> int:
         return self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]

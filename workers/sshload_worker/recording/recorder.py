@@ -3,7 +3,7 @@
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeAlias
 
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import (
@@ -23,6 +23,7 @@ from sshload_contract.wire.report import (
 from sshload_worker.recording.histogram import LatencyHistogram
 
 _NEVER_NS = 2**63
+_NS_PER_US = 1_000
 LATE_AFTER_NS = 20_000_000
 """An iteration that began later than this after it was due is counted as late: 20 ms, two turns of a busy loop."""
 
@@ -79,6 +80,9 @@ class _NoListener:
 
 _NO_LISTENER = _NoListener()
 
+_Row: TypeAlias = tuple[tuple[LatencyHistogram, ...], tuple[int, ...]]
+"""The histograms of several steps, and the places of those that the listener is told of."""
+
 
 @dataclass(slots=True)
 class _Failures:
@@ -123,6 +127,7 @@ class Recorder:
         self._counts = {window: _Counts() for window in Window}  # without those of a stage
         self._stage_counts: defaultdict[int, _Counts] = defaultdict(_Counts)
         self._histograms: dict[tuple[str, Window, Outcome, int], LatencyHistogram] = {}
+        self._rows: dict[tuple[tuple[str, ...], Window], _Row] = {}
         self._heard: set[str] = set()
         self._failures: dict[tuple[str, Outcome, Window], _Failures] = {}
         self._negotiated: dict[Negotiated, int] = {}
@@ -170,6 +175,23 @@ class Recorder:
         histogram.record(latency_us)
         if step in self._heard:
             self._listener.on_sample(step, outcome, latency_us)
+
+    def samples(
+        self, steps: tuple[str, ...], window: Window, begins_ns: tuple[int, ...], ends_ns: tuple[int, ...]
+    ) -> None:
+        """Count several timed steps that ended well, each with its begin and end."""
+        histograms, heard = self._rows.get((steps, window)) or self._begin_row(steps, window)
+        for histogram, begin_ns, end_ns in zip(histograms, begins_ns, ends_ns, strict=True):
+            histogram.record((end_ns - begin_ns) // _NS_PER_US)
+        for place in heard:
+            self._listener.on_sample(steps[place], Outcome.OK, (ends_ns[place] - begins_ns[place]) // _NS_PER_US)
+
+    def _begin_row(self, steps: tuple[str, ...], window: Window) -> _Row:
+        of_steps = ((step, window, Outcome.OK, 0) for step in steps)
+        histograms = tuple(self._histograms.get(key) or self._begin_histogram(*key) for key in of_steps)
+        heard = tuple(place for place, step in enumerate(steps) if step in self._heard)
+        row = self._rows[steps, window] = histograms, heard
+        return row
 
     def _begin_histogram(self, step: str, window: Window, outcome: Outcome, stage: int) -> LatencyHistogram:
         if step.rpartition(".")[2] in self._listened_to:

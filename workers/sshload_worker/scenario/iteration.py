@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from time import monotonic_ns
 
 from sshload_contract.client import Timeouts
 from sshload_contract.steps import ScenarioStep
-from sshload_contract.vocabulary import Outcome, Timing
+from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.recording.recorder import Recorder
@@ -15,7 +14,6 @@ from sshload_worker.scenario.step_clock import Due, StepClock, classify_error
 from sshload_worker.scenario.steps.dispatch import prepare_steps, run_step
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
 
-_START_DELAY = str(Timing.START_DELAY)
 _HARMLESS = frozenset(
     (Outcome.OK, Outcome.EXIT_CODE, Outcome.NO_EXIT_STATUS, Outcome.KILLED_BY_SIGNAL, Outcome.CHANNEL_REFUSED)
 )
@@ -47,9 +45,8 @@ class Iteration:
 
         A kill of the greenlet ends the iteration as UNFINISHED, and goes on.
         """
-        self.recorder.started(due.window, monotonic_ns() - due.at_ns, due.stage)
         clock = StepClock(self.recorder, due)
-        clock.record(_START_DELAY, due.at_ns, Outcome.OK)
+        clock.begin()
         outcome, message = Outcome.OK, ""
         run = None
         goes_on = True

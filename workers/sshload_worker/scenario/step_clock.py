@@ -21,6 +21,7 @@ from sshload_worker.recording.recorder import Recorder
 T = TypeVar("T")
 _NS_PER_US = 1_000
 _OK = Outcome.OK
+_START_DELAY = str(Timing.START_DELAY)
 _TOTAL = str(Timing.TOTAL)
 
 
@@ -60,7 +61,7 @@ class TimeLimit:
         self, kind: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._row.limits.pop(self, None)
-        if isinstance(value, TimeLimitReached) and value.limit is self:
+        if value is not None and isinstance(value, TimeLimitReached) and value.limit is self:
             raise self.failure from None
 
     def cut_off(self) -> None:
@@ -102,11 +103,12 @@ def _new_row(seconds: float) -> _Row:
     return _ROWS.setdefault(seconds, _Row(seconds))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Due:
     """When an iteration is due and when its window ends, as monotonic nanoseconds.
 
-    In a load with several stages, `stage` is the one in which it is due, counted from 1, and ends at `stage_end_ns`.
+    Never changed, though not frozen: a frozen one takes several times as long to make, and each iteration has one. In a
+    load with several stages, `stage` is the one in which it is due, counted from 1, and ends at `stage_end_ns`.
     """
 
     at_ns: int
@@ -132,6 +134,14 @@ class StepClock:
         """The innermost step that failed, empty where none has."""
         return self._failed_step
 
+    def begin(self) -> None:
+        """Count that the iteration begins now, and how long after it was due."""
+        due, delay_ns = self._due, monotonic_ns() - self._due.at_ns
+        self._recorder.started(self._window, delay_ns, due.stage)
+        self._recorder.sample(_START_DELAY, self._window, _OK, delay_ns // _NS_PER_US)
+        if not self._is_inside(due.at_ns + delay_ns):
+            self._recorder.succeeded_late(_START_DELAY, self._window)
+
     def timed(self, name: str, call: Callable[[], T]) -> T:
         """Run `call` and count how long it took and how it ended."""
         begin_ns = monotonic_ns()
@@ -143,12 +153,20 @@ class StepClock:
         self._succeeded(name, begin_ns)
         return result
 
-    def record(self, name: str, begin_ns: int, outcome: Outcome, stage: int = 0) -> None:
+    def succeeded(self, names: tuple[str, ...], begins_ns: tuple[int, ...], ends_ns: tuple[int, ...]) -> None:
+        """Count several steps that ended well, each with its begin and end."""
+        self._recorder.samples(names, self._window, begins_ns, ends_ns)
+        if not self._is_inside(max(ends_ns)):
+            for name, end_ns in zip(names, ends_ns, strict=True):
+                if not self._is_inside(end_ns):
+                    self._recorder.succeeded_late(name, self._window)
+
+    def record(self, name: str, begin_ns: int, outcome: Outcome) -> None:
         """Count a step that began at `begin_ns` and ends now. The innermost failing step is remembered."""
         if outcome is _OK:
-            self._succeeded(name, begin_ns, stage)
+            self._succeeded(name, begin_ns)
             return
-        self._recorder.sample(name, self._window, outcome, (monotonic_ns() - begin_ns) // _NS_PER_US, stage)
+        self._recorder.sample(name, self._window, outcome, (monotonic_ns() - begin_ns) // _NS_PER_US)
         self._failed_step = self._failed_step or name
 
     def transferred(self, name: str, count: int) -> None:
@@ -171,18 +189,20 @@ class StepClock:
 
     def total(self, outcome: Outcome, message: str) -> None:
         """Count the whole iteration, from when it was due until now, and where it failed, if it did."""
-        due = self._due
-        self.record(_TOTAL, due.at_ns, outcome, due.stage)
-        if outcome is not Outcome.OK:
-            self.failed(outcome, message)
-        now_ns = monotonic_ns()
+        due, recorder, now_ns = self._due, self._recorder, monotonic_ns()
         inside = self._is_inside(now_ns)
+        recorder.sample(_TOTAL, self._window, outcome, (now_ns - due.at_ns) // _NS_PER_US, due.stage)
+        if outcome is not _OK:
+            self.mark_failed(_TOTAL)
+            self.failed(outcome, message)
+        elif not inside:
+            recorder.succeeded_late(_TOTAL, self._window)
         in_stage = inside and now_ns <= due.stage_end_ns
-        self._recorder.ended(self._window, outcome, inside=inside, stage=due.stage, inside_stage=in_stage)
+        recorder.ended(self._window, outcome, inside=inside, stage=due.stage, inside_stage=in_stage)
 
-    def _succeeded(self, name: str, begin_ns: int, stage: int = 0) -> None:
+    def _succeeded(self, name: str, begin_ns: int) -> None:
         now_ns = monotonic_ns()
-        self._recorder.sample(name, self._window, _OK, (now_ns - begin_ns) // _NS_PER_US, stage)
+        self._recorder.sample(name, self._window, _OK, (now_ns - begin_ns) // _NS_PER_US)
         if not self._is_inside(now_ns):
             self._recorder.succeeded_late(name, self._window)
 

@@ -1,6 +1,7 @@
 """A channel of asyncssh's: its requests, and its data, which the loop hands to the greenlet that reads it."""
 
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 from asyncssh.channel import SSHClientChannel
@@ -10,7 +11,8 @@ from gevent.event import Event
 from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.asyncssh.driver import Driver
-from sshload_worker.clients.interface import CommandEnd
+from sshload_worker.clients.command_parts import run_by_parts
+from sshload_worker.clients.interface import CommandCourse, CommandEnd
 from sshload_worker.outcomes import StepFailure
 
 _STDERR_BYTES = 4_096
@@ -163,6 +165,10 @@ class AsyncsshChannel:
     def execute(self, command: str) -> None:
         """Ask for the command, and wait for the server's word that it was started."""
         self._granted(self._driver.run(Timing.EXEC, self._channel.start(b"exec", String(command))))
+
+    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+        """Run the command, hand each piece of stdout to `take`, and close the channel."""
+        return run_by_parts(self, command, take, course)
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""

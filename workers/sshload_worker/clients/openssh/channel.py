@@ -1,10 +1,12 @@
 """Commands on a login of OpenSSH's: by the process that logged in, or by programs that share its connection."""
 
+from collections.abc import Callable
 from typing import Protocol
 
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.interface import CommandEnd
+from sshload_worker.clients.command_parts import run_by_parts
+from sshload_worker.clients.interface import CommandCourse, CommandEnd
 from sshload_worker.clients.openssh.master import ControlSocket, Master
 from sshload_worker.clients.openssh.process import Pipes, Process
 from sshload_worker.clients.openssh.settings import SERVER, Directory, forward_to
@@ -180,6 +182,10 @@ class OpenSSHChannel:
     def forward(self, host: str, port: int) -> None:
         """Ask for a connection to elsewhere."""
         self._session.forward(host, port, self._pipes)
+
+    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+        """Run the command, hand each piece of stdout to `take`, and close the channel."""
+        return run_by_parts(self, command, take, course)
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""

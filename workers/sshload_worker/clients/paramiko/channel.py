@@ -1,11 +1,13 @@
 """A channel of paramiko's."""
 
 import threading
+from collections.abc import Callable
 
 from paramiko.channel import Channel
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.interface import CommandEnd
+from sshload_worker.clients.command_parts import run_by_parts
+from sshload_worker.clients.interface import CommandCourse, CommandEnd
 from sshload_worker.clients.paramiko.transport import Driver
 from sshload_worker.outcomes import StepFailure
 
@@ -44,6 +46,10 @@ class ParamikoChannel:
         """Ask for a subsystem, wait for the server's word, and return paramiko's channel to speak to it."""
         self._driver.call(Timing.EXEC, self._channel.invoke_subsystem, name)
         return self._channel
+
+    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+        """Run the command, hand each piece of stdout to `take`, and close the channel."""
+        return run_by_parts(self, command, take, course)
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""

@@ -6,6 +6,7 @@ queues are asked last (poll_channel_read does not touch the socket).
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ssh2.channel import Channel
@@ -13,10 +14,16 @@ from ssh2.error_codes import LIBSSH2_ERROR_EAGAIN
 from ssh2.session import LIBSSH2_SESSION_BLOCK_OUTBOUND
 from sshload_contract.vocabulary import Outcome, Timing
 
-from sshload_worker.clients.interface import CommandEnd
+from sshload_worker.clients.command_parts import run_by_parts
+from sshload_worker.clients.interface import CommandCourse, CommandEnd
 from sshload_worker.clients.ssh2.direct_calls import command_end, expect_exit_status
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
+
+try:
+    from ssh2.execution import Execution  # the build of scripts/ssh2-wheel has it, the package index's has not
+except ImportError:
+    Execution = None
 
 DEFAULT_READ_BYTES = 262_144
 _TERMINAL = "xterm"
@@ -26,6 +33,7 @@ _ANY = 1
 _STDERR_BYTES = 4_096
 _WRITE_BYTES = 262_144
 _UNREAD_LIMIT_BYTES = 16_777_216
+_UNANSWERED = "the server closed the channel in place of an answer"
 _SUCCESS = CommandEnd(exit_code=0, signal="", stderr=b"")
 
 
@@ -35,7 +43,6 @@ class SSH2Channel:
     def __init__(self, driver: Driver, channel: Any, read_bytes: int) -> None:
         self._driver = driver
         self._channel = channel
-        expect_exit_status(channel)
         self._read_bytes = read_bytes
         self._stderr = b""
         self._unread: list[bytes] = []
@@ -47,17 +54,44 @@ class SSH2Channel:
         if not self._closed:
             self._driver.abandon(Channel.close, self._channel)
 
+    def expect_end(self) -> None:
+        """Tell a close by a server that says how what it ran has ended from one by a server that does not."""
+        expect_exit_status(self._channel)
+
     def request_terminal(self) -> None:
         """Ask for a pseudo terminal."""
         self._driver.until_done(Timing.SHELL_START, self._try_request, self._channel.pty, _TERMINAL)
 
     def start_shell(self) -> None:
         """Ask for the user's shell, and wait for the server's word that it was started."""
+        self.expect_end()
         self._driver.until_done(Timing.SHELL_START, self._try_request, self._channel.shell)
 
     def execute(self, command: str) -> None:
         """Ask for the command, and wait for the server's word that it was started."""
+        self.expect_end()
         self._driver.until_done(Timing.EXEC, self._try_request, self._channel.execute, command)
+
+    def run(self, command: str, take: Callable[[bytes], object], course: CommandCourse) -> CommandEnd:
+        """Run the command, hand each piece of stdout to `take`, and close the channel."""
+        if Execution is None:
+            return run_by_parts(self, command, take, course)
+        execution = Execution(self._channel, command, self._read_bytes)
+        driver, part = self._driver, partial(_part, execution)
+        try:
+            while (piece := driver.until_done(part, execution.advance)) is not None:
+                take(piece)
+        finally:
+            course.started_ns, course.first_byte_ns = execution.started_ns, execution.first_byte_ns
+            course.output_end_ns, course.closed_ns = execution.output_end_ns, execution.closed_ns
+        if execution.unanswered:
+            raise StepFailure(Outcome.EXEC_REJECTED, _UNANSWERED)
+        self._closed = True
+        driver.forget(self._channel)
+        exit_code, signal, stderr = execution.exit_status, execution.exit_signal, execution.stderr
+        if exit_code != 0 or signal or stderr:
+            return CommandEnd(exit_code, signal.decode("ascii", "replace"), stderr)
+        return _SUCCESS
 
     def read(self) -> bytes:
         """Return the next piece of stdout, empty at the end of all output."""
@@ -105,7 +139,7 @@ class SSH2Channel:
         """Ask, and wait for the answer no longer than the channel is open; libssh2 would wait for ever."""
         result = ask(*arguments)
         if result == _AGAIN and self._channel.eof() and self._channel.wait_closed() == 0:
-            raise StepFailure(Outcome.EXEC_REJECTED, "the server closed the channel in place of an answer")
+            raise StepFailure(Outcome.EXEC_REJECTED, _UNANSWERED)
         return result
 
     def _take_kept(self) -> bytes:
@@ -156,3 +190,8 @@ class SSH2Channel:
         _, data = self._channel.read_stderr(_STDERR_BYTES)
         self._stderr = self._stderr or data
         return bool(data)
+
+
+def _part(execution: Any) -> Timing:
+    """Return the part of a command that is under way."""
+    return Timing.READ if execution.started_ns else Timing.EXEC

@@ -111,7 +111,9 @@ class SSH2Connection:
 
     def open_forward(self, host: str, port: int) -> SSH2Channel:
         """Open a channel to where the server connects for us."""
-        return self._opened(b"direct-tcpip", _direct_tcpip_message(host, port))
+        channel = self._opened(b"direct-tcpip", _direct_tcpip_message(host, port))
+        channel.expect_end()
+        return channel
 
     def open_sftp(self) -> Sftp:
         """Open a channel with the SFTP subsystem on it."""

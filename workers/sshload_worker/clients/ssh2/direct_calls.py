@@ -15,6 +15,8 @@ against a real sshd.
 
 import ctypes
 import re
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -164,9 +166,12 @@ def close_file(handle: SFTPHandle) -> int:
     return int(handle_error_codes(LIBSSH2.libssh2_sftp_close_handle(pointer(handle))))
 
 
-def has_ended(sftp: SFTP) -> bool:
-    """Return whether the server's end of a subsystem has ended, and all data is read: libssh2 waits for more."""
-    return bool(LIBSSH2.libssh2_channel_eof(LIBSSH2.libssh2_sftp_get_channel(pointer(sftp))))
+def ending_of(sftp: SFTP) -> Callable[[], int]:
+    """Return what tells, as 0 or not, whether the server's end of a subsystem has ended, and all data is read.
+
+    libssh2 waits for more then. It may be asked until the subsystem is ended here.
+    """
+    return partial(LIBSSH2.libssh2_channel_eof, LIBSSH2.libssh2_sftp_get_channel(pointer(sftp)))
 
 
 def channel_of(sftp: SFTP) -> Channel:

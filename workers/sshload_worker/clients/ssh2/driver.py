@@ -19,7 +19,7 @@ Facts about the library that decide this:
 """
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from gevent import sleep
 from ssh2 import exceptions as ssh2_errors
@@ -71,6 +71,10 @@ OTHER_LIBRARY_ERRORS = {
 }
 
 
+Step: TypeAlias = Timing | Callable[[], Timing]
+"""The step that an attempt is made in, or what tells it once the attempt has failed."""
+
+
 class Subsystem(Protocol):
     """An object that has to be freed by itself at the end of a session."""
 
@@ -87,7 +91,7 @@ class Driver:
         self.subsystems: set[Subsystem] = set()
         self._calls_without_wait = 0
 
-    def until_done(self, step: Timing, attempt: Callable[..., Any], *arguments: object) -> Any:
+    def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
         self._calls_without_wait += 1
         if self._calls_without_wait > _CALLS_WITHOUT_WAIT:
@@ -118,13 +122,14 @@ class Driver:
         libssh2 closes it on the spot, or with the session.
         """
 
-    def failure(self, step: Timing, error: SSH2Error) -> StepFailure:
+    def failure(self, step: Step, error: SSH2Error) -> StepFailure:
         """Return the failure that an error of the library in `step` means."""
         text = last_error_text(self.session)
         lost = type(error) in AMBIGUOUS_ERRORS and self.descriptor.peer_has_closed()
         if lost or text.startswith(_NO_ANSWER):
             return StepFailure(Outcome.DISCONNECTED, "the server closed the connection")
-        return StepFailure(library_outcome(step, type(error)), f"{type(error).__name__}: {text}")
+        failed = step() if callable(step) else step
+        return StepFailure(library_outcome(failed, type(error)), f"{type(error).__name__}: {text}")
 
     def _wait(self) -> None:
         directions = self.session.block_directions()

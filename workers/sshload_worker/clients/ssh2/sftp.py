@@ -22,7 +22,7 @@ from sshload_contract.client import Client
 from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.file_protocols import status_failure
-from sshload_worker.clients.ssh2.direct_calls import channel_of, close_file, has_ended, last_error_text, own_file
+from sshload_worker.clients.ssh2.direct_calls import channel_of, close_file, ending_of, last_error_text, own_file
 from sshload_worker.clients.ssh2.driver import Driver
 from sshload_worker.outcomes import StepFailure
 
@@ -40,6 +40,10 @@ _STATUS_TEXTS = {
 }
 
 _DEFAULT_TRANSFER_BYTES = 262_144
+_FIRST_READ_BYTES = 15_000
+"""Four times as much makes two of libssh2's requests: one for a small file's content, one that finds its end."""
+
+_READ_GROWTH = 4
 _SUBSYSTEM_REFUSED = "subsystem"
 _FILE_MODE = 0o644
 _DIRECTORY_MODE = 0o755
@@ -53,6 +57,7 @@ class _SftpRequests:
     def __init__(self, driver: Driver, sftp: SFTP) -> None:
         self.driver = driver
         self._sftp = sftp
+        self._has_ended = ending_of(sftp)
         self._handles: set[SFTPHandle] = set()
         self._channel: Channel | None = None
         driver.subsystems.add(self)
@@ -73,6 +78,7 @@ class _SftpRequests:
             self.driver.subsystems.discard(self)
             for handle in self._handles:
                 self.driver.forget(handle)
+            self._has_ended = _has_ended_here
             self._channel = channel_of(self._sftp)
             self.driver.keep(self._channel)
             self.driver.forget(self._sftp)
@@ -92,7 +98,7 @@ class _SftpRequests:
         except _GARBLED:
             code = 0
         else:
-            if result == LIBSSH2_ERROR_EAGAIN and has_ended(self._sftp):
+            if result == LIBSSH2_ERROR_EAGAIN and self._has_ended():
                 raise StepFailure(Outcome.SFTP_CONNECTION_LOST, f"{path}: the server's SFTP subsystem has ended")
             if isinstance(result, SFTPHandle):
                 own_file(result)
@@ -102,6 +108,10 @@ class _SftpRequests:
         if code == 0:  # no status of the server's, but nonsense
             raise StepFailure(Outcome.SFTP_BAD_MESSAGE, f"{path}: {text}")
         raise status_failure(code, f"{path}: {_STATUS_TEXTS.get(code, f'status {code}')}")
+
+
+def _has_ended_here() -> int:
+    return 1
 
 
 def _try_end(requests: _SftpRequests) -> int:
@@ -116,21 +126,26 @@ def _try_end(requests: _SftpRequests) -> int:
 class SSH2File:
     """An open file (clients.interface.RemoteFile).
 
-    libssh2 asks for up to four times `read_bytes` ahead. It sends up to `write_bytes` ahead of the server's answers:
+    libssh2 asks for up to four times `read_bytes` ahead. Where those are not given, the first read asks for little,
+    because most of what is asked beyond the end of a small file is cost on both sides, and the next for ever more.
+
+    It sends up to `write_bytes` ahead of the server's answers:
     each call of its write is given again what is not answered yet, and more behind it.
     """
 
-    def __init__(self, requests: _SftpRequests, path: str, handle: Any, read_bytes: int, write_bytes: int) -> None:
+    def __init__(self, requests: _SftpRequests, path: str, handle: Any, client: Client) -> None:
         self._requests = requests
         self._path = path
         self._handle = handle
-        self._read_bytes = read_bytes
-        self._write_bytes = write_bytes
+        self._most_read_bytes = client.sftp_read_bytes or _DEFAULT_TRANSFER_BYTES
+        self._read_bytes = client.sftp_read_bytes or _FIRST_READ_BYTES
+        self._write_bytes = client.sftp_write_bytes or _DEFAULT_TRANSFER_BYTES
         self._unanswered = b""
 
     def read(self) -> bytes:
         """Return the next piece, empty at the end."""
         piece: bytes = self._requests.done(Timing.READ, self._path, self._try_read)
+        self._read_bytes = min(_READ_GROWTH * self._read_bytes, self._most_read_bytes)
         return piece
 
     def write(self, data: bytes) -> None:
@@ -191,8 +206,7 @@ class SSH2Sftp:
         self._driver = driver
         self._sftp = sftp
         self._requests = _SftpRequests(driver, sftp)
-        self._read_bytes = client.sftp_read_bytes or _DEFAULT_TRANSFER_BYTES
-        self._write_bytes = client.sftp_write_bytes or _DEFAULT_TRANSFER_BYTES
+        self._client = client
         self._closed = False
 
     def __del__(self) -> None:
@@ -250,4 +264,4 @@ class SSH2Sftp:
 
     def _opened(self, path: str, flags: int) -> SSH2File:
         handle = self._requests.done(Timing.OPEN, path, self._sftp.open, path, flags, _FILE_MODE)
-        return SSH2File(self._requests, path, handle, self._read_bytes, self._write_bytes)
+        return SSH2File(self._requests, path, handle, self._client)

@@ -36,7 +36,7 @@ from ssh2.utils import handle_error_codes
 from sshload_contract.vocabulary import Outcome, Timing
 
 from sshload_worker.clients.ssh2.direct_calls import LIBSSH2, pointer
-from sshload_worker.clients.ssh2.driver import Driver
+from sshload_worker.clients.ssh2.driver import Driver, Step
 from sshload_worker.clients.tcp import Descriptor
 from sshload_worker.outcomes import StepFailure
 
@@ -125,7 +125,7 @@ class _Operation:
     __slots__ = ("arguments", "attempt", "begun", "done", "error", "opens", "result", "step", "waiter")
 
     def __init__(
-        self, step: Timing, attempt: Callable[..., Any], arguments: tuple[object, ...], *, opens: bool = False
+        self, step: Step, attempt: Callable[..., Any], arguments: tuple[object, ...], *, opens: bool = False
     ) -> None:
         self.step = step
         self.attempt = attempt
@@ -164,11 +164,11 @@ class SharedDriver(Driver):
         self._added = False
         self._opened: dict[int, Channel | SFTP] = {}
 
-    def until_done(self, step: Timing, attempt: Callable[..., Any], *arguments: object) -> Any:
+    def until_done(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Repeat `attempt` until it need not wait; return its result. Raises StepFailure where it fails in `step`."""
         return self._operate(_Operation(step, attempt, arguments))
 
-    def until_opened(self, step: Timing, attempt: Callable[..., Any], *arguments: object) -> Any:
+    def until_opened(self, step: Step, attempt: Callable[..., Any], *arguments: object) -> Any:
         """Do the same for calls whose state libssh2 keeps in the session, one after the other."""
         return self._operate(_Operation(step, attempt, arguments, opens=True))
 

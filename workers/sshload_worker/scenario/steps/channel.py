@@ -1,75 +1,19 @@
-"""The steps on a channel of their own: a command, an interactive shell, and a forward (direct-tcpip, as `ssh -L`)."""
+"""The steps that talk on a channel: an interactive shell, and a forward (direct-tcpip, as `ssh -L`)."""
 
-import re
 from functools import lru_cache, partial
 
 from sshload_contract.allow_list import forward_refusal
-from sshload_contract.steps import ExecStep, ForwardStep, ShellStep
+from sshload_contract.steps import ForwardStep, ShellStep
 from sshload_contract.vocabulary import Outcome, Timing, measured_step
 from sshload_contract.wire.run_config import RunConfig
 
-from sshload_worker.clients.interface import Channel, CommandEnd
+from sshload_worker.clients.interface import Channel
 from sshload_worker.outcomes import StepFailure
 from sshload_worker.scenario.steps.step_run import ForwardRule, StepRun
-from sshload_worker.scenario.steps.transfer import await_text, read_to_end
-
-_STDOUT_LIMIT_BYTES = 1_048_576
-"""How much of a command's output `expect_stdout` is looked for in; the rest is read and dropped."""
+from sshload_worker.scenario.steps.transfer import await_text
 
 _REMEMBERED_DESTINATIONS = 1_024
 """Of how many destinations the answer is kept: an iteration must not wait for a long allow-list."""
-
-
-def run_command(step: ExecStep, run: StepRun) -> None:
-    """Run the command; raises StepFailure where it does not end as expected."""
-    measured = measured_step(step.name, Timing.COMMAND)
-    run.clock.transferred(measured, run.clock.timed(measured, lambda: _run_command(step, run)))
-
-
-def _run_command(step: ExecStep, run: StepRun) -> int:
-    stdout = Stdout(keep=bool(step.expect_stdout))
-    command = run.fill_in(step.command)
-    with run.channel_limit():
-        channel = run.time_part(step.name, Timing.CHANNEL_OPEN, run.connection.open_channel)
-    with run.step_limit(Timing.COMMAND):
-        run.time_part(step.name, Timing.EXEC, lambda: channel.execute(command))
-        count = run.time_part(step.name, Timing.READ, lambda: read_to_end(run, step.name, channel.read, stdout.update))
-        end = run.time_part(step.name, Timing.CLOSE, channel.close)
-    check_end(end, step.expect_exit_code)
-    if step.expect_stdout and not re.search(step.expect_stdout, stdout.text()):
-        raise StepFailure(Outcome.OUTPUT_MISMATCH, "the output does not match expectStdout")
-    return count
-
-
-class Stdout:
-    """The first of a command's output, if it is to be kept at all."""
-
-    __slots__ = ("_keep", "_kept")
-
-    def __init__(self, *, keep: bool) -> None:
-        self._keep = keep
-        self._kept = bytearray()
-
-    def update(self, piece: bytes) -> None:
-        """Keep the next piece, up to the limit."""
-        if self._keep:
-            self._kept += piece[: _STDOUT_LIMIT_BYTES - len(self._kept)]
-
-    def text(self) -> str:
-        """Return the output that was kept."""
-        return self._kept.decode("utf-8", "replace")
-
-
-def check_end(end: CommandEnd, expect_exit_code: int) -> None:
-    """Raise StepFailure where a command did not end with the expected exit code."""
-    if not end.signal and end.exit_code == expect_exit_code:
-        return
-    stderr = end.stderr.decode("utf-8", "replace").strip()
-    if end.signal:
-        raise StepFailure(Outcome.KILLED_BY_SIGNAL, f"killed by signal {end.signal}: {stderr}".rstrip(": "))
-    if end.exit_code is None:
-        raise StepFailure(Outcome.NO_EXIT_STATUS, f"the server told no exit status: {stderr}".rstrip(": "))
-    raise StepFailure(Outcome.EXIT_CODE, f"exit code {end.exit_code}: {stderr}".rstrip(": "))
 
 
 def run_shell(step: ShellStep, run: StepRun) -> None:

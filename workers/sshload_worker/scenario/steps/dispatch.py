@@ -26,7 +26,8 @@ from sshload_contract.steps import (
 from sshload_contract.vocabulary import Outcome
 
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.channel import run_command, run_forward, run_shell
+from sshload_worker.scenario.steps.channel import run_forward, run_shell
+from sshload_worker.scenario.steps.command import run_command
 from sshload_worker.scenario.steps.files import (
     run_scp_read,
     run_scp_write,

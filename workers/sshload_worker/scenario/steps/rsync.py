@@ -26,7 +26,7 @@ from sshload_contract.vocabulary import Outcome, Timing, measured_step
 from sshload_worker.clients.interface import Channel, CommandEnd
 from sshload_worker.clients.openssh.process import PipeEnd, Pipes, Process
 from sshload_worker.outcomes import StepFailure
-from sshload_worker.scenario.steps.channel import check_end
+from sshload_worker.scenario.steps.command import check_end
 from sshload_worker.scenario.steps.step_run import StepRun
 from sshload_worker.scenario.steps.transfer import pieces, raise_mismatch
 

@@ -61,20 +61,20 @@ class Expectation:
     def __init__(self, expect_bytes: int | None, expect_sha256: str) -> None:
         self._bytes = expect_bytes
         self._sha256 = expect_sha256.lower()
-        self._digest = hashlib.sha256()
+        self._digest = hashlib.sha256() if expect_sha256 else None
         self._count = 0
 
     def update(self, piece: bytes) -> None:
         """Add the next piece of the file."""
         self._count += len(piece)
-        if self._sha256:
+        if self._digest is not None:
             self._digest.update(piece)
 
     def mismatch(self) -> str:
         """Return the difference from what is expected, once the whole file was seen; "" where there is none."""
         if self._bytes is not None and self._count != self._bytes:
             return f"{self._count} bytes, expected {self._bytes}"
-        if self._sha256 and self._digest.hexdigest() != self._sha256:
+        if self._digest is not None and self._digest.hexdigest() != self._sha256:
             return f"SHA-256 {self._digest.hexdigest()}, expected {self._sha256}"
         return ""
 

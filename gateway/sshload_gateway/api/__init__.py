@@ -1,0 +1,1 @@
+"""The HTTP API: shapes, routes, and what stands before them."""

@@ -1,0 +1,52 @@
+"""Who calls, as the guard found out, and whether the caller is still there."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Annotated, TypeVar
+
+from fastapi import Depends, Request
+from fastapi.security import HTTPBearer
+
+_Done = TypeVar("_Done")
+
+
+class ClientGoneError(Exception):
+    """The client has hung up: nobody hears an answer."""
+
+
+def _caller(request: Request) -> str:
+    caller: str = request.state.caller
+    return caller
+
+
+Caller = Annotated[str, Depends(_caller)]
+"""The `sub` of the caller's token."""
+
+TOKEN = Depends(HTTPBearer(bearerFormat="JWT", auto_error=False, scheme_name="token"))
+"""What the OpenAPI document says of the token; the guard has checked it."""
+
+
+async def while_connected(request: Request, work: Coroutine[None, None, _Done]) -> _Done:
+    """Do work for a client, whose request has been read; cancel it once the client hangs up.
+
+    Raises ClientGoneError then, after the work has ended.
+    """
+    doing = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(_gone(request))
+    try:
+        await asyncio.wait((doing, gone), return_when=asyncio.FIRST_COMPLETED)
+        if not doing.done():
+            doing.cancel()
+            await asyncio.wait((doing,))
+            raise ClientGoneError
+        return doing.result()
+    finally:
+        gone.cancel()
+        if not doing.done():
+            doing.cancel()
+            await asyncio.wait((doing,))
+
+
+async def _gone(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,1 @@
+"""Who calls, by a JWT, and how often a caller may."""

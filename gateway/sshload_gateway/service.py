@@ -1,0 +1,126 @@
+"""A running gateway: its parts, its two servers, and its end."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Final
+
+import uvicorn
+from alembic.util import CommandError
+from prometheus_client import CollectorRegistry, ProcessCollector
+from starlette.types import ASGIApp
+
+from sshload_gateway.api.app import make_app
+from sshload_gateway.api.guard import Guard, RequestMetrics
+from sshload_gateway.api.management import Readiness, make_management
+from sshload_gateway.api.state import Gateway
+from sshload_gateway.config import Config, ConfigError, Listen
+from sshload_gateway.identity.key_set import JwksKeys, from_file, from_url
+from sshload_gateway.identity.rate_limit import RateLimit
+from sshload_gateway.identity.tokens import Terms, TokenCheck
+from sshload_gateway.metrics import PoolGauges, PoolMetrics, commands_counter
+from sshload_gateway.sessions import Sessions
+from sshload_gateway.ssh.destinations import destinations
+from sshload_gateway.ssh.login import SshLogin
+from sshload_gateway.ssh.pool import Pool
+from sshload_gateway.store.credentials import Credentials
+from sshload_gateway.store.database import Database, DatabaseUnavailableError
+from sshload_gateway.store.migrate import migrate
+from sshload_gateway.store.sealing import SealError, read_seal
+
+_LOG: Final = logging.getLogger(__name__)
+_DATABASE_PAUSE_S: Final = 2.0
+_LAST_SESSIONS_S: Final = 5.0
+"""How long commands may take to end whose requests were given up at the end of the gateway."""
+
+
+async def serve(config: Config) -> None:
+    """Serve until SIGTERM or SIGINT, and then until requests have ended, or `shutdownS` is over.
+
+    Raises ConfigError where what the configuration names cannot be used.
+    """
+    async with _parts(config) as (api, management):
+        api_server = _Server(_uvicorn(api, config.listen, config.shutdown_s))
+        side_server = _Server(_uvicorn(management, config.management, 1))
+        for number in (signal.SIGTERM, signal.SIGINT):
+            asyncio.get_running_loop().add_signal_handler(number, api_server.handle_exit, number, None)
+        side = asyncio.create_task(side_server.serve())
+        try:
+            await api_server.serve()
+        finally:
+            side_server.should_exit = True
+            await side
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals alone: uvicorn's own would raise them again before all connections are closed."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+@asynccontextmanager
+async def _parts(config: Config) -> AsyncIterator[tuple[ASGIApp, ASGIApp]]:
+    """Make the parts of a gateway and give its two apps; close all at the end."""
+    try:
+        seal = read_seal(config.sealing_keys.folder, config.sealing_keys.active)
+    except SealError as error:
+        raise ConfigError(f"sealingKeys: {error}") from None
+    registry = CollectorRegistry()
+    ProcessCollector(registry=registry)
+    tokens = config.tokens
+    keys = JwksKeys(from_file(tokens.jwks_file) if tokens.jwks_file else from_url(str(tokens.jwks_url)))
+    check = TokenCheck(Terms(tokens.issuer, tokens.audience, tokens.algorithms, tokens.leeway_s), keys)
+    allowed = destinations(config.destinations.entries(), config.destinations.ranges())
+    database = Database(config.database.read(), config.database.answer_s)
+    pool = Pool(config.pool.limits(), SshLogin(allowed, config.pool.login_s), PoolMetrics(registry))
+    registry.register(PoolGauges(pool))
+    credentials = Credentials(database, seal, config.limits.credentials)
+    gateway = Gateway(Sessions(credentials, seal, pool), allowed, config.limits, commands_counter(registry))
+    rate = RateLimit(config.limits.requests_per_second, config.limits.requests_at_once)
+    api = Guard(make_app(gateway), check, rate, config.limits.body_bytes, RequestMetrics(registry))
+    readiness = Readiness(database, keys)
+    preparing = asyncio.create_task(_prepare(database, credentials, readiness))
+    try:
+        yield api, make_management(registry, readiness)
+    finally:
+        preparing.cancel()
+        await pool.close(_LAST_SESSIONS_S)
+        await database.close()
+
+
+async def _prepare(database: Database, credentials: Credentials, readiness: Readiness) -> None:
+    """Migrate the database once it answers, and seal again what an older key has sealed."""
+    while True:
+        try:
+            await migrate(database)
+            readiness.is_migrated = True
+            count = await credentials.reseal()
+        except DatabaseUnavailableError as error:
+            _LOG.warning("%s; trying again", error)
+            await asyncio.sleep(_DATABASE_PAUSE_S)
+        except CommandError as error:
+            _LOG.error("the database cannot be migrated: %s", error)
+            return
+        except SealError as error:
+            _LOG.error("private keys cannot be sealed again: %s", error)
+            return
+        else:
+            _LOG.info("the database is ready; %d private keys were sealed again", count)
+            return
+
+
+def _uvicorn(app: ASGIApp, listen: Listen, shutdown_s: float) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        host=listen.host,
+        port=listen.port,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=max(1, round(shutdown_s)),
+    )

@@ -1,0 +1,1 @@
+"""All that talks SSH: destinations, logins, the pool of connections, commands and directory listings."""

@@ -1,0 +1,88 @@
+"""Where the gateway may connect to: one rule for the text of a host, and one for each address it leads to.
+
+The rule is the contract's allow-list. The gateway also denies private ranges, so that a name under somebody else's
+control leads to no internal address unless an entry lists that address or range.
+"""
+
+import asyncio
+import socket
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final
+
+from sshload_contract.addresses import Address
+from sshload_contract.allow_list import (
+    AllowedTarget,
+    AllowList,
+    DeniedRange,
+    address_refusal,
+    host_refusal,
+    lookup_name,
+)
+
+from sshload_gateway.ssh.failures import LoginError, LoginFailure
+
+PRIVATE_RANGES: Final = (
+    DeniedRange("10.0.0.0/8", "private"),
+    DeniedRange("100.64.0.0/10", "shared by a provider"),
+    DeniedRange("172.16.0.0/12", "private"),
+    DeniedRange("192.168.0.0/16", "private"),
+    DeniedRange("fc00::/7", "private"),
+    DeniedRange("fec0::/10", "private"),
+)
+
+Resolver = Callable[[str, int], Awaitable[Sequence[str]]]
+"""From a name and a port to addresses as text; raises OSError where there is none."""
+
+
+async def resolve(name: str, port: int) -> Sequence[str]:
+    """Return the addresses of a name by the system's resolver; raises OSError where it has none."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    except UnicodeError as error:  # what can be no name at all
+        raise OSError(str(error)) from None
+    return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+@dataclass(frozen=True, slots=True)
+class Destinations:
+    """The servers that this gateway may connect to."""
+
+    allow_list: AllowList
+    resolver: Resolver = resolve
+
+    def refusal(self, host: str, port: int) -> str:
+        """Return why no credential may name this host and port, empty where one may."""
+        why = host_refusal(self.allow_list, host, port)
+        return f"{host} port {port} {_of_this_gateway(why)}" if why else ""
+
+    async def addresses(self, host: str, port: int) -> tuple[Address, ...]:
+        """Resolve a host once and return its addresses, of which each may be connected to.
+
+        Raises LoginError where the host may not be connected to, where any of its addresses may not, or where it has
+        none.
+        """
+        why = self.refusal(host, port)
+        if why:
+            raise LoginError(LoginFailure.NOT_ALLOWED, why)
+        try:
+            found = [ip_address(text) for text in await self.resolver(lookup_name(host), port)]
+        except (OSError, ValueError):
+            raise LoginError(LoginFailure.UNRESOLVED, f"the name {host} has no address") from None
+        for address in found:
+            why = address_refusal(self.allow_list, address, port)
+            if why:
+                raise LoginError(LoginFailure.NOT_ALLOWED, f"{host} leads to {address}, which {why}")
+        if not found:
+            raise LoginError(LoginFailure.UNRESOLVED, f"the name {host} has no address")
+        return tuple(found)
+
+
+def destinations(allowed: Sequence[AllowedTarget], denied: Sequence[DeniedRange]) -> Destinations:
+    """Return the destinations that these entries allow, with PRIVATE_RANGES denied on top of `denied`."""
+    return Destinations(AllowList(tuple(allowed), (*PRIVATE_RANGES, *denied)))
+
+
+def _of_this_gateway(why: str) -> str:
+    return why.replace("external targets that this installation allows", "destinations that this gateway allows")

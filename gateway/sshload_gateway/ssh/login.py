@@ -1,0 +1,135 @@
+"""One login: to an address that was checked, with host keys that are pinned, within a time."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+import asyncssh
+from sshload_contract.addresses import Address
+
+from sshload_gateway.ssh.destinations import Destinations
+from sshload_gateway.ssh.failures import LoginError, LoginFailure
+
+_KEEPALIVE_S: Final = 15
+_LONGEST_REASON: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where a version of a credential logs in, and as whom: the key of the pool, without any secret."""
+
+    host: str
+    port: int
+    user: str
+    credential: str
+    version: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Secrets:
+    """What a login needs besides: the private key in OpenSSH's format, and the host keys that are accepted."""
+
+    private_key: bytes
+    host_keys: tuple[str, ...]
+
+
+class Login(Protocol):
+    """Opens connections for the pool."""
+
+    async def __call__(
+        self, account: Account, secrets: Callable[[], Secrets], on_lost: Callable[[], None]
+    ) -> asyncssh.SSHClientConnection:
+        """Return a connection that is logged in; raises LoginError. `on_lost` is called once it has ended."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SshLogin:
+    """Logs in to allowed destinations, each within `timeout_s`."""
+
+    destinations: Destinations
+    timeout_s: float
+
+    async def __call__(
+        self, account: Account, secrets: Callable[[], Secrets], on_lost: Callable[[], None]
+    ) -> asyncssh.SSHClientConnection:
+        """Return a connection that is logged in; raises LoginError. `on_lost` is called once it has ended."""
+        try:
+            async with asyncio.timeout(self.timeout_s):
+                addresses = await self.destinations.addresses(account.host, account.port)
+                return await _first(addresses, account, secrets(), on_lost)
+        except TimeoutError:
+            what = f"{account.host} port {account.port} did not finish a login within {self.timeout_s:g} s"
+            raise LoginError(LoginFailure.TIMEOUT, what) from None
+
+
+class _Client(asyncssh.SSHClient):
+    """Hears of the end of its connection, and accepts nothing that the server begins."""
+
+    def __init__(self, on_lost: Callable[[], None]) -> None:
+        self._on_lost = on_lost
+
+    def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncssh's signature
+        """Tell the pool."""
+        self._on_lost()
+
+
+async def _first(
+    addresses: tuple[Address, ...], account: Account, secrets: Secrets, on_lost: Callable[[], None]
+) -> asyncssh.SSHClientConnection:
+    """Return a connection to the first address that answers; raises the last address's LoginError."""
+    *others, last = addresses
+    for address in others:
+        with suppress(_UnreachableError):
+            return await _connect(address, account, secrets, on_lost)
+    return await _connect(last, account, secrets, on_lost)
+
+
+class _UnreachableError(LoginError):
+    """Nothing listens at this address, and the next one may do."""
+
+
+async def _connect(
+    address: Address, account: Account, secrets: Secrets, on_lost: Callable[[], None]
+) -> asyncssh.SSHClientConnection:
+    where = f"{account.host} port {account.port}"
+    host_keys = [asyncssh.import_public_key(line) for line in secrets.host_keys]
+    try:
+        return await asyncssh.connect(
+            str(address),
+            account.port,
+            config=None,  # no file of this machine's user decides anything
+            known_hosts=(host_keys, [], []),
+            username=account.user,
+            client_keys=[asyncssh.import_private_key(secrets.private_key)],
+            client_factory=lambda: _Client(on_lost),
+            agent_path=None,
+            gss_host=None,
+            preferred_auth=("publickey",),
+            disable_trivial_auth=True,
+            keepalive_interval=_KEEPALIVE_S,
+            compression_algs=None,
+        )
+    except asyncssh.HostKeyNotVerifiable:
+        what = f"{where} shows a host key that is not the credential's: compare hostKeys with the server's"
+        raise LoginError(LoginFailure.HOST_KEY, what) from None
+    except asyncssh.PermissionDenied:
+        what = f"{where} refused the login of {account.user}: look for the key in its authorized_keys"
+        raise LoginError(LoginFailure.AUTHENTICATION, what) from None
+    except (asyncssh.ConnectionLost, ConnectionResetError, BrokenPipeError):
+        what = f"{where} dropped the connection before the login was done (MaxStartups, PerSourcePenalties?)"
+        raise LoginError(LoginFailure.DROPPED, what) from None
+    except (asyncssh.Error, ValueError) as error:
+        what = f"{where} does not speak SSH as expected: {_one_line(error)}"
+        raise LoginError(LoginFailure.PROTOCOL, what) from None
+    except OSError as error:
+        what = f"{where} cannot be reached: {_one_line(error)}"
+        raise _UnreachableError(LoginFailure.UNREACHABLE, what) from None
+
+
+def _one_line(error: BaseException) -> str:
+    """Return what an error says, printable and bounded: the server may have written it."""
+    text = " ".join(str(error).split())
+    return "".join(letter if letter.isprintable() else "?" for letter in text)[:_LONGEST_REASON]

@@ -1,0 +1,1 @@
+"""The credentials at rest: the database, its migrations, and the encryption of private keys."""

@@ -1,0 +1,157 @@
+"""Credentials of callers: each caller sees its own, by its `sub`."""
+
+import time
+import uuid
+from dataclasses import dataclass
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from sshload_gateway.store.database import Database
+from sshload_gateway.store.sealing import Seal, Sealed
+from sshload_gateway.store.tables import CREDENTIALS
+
+_RESEALED_AT_ONCE: Final = 100
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Credential:
+    """A version of a credential as it is stored. Times are seconds since 1970."""
+
+    id: str
+    owner: str
+    name: str
+    version: int
+    host: str
+    port: int
+    user: str
+    host_keys: tuple[str, ...]
+    public_key: str
+    sealed_key: Sealed
+    created_at: int
+    updated_at: int
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class NewCredential:
+    """What a caller gives, checked, with the private key in OpenSSH's format."""
+
+    owner: str
+    name: str
+    host: str
+    port: int
+    user: str
+    host_keys: tuple[str, ...]
+    public_key: str
+    private_key: bytes
+
+
+class TooManyCredentialsError(Exception):
+    """The caller has as many credentials as one may have."""
+
+
+class Credentials:
+    """The credentials in a database, sealed."""
+
+    def __init__(self, database: Database, seal: Seal, most_of_one_owner: int) -> None:
+        self._database = database
+        self._seal = seal
+        self._most = most_of_one_owner
+
+    async def put(self, new: NewCredential) -> Credential:
+        """Store a credential, as version 1 or as the next version of the one with this name.
+
+        Raises TooManyCredentialsError and DatabaseUnavailableError.
+        """
+        now = int(time.time())
+        sealed = self._seal.close(new.private_key, (new.owner, new.name))
+        values = {
+            "host": new.host,
+            "port": new.port,
+            "user": new.user,
+            "host_keys": list(new.host_keys),
+            "public_key": new.public_key,
+            "sealed_key": sealed.data,
+            "sealing_key": sealed.key_id,
+            "updated_at": now,
+        }
+        identity = {"id": str(uuid.uuid4()), "owner": new.owner, "name": new.name, "version": 1, "created_at": now}
+        insert = sqlite.insert if self._database.is_sqlite else postgresql.insert
+        statement = (
+            insert(CREDENTIALS)
+            .values(**identity, **values)
+            .on_conflict_do_update(
+                index_elements=("owner", "name"), set_={**values, "version": CREDENTIALS.c.version + 1}
+            )
+            .returning(CREDENTIALS)
+        )
+        async with self._database.transaction() as connection:
+            row = (await connection.execute(statement)).mappings().one()
+            owned = sa.select(sa.func.count()).where(CREDENTIALS.c.owner == new.owner)
+            if row["version"] == 1 and (await connection.execute(owned)).scalar_one() > self._most:
+                raise TooManyCredentialsError(f"a caller may have {self._most} credentials: delete one")
+        return _credential(row)
+
+    async def find(self, owner: str, name: str) -> Credential | None:
+        """Return the owner's credential of this name, None where there is none; raises DatabaseUnavailableError."""
+        statement = sa.select(CREDENTIALS).where(CREDENTIALS.c.owner == owner, CREDENTIALS.c.name == name)
+        async with self._database.transaction() as connection:
+            row = (await connection.execute(statement)).mappings().one_or_none()
+        return None if row is None else _credential(row)
+
+    async def of_owner(self, owner: str) -> list[Credential]:
+        """Return the owner's credentials by name; raises DatabaseUnavailableError."""
+        statement = sa.select(CREDENTIALS).where(CREDENTIALS.c.owner == owner).order_by(CREDENTIALS.c.name)
+        async with self._database.transaction() as connection:
+            rows = (await connection.execute(statement)).mappings().all()
+        return [_credential(row) for row in rows]
+
+    async def delete(self, owner: str, name: str) -> str | None:
+        """Delete a credential; return its id, None where there is none; raises DatabaseUnavailableError."""
+        statement = (
+            sa.delete(CREDENTIALS)
+            .where(CREDENTIALS.c.owner == owner, CREDENTIALS.c.name == name)
+            .returning(CREDENTIALS.c.id)
+        )
+        async with self._database.transaction() as connection:
+            return (await connection.execute(statement)).scalar_one_or_none()
+
+    async def reseal(self) -> int:
+        """Seal with the active key what older keys have sealed; return how many private keys that were.
+
+        Raises SealError where an older key is not here any more, and DatabaseUnavailableError.
+        """
+        total = 0
+        while count := await self._reseal_some():
+            total += count
+        return total
+
+    async def _reseal_some(self) -> int:
+        older = sa.select(CREDENTIALS).where(CREDENTIALS.c.sealing_key != self._seal.active).limit(_RESEALED_AT_ONCE)
+        async with self._database.transaction() as connection:
+            rows = [_credential(row) for row in (await connection.execute(older)).mappings()]
+            for row in rows:
+                about = (row.owner, row.name)
+                sealed = self._seal.close(self._seal.open(row.sealed_key, about), about)
+                unchanged = (CREDENTIALS.c.id == row.id, CREDENTIALS.c.version == row.version)
+                values = {"sealed_key": sealed.data, "sealing_key": sealed.key_id}
+                await connection.execute(sa.update(CREDENTIALS).where(*unchanged).values(**values))
+        return len(rows)
+
+
+def _credential(row: sa.RowMapping | dict[str, Any]) -> Credential:
+    return Credential(
+        id=row["id"],
+        owner=row["owner"],
+        name=row["name"],
+        version=row["version"],
+        host=row["host"],
+        port=row["port"],
+        user=row["user"],
+        host_keys=tuple(row["host_keys"]),
+        public_key=row["public_key"],
+        sealed_key=Sealed(row["sealing_key"], bytes(row["sealed_key"])),
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+    )

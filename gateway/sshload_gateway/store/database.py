@@ -1,0 +1,83 @@
+"""The database: SQLite in a file, or PostgreSQL by its URL."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any, Final
+
+import sqlalchemy as sa
+from asyncpg.exceptions import InterfaceError, PostgresError
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+_CONNECTIONS: Final = 10
+_UNAVAILABLE: Final = (DBAPIError, PoolTimeoutError, OSError, PostgresError, InterfaceError)
+"""TimeoutError is an OSError. SQLAlchemy wraps no error of a connection that is being made."""
+
+
+class DatabaseUnavailableError(Exception):
+    """The database did not answer, or not in time."""
+
+
+class Database:
+    """A pool of connections to a database, of which each transaction may take `answer_s`."""
+
+    def __init__(self, url: sa.URL, answer_s: float) -> None:
+        self.engine = _engine(url, answer_s)
+        self._answer_s = answer_s
+
+    @property
+    def is_sqlite(self) -> bool:
+        """Whether it is SQLite."""
+        return self.engine.dialect.name == "sqlite"
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[AsyncConnection]:
+        """Give a connection with a transaction that is committed at the end, or rolled back where something fails.
+
+        Raises DatabaseUnavailableError.
+        """
+        try:
+            async with asyncio.timeout(self._answer_s), self.engine.begin() as connection:
+                yield connection
+        except _UNAVAILABLE as error:
+            if isinstance(error, sa.exc.IntegrityError):
+                raise
+            raise DatabaseUnavailableError(f"the database does not answer: {type(error).__name__}") from error
+
+    async def check(self) -> None:
+        """Ask the database for an answer; raises DatabaseUnavailableError."""
+        async with self.transaction() as connection:
+            await connection.execute(sa.text("SELECT 1"))
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self.engine.dispose()
+
+
+def _engine(url: sa.URL, answer_s: float) -> AsyncEngine:
+    if url.get_backend_name() == "sqlite":
+        engine = create_async_engine(
+            url.set(drivername="sqlite+aiosqlite"), pool_timeout=answer_s, hide_parameters=True
+        )
+        sa.event.listen(engine.sync_engine, "connect", partial(_set_up_sqlite, answer_s))
+        return engine
+    return create_async_engine(
+        url.set(drivername="postgresql+asyncpg"),
+        pool_size=_CONNECTIONS,
+        max_overflow=0,
+        hide_parameters=True,
+        pool_timeout=answer_s,
+        pool_pre_ping=True,  # replaces connections that a restart of the server has closed
+        connect_args={"timeout": answer_s, "command_timeout": answer_s},
+    )
+
+
+def _set_up_sqlite(answer_s: float, connection: Any, _record: object) -> None:
+    """Let readers go on beside a writer, and writers of several processes wait for each other."""
+    cursor = connection.cursor()
+    cursor.execute("PRAGMA journal_mode=WAL")
+    cursor.execute(f"PRAGMA busy_timeout={int(answer_s * 1000)}")
+    cursor.close()

@@ -1,0 +1,1 @@
+"""The ordered changes of the tables, which Alembic applies."""

@@ -1,0 +1,33 @@
+"""Make the table of credentials."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0001"
+down_revision = None
+
+
+def upgrade() -> None:
+    """Make the table."""
+    op.create_table(
+        "credentials",
+        sa.Column("id", sa.String(36), primary_key=True),
+        sa.Column("owner", sa.String(255), nullable=False),
+        sa.Column("name", sa.String(63), nullable=False),
+        sa.Column("version", sa.Integer, nullable=False),
+        sa.Column("host", sa.String(253), nullable=False),
+        sa.Column("port", sa.Integer, nullable=False),
+        sa.Column("user", sa.String(64), nullable=False),
+        sa.Column("host_keys", sa.JSON, nullable=False),
+        sa.Column("public_key", sa.Text, nullable=False),
+        sa.Column("sealed_key", sa.LargeBinary, nullable=False),
+        sa.Column("sealing_key", sa.String(63), nullable=False),
+        sa.Column("created_at", sa.BigInteger, nullable=False),
+        sa.Column("updated_at", sa.BigInteger, nullable=False),
+        sa.UniqueConstraint("owner", "name", name="credentials_of_owner"),
+    )
+
+
+def downgrade() -> None:
+    """Drop the table, and all credentials with it."""
+    op.drop_table("credentials")

@@ -1,0 +1,164 @@
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sshload_gateway.store.credentials import Credentials, NewCredential, TooManyCredentialsError
+from sshload_gateway.store.database import Database
+from sshload_gateway.store.migrate import migrate
+from sshload_gateway.store.sealing import Seal, SealError
+from sshload_gateway.store.tables import METADATA
+
+pytestmark = pytest.mark.xdist_group("gateway")
+
+_KEYS = {"first": os.urandom(32), "second": os.urandom(32)}
+_MOST = 5
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'gateway.db'}"
+    else:
+        postgres = request.getfixturevalue("postgres")
+        postgres.empty()
+        yield postgres.url
+
+
+def test_migrations_make_the_tables_that_the_code_uses(url: str) -> None:
+    async def differences() -> list:
+        async with _database(url) as database, database.transaction() as connection:
+            return await connection.run_sync(lambda sync: compare_metadata(MigrationContext.configure(sync), METADATA))
+
+    assert asyncio.run(differences()) == []
+
+
+def test_gateways_that_start_at_the_same_time_migrate_once(url: str) -> None:
+    async def begin() -> None:
+        databases = [Database(sa.make_url(url), 300) for _ in range(4)]
+        await asyncio.gather(*(migrate(database) for database in databases))
+        for database in databases:
+            await database.close()
+
+    asyncio.run(begin())
+
+
+def test_a_credential_comes_back_as_it_was_stored(url: str) -> None:
+    async def stored(credentials: Credentials) -> None:
+        put = await credentials.put(_new("ada", "one", b"secret"))
+        found = await credentials.find("ada", "one")
+        assert found == put
+        assert found is not None
+        assert (found.version, found.host, found.port, found.user) == (1, "host", 22, "load")
+        assert found.host_keys == ("ssh-ed25519 A", "ssh-ed25519 B")
+        assert _seal("first").open(found.sealed_key, ("ada", "one")) == b"secret"
+
+    _with(url, stored)
+
+
+def test_a_credential_of_the_same_name_is_the_next_version_with_the_same_id(url: str) -> None:
+    async def replaced(credentials: Credentials) -> None:
+        first = await credentials.put(_new("ada", "one", b"secret"))
+        second = await credentials.put(_new("ada", "one", b"other"))
+        assert (second.version, second.id, second.created_at) == (2, first.id, first.created_at)
+        assert _seal("first").open(second.sealed_key, ("ada", "one")) == b"other"
+
+    _with(url, replaced)
+
+
+def test_writers_at_the_same_time_get_a_version_each(url: str) -> None:
+    async def written(credentials: Credentials) -> None:
+        stored = await asyncio.gather(*(credentials.put(_new("ada", "one", b"secret")) for _ in range(8)))
+        assert sorted(one.version for one in stored) == list(range(1, 9))
+
+    _with(url, written)
+
+
+def test_a_caller_sees_and_deletes_only_its_own(url: str) -> None:
+    async def owned(credentials: Credentials) -> None:
+        await credentials.put(_new("ada", "one", b"secret"))
+        await credentials.put(_new("bob", "one", b"other"))
+        assert [one.owner for one in await credentials.of_owner("ada")] == ["ada"]
+        assert await credentials.delete("eve", "one") is None
+        assert await credentials.delete("ada", "one") is not None
+        assert await credentials.find("ada", "one") is None
+        assert await credentials.find("bob", "one") is not None
+
+    _with(url, owned)
+
+
+def test_a_caller_has_no_more_than_it_may_and_may_replace_each(url: str) -> None:
+    async def many(credentials: Credentials) -> None:
+        for number in range(_MOST):
+            await credentials.put(_new("ada", f"one-{number}", b"secret"))
+        with pytest.raises(TooManyCredentialsError):
+            await credentials.put(_new("ada", "another", b"secret"))
+        assert len(await credentials.of_owner("ada")) == _MOST
+        assert (await credentials.put(_new("ada", "one-0", b"secret"))).version == 2
+        await credentials.put(_new("bob", "another", b"secret"))
+
+    _with(url, many)
+
+
+def test_what_an_older_key_sealed_is_sealed_again_by_the_active_one(url: str) -> None:
+    async def sealed_again() -> None:
+        async with _database(url) as database:
+            older = Credentials(database, _seal("first"), _MOST)
+            for number in range(3):
+                await older.put(_new("ada", f"one-{number}", b"secret"))
+            newer = Credentials(database, _seal("second"), _MOST)
+            assert await newer.reseal() == 3
+            assert await newer.reseal() == 0
+            without_first = Seal({"second": _KEYS["second"]}, "second")
+            for one in await newer.of_owner("ada"):
+                assert one.version == 1
+                assert without_first.open(one.sealed_key, ("ada", one.name)) == b"secret"
+
+    asyncio.run(sealed_again())
+
+
+def test_a_row_that_was_copied_to_another_caller_does_not_open(url: str) -> None:
+    async def copied() -> None:
+        async with _database(url) as database:
+            credentials = Credentials(database, _seal("first"), _MOST)
+            await credentials.put(_new("ada", "one", b"secret"))
+            async with database.transaction() as connection:
+                await connection.execute(sa.text("UPDATE credentials SET owner = 'eve'"))
+            stolen = await credentials.find("eve", "one")
+            assert stolen is not None
+            with pytest.raises(SealError):
+                _seal("first").open(stolen.sealed_key, ("eve", "one"))
+
+    asyncio.run(copied())
+
+
+def _seal(active: str) -> Seal:
+    return Seal(_KEYS, active)
+
+
+def _new(owner: str, name: str, private_key: bytes) -> NewCredential:
+    host_keys = ("ssh-ed25519 A", "ssh-ed25519 B")
+    return NewCredential(owner, name, "host", 22, "load", host_keys, "ssh-ed25519 C", private_key)
+
+
+@asynccontextmanager
+async def _database(url: str) -> AsyncIterator[Database]:
+    database = Database(sa.make_url(url), 300)
+    try:
+        await migrate(database)
+        yield database
+    finally:
+        await database.close()
+
+
+def _with(url: str, claim: Callable[[Credentials], Coroutine[None, None, None]]) -> None:
+    async def hold() -> None:
+        async with _database(url) as database:
+            await claim(Credentials(database, _seal("first"), _MOST))
+
+    asyncio.run(hold())

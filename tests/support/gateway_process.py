@@ -1,0 +1,155 @@
+"""A gateway as its own process on loopback, and callers of it."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any
+
+import requests
+import yaml
+from free_ports import free_port
+from requests import RequestException
+from ssh_server import SshServer
+from token_issuer import AUDIENCE, ISSUER, TokenIssuer
+
+_WITHIN_S = 300.0
+_POLL_S = 0.02
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Calls a gateway with one token."""
+
+    url: str
+    token: str
+
+    def ask(self, method: str, path: str, **arguments: Any) -> requests.Response:
+        """Send a request to a path below /sshapi/v2."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        return requests.request(method, f"{self.url}/sshapi/v2{path}", headers=headers, timeout=_WITHIN_S, **arguments)
+
+    def store(self, name: str, server: SshServer, **changes: object) -> requests.Response:
+        """Store a credential that logs in to a server, but for what `changes` say."""
+        credential = {
+            "name": name,
+            "host": "127.0.0.1",
+            "port": server.port,
+            "user": server.user,
+            "privateKey": server.keys.user.read_text(),
+            "hostKeys": [server.keys.host.with_suffix(".pub").read_text()],
+        }
+        return self.ask("POST", "/credentials", json={**credential, **changes})
+
+    def run(self, name: str, command: str, **more: object) -> requests.Response:
+        """Run a command."""
+        return self.ask("POST", f"/{name}", json={"command": command, **more})
+
+    @contextmanager
+    def begun(self, name: str, command: str) -> Iterator[HTTPConnection]:
+        """Ask for a command without waiting for the answer, and hang up at the end of the block."""
+        connection = HTTPConnection(self.url.removeprefix("http://"), timeout=_WITHIN_S)
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        connection.request("POST", f"/sshapi/v2/{name}", json.dumps({"command": command}), headers)
+        try:
+            yield connection
+        finally:
+            connection.close()
+
+
+@dataclass(frozen=True)
+class GatewayProcess:
+    """A running gateway."""
+
+    process: subprocess.Popen[bytes]
+    url: str
+    management: str
+    issuer: TokenIssuer
+    folder: Path
+
+    @property
+    def log(self) -> str:
+        """All that it has logged so far."""
+        return (self.folder / "gateway.log").read_text()
+
+    def caller(self, subject: str = "ada") -> Caller:
+        """Return somebody who calls it."""
+        return Caller(self.url, self.issuer.token(subject))
+
+    def ready(self) -> requests.Response:
+        """Return its answer to /readyz."""
+        return requests.get(f"{self.management}/readyz", timeout=_WITHIN_S)
+
+    def metric(self, name: str, **labels: str) -> float:
+        """Return a sample of its metrics, 0 where there is none."""
+        shown = ",".join(f'{label}="{value}"' for label, value in labels.items())
+        wanted = f"{name}{{{shown}}} " if labels else f"{name} "
+        text = requests.get(f"{self.management}/metrics", timeout=_WITHIN_S).text
+        return next((float(line.removeprefix(wanted)) for line in text.splitlines() if line.startswith(wanted)), 0.0)
+
+    def await_ready(self) -> None:
+        """Wait until it can serve."""
+        deadline_s = time.monotonic() + _WITHIN_S
+        while not self._is_ready():
+            assert self.process.poll() is None, self.log
+            assert time.monotonic() < deadline_s, self.log
+            time.sleep(_POLL_S)
+
+    def _is_ready(self) -> bool:
+        try:
+            return self.ready().ok
+        except RequestException:
+            return False
+
+
+def gateway_config(folder: Path, ports: Iterable[int], **changes: Any) -> dict[str, Any]:
+    """Write what a configuration names into a folder; return one that allows these ports of loopback.
+
+    `changes` are merged into its sections.
+    """
+    seal = folder / "seal"
+    seal.mkdir(exist_ok=True)
+    (seal / "first").write_text(base64.b64encode(os.urandom(32)).decode())
+    config: dict[str, Any] = {
+        "listen": {"host": "127.0.0.1", "port": free_port()},
+        "management": {"host": "127.0.0.1", "port": free_port()},
+        "database": {"url": f"sqlite:///{folder / 'gateway.db'}", "answerS": 60},
+        "tokens": {"issuer": ISSUER, "audience": AUDIENCE, "algorithms": ["ES256"], "jwksFile": f"{folder}/jwks.json"},
+        "sealingKeys": {"folder": str(seal), "active": "first"},
+        "destinations": {"allowed": [{"host": "127.0.0.1", "ports": list(ports)}]},
+        "pool": {"waitS": 60, "loginS": 60, "refusalPauseS": 0},
+        "limits": {"requestsPerSecond": 10_000, "requestsAtOnce": 10_000, "commandS": 60},
+    }
+    for section, change in changes.items():
+        is_merged = isinstance(change, Mapping) and section != "database"
+        config[section] = {**config.get(section, {}), **change} if is_merged else change
+    return config
+
+
+@contextmanager
+def gateway_process(
+    folder: Path, ports: Iterable[int], *, issuer: TokenIssuer | None = None, **changes: Any
+) -> Iterator[GatewayProcess]:
+    """Run a gateway until the block ends, with the files of its configuration in a folder."""
+    issuer = issuer or TokenIssuer()
+    (folder / "jwks.json").write_text(issuer.jwks())
+    config = gateway_config(folder, ports, **changes)
+    path = folder / "gateway.yaml"
+    path.write_text(yaml.safe_dump(config))
+    command = [sys.executable, "-m", "sshload_gateway", "--config", str(path)]
+    with (folder / "gateway.log").open("wb") as log, subprocess.Popen(command, stderr=log) as process:
+        url, management = (f"http://127.0.0.1:{config[section]['port']}" for section in ("listen", "management"))
+        gateway = GatewayProcess(process, url, management, issuer, folder)
+        try:
+            gateway.await_ready()
+            yield gateway
+        finally:
+            process.terminate()
+            process.wait()

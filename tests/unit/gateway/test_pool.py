@@ -1,0 +1,318 @@
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry
+from sshload_gateway.metrics import PoolMetrics
+from sshload_gateway.ssh.failures import BusyError, LoginError, LoginFailure, SupersededError
+from sshload_gateway.ssh.login import Account, Secrets
+from sshload_gateway.ssh.policy import Limits, PolicyName
+from sshload_gateway.ssh.pool import Pool
+
+LIMITS = Limits(
+    policy=PolicyName.POOL,
+    connections=4,
+    connections_per_host=3,
+    connections_per_credential=2,
+    sessions=6,
+    sessions_per_connection=2,
+    logins_per_host=2,
+    waiting=100,
+    wait_s=100,
+    idle_s=1_000,
+    age_s=1_000,
+    refusal_pause_s=10,
+)
+ADA = Account("host", 22, "load", "ada", 1)
+BOB = Account("host", 22, "load", "bob", 1)
+
+
+@dataclass(eq=False)
+class _Connection:
+    """A connection as the pool sees it."""
+
+    on_lost: Callable[[], None]
+    is_closed: bool = False
+
+    def close(self) -> None:
+        self.is_closed = True
+        asyncio.get_running_loop().call_soon(self.on_lost)
+
+    async def wait_closed(self) -> None:
+        await asyncio.sleep(0)
+
+    def abort(self) -> None:
+        raise AssertionError("a connection that closes is not aborted")
+
+
+@dataclass
+class _Servers:
+    """Servers that let the pool log in, or fail as they are told, and count."""
+
+    failures: list[LoginFailure | None] = field(default_factory=list)
+    opened: list[_Connection] = field(default_factory=list)
+    logins: Counter[str] = field(default_factory=Counter)
+    most_logins: int = 0
+    held: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def login(self, account: Account, secrets: Callable[[], Secrets], on_lost: Callable[[], None]) -> Any:
+        secrets()
+        self.logins[account.host] += 1
+        self.most_logins = max(self.most_logins, self.logins[account.host])
+        await self.held.wait()
+        self.logins[account.host] -= 1
+        failure = self.failures.pop(0) if self.failures else None
+        if failure is not None:
+            raise LoginError(failure, "as told")
+        self.opened.append(_Connection(on_lost))
+        return self.opened[-1]
+
+    @property
+    def open_ones(self) -> int:
+        return sum(not one.is_closed for one in self.opened)
+
+
+def _secrets() -> Secrets:
+    return Secrets(b"", ())
+
+
+def _play(
+    claim: Callable[[Pool, _Servers], Coroutine[None, None, None]], limits: Limits = LIMITS, *, is_held: bool = False
+) -> None:
+    async def hold() -> None:
+        servers = _Servers()
+        if not is_held:
+            servers.held.set()
+        pool = Pool(limits, servers.login, PoolMetrics(CollectorRegistry()), asyncio.get_running_loop().time)
+        await claim(pool, servers)
+        servers.held.set()
+        await pool.close(0)
+        assert (pool.connections, servers.open_ones) == (0, 0)
+
+    asyncio.run(hold())
+
+
+async def _settle() -> None:
+    for _ in range(20):
+        await asyncio.sleep(0)
+
+
+def test_a_connection_that_has_room_is_used_before_another_is_opened() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        first = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        second = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        third = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        assert first.connection is second.connection is not third.connection
+        assert [one.is_new for one in (first, second, third)] == [True, False, True]
+        for session in (first, second, third):
+            pool.release(session)
+        assert len(servers.opened) == 2
+
+    _play(claim)
+
+
+def test_no_connection_is_opened_for_sessions_that_may_not_be() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        first = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        wait = asyncio.ensure_future(pool.acquire(BOB, _secrets, pool.deadline_s()))
+        await _settle()
+        assert len(servers.opened) == 1
+        pool.release(first)
+        pool.release(await wait)
+
+    _play(claim, replace(LIMITS, sessions=1))
+
+
+def test_callers_never_share_a_connection() -> None:
+    async def claim(pool: Pool, _servers: _Servers) -> None:
+        ada = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        bob = await pool.acquire(BOB, _secrets, pool.deadline_s())
+        assert ada.connection is not bob.connection
+        pool.release(ada)
+        pool.release(bob)
+
+    _play(claim)
+
+
+def test_a_refused_session_leaves_the_connection_as_many_as_it_has() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        first = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        second = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        assert pool.refused(second)
+        third = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        assert third.connection is not first.connection
+        bob = [await pool.acquire(BOB, _secrets, pool.deadline_s()) for _ in range(1)]
+        assert bob[0].connection.session_limit == 1
+        for session in (first, third, *bob):
+            pool.release(session)
+        assert len(servers.opened) == 3
+
+    _play(claim)
+
+
+def test_a_server_that_opens_no_session_is_not_tried_again() -> None:
+    async def claim(pool: Pool, _servers: _Servers) -> None:
+        session = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        assert not pool.refused(session)
+
+    _play(claim)
+
+
+def test_a_new_version_lets_old_connections_end_with_their_sessions() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        old = await pool.acquire(ADA, _secrets, pool.deadline_s())
+        new = await pool.acquire(replace(ADA, version=2), _secrets, pool.deadline_s())
+        await _settle()
+        assert [one.is_closed for one in servers.opened] == [False, False]
+        pool.release(old)
+        pool.release(new)
+        await _settle()
+        assert [one.is_closed for one in servers.opened] == [True, False]
+        with pytest.raises(SupersededError):
+            await pool.acquire(ADA, _secrets, pool.deadline_s())
+
+    _play(claim)
+
+
+def test_a_deleted_credential_fails_those_that_wait_and_closes_what_is_opened_for_them() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        waits = [asyncio.ensure_future(pool.acquire(ADA, _secrets, pool.deadline_s())) for _ in range(3)]
+        await _settle()
+        pool.supersede("ada")
+        for wait in waits:
+            with pytest.raises(SupersededError):
+                await wait
+        servers.held.set()
+        await _settle()
+        assert (servers.open_ones, pool.connections) == (0, 0)
+
+    _play(claim, is_held=True)
+
+
+def test_an_idle_connection_of_another_makes_room() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        pool.release(await pool.acquire(ADA, _secrets, pool.deadline_s()))
+        bob = await pool.acquire(BOB, _secrets, pool.deadline_s())
+        assert [one.is_closed for one in servers.opened] == [True, False]
+        pool.release(bob)
+
+    _play(claim, replace(LIMITS, connections=1))
+
+
+def test_a_credential_with_several_connections_gives_one_to_another() -> None:
+    async def claim(pool: Pool, _servers: _Servers) -> None:
+        ada = [await pool.acquire(ADA, _secrets, pool.deadline_s()) for _ in range(4)]
+        bob = asyncio.ensure_future(pool.acquire(BOB, _secrets, pool.deadline_s()))
+        await _settle()
+        again = asyncio.ensure_future(pool.acquire(ADA, _secrets, pool.deadline_s()))
+        for session in ada:
+            pool.release(session)
+        await _settle()
+        pool.release(await bob)
+        pool.release(await again)
+
+    _play(claim, replace(LIMITS, connections=2))
+
+
+def test_too_many_requests_that_wait_and_waits_that_are_too_long_are_busy() -> None:
+    async def claim(pool: Pool, _servers: _Servers) -> None:
+        wait = asyncio.ensure_future(pool.acquire(ADA, _secrets, pool.deadline_s()))
+        await _settle()
+        with pytest.raises(BusyError) as busy:
+            await pool.acquire(ADA, _secrets, pool.deadline_s())
+        assert busy.value.retry_after_s == 1
+        with pytest.raises(BusyError):
+            await wait
+        assert pool.waiting == 0
+
+    _play(claim, replace(LIMITS, waiting=1, wait_s=0.01), is_held=True)
+
+
+def test_a_refused_login_is_not_tried_again_at_once() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        servers.failures = [LoginFailure.AUTHENTICATION]
+        for _ in range(3):
+            with pytest.raises(LoginError):
+                await pool.acquire(ADA, _secrets, pool.deadline_s())
+        assert servers.failures == []
+        assert servers.opened == []
+
+    _play(claim)
+
+
+def test_a_dropped_login_is_tried_again() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        servers.failures = [LoginFailure.DROPPED, LoginFailure.DROPPED]
+        pool.release(await pool.acquire(ADA, _secrets, pool.deadline_s()))
+        assert servers.failures == []
+
+    _play(claim)
+
+
+@pytest.mark.parametrize(
+    ("policy", "connections", "logins"),
+    [(PolicyName.LOGIN_PER_REQUEST, 2, 5), (PolicyName.CONNECTION_PER_USER, 1, 1), (PolicyName.POOL, 2, 2)],
+)
+def test_a_policy_says_how_requests_share_connections(policy: PolicyName, connections: int, logins: int) -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        most = 0
+
+        async def request() -> None:
+            nonlocal most
+            session = await pool.acquire(ADA, _secrets, pool.deadline_s())
+            most = max(most, pool.connections)
+            await asyncio.sleep(0)
+            pool.release(session)
+
+        await asyncio.gather(*(request() for _ in range(5)))
+        assert (most, len(servers.opened)) == (connections, logins)
+
+    _play(claim, replace(LIMITS, policy=policy))
+
+
+_REQUESTS = st.tuples(
+    st.sampled_from(["ada", "bob", "eve"]),
+    st.sampled_from(["one", "two"]),
+    st.integers(0, 3),
+    st.sampled_from(["release", "refused", "broken", "lost", "cancel"]),
+)
+_FAILURES = st.lists(st.sampled_from([None, None, LoginFailure.UNREACHABLE, LoginFailure.HOST_KEY]), max_size=6)
+
+
+@settings(max_examples=60)
+@given(st.lists(_REQUESTS, max_size=25), _FAILURES, st.sampled_from(list(PolicyName)))
+def test_limits_hold_and_every_request_ends(
+    requests: list[tuple[str, str, int, str]], failures: list[LoginFailure | None], policy: PolicyName
+) -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        servers.failures = list(failures)
+
+        async def request(who: str, host: str, turns: int, end: str) -> None:
+            account = Account(host, 22, "load", f"{who}@{host}", 1)
+            session = await pool.acquire(account, _secrets, pool.deadline_s())
+            assert pool.connections <= LIMITS.connections
+            assert pool.sessions <= LIMITS.sessions
+            assert session.connection.sessions <= LIMITS.sessions_per_connection
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            if end == "lost":
+                session.connection.ssh.close()
+                await _settle()
+            {"refused": pool.refused, "broken": pool.broken}.get(end, pool.release)(session)
+
+        tasks = [asyncio.ensure_future(request(*one)) for one in requests]
+        await asyncio.sleep(0)
+        for task, (*_, end) in zip(tasks, requests, strict=True):
+            if end == "cancel":
+                task.cancel()
+        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+            assert outcome is None or isinstance(outcome, LoginError | asyncio.CancelledError), outcome
+        assert (pool.sessions, pool.waiting) == (0, 0)
+        assert servers.most_logins <= LIMITS.logins_per_host
+
+    _play(claim, replace(LIMITS, policy=policy, refusal_pause_s=0))
