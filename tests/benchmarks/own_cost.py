@@ -48,7 +48,7 @@ def start_rows(clients: Clients, repeats: int) -> list[Row]:
     The master is ready when it answers, the worker when the master has ordered it to start.
     """
     load = UsersLoad(stages=(UsersStage(users=1, duration_s=1.0),), spawn_rate=0.0, think_time=ThinkTime(0.0, 0.0))
-    config = replace(clients.config(load, EXEC_TRUE, SessionReuse.NONE), start_lead_s=_NEVER_S)
+    config = replace(clients.config(load, (EXEC_TRUE,), SessionReuse.NONE), start_lead_s=_NEVER_S)
     starts = [_started(config, clients.ssh2) for _ in range(repeats + 1)][1:]  # the first may have compiled the files
     workers, masters = [worker for _, worker in starts], [master for master, _ in starts]
     shared_mb = spread([start.proportional_mb for start in workers], "MB")
