@@ -156,7 +156,9 @@ class TargetResult:
     A count of what went wrong is absent if it is 0. With restarted, a count that is absent is not known.
     """
 
-    restarted: Annotated[bool | None, "True if the target restarted during the load, so that its counts start from zero."] = None
+    restarted: Annotated[
+        bool | None, "True if the target restarted during the load, so that its counts start from zero."
+    ] = None
     sshd_version: Annotated[str | None, _Version, "The version of its sshd."] = None
     accepted: Annotated[Count | None, "Logins accepted."] = None
     client_logins: Annotated[Count | None, "Logins that the workers count over the same time, warm-up included."] = None
