@@ -73,23 +73,21 @@ class Execution:
         """
         began_s = time.monotonic()
         deadline = asyncio.get_running_loop().time() + self._command.timeout_s
-        channel = None
         try:
             async with asyncio.timeout_at(deadline):
-                channel = await self._open(ssh)
+                await self._open(ssh)
                 outcome = await _ended(self._running)
         except TimeoutError:
             outcome = Outcome.TIMEOUT
         except asyncio.CancelledError:
-            if channel is not None:
-                await asyncio.shield(_end(channel, self._running))
+            await asyncio.shield(_end(self._running))
             raise
         duration_s = time.monotonic() - began_s
-        if channel is not None and outcome in (Outcome.TIMEOUT, Outcome.OUTPUT_LIMIT):
-            await _end(channel, self._running)
+        if outcome in (Outcome.TIMEOUT, Outcome.OUTPUT_LIMIT):
+            await _end(self._running)
         return self._running.result(outcome, duration_s)
 
-    async def _open(self, ssh: asyncssh.SSHClientConnection) -> "asyncssh.SSHClientChannel[bytes]":
+    async def _open(self, ssh: asyncssh.SSHClientConnection) -> None:
         self._is_begun = True
         try:
             channel, _ = await ssh.create_session(
@@ -100,10 +98,11 @@ class Execution:
             if error.code == asyncssh.OPEN_REQUEST_SESSION_FAILED:
                 raise ServerError("the server opened a session and refused to run a command in it") from None
             raise SessionRefusedError from None
+        except (asyncssh.DisconnectError, OSError):
+            return  # the connection ended after the command was sent, which may run
         with suppress(OSError):  # it has ended already, or reads nothing
             channel.write(self._command.stdin)
             channel.write_eof()
-        return channel
 
 
 @dataclass(slots=True, eq=False)
@@ -111,12 +110,17 @@ class _Running(asyncssh.SSHClientSession[bytes]):
     """Hears what the channel says, and keeps no more than the limit of it."""
 
     limit: int
+    channel: "asyncssh.SSHClientChannel[bytes] | None" = None
+    """The channel once the server has opened it, before the server says whether it runs the command."""
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
     exit_code: int | None = None
     signal: str = ""
     over_limit: asyncio.Event = field(default_factory=asyncio.Event)
     closed: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def connection_made(self, chan: "asyncssh.SSHClientChannel[bytes]") -> None:
+        self.channel = chan
 
     def data_received(self, data: bytes, datatype: asyncssh.DataType) -> None:
         kept = self.stderr if datatype == asyncssh.EXTENDED_DATA_STDERR else self.stdout
@@ -162,8 +166,11 @@ async def _ended(running: _Running) -> Outcome:
     return Outcome.SIGNALLED if running.signal else Outcome.CONNECTION_LOST
 
 
-async def _end(channel: "asyncssh.SSHClientChannel[bytes]", running: _Running) -> None:
+async def _end(running: _Running) -> None:
     """End the remote process and its channel: SIGTERM, SIGKILL after a grace, and then whatever the server says."""
+    channel = running.channel
+    if channel is None:
+        return
     for name in ("TERM", "KILL"):
         if running.closed.is_set():
             return

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Final
 
-from sshload_contract.addresses import Address
+from sshload_contract.addresses import Address, forms, read_address
 from sshload_contract.allow_list import (
     AllowedTarget,
     AllowList,
@@ -43,6 +43,12 @@ async def resolve(name: str, port: int) -> Sequence[str]:
     except UnicodeError as error:  # what can be no name at all
         raise OSError(str(error)) from None
     return tuple(dict.fromkeys(str(entry[4][0]) for entry in found))
+
+
+def canonical_host(host: str) -> str:
+    """Return the one spelling of a host that stands for all of them, so that each has the same limits."""
+    address = read_address(host)
+    return lookup_name(host) if address is None else str(forms(address)[0])
 
 
 @dataclass(frozen=True, slots=True)

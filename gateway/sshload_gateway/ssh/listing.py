@@ -12,6 +12,9 @@ import asyncssh
 from sshload_gateway.ssh.failures import ServerError, SessionRefusedError
 
 _CLOSE_S: Final = 1.0
+_LONGEST_NAME: Final = 1_024
+"""In bytes: no file system has longer ones, and a page's cursor holds no longer one."""
+_NOT_AS_EXPECTED: Final = "the server does not speak SFTP as expected"
 Kind = Literal["file", "directory", "symlink", "other", "unknown"]
 _TYPES: Final[tuple[tuple[Callable[[int], bool], Kind], ...]] = (
     (stat.S_ISDIR, "directory"),
@@ -95,8 +98,8 @@ class Listing:
             if error.code == asyncssh.OPEN_REQUEST_SESSION_FAILED:
                 raise ServerError("the server has no SFTP") from None
             raise SessionRefusedError from None
-        except asyncssh.SFTPError:
-            raise ServerError("the server does not speak SFTP as expected") from None
+        except (asyncssh.Error, OSError, ValueError):  # ValueError where a packet cannot be read
+            raise ServerError(_NOT_AS_EXPECTED) from None
 
     async def _page(self, sftp: asyncssh.SFTPClient) -> Page:
         wanted, found = self._request, []
@@ -111,6 +114,8 @@ class Listing:
             raise ListingError("the user may not read this directory") from None
         except asyncssh.SFTPError as error:
             raise ServerError(f"the server's SFTP failed with code {error.code}") from None
+        except ValueError:
+            raise ServerError(_NOT_AS_EXPECTED) from None
         later = sorted(
             (one for one in found if one.name not in (b".", b"..") and one.name > wanted.after),
             key=lambda one: one.name,
@@ -125,5 +130,7 @@ def _entry(name: asyncssh.SFTPName) -> Entry:
     if mode is not None:
         kind = next((word for is_one, word in _TYPES if is_one(mode)), kind)
     raw = name.filename if isinstance(name.filename, bytes) else name.filename.encode()
+    if len(raw) > _LONGEST_NAME:
+        raise ServerError(f"the server lists a name of more than {_LONGEST_NAME} bytes")
     permissions = None if mode is None else stat.S_IMODE(mode)
     return Entry(raw, kind, attributes.size, permissions, attributes.mtime)

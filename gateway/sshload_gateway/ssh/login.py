@@ -11,6 +11,7 @@ from sshload_contract.addresses import Address
 
 from sshload_gateway.ssh.destinations import Destinations
 from sshload_gateway.ssh.failures import LoginError, LoginFailure
+from sshload_gateway.ssh.keys import load_private_key
 
 _KEEPALIVE_S: Final = 15
 _LONGEST_REASON: Final = 200
@@ -103,7 +104,7 @@ async def _connect(
             config=None,  # no file of this machine's user decides anything
             known_hosts=(host_keys, [], []),
             username=account.user,
-            client_keys=[asyncssh.import_private_key(secrets.private_key)],
+            client_keys=[load_private_key(secrets.private_key)],
             client_factory=lambda: _Client(on_lost),
             agent_path=None,
             gss_host=None,

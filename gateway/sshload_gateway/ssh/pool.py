@@ -16,6 +16,7 @@ from typing import Final
 import asyncssh
 
 from sshload_gateway.metrics import PoolMetrics
+from sshload_gateway.ssh.destinations import canonical_host
 from sshload_gateway.ssh.failures import BusyError, LoginError, LoginFailure, SupersededError
 from sshload_gateway.ssh.lane import Connection, Host, Lane
 from sshload_gateway.ssh.login import Account, Login, Secrets
@@ -223,7 +224,7 @@ class Pool:
     def _may_log_in(self, lane: Lane) -> bool:
         limits, host = self._limits, self._host(lane.account)
         sessions = host.sessions_of_one(limits, self._clock())
-        if not lane.wants_connection(sessions, limits.connections_of_one):
+        if self._clock() < lane.refused_until_s or not lane.wants_connection(sessions, limits.connections_of_one):
             return False
         if host.logins >= limits.logins_per_host or self._clock() < host.pause_until_s:
             return False
@@ -313,10 +314,12 @@ class Pool:
             host.pause_until_s = now_s + pause_s
             asyncio.get_running_loop().call_later(pause_s, self._serve)
             return
-        if failure.is_refusal:
+        if failure.is_refusal:  # others may log in to this host meanwhile
             lane.refused_until_s = now_s + self._limits.refusal_pause_s
         if not any(not one.is_draining for one in lane.connections):
             self._fail(lane, failure)
+        elif failure.is_refusal:
+            asyncio.get_running_loop().call_later(self._limits.refusal_pause_s, self._serve)
         else:
             host.pause_until_s = now_s + _LONGEST_PAUSE_S
             asyncio.get_running_loop().call_later(_LONGEST_PAUSE_S, self._serve)
@@ -398,7 +401,7 @@ class Pool:
         self._connections -= 1
 
     def _host(self, account: Account) -> Host:
-        return self._hosts.setdefault((account.host, account.port), Host())
+        return self._hosts.setdefault((canonical_host(account.host), account.port), Host())
 
     def _forget_unused(self, lane: Lane) -> None:
         if lane.is_unused(self._clock()) and self._lanes.get(lane.account) is lane:

@@ -1,7 +1,10 @@
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateNumbers, RSAPublicNumbers
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from generated_keys import write_key
 from sshload_gateway.ssh.keys import read_host_key, read_private_key
 
@@ -36,6 +39,46 @@ def test_a_short_rsa_key_is_refused(tmp_path: Path) -> None:
     subprocess.run(["ssh-keygen", "-q", "-t", "rsa", "-b", "1024", "-N", "", "-f", path], check=True)
     with pytest.raises(ValueError, match="2048"):
         read_private_key(path.read_text())
+
+
+def test_a_huge_rsa_key_is_refused_before_its_factors_are_tested() -> None:
+    key = _rsa_key(2**9_689 - 1, 2**9_941 - 1)
+    assert len(key) < 16_384
+    began_s = time.thread_time()
+    with pytest.raises(ValueError, match="more than 8192 bits"):
+        read_private_key(key)
+
+    assert time.thread_time() - began_s < 1
+
+
+def test_an_rsa_key_within_the_limits_costs_no_test_of_its_factors() -> None:
+    key = _rsa_key(2**3_217 - 1, 2**4_423 - 1)
+    began_s = time.thread_time()
+    assert read_private_key(key).public.startswith("ssh-rsa ")
+
+    assert time.thread_time() - began_s < 1
+
+
+@pytest.mark.parametrize("factors", [(2**2_203 - 1, 2**1_103 - 1), (2**2_203 - 1, 3 * (2**1_279 - 1))])
+def test_an_rsa_key_whose_factors_are_no_primes_is_refused(factors: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="is no private key"):
+        read_private_key(_rsa_key(*factors))
+
+
+@pytest.mark.parametrize("change", [{"d": 3}, {"dmp1": 3}, {"dmq1": 3}, {"iqmp": 3}])
+def test_an_rsa_key_whose_numbers_do_not_belong_together_is_refused(change: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="is no private key"):
+        read_private_key(_rsa_key(2**2_203 - 1, 2**2_281 - 1, **change))
+
+
+def _rsa_key(p: int, q: int, **changes: int) -> str:
+    """Return a key of these factors in PEM; `changes` replace its other numbers."""
+    exponent = 65_537
+    d = pow(exponent, -1, (p - 1) * (q - 1))
+    numbers = {"p": p, "q": q, "d": d, "dmp1": d % (p - 1), "dmq1": d % (q - 1), "iqmp": pow(q, -1, p)}
+    made = RSAPrivateNumbers(**{**numbers, **changes}, public_numbers=RSAPublicNumbers(exponent, p * q))
+    key = made.private_key(unsafe_skip_rsa_key_validation=True)
+    return key.private_bytes(Encoding.PEM, PrivateFormat.TraditionalOpenSSL, NoEncryption()).decode()
 
 
 @pytest.mark.parametrize(

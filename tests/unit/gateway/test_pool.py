@@ -245,6 +245,40 @@ def test_a_refused_login_is_not_tried_again_at_once() -> None:
     _play(claim)
 
 
+def test_a_refused_login_beside_an_open_connection_is_not_tried_again_and_delays_no_other_credential() -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        sessions = [await pool.acquire(ADA, _secrets, pool.deadline_s()) for _ in range(2)]
+        servers.failures = [LoginFailure.AUTHENTICATION, None]
+        wait = asyncio.ensure_future(pool.acquire(ADA, _secrets, pool.deadline_s()))
+        await _settle()
+        bob = asyncio.ensure_future(pool.acquire(BOB, _secrets, pool.deadline_s()))
+        await _settle()
+        assert bob.done()
+        assert servers.failures == []
+        assert not wait.done()
+        for session in (*sessions, await bob):
+            pool.release(session)
+        pool.release(await wait)
+
+    _play(claim)
+
+
+@pytest.mark.parametrize("spellings", [("a.example.com", "A.example.com."), ("10.0.0.1", "10.1", "::ffff:10.0.0.1")])
+def test_spellings_of_a_host_share_its_limits(spellings: tuple[str, ...]) -> None:
+    async def claim(pool: Pool, servers: _Servers) -> None:
+        async def request(host: str, who: str) -> None:
+            account = Account(host, 22, "load", f"{who}@{host}", 1)
+            pool.release(await pool.acquire(account, _secrets, pool.deadline_s()))
+
+        requests = [asyncio.ensure_future(request(host, who)) for host in spellings for who in ("ada", "bob")]
+        await _settle()
+        assert servers.logins.total() == LIMITS.logins_per_host
+        servers.held.set()
+        await asyncio.gather(*requests)
+
+    _play(claim, is_held=True)
+
+
 def test_a_dropped_login_is_tried_again() -> None:
     async def claim(pool: Pool, servers: _Servers) -> None:
         servers.failures = [LoginFailure.DROPPED, LoginFailure.DROPPED]

@@ -1,0 +1,127 @@
+import asyncio
+import socket
+import struct
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import asyncssh
+import pytest
+from bare_ssh_server import CHANNEL_REQUEST, string
+from hostile_ssh_server import HostileServer, hostile_server
+from sshload_contract.allow_list import AllowedTarget
+from sshload_gateway.ssh.command import Command, Execution, Outcome, Result
+from sshload_gateway.ssh.destinations import destinations
+from sshload_gateway.ssh.failures import ServerError
+from sshload_gateway.ssh.listing import Listing, Page, Request
+from sshload_gateway.ssh.login import Account, Secrets, SshLogin
+from staged_ssh_server import Fields, StagedServer
+
+_PATIENCE_S = 300.0
+_SIGNALS_OF_AN_END = 2
+_SFTP_STATUS, _SFTP_HANDLE, _SFTP_NAME = 101, 102, 104  # draft-ietf-secsh-filexfer-02 section 3
+
+
+def test_a_command_that_the_server_has_not_confirmed_is_ended_too() -> None:
+    begun = threading.Event()
+    signals: list[tuple[bytes, bytes]] = []
+
+    def serve(server: StagedServer) -> None:
+        server.open_channel()
+        server.hear_start()
+        begun.set()
+        while len(signals) < _SIGNALS_OF_AN_END:
+            asked = Fields(server.hear(CHANNEL_REQUEST)[5:])
+            kind, _ = asked.string(), asked.flag()
+            signals.append((kind, asked.string()))
+        server.await_end()
+
+    with hostile_server(serve) as running:
+        result = _play(running, lambda ssh: _run(ssh, timeout_s=2))
+
+    assert begun.is_set()
+    assert signals == [(b"signal", b"TERM"), (b"signal", b"KILL")]
+    assert (result.outcome, result.has_ended) == (Outcome.TIMEOUT, False)
+
+
+def test_a_connection_that_is_lost_before_the_server_confirms_a_command_is_told_as_lost() -> None:
+    def serve(server: StagedServer) -> None:
+        server.open_channel()
+        server.hear_start()
+
+    with hostile_server(serve) as running:
+        result = _play(running, _run)
+
+    assert (result.outcome, result.exit_code, result.has_ended) == (Outcome.CONNECTION_LOST, None, False)
+
+
+def test_a_connection_that_is_reset_before_the_server_confirms_a_command_is_told_as_lost() -> None:
+    def serve(server: StagedServer) -> None:
+        server.open_channel()
+        server.hear_start()
+        server.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+    with hostile_server(serve) as running:
+        assert _play(running, _run).outcome is Outcome.CONNECTION_LOST
+
+
+def test_a_name_that_is_too_long_ends_a_listing() -> None:
+    def serve(server: StagedServer) -> None:
+        _list_directory(server, struct.pack(">I", 1) + string(b"x" * 1_025) + string(b"") + bytes(4))
+
+    with hostile_server(serve) as running, pytest.raises(ServerError, match="more than 1024 bytes"):
+        _play(running, _list)
+
+
+def test_a_listing_that_cannot_be_read_is_told_as_the_servers_fault() -> None:
+    def serve(server: StagedServer) -> None:
+        _list_directory(server, struct.pack(">I", 2**31))
+
+    with hostile_server(serve) as running, pytest.raises(ServerError, match="SFTP as expected"):
+        _play(running, _list)
+
+
+@pytest.mark.parametrize("stages", [("open_channel", "hear_start"), ("open_channel", "start")])
+def test_a_connection_that_is_lost_before_sftp_begins_is_the_servers_fault(stages: Sequence[str]) -> None:
+    def serve(server: StagedServer) -> None:
+        for stage in stages:
+            getattr(server, stage)()
+
+    with hostile_server(serve) as running, pytest.raises(ServerError, match="SFTP as expected"):
+        _play(running, _list)
+
+
+def _list_directory(server: StagedServer, names: bytes) -> None:
+    """Open the directory that the client asks for, and answer with these names."""
+    server.open_channel()
+    server.start()
+    server.begin_sftp()
+    closed = struct.pack(">III", 0, 0, 0)
+    for kind, rest in ((_SFTP_HANDLE, string(b"handle")), (_SFTP_NAME, names), (_SFTP_STATUS, closed)):
+        _, number, _ = server.hear_sftp()
+        server.say_sftp(kind, number + rest)
+    server.await_end()
+
+
+async def _list(ssh: asyncssh.SSHClientConnection) -> Page:
+    return await Listing(Request(".", b"", 100, 100, _PATIENCE_S)).run(ssh)
+
+
+async def _run(ssh: asyncssh.SSHClientConnection, timeout_s: float = _PATIENCE_S) -> Result:
+    return await Execution(Command("true", b"", timeout_s, 1_024)).run(ssh)
+
+
+def _play(server: HostileServer, work: Any) -> Any:
+    """Log in to a server as the gateway does, and do some work on the connection."""
+
+    async def play() -> Any:
+        login = SshLogin(destinations([AllowedTarget("127.0.0.1", (server.port,))], ()), _PATIENCE_S)
+        account = Account("127.0.0.1", server.port, "load", "ada", 1)
+        key = asyncssh.generate_private_key("ssh-ed25519").export_private_key("openssh")
+        ssh = await login(account, lambda: Secrets(key, (server.host_key,)), lambda: None)
+        try:
+            return await work(ssh)
+        finally:
+            ssh.abort()
+
+    return asyncio.run(play())
