@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 
 from free_ports import free_port
@@ -125,10 +125,10 @@ class RunningTarget:
     process: subprocess.Popen[str]
 
     def http_status(self, path: str) -> int:
-        """Return the status of GET `path`, 0 while nobody answers."""
+        """Return the status of GET `path`, 0 while nobody answers, or where the target ends while it answers."""
         try:
             return self._ask(path)[0]
-        except OSError:
+        except (OSError, HTTPException):
             return 0
 
     def get(self, path: str) -> str:
