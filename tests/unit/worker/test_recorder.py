@@ -180,3 +180,19 @@ def test_what_succeeds_after_its_window_is_told_apart(ended_ns: int, late: int, 
     totals = {"total": (1, 0)} if outcome is Outcome.OK else {}
     assert told == ({"read": (1, 7), **totals} if late else {})
     assert recorder.take_report(HEALTHY, final=False).late == ()
+
+
+@pytest.mark.parametrize(
+    ("ended_ns", "late"),
+    [pytest.param(10, (1, 0), id="inside"), pytest.param(11, (2, 7), id="after its window")],
+)
+def test_bytes_are_of_the_window_of_the_step_that_moved_them_however_long_afterwards_they_are_counted(
+    ended_ns: int, late: tuple[int, int]
+) -> None:
+    recorder = Recorder("run", 0)
+    clock = StepClock(recorder, replace(DUE, window_end_ns=10))
+    clock.succeeded(("command",), (0,), (ended_ns,))
+    clock.transferred("command", 7)
+    StepClock(recorder, replace(DUE, window_end_ns=10)).succeeded(("command",), (0,), (11,))
+    told = {one.step: (one.count, one.bytes) for one in recorder.take_report(HEALTHY, final=False).late}
+    assert told == {"command": late}

@@ -121,13 +121,14 @@ class Due:
 class StepClock:
     """Times steps, nested ones too (a login and its kex), each ending in exactly one outcome."""
 
-    __slots__ = ("_due", "_failed_step", "_recorder", "_window")
+    __slots__ = ("_due", "_failed_step", "_recorder", "_succeeded_ns", "_window")
 
     def __init__(self, recorder: Recorder, due: Due) -> None:
         self._recorder = recorder
         self._due = due
         self._window = due.window
         self._failed_step = ""
+        self._succeeded_ns = 0
 
     @property
     def failed_step(self) -> str:
@@ -156,7 +157,8 @@ class StepClock:
     def succeeded(self, names: tuple[str, ...], begins_ns: tuple[int, ...], ends_ns: tuple[int, ...]) -> None:
         """Count several steps that ended well, each with its begin and end."""
         self._recorder.samples(names, self._window, begins_ns, ends_ns)
-        if not self._is_inside(max(ends_ns)):
+        self._succeeded_ns = max(ends_ns)
+        if not self._is_inside(self._succeeded_ns):
             for name, end_ns in zip(names, ends_ns, strict=True):
                 if not self._is_inside(end_ns):
                     self._recorder.succeeded_late(name, self._window)
@@ -170,9 +172,9 @@ class StepClock:
         self._failed_step = self._failed_step or name
 
     def transferred(self, name: str, count: int) -> None:
-        """Count bytes of payload that the step `name`, which has just succeeded, has moved."""
+        """Count bytes of payload that the step `name`, which has just succeeded, has moved: in time as it was itself."""
         self._recorder.transferred(name, self._window, count)
-        if not self._is_inside(monotonic_ns()):
+        if not self._is_inside(self._succeeded_ns):
             self._recorder.transferred_late(name, self._window, count)
 
     def sibling(self) -> "StepClock":
@@ -201,7 +203,7 @@ class StepClock:
         recorder.ended(self._window, outcome, inside=inside, stage=due.stage, inside_stage=in_stage)
 
     def _succeeded(self, name: str, begin_ns: int) -> None:
-        now_ns = monotonic_ns()
+        now_ns = self._succeeded_ns = monotonic_ns()
         self._recorder.sample(name, self._window, _OK, (now_ns - begin_ns) // _NS_PER_US)
         if not self._is_inside(now_ns):
             self._recorder.succeeded_late(name, self._window)

@@ -112,7 +112,7 @@ class Exporter:
 
     async def _send_all(self, access: Access) -> Push:
         """Send request by request: so one is in memory at a time, and others have their turn between two families."""
-        push = Push(Outcome.DELIVERED)
+        rejected = 0
         times = Times(self._start_ns, time.time_ns())
         async with aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(ssl=access.tls or True),
@@ -123,22 +123,20 @@ class Exporter:
                 if request is None:
                     await asyncio.sleep(0)
                     continue
-                sent = await self._send(session, request)
-                if sent.outcome is not Outcome.DELIVERED:
-                    push = sent
-                if sent.outcome is Outcome.REFUSED:
-                    break
-        return push
-
-    async def _send(self, session: aiohttp.ClientSession, request: ExportMetricsServiceRequest) -> Push:
-        body = await asyncio.to_thread(gzip.compress, request.SerializeToString(), _FAST)
-        async with session.post(self._options.url, data=body, allow_redirects=False) as answer:
-            if not HTTPStatus.OK <= answer.status < HTTPStatus.MULTIPLE_CHOICES:
-                return Push(Outcome.REFUSED, f"it answered {answer.status}")
-            rejected = rejected_points(await _read(answer)) if answer.content_type == _CONTENT_TYPE else 0
+                status, rejected_now = await self._send(session, request)
+                if not HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+                    return Push(Outcome.REFUSED, f"it answered {status}")
+                rejected += rejected_now
         if rejected:
             return Push(Outcome.PARTIAL, f"it rejected {rejected} points; its own log says why")
         return Push(Outcome.DELIVERED)
+
+    async def _send(self, session: aiohttp.ClientSession, request: ExportMetricsServiceRequest) -> tuple[int, int]:
+        """Return the status of the answer, and how many points of the request were rejected."""
+        body = await asyncio.to_thread(gzip.compress, request.SerializeToString(), _FAST)
+        async with session.post(self._options.url, data=body, allow_redirects=False) as answer:
+            is_message = answer.status < HTTPStatus.MULTIPLE_CHOICES and answer.content_type == _CONTENT_TYPE
+            return answer.status, rejected_points(await _read(answer)) if is_message else 0
 
     def _report(self, problem: str) -> None:
         """Log a problem once, however often it comes again, and its end."""

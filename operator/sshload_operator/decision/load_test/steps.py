@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from sshload_contract.percentiles import percentile_key
 from sshload_contract.thresholds import LatencyThreshold
 from sshload_contract.vocabulary import WHOLE_STEPS, Window
 from sshload_contract.wire.run_summary import RunSummary, StepStats
@@ -21,7 +22,7 @@ def steps_status(plan: Plan, summary: RunSummary) -> tuple[StepResult, ...]:
     named: dict[str, set[float]] = {}
     for threshold in (*plan.spec.thresholds, *plan.spec.relative_thresholds):
         if isinstance(threshold, LatencyThreshold | RelativeLatency):
-            named.setdefault(threshold.step, set()).add(threshold.percentile)
+            named.setdefault(threshold.step, set()).add(float(percentile_key(threshold.percentile)))
     steps: dict[str, StepResult] = {}
     for step in summary.steps:
         if step.window is Window.MEASURED:

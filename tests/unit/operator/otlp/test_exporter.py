@@ -13,9 +13,11 @@ from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
 )
 from otlp_points import request_of, samples_of
 from prometheus_client import Metric
+from prometheus_client.core import GaugeMetricFamily
 from running_target import wait_until
 from sshload_operator.control.metrics.server import OperatorMetrics
 from sshload_operator.control.otlp.exporter import Exporter, Outcome, Push
+from sshload_operator.control.otlp.messages import MOST_POINTS
 from sshload_operator.control.otlp.options import OtlpOptions
 from webhook_receiver import PATH, Receiver, own_certificate, webhook_receiver
 
@@ -68,6 +70,16 @@ def test_a_collector_reads_what_is_pushed(collector: Receiver) -> None:
 def test_what_a_collector_rejects_is_said_without_its_own_words(collector: Receiver) -> None:
     collector.content, collector.content_type = REJECTED, "application/x-protobuf"
     assert pushed(exporter(to(collector))) == Push(Outcome.PARTIAL, "it rejected 7 points; its own log says why")
+
+
+def test_what_a_collector_rejects_of_each_request_of_a_push_is_added_up(collector: Receiver) -> None:
+    collector.content, collector.content_type = REJECTED, "application/x-protobuf"
+    family = GaugeMetricFamily("figures", "Of two requests.", labels=("number",))
+    for number in range(MOST_POINTS + 1):
+        family.add_metric((str(number),), number)
+    push = pushed(exporter(to(collector), collect=lambda: iter((family,))))
+    assert len(collector.received) == 2
+    assert push == Push(Outcome.PARTIAL, "it rejected 14 points; its own log says why")
 
 
 @pytest.mark.parametrize("content", [b"\xff" * 100, b"\x00" * 1_000_000, b"{}"])

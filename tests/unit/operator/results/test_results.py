@@ -115,6 +115,14 @@ def test_a_percentile_without_fields_of_its_own_is_stated_where_a_threshold_name
     assert list(problems(results, SCHEMA, "results")) == []
 
 
+def test_a_percentile_that_a_threshold_names_with_many_digits_is_stated_as_it_was_measured() -> None:
+    of_third = tuple(
+        replace(step, percentiles_us={**step.percentiles_us, "33.33333333": 44_000}) for step in summary().steps
+    )
+    results = results_json(with_latency(100 / 3, "login"), summary(steps=of_third))
+    assert step_of(results, "login")["intervals"] == [{"percentile": 33.33333333, "ms": 44.0}]
+
+
 def test_an_interval_reaches_as_far_as_the_samples_bound_it() -> None:
     unbounded = tuple(
         replace(step, percentiles_high_us={**step.percentiles_high_us, "99": None}) for step in summary().steps
