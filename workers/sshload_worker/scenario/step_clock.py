@@ -172,7 +172,7 @@ class StepClock:
         self._failed_step = self._failed_step or name
 
     def transferred(self, name: str, count: int) -> None:
-        """Count bytes of payload that the step `name`, which has just succeeded, has moved: in time as it was itself."""
+        """Count bytes that the step `name`, which has just succeeded, has moved, at the instant at which it ended."""
         self._recorder.transferred(name, self._window, count)
         if not self._is_inside(self._succeeded_ns):
             self._recorder.transferred_late(name, self._window, count)

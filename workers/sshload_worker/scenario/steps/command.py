@@ -20,9 +20,10 @@ _STDOUT_LIMIT_BYTES = 1_048_576
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The names of a command's timings, of its parts in their order, and of all where all went well."""
+    """The names of a command's timings, of its parts, and of all in their order where all went well."""
 
     command: str
+    first_byte: str
     parts: tuple[str, ...]
     silent: tuple[str, ...]
     speaking: tuple[str, ...]
@@ -32,7 +33,8 @@ class _Names:
 def _names_of(name: str) -> _Names:
     command, first_byte = measured_step(name, Timing.COMMAND), measured_step(name, Timing.FIRST_BYTE)
     parts = tuple(measured_step(name, part) for part in (Timing.CHANNEL_OPEN, Timing.EXEC, Timing.READ, Timing.CLOSE))
-    return _Names(command, parts, (*parts, command), (*parts, command, first_byte))
+    opened, started, *ended = (*parts, command)
+    return _Names(command, first_byte, parts, (*parts, command), (opened, started, first_byte, *ended))
 
 
 def run_command(step: ExecStep, run: StepRun) -> None:
@@ -62,12 +64,18 @@ def _record_success(step: ExecStep, run: StepRun, channel_ns: tuple[int, int], c
         run.clock.succeeded((names.command,), (begin_ns,), (closed_ns,))
         return
     started_ns, output_end_ns = course.started_ns, course.output_end_ns
-    begins_ns = (begin_ns, opened_ns, started_ns, output_end_ns, begin_ns)
-    ends_ns = (opened_ns, started_ns, output_end_ns, closed_ns, closed_ns)
     if course.first_byte_ns:
-        run.clock.succeeded(names.speaking, (*begins_ns, started_ns), (*ends_ns, course.first_byte_ns))
+        run.clock.succeeded(
+            names.speaking,
+            (begin_ns, opened_ns, started_ns, started_ns, output_end_ns, begin_ns),
+            (opened_ns, started_ns, course.first_byte_ns, output_end_ns, closed_ns, closed_ns),
+        )
     else:
-        run.clock.succeeded(names.silent, begins_ns, ends_ns)
+        run.clock.succeeded(
+            names.silent,
+            (begin_ns, opened_ns, started_ns, output_end_ns, begin_ns),
+            (opened_ns, started_ns, output_end_ns, closed_ns, closed_ns),
+        )
 
 
 def _record_failure(
@@ -77,7 +85,7 @@ def _record_failure(
     names, clock, (begin_ns, opened_ns) = _names_of(step.name), run.clock, channel_ns
     if run.connection.times_parts:
         if course.first_byte_ns:
-            clock.succeeded(names.speaking[-1:], (course.started_ns,), (course.first_byte_ns,))
+            clock.succeeded((names.first_byte,), (course.started_ns,), (course.first_byte_ns,))
         part_begin_ns = begin_ns
         ends_ns = (opened_ns, course.started_ns, course.output_end_ns, course.closed_ns)
         for part, end_ns in zip(names.parts, ends_ns, strict=True):
