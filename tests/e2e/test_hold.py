@@ -34,7 +34,7 @@ def test_a_thousand_sessions_are_held_to_the_last(status: dict[str, Any], guides
     hold = status["results"]["hold"]
     assert (hold["heldLeast"], hold["heldMost"]) == (asked, asked)
     (held,) = (step for step in status["results"]["steps"] if step["step"] == "held.hold")
-    assert (held["count"], held["failures"]) == (asked, 0)
+    assert (held["count"], held.get("failures", 0)) == (asked, 0)
 
 
 def test_what_a_session_takes_of_the_target_is_told(status: dict[str, Any]) -> None:
@@ -57,5 +57,5 @@ def test_a_newcomers_login_is_told_with_and_without_them(status: dict[str, Any])
 def test_each_held_session_gave_its_signs_of_life(status: dict[str, Any]) -> None:
     """Each asks every ten seconds, and all are held for twenty at least."""
     (asked,) = (step for step in status["results"]["steps"] if step["step"] == "held.keepAlive")
-    assert asked["failures"] == 0
+    assert asked.get("failures", 0) == 0
     assert asked["count"] >= 2 * 1_000
