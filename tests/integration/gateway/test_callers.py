@@ -1,16 +1,15 @@
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 import pytest
 import requests
 from account_server import Place
 from gateway_process import Caller, GatewayProcess, gateway_process
+from running_target import wait_until
 from ssh_server import SshServer
 from token_issuer import TokenIssuer
 
@@ -86,8 +85,8 @@ def test_the_issuer_may_change_its_keys(limited: GatewayProcess, jwks: _Jwks) ->
     before = Caller(limited.url, _LATER.token("later"))
     assert before.ask("GET", "/credentials").status_code == 401
     jwks.hold(limited.issuer, _LATER)
-    while before.ask("GET", "/credentials").status_code == 401:  # keys are fetched again every few seconds at most
-        time.sleep(0.5)
+    # The gateway fetches keys again every few seconds at most.
+    wait_until(lambda: before.ask("GET", "/credentials").status_code != 401, "the new key")
 
     assert limited.caller("still").ask("GET", "/credentials").status_code == 200
 
@@ -119,15 +118,10 @@ def test_a_gateway_that_is_told_to_stop_ends_what_runs_and_leaves(place: Place, 
         caller = gateway.caller()
         caller.store("server", sshd).raise_for_status()
         running = others.submit(caller.run, "server", f"touch {begun}; sleep 1; echo done")
-        _await_file(begun)
+        wait_until(begun.exists, "the command begins")
         gateway.process.terminate()
 
         assert running.result().json()["stdout"] == "done\n"
         assert gateway.process.wait() == 0
     for line in gateway.log.splitlines():
         assert {"timestamp", "level", "logger", "message"} <= json.loads(line).keys()
-
-
-def _await_file(path: Path) -> None:
-    while not path.exists():
-        time.sleep(0.02)

@@ -1,8 +1,8 @@
 """The conditions of a test's status, recomputed in every pass.
 
-While a run is under way, what is not settled yet is Unknown, and False is a defect. At its end TargetReady and
-WorkersReady are gone with what they were about, unless one of them is why it ended. At its end Ready is True for Passed
-only; every other verdict makes Ready False and Stalled True, so that Argo CD, Flux and `kubectl wait` tell them apart.
+While a run is under way, a condition that is not settled yet is Unknown, and False is a defect. A finished test has
+TargetReady or WorkersReady only if that condition is why it ended. Ready is True for Passed only; every other verdict
+makes Ready False and Stalled True, so that Argo CD, Flux and `kubectl wait` tell them apart.
 Passed is Unknown where the run says nothing about the server: Inconclusive, Invalid, Error, Aborted.
 """
 
