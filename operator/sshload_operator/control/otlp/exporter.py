@@ -98,7 +98,7 @@ class Exporter:
             return Push(Outcome.UNREADABLE, str(error))
         try:
             return await self._send_all(access)
-        except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return Push(Outcome.UNREACHABLE, f"no answer: {type(error).__name__}")
 
     async def _push_again_and_again(self) -> None:

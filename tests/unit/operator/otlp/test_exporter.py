@@ -190,3 +190,12 @@ def test_a_defect_that_ends_the_pushes_is_logged(collector: Receiver, caplog: py
 
     asyncio.run(until_it_ends())
     assert collector.received == []
+
+
+def test_a_defect_of_a_metric_is_not_taken_for_a_collector_that_is_away(collector: Receiver) -> None:
+    def defective() -> Iterator[Metric]:
+        raise ValueError("a defect of the operator's own")
+        yield GaugeMetricFamily("never", "Said.")
+
+    with pytest.raises(ValueError, match="own"):
+        pushed(exporter(to(collector), collect=defective))
