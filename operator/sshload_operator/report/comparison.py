@@ -39,8 +39,9 @@ def comparison_document(comparison: KeptObject, release: str) -> dict[str, Any]:
 
     Units stand in the names of figures, as in a status. A figure's `effect` is what the interval of its ratio (or, of
     shares of errors, of the difference in points) says: better, worse, none, or unknown. Rates and capacities are
-    better the higher they are, all else the lower it is. `swept` is the field of which each variant has a `value`, ""
-    where none is swept; `isNumeric` says that all values are numbers.
+    better the higher they are, all else the lower it is. `differenceMs` is what a variant adds to a latency in
+    milliseconds, from `lowMs` to `highMs` with 95 % confidence; null where the figure is no latency. `swept` is the
+    field of which each variant has a `value`, "" where none is swept; `isNumeric` says that all values are numbers.
     """
     status = read_fitting(ComparisonStatus, comparison.status)
     variants = () if status.results is None else status.results.variants
@@ -97,6 +98,9 @@ def _beside(variant: str, one: ComparedFigure, *, is_first: bool) -> dict[str, A
         "low": one.low,
         "high": one.high,
         "difference": one.difference,
+        "differenceMs": one.difference_ms,
+        "lowMs": one.low_ms,
+        "highMs": one.high_ms,
         "effect": None if is_first else effect(one),
     }
 

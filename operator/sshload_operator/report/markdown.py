@@ -9,6 +9,7 @@ from sshload_operator.api.status.capacity import CapacityStatus
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
 from sshload_operator.api.status.results import Results
+from sshload_operator.decision.comparison.milliseconds import milliseconds_text
 from sshload_operator.report.comparison import COMPARISON_REPORT_VERSION
 from sshload_operator.report.document import REPORT_VERSION
 from sshload_operator.report.schedule import SCHEDULE_REPORT_VERSION
@@ -73,7 +74,7 @@ def _comparison_lines(document: Mapping[str, Any]) -> Iterator[str]:
     names = [one["name"] for one in document["variants"]]
     for variant in names[1:]:
         rows = (_compared(one, names[0], variant) for one in document["figures"] or ())
-        head = ("figure", names[0], variant, "ratio", "95 % interval", "difference")
+        head = ("figure", names[0], variant, "ratio", "95 % interval", "ms", "95 % interval", "difference")
         yield from _table(f"{_plain(variant)} beside {_plain(names[0])}", tuple(map(_plain, head)), rows)
     tests = (
         (one["round"], one["variant"], one["test"], one["verdict"], one["problem"] or one["reason"])
@@ -88,9 +89,18 @@ def _compared(figure: Mapping[str, Any], first: str, variant: str) -> Sequence[A
     here, there = found.get(variant), found.get(first)
     value = None if there is None else there["value"]
     if here is None:
-        return figure["figure"], value, None, None, None, None
+        return figure["figure"], value, *[None] * 6
     change = f"{here['points']:+.3g} points" if here["points"] is not None else here["ratio"]
-    return figure["figure"], value, here["value"], change, _range(here), _EFFECT_WORDS[here["effect"]]
+    beside = change, _range(here), *_milliseconds(here), _EFFECT_WORDS[here["effect"]]
+    return figure["figure"], value, here["value"], *beside
+
+
+def _milliseconds(found: Mapping[str, Any]) -> tuple[str | None, str | None]:
+    """Return a difference in milliseconds and its interval in words, None where there is none."""
+    ms, low, high = (
+        None if found[name] is None else milliseconds_text(found[name]) for name in ("differenceMs", "lowMs", "highMs")
+    )
+    return ms, None if low is None or high is None else f"{low} to {high}"
 
 
 def _range(found: Mapping[str, Any] | None) -> str | None:

@@ -76,6 +76,7 @@ def test_a_forest_plot_has_an_interval_for_each_ratio_and_says_in_words_what_it_
     words = {row[0]: row[5] for row in rows(page, "Figures of b")}
     assert (words["total.p50Ms"], words["errorPercent"]) == ("worse", "worse")
     assert {row[0]: row[5] for row in rows(page, "Figures of c")}["total.p50Ms"] == "better"
+    assert {row[0]: row[6] for row in rows(page, "Figures of b")}["total.p50Ms"].startswith("40.")
 
 
 def test_both_curves_are_in_the_charts_of_a_run_beside_another(shown_document: Shown) -> None:

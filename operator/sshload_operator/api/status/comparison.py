@@ -103,7 +103,8 @@ class ComparedFigure:
         str,
         Text(64),
         "Its name in an SSHLoadTest's results, with its unit: errorPercent, completedRate, cpuPerLoginMs,"
-        " memoryPeakBytes, memoryPerSessionBytes, capacity; of a step p50Ms, p90Ms, p99Ms.",
+        " memoryPeakBytes, memoryPerSessionBytes, capacity; of a step p50Ms, p90Ms, p99Ms, and of a whole step"
+        " meanMs, too.",
     ]
     step: Annotated[StepName, Absent(""), "The step that it is of. Absent where it is of the whole test."] = ""
     value: Annotated[AnyNumber, "The median over the variant's tests."]
@@ -123,6 +124,16 @@ class ComparedFigure:
         "What the interval says: none (it contains 1, of points 0), faster or slower (latencies), higher or lower (all"
         " else), unknown (there is no interval).",
     ] = None
+    difference_ms: Annotated[
+        AnyNumber | None,
+        "Of a latency, the mean of the rounds' differences from the first variant in milliseconds: what the variant"
+        " adds.",
+    ] = None
+    low_ms: Annotated[
+        AnyNumber | None,
+        "The lower end of the 95 % confidence interval of differenceMs. Absent with fewer than three rounds.",
+    ] = None
+    high_ms: Annotated[AnyNumber | None, "The upper end."] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

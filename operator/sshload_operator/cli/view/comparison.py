@@ -1,7 +1,9 @@
 """The result of a comparison as a page, from its status alone: a table for each variant but the first, or a curve."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final
+
+from sshload_contract.vocabulary import Timing
 
 from sshload_operator.api.status.comparison import (
     ComparedFigure,
@@ -15,12 +17,14 @@ from sshload_operator.api.status.comparison import (
 from sshload_operator.cli.view.page import Facts, Grid, Page
 from sshload_operator.cli.view.text import ABSENT, bar, milliseconds, printable, size_text
 from sshload_operator.decision.comparison.figures import CAPACITY, COMPLETED_RATE, ERROR_PERCENT, place
+from sshload_operator.decision.comparison.milliseconds import milliseconds_text
 
 _GROUPED_FROM: Final = 100.0
 _BAR: Final = 6
 _CAPACITY: Final = ("", CAPACITY)
 _MEDIAN: Final = ("total", "p50Ms")
 _OF_CURVE: Final = (("", COMPLETED_RATE), ("", ERROR_PERCENT), _MEDIAN, ("total", "p99Ms"))
+_TOLD_IN_MS: Final = (Timing.LOGIN, Timing.TOTAL)
 _CURVE_HEAD: Final = ("completed/s", "errors %", "p50 ms", "p99 ms")
 _WORDS: Final = {Difference.NONE: "no difference", Difference.UNKNOWN: ABSENT, None: ABSENT}
 
@@ -57,6 +61,9 @@ def comparison_rows(status: ComparisonStatus) -> Iterator[Mapping[str, object]]:
                 "low": one.low,
                 "high": one.high,
                 "difference": one.difference,
+                "differenceMs": one.difference_ms,
+                "lowMs": one.low_ms,
+                "highMs": one.high_ms,
             }
 
 
@@ -111,6 +118,18 @@ def _tables(status: ComparisonStatus, *, verbose: bool) -> Iterator[Grid]:
         left_out = len(keyed) - len(shown)
         note = f"-v shows the {left_out} figures without a difference" if left_out else ""
         yield Grid(head, tuple((name, *row) for name, row in shown.items()), left=1, last_left=True, note=note)
+        yield from _added(f"{other} over {first}", _by_key(variant), verbose=verbose)
+
+
+def _added(title: str, figures: Mapping[tuple[str, str], ComparedFigure], *, verbose: bool) -> Iterator[Grid]:
+    """Yield what the variant adds to each latency; without `verbose`, to the login and the whole iteration only."""
+    rows = tuple(
+        (_name(key), milliseconds_text(one.difference_ms), _bounds(one.low_ms, one.high_ms, milliseconds_text))
+        for key, one in sorted(figures.items(), key=lambda item: _place(item[0]))
+        if one.difference_ms is not None and (verbose or one.step in _TOLD_IN_MS)
+    )
+    if rows:
+        yield Grid((title, "ms", "95 % interval"), rows)
 
 
 def _by_key(variant: VariantResult) -> dict[tuple[str, str], ComparedFigure]:
@@ -121,10 +140,14 @@ def _rows(
     first: Mapping[tuple[str, str], ComparedFigure], other: Mapping[tuple[str, str], ComparedFigure]
 ) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Yield a row for each figure that either variant has, after the figure's name."""
-    for key in sorted({*first, *other}, key=lambda key: place(".".join(filter(None, key)))):
+    for key in sorted({*first, *other}, key=_place):
         theirs, ours = first.get(key), other.get(key)
         beside = (ABSENT, ABSENT, ABSENT) if ours is None else (_change(ours), _interval(ours), _difference(ours))
         yield _name(key), (_value(theirs), _value(ours), *beside)
+
+
+def _place(key: tuple[str, str]) -> tuple[int, str, int, str]:
+    return place(".".join(filter(None, key)))
 
 
 def _name(key: tuple[str, str]) -> str:
@@ -149,10 +172,11 @@ def _change(one: ComparedFigure) -> str:
 
 
 def _interval(one: ComparedFigure) -> str:
-    if one.low is None or one.high is None:
-        return ABSENT
-    form = "{:.3f} to {:.3f}" if one.points is None else "{:+.3g} to {:+.3g}"
-    return form.format(one.low, one.high)
+    return _bounds(one.low, one.high, ("{:.3f}" if one.points is None else "{:+.3g}").format)
+
+
+def _bounds(low: float | None, high: float | None, said: Callable[[float], str]) -> str:
+    return ABSENT if low is None or high is None else f"{said(low)} to {said(high)}"
 
 
 def _difference(one: ComparedFigure) -> str:

@@ -2,14 +2,15 @@
 
 Rounds are paired blocks: what drifts over an hour moves both tests of a round alike, and cancels out of the ratio of
 the two. So a ratio is the geometric mean of the rounds' ratios, and its interval is over the rounds. The share of
-errors may be 0, of which there is no ratio: it is compared by the difference in percentage points.
+errors may be 0, of which there is no ratio: it is compared by the difference in percentage points. A latency also has
+its difference in milliseconds.
 """
 
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from math import exp, log
+from math import exp, log, log1p
 from statistics import median
 
 from sshload_operator.api.comparison.spec import ComparisonSpec, Variant
@@ -21,14 +22,21 @@ from sshload_operator.api.status.comparison import (
     TestRun,
     VariantResult,
 )
-from sshload_operator.decision.comparison.figures import ERROR_PERCENT, Figures, most_telling, place, split
+from sshload_operator.api.status.figures import rounded
+from sshload_operator.decision.comparison.figures import (
+    ERROR_PERCENT,
+    Figures,
+    is_latency,
+    most_telling,
+    place,
+    split,
+)
 from sshload_operator.decision.comparison.interval import Interval, interval
+from sshload_operator.decision.comparison.milliseconds import RESOLUTION, Milliseconds, milliseconds_more
 
 _LARGEST_LOGARITHM = log(sys.float_info.max) - 1
-# Latencies are kept to three digits: a difference of less is none that was measured.
-_RESOLUTION = log(1.001)
-_LATENCY = "Ms"
-_CPU = "cpuPerLoginMs"
+# A difference of less is none that was measured.
+_RESOLUTION = log1p(RESOLUTION)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +44,8 @@ class Compared:
     """One figure of one variant. `value` is the median over `rounds` tests, the whole variant's.
 
     The rest is beside the first variant, over the `rounds` in which both have the figure: `mean`, `low` and `high` are
-    ratios, or percentage points where `in_points`; None where they cannot be stated.
+    ratios, or percentage points where `in_points`; None where they cannot be stated. `in_ms` is the same difference in
+    milliseconds; None where the figure is no latency.
     """
 
     key: str
@@ -47,6 +56,7 @@ class Compared:
     low: float | None
     high: float | None
     difference: Difference
+    in_ms: Milliseconds | None = None
 
 
 Results = Mapping[str, Sequence[Compared]]
@@ -85,19 +95,20 @@ def _compared(
     in_points = split(key)[1] == ERROR_PERCENT
     if is_first:
         return Compared(key, value, len(pairs), in_points, None, None, None, Difference.UNKNOWN)
+    in_ms = milliseconds_more(pairs, seed) if is_latency(key) else None
     differences = _differences(pairs, in_points=in_points)
     if not differences:
-        return Compared(key, value, len(pairs), in_points, None, None, None, Difference.UNKNOWN)
+        return Compared(key, value, len(pairs), in_points, None, None, None, Difference.UNKNOWN, in_ms)
     found = interval(differences, seed)
     mean = sum(differences) / len(differences)
     if found is None:
         stated = mean if in_points else _ratio(mean)
-        return Compared(key, value, len(pairs), in_points, stated, None, None, Difference.UNKNOWN)
+        return Compared(key, value, len(pairs), in_points, stated, None, None, Difference.UNKNOWN, in_ms)
     if in_points:
         return Compared(key, value, len(pairs), in_points, mean, found.low, found.high, _difference(key, found))
     wide = Interval(mean, min(found.low, mean - _RESOLUTION), max(found.high, mean + _RESOLUTION))
     bounds = _ratio(mean), _ratio(wide.low), _ratio(wide.high)
-    return Compared(key, value, len(pairs), in_points, *bounds, _difference(key, wide))
+    return Compared(key, value, len(pairs), in_points, *bounds, _difference(key, wide), in_ms)
 
 
 def _ratio(logarithm: float) -> float:
@@ -118,10 +129,9 @@ def _differences(pairs: Iterable[tuple[float, float]], *, in_points: bool) -> li
 def _difference(key: str, found: Interval) -> Difference:
     if found.low <= 0 <= found.high:
         return Difference.NONE
-    is_latency = key.endswith(_LATENCY) and key != _CPU
     if found.low > 0:
-        return Difference.SLOWER if is_latency else Difference.HIGHER
-    return Difference.FASTER if is_latency else Difference.LOWER
+        return Difference.SLOWER if is_latency(key) else Difference.HIGHER
+    return Difference.FASTER if is_latency(key) else Difference.LOWER
 
 
 def results_status(spec: ComparisonSpec, results: Results, tests: Sequence[TestRun]) -> ComparisonResults:
@@ -163,7 +173,16 @@ def _figure(one: Compared, *, is_first: bool) -> ComparedFigure:
         low=None if one.low is None else _rounded(one.low),
         high=None if one.high is None else _rounded(one.high),
         difference=one.difference,
+        **_milliseconds(one.in_ms),
     )
+
+
+def _milliseconds(found: Milliseconds | None) -> Mapping[str, float | None]:
+    """Return the fields of a status that state a difference in milliseconds, to the microsecond."""
+    if found is None:
+        return {}
+    stated = {"difference_ms": found.mean, "low_ms": found.low, "high_ms": found.high}
+    return {name: None if value is None else rounded(value) for name, value in stated.items()}
 
 
 def _rounded(value: float) -> float:

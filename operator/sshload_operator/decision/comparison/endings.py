@@ -14,6 +14,7 @@ from sshload_operator.api.status.comparison import (
 from sshload_operator.decision.comparison.compare import Compared
 from sshload_operator.decision.comparison.figures import CAPACITY, COMPLETED_RATE, ERROR_PERCENT, split
 from sshload_operator.decision.comparison.interval import FEWEST_ROUNDS
+from sshload_operator.decision.comparison.milliseconds import milliseconds_text
 from sshload_operator.decision.comparison.plan import ComparisonPlan
 
 # Tests that end in Error from the start tell of something that more of them will not mend.
@@ -97,14 +98,22 @@ def sentence(variant: str, first: str, found: Sequence[Compared]) -> str:
 
 
 def figure_text(one: Compared) -> str:
-    """Return one difference in words: `login p50 2.10 times (1.90 to 2.31)`."""
+    """Return one difference in words: `login p50 2.10 times (1.90 to 2.31), +11.2 ms (+9.10 to +13.3)`."""
     step, figure = split(one.key)
     name = f"{step} {figure.removesuffix('Ms')}" if step else figure
     if one.mean is None or one.low is None or one.high is None:
         return name
     if one.in_points:
         return f"{name} {one.mean:+.3g} points ({one.low:+.3g} to {one.high:+.3g})"
-    return f"{name} {one.mean:.3g} times ({one.low:.3g} to {one.high:.3g})"
+    return f"{name} {one.mean:.3g} times ({one.low:.3g} to {one.high:.3g}){_milliseconds_text(one)}"
+
+
+def _milliseconds_text(one: Compared) -> str:
+    found = one.in_ms
+    if found is None or found.low is None or found.high is None:
+        return ""
+    mean, low, high = map(milliseconds_text, (found.mean, found.low, found.high))
+    return f", {mean} ms ({low} to {high})"
 
 
 def _survivors(differing: Sequence[Compared]) -> Iterator[str]:

@@ -15,6 +15,8 @@ COMPLETED_RATE = "completedRate"
 _STEPS = tuple(step.value for step in Timing)
 _PERCENTILES = (50, 90, 99)
 _LOGIN = frozenset(_STEPS[_STEPS.index(Timing.CONNECT) : _STEPS.index(Timing.LOGIN) + 1])
+_CPU_PER_LOGIN = "cpuPerLoginMs"
+_MEAN = "meanMs"
 _PARTS = frozenset(_STEPS[: _STEPS.index(Timing.COMMAND)]) - {Timing.LOGIN}
 # What all tests together keep is half of what etcd takes as one object: each figure has 60 characters or so.
 _MOST_OF_A_TEST = 150
@@ -57,6 +59,17 @@ def split(key: str) -> tuple[str, str]:
     return step, figure
 
 
+def is_latency(key: str) -> bool:
+    """Tell whether the figure of a key is a latency, in milliseconds."""
+    return key.endswith("Ms") and key != _CPU_PER_LOGIN
+
+
+def is_of_whole_step(key: str) -> bool:
+    """Tell whether the figure of a key is of a whole step, the login or the whole iteration, and of no part of one."""
+    step, _ = split(key)
+    return bool(step) and step.rpartition(".")[2] not in _PARTS
+
+
 def place(key: str) -> tuple[int, str, int, str]:
     """Return where a key stands among others, to sort by: the whole test's first, then steps as they happen.
 
@@ -75,10 +88,9 @@ def place(key: str) -> tuple[int, str, int, str]:
 
 def _weight(key: str) -> tuple[int, str]:
     step, _ = split(key)
-    name = step.rpartition(".")[2]
     if not step:
         return 0, key
-    return (1 if step == Timing.TOTAL else 3 if name in _PARTS else 2), key
+    return (1 if step == Timing.TOTAL else 2 if is_of_whole_step(key) else 3), key
 
 
 def _figures(results: Results) -> Iterator[tuple[str, float]]:
@@ -86,7 +98,7 @@ def _figures(results: Results) -> Iterator[tuple[str, float]]:
     of_whole_test = {
         ERROR_PERCENT: results.error_percent,
         COMPLETED_RATE: results.completed_rate,
-        "cpuPerLoginMs": target.cpu_per_login_ms,
+        _CPU_PER_LOGIN: target.cpu_per_login_ms,
         "memoryPeakBytes": target.memory_peak_bytes,
         "memoryPerSessionBytes": target.memory_per_session_bytes,
     }
@@ -95,6 +107,7 @@ def _figures(results: Results) -> Iterator[tuple[str, float]]:
         for step in results.steps
         for name, value in ((f"p{percentile}Ms", step.percentile_ms(percentile)) for percentile in _PERCENTILES)
     }
-    for key, value in (*of_whole_test.items(), *of_steps.items()):
+    means = {key: step.mean_ms for step in results.steps if is_of_whole_step(key := f"{step.step}.{_MEAN}")}
+    for key, value in (*of_whole_test.items(), *of_steps.items(), *means.items()):
         if value is not None:
             yield key, float(value)

@@ -65,7 +65,9 @@
       table(`Figures of ${variant}`, [
         ["figure", (one) => one.figure], [first, (one) => of(one, first)?.value, true], [variant, (one) => of(one, variant).value, true],
         ["ratio, or points", (one) => of(one, variant).points ?? of(one, variant).ratio, true], ["95 % interval", (one) => bounds(of(one, variant))],
-        ["difference", (one) => effectText(of(one, variant))], ["rounds", (one) => of(one, variant).rounds, true],
+        ["difference", (one) => effectText(of(one, variant))],
+        ["difference in ms", (one) => of(one, variant).differenceMs, true], ["95 % interval in ms", (one) => bounds({ low: of(one, variant).lowMs, high: of(one, variant).highMs })],
+        ["rounds", (one) => of(one, variant).rounds, true],
       ], known, { tall: true }));
   }
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+import pytest
 from sim_comparison import SimComparison, comparison_spec, measured
 from specs.comparisons import swept
 from sshload_operator.cli.view.comparison import comparison_page, comparison_progress, comparison_rows
@@ -48,6 +49,23 @@ def test_a_share_of_errors_differs_by_percentage_points() -> None:
     _, first, other, points, interval, difference = row(text, "errorPercent")
     assert (first, other, points, difference) == ("60", "0.5", "-59.5 points", "lower")
     assert interval == "-59.5 to -59.5"
+
+
+def test_what_a_variant_adds_stands_in_milliseconds_with_its_interval() -> None:
+    text = text_of(played().status)
+    assert row(text, "b over a") == ["b over a", "ms", "95 % interval"]
+    line = text.splitlines()[text.splitlines().index(next(one for one in text.splitlines() if "b over a" in one)) :]
+    name, ms, interval = row("\n".join(line), "total p50 ms")
+    low, high = map(float, interval.split(" to "))
+    assert (name, ms) == ("total p50 ms", "+41.3")
+    assert 35 < low <= 41.3 <= high < 45
+    (told,) = (one for one in comparison_rows(read_comparison_status(played().status)) if is_median_of_b(one))
+    assert told["differenceMs"] == pytest.approx(41.3)
+    assert told["lowMs"] < told["differenceMs"] < told["highMs"]
+
+
+def is_median_of_b(one: Mapping[str, Any]) -> bool:
+    return (one["variant"], one["step"], one["figure"]) == ("b", "total", "p50Ms")
 
 
 def test_what_is_the_same_is_no_difference() -> None:

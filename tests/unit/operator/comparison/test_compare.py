@@ -124,7 +124,9 @@ def test_no_difference_is_said_in_so_many_words() -> None:
 
 def test_a_difference_is_told_with_its_interval() -> None:
     text = told(login_p50Ms=SAME, total_p50Ms=DOUBLE)
-    assert text.startswith("tuned differs from default in 1 of 2 figures: total p50 2.01 times (1.88 to 2.15)")
+    assert text.startswith(
+        "tuned differs from default in 1 of 2 figures: total p50 2.01 times (1.88 to 2.15), +10.1 ms ("
+    )
     assert text.endswith(", no difference in the other 1")
 
 

@@ -128,6 +128,8 @@ def test_a_conclusive_comparison_is_ready_and_names_the_difference() -> None:
     found = figure(world, "b", "total", "p50Ms")
     assert found["difference"] == "slower"
     assert found["low"] < found["ratio"] < found["high"]
+    assert found["differenceMs"] == 10.2
+    assert found["lowMs"] < found["differenceMs"] < found["highMs"]
     assert figure(world, "a", "total", "p50Ms") == {"figure": "p50Ms", "step": "total", "value": 10.0, "rounds": 3}
     assert figure(world, "b", "", "errorPercent")["points"] == 0
 

@@ -12,7 +12,10 @@ MEASURED = {
     "completedRate": 19.5,
     "errorPercent": 0,
     "p99Ms": 50.0,
-    "steps": [step_json("login", {50: 12.5, 99: 40}, maxMs=50), step_json("up.exec", {90: 3})],
+    "steps": [
+        step_json("login", {50: 12.5, 99: 40}, maxMs=50, meanMs=14.5),
+        step_json("up.exec", {90: 3}, meanMs=2.5),
+    ],
     "target": {"cpuPerLoginMs": 7.5, "memoryPeakBytes": 1_000_000, "accepted": 10},
 }
 
@@ -25,12 +28,13 @@ def capacity(**found: Any) -> dict[str, Any]:
     return {"unit": "arrivals/s", "trials": [], **found}
 
 
-def test_whole_tests_figures_and_each_steps_percentiles_are_compared() -> None:
+def test_whole_tests_figures_each_steps_percentiles_and_whole_steps_means_are_compared() -> None:
     assert stated(results=MEASURED) == {
         "errorPercent": 0.0,
         "completedRate": 19.5,
         "cpuPerLoginMs": 7.5,
         "memoryPeakBytes": 1e6,
+        "login.meanMs": 14.5,
         "login.p50Ms": 12.5,
         "login.p99Ms": 40.0,
         "up.exec.p90Ms": 3.0,

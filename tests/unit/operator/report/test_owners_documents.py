@@ -14,6 +14,7 @@ from sshload_operator.report.markdown import markdown_text
 from sshload_operator.report.saved_run import KeptObject, ReportError, kept_object
 from sshload_operator.report.sweep import saved_sweep_of, saved_sweep_text, sweep_document
 
+STATED = ("value", "rounds", "ratio", "low", "high", "differenceMs", "lowMs", "highMs")
 PAGE_LIMIT_BYTES = 1_500_000
 VERSIONS = {
     "beside": "report.v1",
@@ -63,9 +64,7 @@ def test_each_figure_of_a_comparison_is_that_of_its_status() -> None:
         for one in variant["figures"]:
             key = ".".join(filter(None, (one.get("step"), one["figure"])))
             shown = figure(document, key, variant["name"])
-            assert {name: shown[name] for name in ("value", "rounds", "ratio", "low", "high")} == {
-                name: one.get(name) for name in ("value", "rounds", "ratio", "low", "high")
-            }
+            assert {name: shown[name] for name in STATED} == {name: one.get(name) for name in STATED}
     assert [one["test"] for one in document["tests"]] == [one["test"] for one in comparison.status["tests"]]
 
 
@@ -94,6 +93,9 @@ def test_markdown_of_a_comparison_has_a_table_for_each_variant_but_the_first() -
     ]
     (row,) = (line for line in text.splitlines() if line.startswith("| total.p50Ms") and line.endswith("worse |"))
     assert row.split("|")[2:4] != row.split("|")[3:5]
+    found = figure(reported.comparison_report(), "total.p50Ms", "b")
+    assert row.split("|")[6].strip() == f"+{found['differenceMs']:.1f}"
+    assert row.split("|")[7].strip() == f"+{found['lowMs']:.1f} to +{found['highMs']:.1f}"
 
 
 def test_a_sweep_is_read_back_from_its_file_with_each_value() -> None:
@@ -197,6 +199,9 @@ def test_the_largest_comparison_is_within_the_limit() -> None:
         "low": 1.1,
         "high": 1.4,
         "difference": "slower",
+        "differenceMs": 1234.567,
+        "lowMs": 1000.123,
+        "highMs": 2000.456,
     }
     figures = [{**one, "step": f"a-step-with-a-long-name-{number:03}.exec"} for number in range(200)]
     variants = [
