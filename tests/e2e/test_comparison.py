@@ -7,7 +7,7 @@ import pytest
 from followed_comparison import Comparison, compared
 from live_cluster import LiveCluster
 from short_examples import short_example
-from statuses import percentile_of
+from statuses import steps_of
 
 pytestmark = pytest.mark.alone
 
@@ -44,12 +44,12 @@ def test_each_step_of_each_variant_has_its_median_with_a_ratio_and_an_interval(c
     first, second = comparison.variants
     for variant in (first, second):
         figures = comparison.figures(variant)
-        steps = {step["step"] for test in comparison.of(variant) for step in test["results"]["steps"]}
+        tests = [steps_of(test) for test in comparison.of(variant)]
+        steps = set().union(*tests)
         assert {"connect", "login", "total"} <= steps
         for step in steps:
             figure = figures[f"{step}.p50Ms"]
-            found = [percentile_of(item, 50) for test in comparison.of(variant) for item in test["results"]["steps"]
-                     if item["step"] == step]  # fmt: skip
+            found = [test[step].p50_ms or 0.0 for test in tests if step in test]
             assert min(found) * LESS <= figure["value"] <= max(found) / LESS
             is_compared = variant == second and f"{step}.p50Ms" in comparison.figures(first)
             assert ("low" in figure) == is_compared

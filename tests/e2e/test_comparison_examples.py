@@ -8,6 +8,7 @@ import pytest
 from followed_comparison import Comparison, compared
 from live_cluster import LiveCluster
 from short_examples import short_example
+from statuses import steps_of
 
 
 def one_round(name: str) -> list[dict[str, Any]]:
@@ -85,9 +86,9 @@ def test_the_way_through_the_bastion_costs_the_login_to_it(cluster: LiveCluster,
     assert every_test_was_measured(found), found.status
     assert found.figures("bastion")["total.p50Ms"]["ratio"] > 1
     for test in found.of("bastion"):
-        steps = {step["step"]: step for step in test["results"]["steps"]}
+        steps = steps_of(test)
         both = steps["via1.login"], steps["login"]
-        assert {step["count"] for step in (*both, steps["total"])} == {test["results"]["iterations"]}
-        assert sum(step["meanMs"] for step in both) < steps["total"]["meanMs"]
+        assert {step.count for step in (*both, steps["total"])} == {test["results"]["iterations"]}
+        assert sum(step.mean_ms or 0.0 for step in both) < (steps["total"].mean_ms or 0.0)
     for test in found.of("direct"):
-        assert "via1.login" not in {step["step"] for step in test["results"]["steps"]}
+        assert "via1.login" not in steps_of(test)

@@ -182,9 +182,9 @@ class SimComparison:
                 return
         raise AssertionError(f"no end of changes: {self.last}")
 
-    def condition(self, kind: str) -> str:
-        """Return the status of a condition."""
-        return str(next(item["status"] for item in self.status["conditions"] if item["type"] == kind))
+    def conditions(self) -> dict[str, str]:
+        """Return the status of each condition."""
+        return {item["type"]: item["status"] for item in self.status["conditions"]}
 
     def subject(self) -> ComparisonSubject:
         """Return the comparison as an operator sees it that has not looked for its tests."""

@@ -9,7 +9,7 @@ from sshload_operator.api.shapes.reading import read_fitting
 from sshload_operator.api.status.comparison import ComparisonStatus
 from sshload_operator.api.status.head import written
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.steps import FIELDS_OF_PERCENTILES
+from sshload_operator.api.status.steps import FIELDS_OF_PERCENTILES, StepResult
 from sshload_operator.decision.capacity.status import capacity_status
 from sshload_operator.decision.load_test.results import progress, results_status
 from sshload_operator.planning.plan import Plan
@@ -35,24 +35,21 @@ def step_json(step: str, percentiles: Mapping[float, Any], **figures: Any) -> di
 
 def as_listed(step: Mapping[str, Any]) -> dict[str, Any]:
     """Return a step of results as operators wrote it that kept its percentiles in a list alone."""
-    flat = {f"{field}{end}Ms" for field in FIELDS_OF_PERCENTILES.values() for end in ("", "Low", "High")}
-    listed = [
-        {"percentile": percentile, "ms": step[f"{field}Ms"], **_bounds(step, field)}
-        for percentile, field in FIELDS_OF_PERCENTILES.items()
-        if f"{field}Ms" in step
-    ]
+    flat = {"bounds", *(f"{field}Ms" for field in FIELDS_OF_PERCENTILES.values())}
+    listed = [written(one) for one in read_fitting(StepResult, step).percentiles]
     others = {name: figure for name, figure in step.items() if name not in flat}
-    return {"failures": 0, **others, "intervals": [*listed, *step.get("intervals", ())]}
-
-
-def _bounds(step: Mapping[str, Any], field: str) -> dict[str, Any]:
-    names = {"lowMs": f"{field}LowMs", "highMs": f"{field}HighMs"}
-    return {name: step[flat] for name, flat in names.items() if flat in step}
+    return {"failures": 0, **others, "intervals": listed}
 
 
 def percentile_of(step: Mapping[str, Any], percentile: float) -> float | None:
     """Return a percentile of a step of results, None where it is not stated."""
     return step.get(f"{FIELDS_OF_PERCENTILES[percentile]}Ms")
+
+
+def steps_of(status: Json) -> Mapping[str, StepResult]:
+    """Return all steps that a test's status states, the parts among them, by name."""
+    results = read_test_status(status).results
+    return {} if results is None else {step.step: step for step in results.steps}
 
 
 def read_test_status(status: Json) -> TestStatus:

@@ -149,27 +149,21 @@ def _condition(kind: Word, finding: Finding, before: Condition[Word] | None, now
     return Condition(kind, finding.status, finding.reason, message, last_transition_time=since)
 
 
-def in_progress(words: type[Word], reason: StrEnum, message: str, why_not_stalled: str) -> dict[Word, Finding]:
+def in_progress(words: type[Word], reason: StrEnum, message: str) -> dict[Word, Finding]:
     """Return kstatus's conditions of an object that is worked on: nobody can say yet whether it is ready."""
     says = Finding(ConditionStatus.UNKNOWN, reason, message)
-    return {
-        words("Ready"): says,
-        words("Reconciling"): replace(says, status=ConditionStatus.TRUE),
-        words("Stalled"): Finding(ConditionStatus.FALSE, reason, why_not_stalled),
-    }
+    return {words("Ready"): says, words("Reconciling"): replace(says, status=ConditionStatus.TRUE)}
 
 
 def settled(words: type[Word], reason: StrEnum, message: str, *, ready: bool) -> dict[Word, Finding]:
     """Return kstatus's conditions of an object that is as it stays: ready, or stalled until somebody changes it.
 
-    So Argo CD, Flux and `kubectl wait` tell the two apart.
+    So Argo CD, Flux and `kubectl wait` tell the two apart. Reconciling and Stalled are absent unless they hold, as
+    kstatus asks for.
     """
-
-    def says(*, holds: bool) -> Finding:
-        return Finding(ConditionStatus.TRUE if holds else ConditionStatus.FALSE, reason, message)
-
+    if ready:
+        return {words("Ready"): Finding(ConditionStatus.TRUE, reason, message)}
     return {
-        words("Ready"): says(holds=ready),
-        words("Reconciling"): says(holds=False),
-        words("Stalled"): says(holds=not ready),
+        words("Ready"): Finding(ConditionStatus.FALSE, reason, message),
+        words("Stalled"): Finding(ConditionStatus.TRUE, reason, message),
     }

@@ -47,7 +47,7 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
     """Return the report of a run, made by this release, beside another one: JSON, at most a megabyte of it.
 
     Units stand in the names, as in a status. What is not known is absent or null, and `lacks` says so in words.
-    `results`, `thresholds` and `capacity` are those of the status.
+    `results`, `thresholds` and `capacity` are those of the status, with its parts among the `steps`.
     """
     status = read_fitting(TestStatus, run.status)
     stated = written(status)
@@ -59,7 +59,7 @@ def report_document(run: SavedRun, release: str, other: SavedRun | None = None) 
         "verdict": verdict_of(status),
         "thresholds": stated.get("thresholds", []),
         "baseline": stated.get("baseline"),
-        "results": stated.get("results"),
+        "results": None if results is None else {**stated["results"], "steps": [*map(written, results.steps)]},
         "capacity": stated.get("capacity"),
         "trials": [] if summary is None else list(_trials(summary)),
         "warmUpSeconds": _warm_up_s(run),

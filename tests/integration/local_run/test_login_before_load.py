@@ -11,6 +11,7 @@ import pytest
 from free_ports import free_port
 from local_cli import Ended, measured, sshload, write_test
 from own_server import OwnServer, running_server
+from statuses import steps_of
 
 SOON = {"client": {"timeouts": {"connect": "1s", "banner": "1s"}}}
 """Timeouts that are over soon: what may pass is tried again until then."""
@@ -58,7 +59,7 @@ def assert_not_begun(ended: Ended, reason: str, *words: str) -> None:
     assert (ended.code, status["verdict"], status["reason"]) == (4, "Error", reason), status["message"]
     assert status["message"].startswith("the load was not begun: ")
     assert [word for word in words if word not in status["message"]] == []
-    assert (status["results"]["iterations"], status["results"].get("steps", [])) == (0, [])
+    assert (status["results"]["iterations"], steps_of(status)) == (0, {})
     assert "loopLagP99Ms" not in status["results"]["generator"]
 
 

@@ -1,13 +1,14 @@
 """`status.results` of a test: what a run has measured after its warm-up."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Annotated, Final
 
-from sshload_contract.declared import Absent, Items, Text
+from sshload_contract.declared import Absent, Entries, Items, Named, Text
 from sshload_contract.wire.bounds import MOST_STAGES
 
 from sshload_operator.api.status.figures import Amount, Count, Difference, Ordinal, Percent, StepName
-from sshload_operator.api.status.steps import StepResult
+from sshload_operator.api.status.steps import PartRow, StepResult, part_of
 
 MOST_STEPS: Final = 200
 MOST_ERRORS: Final = 100
@@ -258,12 +259,22 @@ class Results:
     error_percent: Annotated[Percent | None, "The share of failed iterations."] = None
     p99_ms: Annotated[Amount | None, "The 99th percentile of the whole iteration (step total), successes only."] = None
     warm_up: WarmUp | None = None
-    steps: Annotated[
+    whole_steps: Annotated[
         tuple[StepResult, ...],
+        Named("steps"),
         Items(most=MOST_STEPS, key=("step",)),
         Absent(()),
-        "Each step by itself. Latencies are of successes only.",
+        "The whole iteration (total), a whole login, each whole step of the scenario, and each step that a latency"
+        " threshold names. Latencies are of successes only. Of a test that an earlier operator ran, the parts too.",
     ] = ()
+    parts: Annotated[
+        Mapping[str, PartRow],
+        Entries(most=MOST_STEPS),
+        Absent({}),
+        "The other steps, which are parts of a login or of a step of the scenario, by name. Each is one line: how often"
+        " it succeeded and failed, its mean, p50, p90 and p99 in milliseconds, and what it moved. The summary in"
+        " resultsConfigMap has the rest.",
+    ] = field(default_factory=dict)
     stages: Annotated[
         tuple[StageResult, ...],
         Items(most=MOST_STAGES, key=("stage",)),
@@ -287,6 +298,13 @@ class Results:
     generator: GeneratorResult | None = None
     target: TargetResult | None = None
     max_startups: MaxStartupsAdvice | None = None
+
+    @property
+    def steps(self) -> tuple[StepResult, ...]:
+        """All steps, those in full first."""
+        stated = {step.step for step in self.whole_steps}
+        parts = (part_of(step, row) for step, row in self.parts.items() if step not in stated)
+        return (*self.whole_steps, *parts)
 
     def step(self, name: str) -> StepResult | None:
         """Return a step, None where it is not stated."""

@@ -163,4 +163,6 @@ def _history(test: Object) -> Object:
 
 def _in_short(results: Results) -> Results:
     total = results.step("total")
-    return replace(results, steps=() if total is None else (total,), stages=(), errors=(), negotiated=())
+    return replace(
+        results, whole_steps=() if total is None else (total,), parts={}, stages=(), errors=(), negotiated=()
+    )

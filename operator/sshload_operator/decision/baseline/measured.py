@@ -40,7 +40,7 @@ def lacks_interval(status: TestStatus, step: str, percentile: float) -> bool:
     stated = None if found is None else found.percentile(percentile)
     if found is None or stated is None or stated.low_ms is not None or stated.high_ms is not None:
         return False
-    return found.rate is None or percentile not in TELLING_PERCENTILES
+    return found.is_part or percentile not in TELLING_PERCENTILES
 
 
 def completed_rate(status: TestStatus) -> Figure | None:

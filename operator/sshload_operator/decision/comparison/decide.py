@@ -216,7 +216,7 @@ class ComparisonSubject(OwnerSubject[ObservedTest]):
         """Return what the status says of a run that goes on."""
         findings = {
             ComparisonCondition.COMPLETE: Finding(ConditionStatus.FALSE, reason, message),
-            **in_progress(ComparisonCondition, reason, message, "the tests go on"),
+            **in_progress(ComparisonCondition, reason, message),
         }
         return replace(
             self._measured(),

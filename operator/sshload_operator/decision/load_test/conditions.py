@@ -34,7 +34,7 @@ def under_way(situation: Situation) -> tuple[Finding, Findings]:
         ConditionType.TARGET_READY: target,
         ConditionType.WORKERS_READY: workers,
         **_no_verdict(reason, message),
-        **in_progress(ConditionType, reason, message, "the run is under way"),
+        **in_progress(ConditionType, reason, message),
     }
 
 
@@ -44,7 +44,7 @@ def held_back(reason: Reason, message: str, *, managed: bool) -> Findings:
         ConditionType.TARGET_READY: _swept_target(managed=managed),
         ConditionType.WORKERS_READY: _SWEPT_WORKERS,
         **_no_verdict(reason, message),
-        **in_progress(ConditionType, reason, message, message),
+        **in_progress(ConditionType, reason, message),
     }
 
 

@@ -53,7 +53,7 @@ from sshload_operator.planning.plan import Plan
 def results_status(plan: Plan, summary: RunSummary) -> Results:
     """Return `status.results`. Text that a server or a tenant's own worker chose is cut to what the CRD takes."""
     load, measured = summary.load, measured_load(plan, summary)
-    interval = completed_rate_interval(plan, summary)
+    interval, steps = completed_rate_interval(plan, summary), steps_status(plan, summary)
     return Results(
         duration_seconds=rounded(load.duration_s),
         ended_early=_ended_early(summary),
@@ -67,7 +67,8 @@ def results_status(plan: Plan, summary: RunSummary) -> Results:
         error_percent=percent(attempts(measured, summary).error_rate),
         p99_ms=_p99_ms(summary, Window.MEASURED),
         warm_up=_warm_up(summary) if plan.spec.warm_up_s else None,
-        steps=steps_status(plan, summary),
+        whole_steps=tuple(step for step in steps if not step.is_part),
+        parts={step.step: step.row for step in steps if step.is_part},
         stages=tuple(_stages(plan, summary)),
         errors=tuple(_errors(summary))[:MOST_ERRORS],
         burst=_burst(summary) if isinstance(plan.spec.load, BurstLoad) else None,

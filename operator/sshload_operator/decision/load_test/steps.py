@@ -1,7 +1,7 @@
-"""`status.results.steps`: which steps a status has in full, and which percentiles of each."""
+"""`status.results.steps` and `parts`: which steps a status has in full, and which percentiles of each."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Final
 
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.thresholds import LatencyThreshold
@@ -10,7 +10,13 @@ from sshload_contract.wire.run_summary import RunSummary, StepStats
 
 from sshload_operator.api.status.figures import milliseconds, rounded
 from sshload_operator.api.status.results import MOST_STEPS, STEP_CHARACTERS
-from sshload_operator.api.status.steps import FIELDS_OF_PERCENTILES, TELLING_PERCENTILES, Percentile, StepResult
+from sshload_operator.api.status.steps import (
+    FIELDS_OF_PERCENTILES,
+    TELLING_PERCENTILES,
+    Percentile,
+    StepResult,
+    bounds_text,
+)
 from sshload_operator.api.thresholds import RelativeLatency
 from sshload_operator.planning.plan import Plan
 
@@ -37,10 +43,7 @@ def step_status(step: StepStats, named: frozenset[float]) -> StepResult:
     percentiles = {one.percentile: one for one in _percentiles(step)}
     shown = FIELDS_OF_PERCENTILES if in_full else TELLING_PERCENTILES
     bounded = named.union(TELLING_PERCENTILES) if in_full else named
-    flat: dict[str, float | None] = {}
-    for percentile in shown:
-        if percentile in percentiles:
-            flat |= _flat(percentiles[percentile], bounded=percentile in bounded)
+    flat = {f"{FIELDS_OF_PERCENTILES[one]}_ms": percentiles[one].ms for one in shown if one in percentiles}
     return StepResult(
         step=step.step[:STEP_CHARACTERS],
         count=step.count,
@@ -50,6 +53,7 @@ def step_status(step: StepStats, named: frozenset[float]) -> StepResult:
         min_ms=milliseconds(step.min_us) if in_full else None,
         mean_ms=milliseconds(step.mean_us),
         max_ms=milliseconds(step.max_us) if in_full else None,
+        bounds=bounds_text(percentiles[one] for one in shown if one in percentiles and one in bounded),
         intervals=tuple(one for name, one in percentiles.items() if name in named.difference(FIELDS_OF_PERCENTILES)),
         **flat,
     )
@@ -65,10 +69,3 @@ def _percentiles(step: StepStats) -> Iterator[Percentile]:
                 low_ms=milliseconds(step.percentiles_low_us.get(key)),
                 high_ms=milliseconds(step.percentiles_high_us.get(key)),
             )
-
-
-def _flat(one: Percentile, *, bounded: bool) -> Mapping[str, Any]:
-    """Return the fields of a percentile that has fields of its own, with its bounds or without."""
-    field = FIELDS_OF_PERCENTILES[one.percentile]
-    bounds = {f"{field}_low_ms": one.low_ms, f"{field}_high_ms": one.high_ms} if bounded else {}
-    return {f"{field}_ms": one.ms, **bounds}

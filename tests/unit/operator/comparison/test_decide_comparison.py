@@ -122,9 +122,7 @@ def test_a_conclusive_comparison_is_ready_and_names_the_difference() -> None:
     assert said(world) == ("Conclusive", "Compared")
     assert world.status["progress"] == "6/6"
     assert "over 3 rounds, b differs from a in 2 of 4 figures: total p50 2.02 times" in world.status["message"]
-    assert [world.condition(kind) for kind in ("Complete", "Ready", "Reconciling", "Stalled")] == [
-        *("True", "True", "False", "False"),
-    ]
+    assert world.conditions() == {"Complete": "True", "Ready": "True"}
     found = figure(world, "b", "total", "p50Ms")
     assert found["difference"] == "slower"
     assert found["low"] < found["ratio"] < found["high"]
@@ -138,9 +136,7 @@ def test_while_it_goes_on_it_is_reconciling_and_shows_what_is_known_so_far() -> 
     world = started()
     world.end("cmp-1-a")
     world.settle()
-    assert [world.condition(kind) for kind in ("Complete", "Ready", "Reconciling", "Stalled")] == [
-        *("False", "Unknown", "True", "False"),
-    ]
+    assert world.conditions() == {"Complete": "False", "Ready": "Unknown", "Reconciling": "True"}
     assert figure(world, "a", "total", "p50Ms")["value"] == 10.0
     assert list(problems(world.status, SCHEMA)) == []
 
@@ -160,7 +156,7 @@ def test_two_rounds_show_ratios_and_say_how_many_it_takes() -> None:
     found = figure(world, "b", "total", "p50Ms")
     assert (found["ratio"], found["difference"]) == (1.0, "unknown")
     assert "low" not in found
-    assert world.condition("Stalled") == "True"
+    assert world.conditions()["Stalled"] == "True"
 
 
 @pytest.mark.parametrize("end", [INVALID, ERROR], ids=["Invalid", "Error"])
@@ -394,7 +390,7 @@ def test_a_test_that_the_api_server_refuses_ends_it() -> None:
     world = SimComparison(refused=Obstacle(Cause.REFUSED, "the test cmp-1-a was refused: 422"))
     world.settle()
     assert said(world) == ("Error", "TestRefused")
-    assert world.condition("Ready") == "False"
+    assert world.conditions()["Ready"] == "False"
 
 
 def test_it_waits_for_room_in_a_quota_and_keeps_what_was_measured() -> None:

@@ -33,7 +33,7 @@ of_every_kind = pytest.mark.parametrize("fields", [pytest.param(found, id=plural
 
 def test_there_are_fields() -> None:
     assert ".spec.load.arrivals.stages[].rate" in FIELDS["sshloadtests"]
-    assert ".status.results.steps[].p99LowMs" in FIELDS["sshloadtests"]
+    assert ".status.results.steps[].p99Ms" in FIELDS["sshloadtests"]
     assert ".status.results.steps[].intervals[].ms" in FIELDS["sshloadtests"]
     assert ".spec.testTemplate.spec.load.arrivals.stages[].rate" in FIELDS["sshloadtestschedules"]
 

@@ -46,7 +46,9 @@ def test_verdict_thresholds_and_results_are_those_of_the_status() -> None:
     assert found["version"] == "report.v1"
     assert found["verdict"]["word"] == run.status["verdict"] == "Passed"
     assert found["verdict"]["passed"] is True
-    assert found["results"] == run.status["results"]
+    stated = found["results"]
+    assert stated == {**run.status["results"], "steps": stated["steps"]}
+    assert {one["step"] for one in stated["steps"][len(run.status["results"]["steps"]) :]} == set(stated["parts"])
     assert found["thresholds"] == run.status["thresholds"]
 
 
@@ -135,7 +137,7 @@ def test_a_first_byte_is_a_part_of_the_read_and_is_not_counted_twice() -> None:
             completed_rate=9.0,
             iterations=9,
             failures=0,
-            steps=steps,
+            whole_steps=steps,
         )
     )
     assert [(one["step"], one["beginMs"]) for one in found] == [

@@ -1,8 +1,9 @@
 """The results in a status: every figure in the unit that its name says, and none that was not seen."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
+import pytest
 from crd_schema import problems, status_schema
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +13,11 @@ from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, StageStats
 from sshload_operator.api.shapes.reading import read_fitting
+from sshload_operator.api.status.figures import rounded
+from sshload_operator.api.status.results import Results
 from sshload_operator.api.status.steps import StepResult
 from sshload_operator.planning.plan import Plan
-from statuses import as_listed, percentile_of, results_json
+from statuses import RESULTS, as_listed, percentile_of, results_json
 
 PLAN = plan(quickstart(warmUp="5s"))
 SCHEMA = status_schema()["properties"]["results"]
@@ -63,39 +66,59 @@ def test_a_whole_step_has_its_latencies_in_milliseconds_with_the_intervals_of_th
         "meanMs": 50.0,
         "maxMs": 130.0,
         "p50Ms": 45.0,
-        "p50LowMs": 42.75,
-        "p50HighMs": 47.7,
         "p90Ms": 60.0,
-        "p90LowMs": 57.0,
-        "p90HighMs": 63.6,
         "p95Ms": 70.0,
         "p99Ms": 90.0,
-        "p99LowMs": 85.5,
-        "p99HighMs": 95.4,
         "p999Ms": 120.0,
+        "bounds": "p50 42.75 to 47.7, p90 57 to 63.6, p99 85.5 to 95.4",
     }
 
 
-def test_a_part_of_a_step_has_what_comparisons_and_the_table_show() -> None:
-    part = {"count": 600, "meanMs": 50.0, "p50Ms": 45.0, "p90Ms": 60.0, "p99Ms": 90.0}
-    assert step_of(results_json(PLAN, summary(600)), "connect") == {"step": "connect", **part}
-    assert step_of(results_json(PLAN, summary(590, 10)), "exec") == {
-        "step": "exec",
-        **part,
-        "count": 590,
-        "failures": 10,
-    }
+def test_a_part_of_a_step_is_one_line_of_what_comparisons_and_the_table_show() -> None:
+    times = "mean 50, p50 45, p90 60, p99 90 ms"
+    assert results_json(PLAN, summary(600))["parts"]["connect"] == f"600, {times}"
+    assert results_json(PLAN, summary(590, 10))["parts"]["exec"] == f"590, 10 failed, {times}"
+
+
+_AMOUNTS = st.none() | st.floats(0, 1e18).map(rounded)
+
+
+@given(
+    st.builds(
+        StepResult,
+        step=st.just("exec"),
+        count=st.integers(0, 10**18 - 1),
+        failures=st.integers(0, 10**18 - 1),
+        bytes_per_second=_AMOUNTS,
+        mean_ms=_AMOUNTS,
+        p50_ms=_AMOUNTS,
+        p90_ms=_AMOUNTS,
+        p99_ms=_AMOUNTS,
+    )
+)
+def test_the_line_of_a_part_says_all_that_is_read_of_it(part: StepResult) -> None:
+    (read,) = read_fitting(Results, {"parts": {"exec": part.row}, **RESULTS}).steps
+    for figure in fields(StepResult):
+        stated, found = getattr(part, figure.name), getattr(read, figure.name)
+        assert found == (pytest.approx(stated, rel=1e-14) if isinstance(stated, float) else stated)
+    assert list(problems({"parts": {"exec": part.row}, **RESULTS}, SCHEMA, "results")) == []
+
+
+@pytest.mark.parametrize("row", ["", "many", "600, p50 -1 ms", "600, p50 1e400", "600, p50 1 ms; p90 2 ms", "1" * 301])
+def test_a_line_that_is_none_states_no_figure(row: str) -> None:
+    steps = read_fitting(Results, {"parts": {"exec": row}, **RESULTS}).steps
+    assert [step.percentiles for step in steps] in ([], [()])
 
 
 def test_a_part_that_a_threshold_names_is_stated_as_a_whole_step_is() -> None:
     results = results_json(with_latency(99, "connect"), summary())
     assert step_of(results, "connect").keys() == step_of(results, "login").keys()
+    assert "connect" not in results["parts"]
 
 
 def test_a_percentile_that_a_threshold_names_has_its_interval() -> None:
     step = step_of(results_json(with_latency(95, "total"), summary()), "total")
-    assert (step["p95LowMs"], step["p95HighMs"]) == (66.5, 74.2)
-    assert "p999LowMs" not in step
+    assert step["bounds"] == "p50 42.75 to 47.7, p90 57 to 63.6, p95 66.5 to 74.2, p99 85.5 to 95.4"
 
 
 def test_a_percentile_without_fields_of_its_own_is_stated_where_a_threshold_names_it() -> None:
@@ -125,10 +148,17 @@ def test_a_percentile_that_a_threshold_names_with_many_digits_is_stated_as_it_wa
 
 def test_an_interval_reaches_as_far_as_the_samples_bound_it() -> None:
     unbounded = tuple(
-        replace(step, percentiles_high_us={**step.percentiles_high_us, "99": None}) for step in summary().steps
+        replace(
+            step,
+            percentiles_low_us={**step.percentiles_low_us, "50": None, "90": None},
+            percentiles_high_us={**step.percentiles_high_us, "50": None, "99": None},
+        )
+        for step in summary().steps
     )
     step = step_of(results_json(PLAN, summary(steps=unbounded)), "total")
-    assert (step["p99LowMs"], "p99HighMs" in step) == (85.5, False)
+    assert step["bounds"] == "p90 to 63.6, p99 from 85.5"
+    ends = {one.percentile: (one.low_ms, one.high_ms) for one in read_fitting(StepResult, step).percentiles}
+    assert [ends[one] for one in (50, 90, 99)] == [(None, None), (None, 63.6), (85.5, None)]
 
 
 def test_what_an_earlier_operator_wrote_of_a_step_says_the_same() -> None:
@@ -139,7 +169,8 @@ def test_what_an_earlier_operator_wrote_of_a_step_says_the_same() -> None:
 
 
 def test_each_step_stands_there_once() -> None:
-    names = [step["step"] for step in results_json(PLAN, summary())["steps"]]
+    results = results_json(PLAN, summary())
+    names = [*(step["step"] for step in results["steps"]), *results["parts"]]
     assert sorted(names) == sorted({"startDelay", "connect", "auth", "login", "exec", "total"})
 
 
@@ -156,9 +187,8 @@ def test_a_step_that_moves_content_says_how_fast_and_no_other_does() -> None:
         replace(step, bytes_per_second=1234567.8912 if step.step == Timing.EXEC else None) for step in summary().steps
     )
     results = results_json(PLAN, summary(steps=moving))
-    assert {step["step"]: step["bytesPerSecond"] for step in results["steps"] if "bytesPerSecond" in step} == {
-        "exec": 1234567.891
-    }
+    moved = {step.step: step.bytes_per_second for step in read_fitting(Results, results).steps}
+    assert {step: told for step, told in moved.items() if told is not None} == {"exec": 1234567.891}
     assert list(problems(results, SCHEMA, "results")) == []
 
 

@@ -72,8 +72,6 @@ def test_what_a_run_found_is_a_condition_and_the_schedule_stays_ready(verdict: s
         "Valid": ("True", "SpecAccepted"),
         "Passed": passed,
         "Ready": ("True", "Scheduled"),
-        "Reconciling": ("False", "Scheduled"),
-        "Stalled": ("False", "Scheduled"),
     }
 
 
@@ -138,7 +136,7 @@ def test_what_this_version_does_not_know_of_a_status_is_forgotten() -> None:
     }
     found.run_pass()
     assert found.status["lastVerdict"] == "Passed"
-    assert len(found.status["conditions"]) == 5
+    assert len(found.status["conditions"]) == 3
 
 
 @pytest.mark.parametrize("annotated", ["0001-01-01T00:00:00+14:00", "soon", ""])
