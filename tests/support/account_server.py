@@ -1,7 +1,6 @@
 """A real sshd whose user is not root, as a gateway's are: sshd signals no command of root.
 
-Root adds the user to the user database of the sshd's own mount namespace; the machine's is left as it is. Anybody else
-logs in as oneself.
+Root adds the user to sshd's own copy of /etc. Anybody else logs in as oneself.
 """
 
 import getpass
@@ -12,11 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from own_users import NAME, UID, etc_with_user
 from ssh_server import Keys, SshServer, make_keys, ssh_server
 
-_NAME = "load"
-_UID = 10_001
-_AS_ROOT = 'mount --bind "$0" /etc/passwd; exec "$@"'
+_AS_ROOT = 'mount --bind "$0" /etc; exec "$@"'
 
 
 @dataclass(frozen=True)
@@ -33,13 +31,11 @@ def readable_place() -> Iterator[Place]:
     with TemporaryDirectory(prefix="sshload-gateway-") as name:
         folder = Path(name)
         folder.chmod(0o755)
-        (folder / "passwd").write_text(
-            f"{Path('/etc/passwd').read_text()}{_NAME}:*:{_UID}:{_UID}::{folder / 'home'}:/bin/sh\n"
-        )
         home = folder / "home"
         home.mkdir()
         if getpass.getuser() == "root":
-            os.chown(home, _UID, _UID)
+            os.chown(home, UID, UID)
+            etc_with_user(folder, home)
         yield Place(folder, make_keys(folder))
 
 
@@ -49,7 +45,7 @@ def account_server(place: Place, name: str, directives: str = "") -> Iterator[Ss
     folder = place.folder / name
     folder.mkdir()
     is_root = getpass.getuser() == "root"
-    within = ["unshare", "--mount", "sh", "-ec", _AS_ROOT, str(place.folder / "passwd")] if is_root else []
+    within = ["unshare", "--mount", "sh", "-ec", _AS_ROOT, str(place.folder / "etc")] if is_root else []
     lines = f"{directives}\nLogLevel VERBOSE\nSubsystem sftp internal-sftp\nSetEnv HOME={place.folder / 'home'}"
     with ssh_server(folder, place.keys, lines, within=within) as server:
-        yield replace(server, user=_NAME) if is_root else server
+        yield replace(server, user=NAME) if is_root else server
