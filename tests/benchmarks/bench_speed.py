@@ -68,7 +68,9 @@ def main() -> None:
 
 def against_double(clients: Clients, options: argparse.Namespace) -> Iterator[Row]:
     """Measure against the cheap server."""
-    works = Works(options.share, options.double_seconds, options.download_bytes, options.file_bytes)
+    works = Works(
+        options.share, options.double_seconds, options.download_bytes, options.file_bytes, options.small_files
+    )
     download, file = (f"{size / _MB:,.3g} MB" for size in (options.download_bytes, options.file_bytes))
     go_as_it_is = partial(clients.go, defaults=True)
     measures = (clients.product, clients.bare, clients.go, go_as_it_is)
@@ -92,7 +94,7 @@ def against_double(clients: Clients, options: argparse.Namespace) -> Iterator[Ro
     yield Row(f"SFTP read of {file}, 10 at once, CPU", "", cpu(product))
     yield Row(f"SFTP read of {file}, 10 at once, worker / Go", "1.1 x", ratio(product, go))
     product, go = interleaved((clients.product, clients.go), works.sftp_files, options.repeats)
-    small = f"SFTP reads of {SMALL_FILE_BYTES:,} bytes, 50 over a subsystem"
+    small = f"SFTP reads of {SMALL_FILE_BYTES:,} bytes, {options.small_files} over a subsystem"
     yield Row(f"{small}, CPU of one", "", cpu(product))
     yield Row(f"{small}, worker / Go", "0.9 x", ratio(product, go))
     yield from held_memory(clients, options.sessions)
@@ -143,6 +145,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--double-seconds", type=float, default=3.0, help="of each run against the cheap server")
     parser.add_argument("--warm-up-seconds", type=float, default=1.0, help="of each run of the worker")
     parser.add_argument("--download-bytes", type=int, default=_DOWNLOAD_BYTES, help="of each download")
+    parser.add_argument("--small-files", type=int, default=50, help="how many are read by SFTP over each subsystem")
     parser.add_argument("--file-bytes", type=int, default=FILE_BYTES, help="of each file that is read by SFTP")
     parser.add_argument("--sessions", type=int, default=5_000, help="how many to hold")
     parser.add_argument("--users", type=int, default=50, help="users against the real sshd")

@@ -72,6 +72,7 @@ class Works:
     seconds: float
     download_bytes: int
     file_bytes: int
+    small_files: int
 
     @property
     def connect_exec(self) -> Work:
@@ -97,9 +98,10 @@ class Works:
 
     @property
     def sftp_files(self) -> Work:
-        """Small files by SFTP, 50 over each subsystem, on live sessions."""
+        """Small files by SFTP, several over each subsystem, on live sessions."""
         operations, path = self._operations(20), str(SMALL_FILE_BYTES)
-        return Work("sftp-files", at_once=10, operations=operations, seconds=self.seconds, path=path, files=50)
+        files = self.small_files
+        return Work("sftp-files", at_once=10, operations=operations, seconds=self.seconds, path=path, files=files)
 
     def _operations(self, usual: int) -> int:
         return max(1, round(usual * self.share))

@@ -10,7 +10,7 @@ from benchmarks import benchmark_rows, lacking_figures
 pytestmark = pytest.mark.xdist_group("benchmarks")  # they compile the same Go programs
 
 SHORT = ("--repeats", "1", "--share", "0.01", "--double-seconds", "1", "--seconds", "2", "--warm-up-seconds", "0.2",
-         "--download-bytes", "1048576", "--file-bytes", "1048576", "--sessions", "20",
+         "--download-bytes", "1048576", "--file-bytes", "1048576", "--small-files", "2", "--sessions", "20",
          "--users", "4", "--wire-users", "4", "--no-instructions")  # fmt: skip
 
 
