@@ -13,7 +13,7 @@ from sshload_contract.steal import MachineCpu
 from sshload_contract.vocabulary import Outcome, Window
 from sshload_contract.wire.bounds import Amount, Count, Ordinal, StageNumber
 
-REPORT_VERSION = 9
+REPORT_VERSION = 10
 
 _REPORTS_PER_S: Final = 200
 _SHORTEST_INTERVAL_S: Final = 0.5
@@ -99,7 +99,9 @@ class Health:
     the machine's CPU time that its host gave to others; both are None where the kernel does not tell.
     `loop_lag_mean_us`, `loop_lag_p50_us`, `loop_lag_p99_us`, `loop_lag_p999_us` and `loop_lag_max_us` tell how late the
     event loop woke; a percentile with too few samples is the maximum. `machine_cpu` is the time of the machine's CPUs
-    since the start of the run, None where the kernel does not tell.
+    since the start of the run, None where the kernel does not tell. `cpu_s` is the CPU time since then of the worker's
+    process and of the programs that it started and that have ended. `memory_peak_bytes` is the most resident memory
+    that the process has had since it began, without such programs, None where the kernel does not tell.
     """
 
     cpu_share: Amount | None
@@ -114,6 +116,8 @@ class Health:
     ports_available: Count
     overflows: Count
     machine_cpu: MachineCpu | None = None
+    cpu_s: Amount = 0.0
+    memory_peak_bytes: Count | None = None
 
 
 @dataclass(frozen=True, slots=True)

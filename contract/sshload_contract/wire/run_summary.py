@@ -77,7 +77,11 @@ class StageStats:
 
 @dataclass(frozen=True, slots=True)
 class GeneratorStats:
-    """Whether the generator can be trusted: the worst worker's figure of each kind."""
+    """Whether the generator can be trusted: the worst worker's figure of each kind.
+
+    `cpu_s` is the CPU time of all workers together, from the start of the load to its end. It and `memory_peak_bytes`
+    are None where a master of a release before does not say them, the latter also where no worker's kernel tells.
+    """
 
     workers_expected: Count
     workers_connected: Count
@@ -94,6 +98,8 @@ class GeneratorStats:
     ports_used: Count
     ports_available: Count
     overflows: Count
+    cpu_s: Amount | None = None
+    memory_peak_bytes: Count | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ _MORE_IS_BETTER: Final = (COMPLETED_RATE, CAPACITY)
 _EFFECTS: Final = {Difference.NONE: "none", Difference.FASTER: "better", Difference.SLOWER: "worse"}
 _OF_ROUNDS: Final = frozenset(
     {CAPACITY, COMPLETED_RATE, "errorPercent", "cpuPerLoginMs", "memoryPeakBytes", "memoryPerSessionBytes"}
+    | {"generatorCpuPerIterationMs", "generatorMemoryPeakBytes"}
     | {f"{step}.{name}" for step in ("login", "total") for name in ("p50Ms", "p90Ms", "p99Ms")}
 )
 _TOO_LARGE: Final = {

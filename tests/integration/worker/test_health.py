@@ -70,6 +70,27 @@ def test_a_program_that_the_worker_runs_is_seen_in_the_cpu_share(monitor: Health
     assert (monitor.health(connections=0, overflows=0).cpu_share or 0.0) >= 1 / cpus_s
 
 
+def test_the_cpu_time_is_counted_from_the_start_on_with_that_of_programs_that_ended(monitor: HealthMonitor) -> None:
+    stand_still(0.2)
+    monitor.start()
+    before_s = monitor.health(connections=0, overflows=0).cpu_s
+    subprocess.run([sys.executable, "-c", "import time\nwhile time.process_time() < 1: pass"], check=True)
+    used_s = monitor.health(connections=0, overflows=0).cpu_s
+    assert before_s < 0.1
+    assert used_s >= before_s + 1
+
+
+def test_the_most_memory_that_there_was_is_told_after_it_is_free_again(monitor: HealthMonitor) -> None:
+    before = monitor.health(connections=0, overflows=0).memory_peak_bytes
+    held = bytearray(200_000_000)
+    held[::4096] = bytes(len(held[::4096]))
+    del held
+    after = monitor.health(connections=0, overflows=0).memory_peak_bytes
+    assert before is not None
+    assert after is not None
+    assert after >= 200_000_000
+
+
 def test_waiting_for_a_cpu_is_counted_from_the_start_on(monitor: HealthMonitor) -> None:
     stand_still(0.05)
     monitor.start()

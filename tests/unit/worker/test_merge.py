@@ -181,6 +181,9 @@ def test_the_worst_worker_stands_for_all() -> None:
         ports_available=100,
         overflows=4,
     )
+    used = replace(bad, cpu_s=1.5, memory_peak_bytes=50)
+    worst = worst_health([HEALTHY, used, bad, replace(used, memory_peak_bytes=70)])
+    assert (worst.cpu_s, worst.memory_peak_bytes) == (3.0, 70)
     worst = worst_health([HEALTHY, bad, bad])
     assert (worst.cpu_share, worst.run_delay_share, worst.loop_lag_p99_us) == (0.9, 0.5, 1)
     assert (worst.loop_lag_mean_us, worst.loop_lag_p50_us, worst.loop_lag_p999_us) == (1, 1, 2)

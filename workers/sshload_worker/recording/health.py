@@ -8,7 +8,7 @@ kernel tells: gVisor, for one, has no schedstat. What it does not tell is left o
 import os
 import resource
 from pathlib import Path
-from time import monotonic, monotonic_ns, thread_time
+from time import monotonic, monotonic_ns, process_time, thread_time
 
 import gevent
 from gevent.pool import Group
@@ -22,9 +22,11 @@ _CPU_INTERVAL_S = 1.0
 _NS_PER_S = 1_000_000_000
 _NS_PER_US = 1_000
 _US_PER_S = 1_000_000
+_BYTES_PER_KB = 1_024
 _SCHEDSTAT = Path("/proc/thread-self/schedstat")
 _STAT = Path("/proc/stat")
 _SOCKSTAT = Path("/proc/net/sockstat")
+_STATUS = Path("/proc/self/status")
 _PORT_RANGE = Path("/proc/sys/net/ipv4/ip_local_port_range")
 _USUAL_PORT_RANGE = "32768 60999"
 """Linux's own, where the kernel does not tell."""
@@ -43,6 +45,7 @@ class HealthMonitor:
         self._begin_ns = monotonic_ns()
         self._delay_before_ns = run_delay_ns()
         self._machine_before = machine_cpu(_read_proc_file(_STAT))
+        self._cpu_before_s = used_cpu_s()
         self._ports_used = 0
         self._watching = Group()
 
@@ -51,6 +54,7 @@ class HealthMonitor:
         self._begin_ns = monotonic_ns()
         self._delay_before_ns = run_delay_ns()
         self._machine_before = machine_cpu(_read_proc_file(_STAT))
+        self._cpu_before_s = used_cpu_s()
         self._watching.spawn(self._watch_loop)
         self._watching.spawn(self._watch_cpu)
 
@@ -80,6 +84,8 @@ class HealthMonitor:
             ports_available=available_ports(),
             overflows=overflows,
             machine_cpu=passed_since(self._machine_before, machine_now),
+            cpu_s=used_cpu_s() - self._cpu_before_s,
+            memory_peak_bytes=memory_peak_bytes(),
         )
 
     def _lag_percentile_us(self, percentile: float) -> int:
@@ -120,6 +126,20 @@ def programs_cpu_s() -> float:
     """Return the CPU time of the programs that this process has started and that have ended."""
     ended = resource.getrusage(resource.RUSAGE_CHILDREN)
     return ended.ru_utime + ended.ru_stime
+
+
+def used_cpu_s() -> float:
+    """Return the CPU time of this process, and of the programs that it has started and that have ended."""
+    return process_time() + programs_cpu_s()
+
+
+def memory_peak_bytes() -> int | None:
+    """Return the most resident memory that this process has had (VmHWM in proc(5)); None where it is unknown."""
+    for line in _read_proc_file(_STATUS).splitlines():
+        name, _, value = line.partition(":")
+        if name == "VmHWM":
+            return int(value.split()[0]) * _BYTES_PER_KB
+    return None
 
 
 def waiting_ports() -> int:

@@ -297,6 +297,8 @@ def _generator_stats(config: RunConfig, totals: Totals, course: RunCourse) -> Ge
         ports_used=health.ports_used,
         ports_available=health.ports_available,
         overflows=health.overflows,
+        cpu_s=health.cpu_s,
+        memory_peak_bytes=health.memory_peak_bytes,
     )
 
 

@@ -242,7 +242,7 @@ def subtract_counts(later: ArrivalCounts, earlier: ArrivalCounts) -> ArrivalCoun
 
 
 def worst_health(healths: Iterable[Health]) -> Health:
-    """Return each figure of the worker that has it worst; of ports the fewest, of overflows all."""
+    """Return each figure of the worker that has it worst; of ports the fewest, of overflows and CPU time all."""
     every = tuple(healths)
     return Health(
         cpu_share=max((one.cpu_share for one in every if one.cpu_share is not None), default=None),
@@ -256,4 +256,8 @@ def worst_health(healths: Iterable[Health]) -> Health:
         ports_used=max((one.ports_used for one in every), default=0),
         ports_available=min((one.ports_available for one in every), default=0),
         overflows=sum(one.overflows for one in every),
+        cpu_s=sum(one.cpu_s for one in every),
+        memory_peak_bytes=max(
+            (one.memory_peak_bytes for one in every if one.memory_peak_bytes is not None), default=None
+        ),
     )

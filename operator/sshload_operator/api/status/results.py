@@ -137,6 +137,16 @@ class GeneratorResult:
         " with another run.",
     ] = None
     overflows: Annotated[Count, Absent(0), "Samples outside the histogram's range."] = 0
+    cpu_per_iteration_ms: Annotated[
+        Amount | None,
+        "CPU time of all workers from the start of the load to its end, divided by the iterations that ended in it,"
+        " warm-up included. Of openssh it includes its programs. Not for load.hold.",
+    ] = None
+    memory_peak_bytes: Annotated[
+        Count | None,
+        "The most resident memory of a worker's process since it began, of the worker that had the most. Without the"
+        " programs of openssh.",
+    ] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -213,6 +213,8 @@ def _generator(generator: GeneratorResult | None) -> Iterator[tuple[str, str]]:
         *_stated("waited {:.1f} % for a CPU", generator.run_delay_percent),
         *_stated("{:.1f} % stolen by the host", generator.stolen_percent),
         *_stated("event loop lag p99 {:.1f} ms", generator.loop_lag_p99_ms),
+        *_stated("{:.3g} ms CPU per iteration", generator.cpu_per_iteration_ms),
+        *_stated("{:.0f} MB at most", None if (peak := generator.memory_peak_bytes) is None else peak / _MEGA),
         *_stated("{:,} arrivals late", generator.late_arrivals),
         *_stated("{:,} dropped", generator.dropped_arrivals),
         *(["this kernel does not tell how long it waited for a CPU"] if is_run_delay_untold else []),

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from sshload_contract.vocabulary import Timing, Verdict
 
 from sshload_operator.api.status.load_test import TestStatus
-from sshload_operator.api.status.results import Results, TargetResult
+from sshload_operator.api.status.results import GeneratorResult, Results, TargetResult
 
 # A broken threshold, or too few samples for one, makes the figures no less true.
 MEASURED = frozenset({Verdict.PASSED, Verdict.FAILED, Verdict.INCONCLUSIVE})
@@ -94,13 +94,15 @@ def _weight(key: str) -> tuple[int, str]:
 
 
 def _figures(results: Results) -> Iterator[tuple[str, float]]:
-    target = results.target or TargetResult()
+    target, generator = results.target or TargetResult(), results.generator or GeneratorResult()
     of_whole_test = {
         ERROR_PERCENT: results.error_percent,
         COMPLETED_RATE: results.completed_rate,
         _CPU_PER_LOGIN: target.cpu_per_login_ms,
         "memoryPeakBytes": target.memory_peak_bytes,
         "memoryPerSessionBytes": target.memory_per_session_bytes,
+        "generatorCpuPerIterationMs": generator.cpu_per_iteration_ms,
+        "generatorMemoryPeakBytes": generator.memory_peak_bytes,
     }
     of_steps = {
         f"{step.step}.{name}": value

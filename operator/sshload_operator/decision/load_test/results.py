@@ -9,7 +9,7 @@ from sshload_contract.judgement.error_rate import attempts
 from sshload_contract.judgement.figures import client_logins, find_step, total_step
 from sshload_contract.judgement.own_delay import own_delay
 from sshload_contract.judgement.validity import figures_spoiled
-from sshload_contract.load import BurstLoad, UsersLoad, UsersStage
+from sshload_contract.load import BurstLoad, HoldLoad, UsersLoad, UsersStage
 from sshload_contract.percentiles import percentile_key
 from sshload_contract.steal import stolen_share
 from sshload_contract.thresholds import ThresholdResult
@@ -196,7 +196,18 @@ def _with_health(found: GeneratorResult, plan: Plan, summary: RunSummary) -> Gen
         loop_lag_max_ms=milliseconds(generator.loop_lag_max_us),
         latencies_may_include_ms=milliseconds(own_delay(summary).largest_us) if spoiled else None,
         overflows=generator.overflows,
+        cpu_per_iteration_ms=_cpu_per_iteration_ms(plan, summary),
+        memory_peak_bytes=generator.memory_peak_bytes,
     )
+
+
+def _cpu_per_iteration_ms(plan: Plan, summary: RunSummary) -> float | None:
+    """Return what an iteration took of the workers' CPUs; None of held sessions, which are no iterations."""
+    wholes = [step for window in Window if (step := total_step(summary, window)) is not None]
+    ended, cpu_s = sum(step.count + step.failures for step in wholes), summary.generator.cpu_s
+    if cpu_s is None or not ended or isinstance(plan.spec.load, HoldLoad):
+        return None
+    return rounded(cpu_s * 1_000 / ended)
 
 
 def _target(plan: Plan, summary: RunSummary) -> TargetResult | None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from plans import plan, quickstart
 from runs import NEGOTIATED, WARM_UP_LOGINS, errors, generator, load, summary, target_stats
+from sshload_contract.load import HoldLoad
 from sshload_contract.vocabulary import Outcome, Timing, Window
 from sshload_contract.wire.report import ErrorCount, NegotiatedCount
 from sshload_contract.wire.run_summary import EarlyEnd, StageStats
@@ -270,6 +271,26 @@ def test_the_generator_shows_its_own_health() -> None:
         "loopLagP99Ms": 1.5,
         "loopLagMaxMs": 9.0,
     }
+
+
+def test_the_cpu_time_of_the_workers_is_stated_for_each_iteration_that_ended_whenever_it_was() -> None:
+    measured = summary(590, 10, generator=generator(cpu_s=3.0, memory_peak_bytes=50_000_000))
+    total = next(step for step in measured.steps if step.step == Timing.TOTAL and step.window is Window.MEASURED)
+    warm_up = replace(total, window=Window.WARM_UP, count=total.count, failures=0)
+    rest = tuple(step for step in measured.steps if step.step != Timing.TOTAL)
+    found = results_json(PLAN, replace(measured, steps=(*rest, total, warm_up)))["generator"]
+    assert found["cpuPerIterationMs"] == pytest.approx(3_000 / (2 * total.count + total.failures), rel=0.01)
+    assert found["memoryPeakBytes"] == 50_000_000
+
+
+def test_held_sessions_are_no_iterations_over_which_cpu_time_could_be_shared() -> None:
+    held = replace(
+        PLAN,
+        spec=replace(
+            PLAN.spec, load=HoldLoad(sessions=10, ramp_up_s=1.0, duration_s=5.0, keep_alive_s=1.0, probe_rate=1.0)
+        ),
+    )
+    assert "cpuPerIterationMs" not in results_json(held, summary(generator=generator(cpu_s=3.0)))["generator"]
 
 
 def test_the_targets_count_stands_beside_the_clients_with_the_difference() -> None:
