@@ -1,0 +1,46 @@
+"""The examples of the case study with loads of seconds: two of their variants, once each, with few clients."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+FOLDER = Path(__file__).parents[2] / "examples/case-study"
+EXAMPLES = sorted(FOLDER.glob("*.yaml"))
+_CLIENTS = 3
+_DURATION = "2s"
+_RATES = "10,20"
+_CONNECTIONS = "2,3"
+
+
+def written(path: Path) -> dict[str, Any]:
+    """Return the comparison of an example as it is written."""
+    document: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    return document
+
+
+def short(path: Path) -> dict[str, Any]:
+    """Return the comparison with a shorter load: of its variants the first and the last."""
+    document = written(path)
+    spec = document["spec"]
+    spec["repeats"] = 1
+    spec["base"]["warmUp"] = "0s"
+    spec["base"]["load"] = _fewer(spec["base"]["load"])
+    if "sweep" in spec:
+        spec["sweep"]["values"] = _CONNECTIONS if "burst" in spec["base"]["load"] else _RATES
+    else:
+        spec["variants"] = [spec["variants"][0], spec["variants"][-1]]
+        for variant in spec["variants"]:
+            if "load" in variant.get("patch", {}):
+                variant["patch"]["load"] = _fewer(variant["patch"]["load"])
+    return document
+
+
+def _fewer(value: Any, key: str = "") -> Any:
+    """Return a load, or a part of it, with few clients and for seconds; a rate is one that any machine takes."""
+    if isinstance(value, dict):
+        return {name: _fewer(part, name) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_fewer(part) for part in value]
+    shorter = {"duration": _DURATION, "users": _CLIENTS, "connections": _CLIENTS, "interval": _DURATION, "rate": 10}
+    return shorter.get(key, value)
